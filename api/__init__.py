@@ -1,0 +1,1 @@
+"""halfulp runs MLIR numerics bit for bit: MLIR in, exact values out."""

@@ -1,0 +1,1 @@
+"""The proof: comparison with other implementations."""

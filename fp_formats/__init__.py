@@ -1,0 +1,1 @@
+"""What each float type is, and the one exact rounding core."""

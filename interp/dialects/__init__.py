@@ -1,0 +1,1 @@
+"""One file per dialect; each op is one declaration."""

@@ -1,0 +1,1 @@
+"""What each op computes, on plain bit patterns; knows no IR."""

@@ -1,0 +1,88 @@
+"""What an op's meaning looks like to whoever runs it: a kernel on codes, knowing nothing of any IR.
+
+A kernel exists for concrete element types, attributes and profile. It has two faces that must agree:
+
+- ``scalar`` is the specification: Python integers in, one Python integer (or a tuple of them, for several results) out, or a
+  `Fault` when the result is poison or the op is undefined for these operands;
+- ``array`` does the same for arrays of codes (see below) and reports faults as masks.
+
+Codes are raw bit patterns, always unsigned, in the smallest of uint8/16/32/64 that holds the width; wider elements have one
+more trailing axis of uint64 limbs, least significant first. Masks are bool arrays of the element shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+
+class FaultKind(Enum):
+    """Whether a fault spoils the result (poison) or the whole execution (undefined behaviour)."""
+
+    POISON = "poison"
+    UNDEFINED = "undefined behaviour"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why an element has no value. ``reason`` completes "poison because ..." and is the same for every element."""
+
+    kind: FaultKind
+    reason: str
+
+
+def poison(reason: str) -> Fault:
+    """A fault that makes the element poison."""
+    return Fault(FaultKind.POISON, reason)
+
+
+def undefined(reason: str) -> Fault:
+    """A fault that makes executing the op undefined behaviour."""
+    return Fault(FaultKind.UNDEFINED, reason)
+
+
+Scalar = int | tuple[int, ...] | Fault
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Results of an array kernel; ``faults`` pairs each fault with the mask of its elements (never an all-False mask)."""
+
+    results: tuple[Codes, ...]
+    faults: tuple[tuple[Fault, Mask], ...] = ()
+
+
+class Open(Enum):
+    """How far the language leaves a result open: the bits of the `open` mask of a value."""
+
+    NAN = 1  # any NaN will do
+    ZERO_SIGN = 2  # either zero will do
+    VALUE = 4  # any value may be right: reported apart, with its distance
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One op for concrete element types.
+
+    ``worst``: one code per operand, standing for a poison operand of an op that can be undefined. Poison may be any value, so
+    the op is undefined on it exactly if it is undefined for the worst value (a divisor's is 0, a signed dividend's INT_MIN).
+    ``open``: given operand codes and result codes, a uint8 mask of `Open` bits, or None where nothing is open.
+    """
+
+    scalar: Callable[..., Scalar]
+    array: Callable[..., Outcome]
+    worst: tuple[int, ...] | None = None
+    open: Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None] | None = None
+
+
+def faults_of(pairs: Iterable[tuple[Fault, Mask | None]]) -> tuple[tuple[Fault, Mask], ...]:
+    """Drop the masks that are absent or all False."""
+    return tuple((fault, mask) for fault, mask in pairs if mask is not None and mask.any())
