@@ -1,0 +1,342 @@
+"""How an op is declared: one row from which its parser, printer, verifier, bytecode layout and dispatch all come.
+
+A dialect file (``interp/dialects/``) reads like a table of the dialect's document; users declare their own ops with the same
+calls. Names of traits, constraints and the assembly notation are MLIR's own (``OpBase.td``, "Operation Definition
+Specification" in MLIR's documentation), so that a declaration can be compared with the upstream one line by line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from halfulp.interp.attributes import Attribute
+    from halfulp.interp.ir import Operation
+    from halfulp.interp.types import Type
+
+
+class Schema(IntEnum):
+    """The MLIR version whose ops, properties and spellings a text or bytecode file uses."""
+
+    MLIR22 = 22
+    LLVM24 = 24
+
+
+class Trait(Enum):
+    """MLIR's op traits, as far as they decide how an op is read, verified or run."""
+
+    ELEMENTWISE = "Elementwise"
+    COMMUTATIVE = "Commutative"
+    IDEMPOTENT = "Idempotent"
+    SAME_OPERANDS_AND_RESULT_TYPE = "SameOperandsAndResultType"
+    SAME_OPERANDS_AND_RESULT_SHAPE = "SameOperandsAndResultShape"
+    SAME_TYPE_OPERANDS = "SameTypeOperands"
+    CONSTANT_LIKE = "ConstantLike"
+    TERMINATOR = "IsTerminator"
+    RETURN_LIKE = "ReturnLike"
+    ISOLATED_FROM_ABOVE = "IsolatedFromAbove"
+    SYMBOL = "Symbol"
+    SYMBOL_TABLE = "SymbolTable"
+    NO_TERMINATOR = "NoTerminator"
+    SINGLE_BLOCK = "SingleBlock"
+    GRAPH_REGION = "HasOnlyGraphRegion"
+    ATTR_SIZED_OPERAND_SEGMENTS = "AttrSizedOperandSegments"
+
+
+@dataclass(frozen=True, slots=True)
+class TypeConstraint:
+    """A predicate on types with MLIR's description of it, as diagnostics print it ("must be floating-point-like")."""
+
+    description: str
+    accepts: Callable[[Type], bool]
+
+
+class Arity(Enum):
+    """How many values one operand, result or successor of a declaration stands for."""
+
+    ONE = "one"
+    OPTIONAL = "optional"
+    VARIADIC = "variadic"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A named operand or result."""
+
+    name: str
+    constraint: TypeConstraint
+    arity: Arity = Arity.ONE
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeConstraint:
+    """A predicate on attributes with MLIR's description of it."""
+
+    description: str
+    accepts: Callable[[Attribute], bool]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EnumDefinition:
+    """An enum attribute: keywords in the custom form of an op, an integer or ``#dialect.mnemonic<…>`` in the generic form.
+
+    ``storage_width`` is the width of the IntegerAttr that holds it (predicates, rounding modes), or None for an attribute of
+    the dialect's own, named by ``mnemonic`` (``arith.fastmath``). ``flags``: the cases are bits, written as a list joined by
+    ``separator``; ``all_name`` is the spelling of all bits at once, if there is one.
+    """
+
+    name: str
+    cases: Mapping[str, int]
+    storage_width: int | None = None
+    mnemonic: str | None = None
+    flags: bool = False
+    separator: str = ","
+    all_name: str | None = None
+    names: Mapping[int, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", {value: name for name, value in self.cases.items()})
+
+    @property
+    def description(self) -> str:
+        """What a diagnostic says the attribute must be."""
+        if self.storage_width is None:
+            return self.name
+        values = ", ".join(str(value) for value in self.cases.values())
+        return f"allowed {self.storage_width}-bit signless integer cases: {values}"
+
+    def spell(self, value: int) -> str:
+        """The keyword, or the joined keywords, for ``value``."""
+        if not self.flags or value in self.names:
+            return self.names[value]
+        return self.separator.join(name for name, bit in self.cases.items() if bit and bit & (bit - 1) == 0 and value & bit)
+
+    def attribute(self, value: int) -> Attribute:
+        """The attribute that holds ``value`` in an op's properties."""
+        from halfulp.interp.attributes import EnumAttr, IntegerAttr
+        from halfulp.interp.types import IntegerType
+
+        if self.storage_width is None:
+            return EnumAttr(self, value)
+        return IntegerAttr(value, IntegerType(self.storage_width))
+
+    def accepts(self, attribute: Attribute) -> bool:
+        """Whether ``attribute`` holds a case of this enum."""
+        from halfulp.interp.attributes import EnumAttr, IntegerAttr
+        from halfulp.interp.types import IntegerType
+
+        if isinstance(attribute, EnumAttr):
+            return attribute.definition is self
+        if self.storage_width is None or not isinstance(attribute, IntegerAttr):
+            return False
+        return attribute.type == IntegerType(self.storage_width) and attribute.value in self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """An inherent attribute of an op. In bytecode the properties stand in alphabetical order of their names.
+
+    ``default``: the enum value an absent property means; it is always stored, printed in the generic form, elided in the
+    custom form. ``optional``: may be absent. ``since``: the schema that introduced it.
+    """
+
+    name: str
+    kind: EnumDefinition | AttributeConstraint
+    optional: bool = False
+    default: int | None = None
+    since: Schema = Schema.MLIR22
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRule:
+    """An equation between the types of an op's operands and results (`AllTypesMatch`, `TypesMatchWith`).
+
+    Both functions see a mapping from slot name to type (a tuple of types for a variadic slot) and the op's properties.
+    ``solve`` adds the types that follow from those present; ``holds`` is the verifier's question; ``message`` its answer,
+    MLIR's own.
+    """
+
+    message: str
+    solve: Callable[[dict[str, Any], Mapping[str, Attribute]], None]
+    holds: Callable[[Mapping[str, Any], Mapping[str, Attribute]], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionSlot:
+    """A named region."""
+
+    name: str
+    arity: Arity = Arity.ONE
+
+
+@dataclass(frozen=True, slots=True)
+class SuccessorSlot:
+    """A named successor block."""
+
+    name: str
+    arity: Arity = Arity.ONE
+
+
+@dataclass(frozen=True, eq=False)
+class OpDefinition:
+    """Everything halfulp knows of one op.
+
+    ``assembly`` is MLIR's declarative notation; ``custom`` names a hand-written parse/print pair instead; with neither, the
+    op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in front) or None.
+    ``evaluate`` is one of the evaluator classes of `halfulp.interp.executor`, or None: executing the op is `Unsupported`.
+    """
+
+    name: str
+    assembly: str | None = None
+    custom: str | None = None
+    operands: tuple[Slot, ...] = ()
+    results: tuple[Slot, ...] = ()
+    properties: tuple[Property, ...] = ()
+    regions: tuple[RegionSlot, ...] = ()
+    successors: tuple[SuccessorSlot, ...] = ()
+    traits: frozenset[Trait] = frozenset()
+    type_rules: tuple[TypeRule, ...] = ()
+    verify: Callable[[Operation], str | None] | None = None
+    evaluate: Any = None
+    since: Schema = Schema.MLIR22
+
+    @property
+    def dialect(self) -> str:
+        """The part of the name before the first dot."""
+        return self.name.partition(".")[0]
+
+    def property_named(self, name: str) -> Property | None:
+        """The declared property of that name, if any."""
+        return next((prop for prop in self.properties if prop.name == name), None)
+
+
+class Dialect:
+    """A named table of ops, enum attributes and hooks for the dialect's own types.
+
+    ``types`` maps a mnemonic (``uniform``) to a function that parses what follows it; see `halfulp.interp.text`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.ops: dict[str, OpDefinition] = {}
+        self.enums: dict[str, EnumDefinition] = {}
+        self.types: dict[str, Callable[..., Type]] = {}
+
+    def op(self, mnemonic: str, assembly: str | None = None, **declaration: Any) -> OpDefinition:
+        """Declare an op. ``operands`` and ``results`` may be given as a mapping from name to constraint.
+
+        Raises ValueError when the dialect already has an op of that name.
+        """
+        name = f"{self.name}.{mnemonic}"
+        if name in self.ops:
+            raise ValueError(f"op {name} is already registered")
+        for key in ("operands", "results"):
+            slots = declaration.get(key, ())
+            if isinstance(slots, Mapping):
+                slots = tuple(Slot(slot, constraint) for slot, constraint in slots.items())
+            declaration[key] = tuple(slots)
+        traits = frozenset(declaration.pop("traits", ()))
+        rules = tuple(declaration.pop("type_rules", ())) + _rules_of_traits(traits, declaration)
+        definition = OpDefinition(name=name, assembly=assembly, traits=traits, type_rules=rules, **declaration)
+        self.ops[name] = definition
+        return definition
+
+    def enum(self, definition: EnumDefinition) -> EnumDefinition:
+        """Register an enum attribute of the dialect's own, spelled ``#dialect.mnemonic<…>``."""
+        assert definition.mnemonic is not None
+        self.enums[definition.mnemonic.partition(".")[2]] = definition
+        return definition
+
+
+class Registry:
+    """The dialects that parsing, verifying and running know. `default_registry()` holds the built-in ones."""
+
+    def __init__(self, dialects: Iterable[Dialect] = ()) -> None:
+        self.dialects: dict[str, Dialect] = {}
+        for dialect in dialects:
+            self.register(dialect)
+
+    def register(self, dialect: Dialect) -> None:
+        """Add a dialect; an existing one of that name gains the new ops. Raises ValueError when an op is there already."""
+        present = self.dialects.setdefault(dialect.name, dialect)
+        if present is dialect:
+            return
+        clash = present.ops.keys() & dialect.ops.keys()
+        if clash:
+            raise ValueError(f"op {min(clash)} is already registered")
+        present.ops.update(dialect.ops)
+        present.enums.update(dialect.enums)
+        present.types.update(dialect.types)
+
+    def find(self, name: str) -> OpDefinition | None:
+        """The declaration of the op of that full name."""
+        dialect = self.dialects.get(name.partition(".")[0])
+        return None if dialect is None else dialect.ops.get(name)
+
+
+_default: Registry | None = None
+
+
+def default_registry() -> Registry:
+    """The registry with the built-in dialects, built on first use."""
+    global _default
+    if _default is None:
+        from halfulp.interp.dialects import BUILT_IN
+
+        _default = Registry(BUILT_IN)
+    return _default
+
+
+def same_type(*names: str, message: str | None = None) -> TypeRule:
+    """All the named slots have one type (`AllTypesMatch`)."""
+
+    def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
+        known = next((types[name] for name in names if name in types), None)
+        if known is not None:
+            for name in names:
+                types.setdefault(name, known)
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
+        return all(types[name] == types[names[0]] for name in names[1:])
+
+    return TypeRule(message or f"failed to verify that all of {{{', '.join(names)}}} have same type", solve, holds)
+
+
+def derived_type(name: str, source: str, derive: Callable[[Type], Type], message: str) -> TypeRule:
+    """The type of slot ``name`` is ``derive`` of the type of ``source`` (`TypesMatchWith`)."""
+
+    def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
+        if source in types:
+            types.setdefault(name, derive(types[source]))
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
+        return bool(types[name] == derive(types[source]))
+
+    return TypeRule(message, solve, holds)
+
+
+def type_of_property(name: str, prop: str, message: str) -> TypeRule:
+    """The type of slot ``name`` is the type of the attribute ``prop`` (`arith.constant`)."""
+
+    def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
+        if prop in properties:
+            types.setdefault(name, getattr(properties[prop], "type", None))
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
+        return bool(types[name] == getattr(properties[prop], "type", None))
+
+    return TypeRule(message, solve, holds)
+
+
+def _rules_of_traits(traits: frozenset[Trait], declaration: Mapping[str, Any]) -> tuple[TypeRule, ...]:
+    operands = [slot.name for slot in declaration["operands"]]
+    results = [slot.name for slot in declaration["results"]]
+    rules = []
+    if Trait.SAME_OPERANDS_AND_RESULT_TYPE in traits:
+        rules.append(same_type(*operands, *results, message="requires the same type for all operands and results"))
+    if Trait.SAME_TYPE_OPERANDS in traits:
+        rules.append(same_type(*operands, message="requires all operands to have the same type"))
+    return tuple(rules)
