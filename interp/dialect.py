@@ -180,12 +180,20 @@ class SuccessorSlot:
     arity: Arity = Arity.ONE
 
 
+class Unprefixed(str):
+    """A verifier's message that MLIR prints without ``'dialect.op' op`` in front."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, eq=False)
 class OpDefinition:
     """Everything halfulp knows of one op.
 
     ``assembly`` is MLIR's declarative notation; ``custom`` names a hand-written parse/print pair instead; with neither, the
-    op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in front) or None.
+    op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in front; `Unprefixed`
+    where MLIR has none) or None.
+    ``named_results``: the printer calls the results after their slots (``%low, %high``).
     ``evaluate`` is one of the evaluator classes of `halfulp.interp.executor`, or None: executing the op is `Unsupported`.
     """
 
@@ -201,6 +209,7 @@ class OpDefinition:
     type_rules: tuple[TypeRule, ...] = ()
     verify: Callable[[Operation], str | None] | None = None
     evaluate: Any = None
+    named_results: bool = False
     since: Schema = Schema.MLIR22
 
     @property
