@@ -1,0 +1,115 @@
+"""The choices a float result depends on beside the exact real number: rounding mode, flags, and the fields of a policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntEnum, IntFlag
+from functools import cached_property
+from typing import Any, Literal, get_args, get_type_hints
+
+
+class Rounding(IntEnum):
+    """Rounding modes with MLIR's numbers; `spelling` is MLIR's keyword. STOCHASTIC needs random bits from the caller."""
+
+    TO_NEAREST_EVEN = 0
+    DOWNWARD = 1
+    UPWARD = 2
+    TOWARD_ZERO = 3
+    TO_NEAREST_AWAY = 4
+    STOCHASTIC = 5
+
+    @property
+    def spelling(self) -> str:
+        """MLIR's keyword for the mode, as in ``to_nearest_even``."""
+        return self.name.lower()
+
+
+class Flags(IntFlag):
+    """IEEE 754 exception flags with the bits of TestFloat and of RISC-V's fflags."""
+
+    INEXACT = 0x01
+    UNDERFLOW = 0x02
+    OVERFLOW = 0x04
+    DIVIDE_BY_ZERO = 0x08
+    INVALID = 0x10
+
+
+@dataclass(frozen=True)
+class FloatPolicy:
+    """Where documents leave a choice open or real tools deviate: a field each. The defaults are halfulp's own semantics.
+
+    ``nan_result``: what a NaN result of arithmetic, minimum, maximum or conversion looks like.
+        payload: the first NaN operand, quieted; a generated NaN is the positive default.
+        canonical: always the positive default NaN (RISC-V).
+        canonical_signed: the default NaN with the sign of the first NaN operand; a generated NaN is negative, and the NaN of
+        the FNUZ formats counts as negative, since its code has the sign bit set (ml_dtypes on x86).
+        negative: as payload, but a generated NaN is negative (x86).
+    ``conversion_overflow``: overflow and infinities in conversions and from integers: by the format, or to the largest finite
+        value. Arithmetic always overflows by the format.
+    ``nan_to_nanless``: NaN in a format without NaN: poison; zero of the NaN's sign; zero of the opposite sign; +max.
+    ``infinity_to_nanless``: an infinity converted to a format with neither infinity nor NaN: max or zero of its sign.
+    ``divide_by_zero_nanless``: x/0 with x not 0 in such a format: max or zero, of the quotient's sign.
+    ``negative_to_unsigned``: a negative value or infinity in an unsigned format: NaN, or the code of its absolute value with
+        the top bit set.
+    ``zero_to_zeroless``: zero in a format without zero: the smallest value, or NaN.
+    ``zeroless_nan_widened``: the NaN of a format without zero converted to a format with infinities: NaN or +infinity.
+    ``number_of_signalling``: maximum_number and minimum_number of a number and a signalling NaN: the number, or that NaN quieted.
+    ``wide_source``: conversions to formats narrower than f32, from floats wider than f32 and from integers: rounded once, or
+        twice through f32 (to nearest even first).
+    ``denormals``: subnormal operands, results or both become zero; ``denormal_zero``: of their sign, or +0.
+    ``float_to_int``: NaN and values out of range: poison; saturated with NaN to 0 (Arm); saturated with NaN to the largest
+        integer (RISC-V fcvt); or modulo 2**width with NaN and infinities to 0 (RISC-V fcvtmod).
+    ``tininess``: when the underflow flag looks at the result: after or before rounding.
+
+    Raises ValueError for an unknown value, naming field, value and choices.
+    """
+
+    nan_result: Literal["payload", "canonical", "canonical_signed", "negative"] = "payload"
+    conversion_overflow: Literal["format", "saturate"] = "format"
+    nan_to_nanless: Literal["poison", "zero", "zero_inverted", "max"] = "poison"
+    infinity_to_nanless: Literal["max", "zero"] = "max"
+    divide_by_zero_nanless: Literal["max", "zero"] = "max"
+    negative_to_unsigned: Literal["nan", "sign_bit"] = "nan"
+    zero_to_zeroless: Literal["smallest", "nan"] = "smallest"
+    zeroless_nan_widened: Literal["nan", "infinity"] = "nan"
+    number_of_signalling: Literal["number", "quieted"] = "number"
+    wide_source: Literal["once", "through_f32"] = "once"
+    denormals: Literal["ieee", "flush_operands", "flush_results", "flush_both"] = "ieee"
+    denormal_zero: Literal["signed", "positive"] = "signed"
+    float_to_int: Literal["poison", "saturate", "saturate_nan_max", "modular"] = "poison"
+    tininess: Literal["after", "before"] = "after"
+
+    def __post_init__(self) -> None:
+        for field, choices in policy_choices().items():
+            value = getattr(self, field)
+            if value not in choices:
+                raise ValueError(f"float policy: {field} is {value!r}, but must be one of {', '.join(choices)}")
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, field.name) for field in fields(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FloatPolicy, tuple(getattr(self, field.name) for field in fields(self))
+
+    @cached_property
+    def flushes_operands(self) -> bool:
+        """Whether subnormal operands count as zero."""
+        return self.denormals in ("flush_operands", "flush_both")
+
+    @cached_property
+    def flushes_results(self) -> bool:
+        """Whether subnormal results become zero."""
+        return self.denormals in ("flush_results", "flush_both")
+
+
+def policy_choices() -> dict[str, tuple[str, ...]]:
+    """The fields of `FloatPolicy`, each with the values it may have, the default first."""
+    return {field: get_args(hint) for field, hint in get_type_hints(FloatPolicy).items()}
+
+
+SPEC = FloatPolicy()
+"""halfulp's own semantics: the exact real result, rounded once."""
