@@ -1,0 +1,433 @@
+"""MLIR's attributes: frozen, hashable, equal by value. ``str(attribute)`` is the spelling mlir-opt prints.
+
+Elements are codes, as everywhere in halfulp: raw bit patterns, zero-extended, in the smallest of uint8/16/32/64 that holds
+the width; wider elements have one more trailing axis of uint64 limbs, least significant first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp.literals import escaped, is_bare_identifier, quoted, spell_bits, spell_float, spell_symbol
+from halfulp.interp.types import (
+    I1,
+    I64,
+    ComplexType,
+    FloatType,
+    IndexType,
+    IntegerType,
+    Type,
+    TensorType,
+    VectorType,
+    MemRefType,
+    element_count,
+)
+
+if TYPE_CHECKING:
+    from halfulp.interp.dialect import EnumDefinition
+
+Codes = npt.NDArray[Any]
+_NO_NAMES: Mapping[object, str] = {}
+
+INDEX_WIDTH = 64
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """The base of all attributes."""
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """The spelling, with those attributes inside that ``names`` has an alias for spelled by it."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.spell(_NO_NAMES)
+
+
+@dataclass(frozen=True)
+class UnitAttr(Attribute):
+    """``unit``: an attribute that says something by being there."""
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``unit``."""
+        return "unit"
+
+
+@dataclass(frozen=True)
+class IntegerAttr(Attribute):
+    """``5 : i32``, ``true``. ``value`` is the number MLIR prints: signed unless the type is unsigned; i1 is 0 or 1."""
+
+    value: int
+    type: Type
+
+    @property
+    def code(self) -> int:
+        """The bit pattern (an index has 64 bits)."""
+        width = self.type.width if isinstance(self.type, IntegerType) else INDEX_WIDTH
+        return self.value & ((1 << width) - 1)
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``true``, ``false``, or the value with its type."""
+        if self.type == I1:
+            return "true" if self.value else "false"
+        return f"{self.value} : {self.type.spell(names)}"
+
+
+def BoolAttr(value: bool) -> IntegerAttr:  # noqa: N802 - MLIR's name for an IntegerAttr of i1
+    """``true`` or ``false``."""
+    return IntegerAttr(int(value), I1)
+
+
+def integer_of_code(code: int, type: Type) -> int:
+    """The number MLIR prints for a bit pattern of ``type``: signed unless unsigned; i1 is 0 or 1; index is signed."""
+    width = type.width if isinstance(type, IntegerType) else INDEX_WIDTH
+    unsigned = isinstance(type, IntegerType) and (type.signedness == "unsigned" or type == I1)
+    return code if unsigned or not width or not code >> (width - 1) else code - (1 << width)
+
+
+@dataclass(frozen=True)
+class FloatAttr(Attribute):
+    """``1.0 : f32``: a bit pattern of a float type."""
+
+    code: int
+    type: FloatType
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """The literal with its type."""
+        return f"{spell_float(self.type.format, self.code)} : {self.type.spell(names)}"
+
+
+@dataclass(frozen=True)
+class StringAttr(Attribute):
+    """``"text"``, possibly typed. Bytes that are not UTF-8 are surrogates in ``value`` (``surrogateescape``)."""
+
+    value: str
+    type: Type | None = None
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the string."""
+        return self.value.encode("utf-8", "surrogateescape")
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """The literal, with its type if it has one."""
+        return quoted(self.value) if self.type is None else f"{quoted(self.value)} : {self.type.spell(names)}"
+
+
+@dataclass(frozen=True)
+class ArrayAttr(Attribute):
+    """``[a, b]``."""
+
+    elements: tuple[Attribute, ...]
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """The elements in square brackets."""
+        return f"[{', '.join(_spelled(element, names) for element in self.elements)}]"
+
+
+@dataclass(frozen=True)
+class DictionaryAttr(Attribute):
+    """``{name = value}``: entries sorted by name, each name once."""
+
+    entries: tuple[tuple[str, Attribute], ...]
+
+    @classmethod
+    def of(cls, entries: Mapping[str, Attribute]) -> DictionaryAttr:
+        """The dictionary of a mapping, sorted."""
+        return cls(tuple(sorted(entries.items(), key=lambda entry: entry[0].encode("utf-8", "surrogateescape"))))
+
+    @cached_property
+    def mapping(self) -> Mapping[str, Attribute]:
+        """The entries by name."""
+        return dict(self.entries)
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """The entries in braces; the value ``unit`` is elided."""
+        return spell_dictionary(self.mapping, names)
+
+
+def spell_dictionary(entries: Mapping[str, Attribute], names: Mapping[object, str]) -> str:
+    """``{name = value, …}`` of entries already in order; the value ``unit`` is elided."""
+    return f"{{{', '.join(_entry(name, value, names) for name, value in entries.items())}}}"
+
+
+def _entry(name: str, value: Attribute, names: Mapping[object, str]) -> str:
+    key = name if is_bare_identifier(name) else quoted(name)
+    return key if isinstance(value, UnitAttr) else f"{key} = {_spelled(value, names)}"
+
+
+@dataclass(frozen=True)
+class TypeAttr(Attribute):
+    """A type as an attribute."""
+
+    type: Type
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """The type."""
+        return self.type.spell(names)
+
+
+@dataclass(frozen=True)
+class SymbolRefAttr(Attribute):
+    """``@root::@nested``."""
+
+    root: str
+    nested: tuple[str, ...] = ()
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """The names joined by ``::``."""
+        return "::".join(spell_symbol(name) for name in (self.root, *self.nested))
+
+
+@dataclass(frozen=True)
+class EnumAttr(Attribute):
+    """An enum attribute of a dialect's own: ``#arith.fastmath<nnan,contract>``."""
+
+    definition: EnumDefinition
+    value: int
+
+    @property
+    def keywords(self) -> str:
+        """What a custom form prints: the keyword, or the flags joined."""
+        return self.definition.spell(self.value)
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``#dialect.mnemonic<keywords>``."""
+        return f"#{self.definition.mnemonic}<{self.keywords}>"
+
+
+ElementsType = TensorType | VectorType | MemRefType
+
+
+@dataclass(frozen=True, eq=False)
+class DenseElementsAttr(Attribute):
+    """``dense<…>`` of integers, index, floats or complex numbers of these, in a statically shaped tensor or vector.
+
+    ``codes``: read-only codes, row-major, of the type's shape; of shape () for a splat. A complex element has one more axis
+    of two (real, imaginary) before the axis of limbs.
+    """
+
+    type: ElementsType
+    codes: Codes
+    splat: bool = False
+
+    def __post_init__(self) -> None:
+        self.codes.flags.writeable = False
+
+    @property
+    def element_shape(self) -> tuple[int, ...]:
+        """The trailing axes of one element: () for a code, (2,) complex, (limbs,) wide, (2, limbs) wide complex."""
+        return self.codes.shape if self.splat else self.codes.shape[len(self._shape) :]
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(size for size in self.type.shape or () if size is not None)
+
+    def array(self) -> Codes:
+        """The codes in the type's full shape: a read-only view, broadcast without a copy for a splat."""
+        return np.broadcast_to(self.codes, self._shape + self.element_shape)
+
+    def _key(self) -> tuple[object, ...]:
+        return self.type, self.splat, self.codes.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DenseElementsAttr) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``dense<…> : type``, every element written out."""
+        return f"dense<{self.literal()}> : {self.type.spell(names)}"
+
+    def literal(self) -> str:
+        """What stands between the brackets: empty for no elements, one element for a splat."""
+        if element_count(self.type) == 0:
+            return ""
+        element = self.type.element
+        flat = self.codes.reshape(-1, *self.element_shape)
+        texts = list(_element_texts(element, flat))
+        return texts[0] if self.splat else nest(texts, self._shape)
+
+
+def _element_texts(element: Type, flat: Codes) -> Iterator[str]:
+    """The spelling of each code along the first axis."""
+    if isinstance(element, ComplexType):
+        parts = list(_element_texts(element.element, flat.reshape(-1, *flat.shape[2:])))
+        return (f"({re},{im})" for re, im in zip(parts[::2], parts[1::2], strict=True))
+    codes = python_codes(flat, wide=flat.ndim > 1)
+    if isinstance(element, FloatType):
+        format = element.format
+        return (spell_float(format, code) for code in codes)
+    if element == I1:
+        return ("true" if code else "false" for code in codes)
+    return (str(integer_of_code(code, element)) for code in codes)
+
+
+def python_codes(flat: Codes, wide: bool) -> list[int]:
+    """The codes along the first axis as Python integers; ``wide``: the second axis holds limbs."""
+    if not wide:
+        codes: list[int] = flat.tolist()
+        return codes
+    return [int.from_bytes(row.astype("<u8").tobytes(), "little") for row in flat]
+
+
+def nest(texts: list[str], shape: tuple[int, ...]) -> str:
+    """Row-major texts in nested square brackets; a single text bare for shape ()."""
+    for size in reversed(shape):
+        texts = [f"[{', '.join(texts[i : i + size])}]" for i in range(0, len(texts), size)]
+    return texts[0]
+
+
+@dataclass(frozen=True)
+class DenseStringAttr(Attribute):
+    """``dense<…>`` of strings, in a tensor of any element type; one value for a splat."""
+
+    type: ElementsType
+    values: tuple[str, ...]
+    splat: bool = False
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``dense<…> : type``."""
+        texts = [quoted(value) for value in self.values]
+        shape = tuple(size for size in self.type.shape or () if size is not None)
+        literal = texts[0] if self.splat else nest(texts, shape) if texts else ""
+        return f"dense<{literal}> : {self.type.spell(names)}"
+
+
+@dataclass(frozen=True)
+class SparseElementsAttr(Attribute):
+    """``sparse<indices, values> : type``: coordinates, one row per value; every other element is zero."""
+
+    type: ElementsType
+    indices: DenseElementsAttr
+    values: DenseElementsAttr | DenseStringAttr
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``sparse<…> : type``."""
+        values = self.values
+        literal = values.literal() if isinstance(values, DenseElementsAttr) else values.spell(names)
+        return f"sparse<{self.indices.literal()}, {literal}> : {self.type.spell(names)}"
+
+
+@dataclass(frozen=True)
+class DenseArrayAttr(Attribute):
+    """``array<i32: 1, 2>``: ``codes`` as Python integers (bit patterns) of the element type."""
+
+    element: Type
+    codes: tuple[int, ...]
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``array<type: values>``."""
+        values = f": {self.values_text()}" if self.codes else ""
+        return f"array<{self.element.spell(names)}{values}>"
+
+    def values_text(self) -> str:
+        """The values joined by commas."""
+        element = self.element
+        if isinstance(element, FloatType):
+            return ", ".join(spell_float(element.format, code) for code in self.codes)
+        if element == I1:
+            return ", ".join("true" if code else "false" for code in self.codes)
+        return ", ".join(str(integer_of_code(code, element)) for code in self.codes)
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The numbers, for an integer element type."""
+        return tuple(integer_of_code(code, self.element) for code in self.codes)
+
+
+@dataclass(frozen=True)
+class DenseResourceAttr(Attribute):
+    """``dense_resource<key> : type``: elements kept in the file's resource section under ``key``."""
+
+    key: str
+    type: ElementsType
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``dense_resource<key> : type``."""
+        key = self.key if is_bare_identifier(self.key) else quoted(self.key)
+        return f"dense_resource<{key}> : {self.type.spell(names)}"
+
+
+@dataclass(frozen=True)
+class AffineMapAttr(Attribute):
+    """``affine_map<…>``, as it was written."""
+
+    text: str
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``affine_map<…>``."""
+        return f"affine_map<{self.text}>"
+
+
+@dataclass(frozen=True)
+class IntegerSetAttr(Attribute):
+    """``affine_set<…>``, as it was written."""
+
+    text: str
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``affine_set<…>``."""
+        return f"affine_set<{self.text}>"
+
+
+@dataclass(frozen=True)
+class StridedLayoutAttr(Attribute):
+    """``strided<[strides], offset: n>``; None stands for ``?``."""
+
+    strides: tuple[int | None, ...]
+    offset: int | None = 0
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``strided<…>``; an offset of 0 is elided."""
+        strides = ", ".join("?" if stride is None else str(stride) for stride in self.strides)
+        offset = "" if self.offset == 0 else f", offset: {'?' if self.offset is None else self.offset}"
+        return f"strided<[{strides}]{offset}>"
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctAttr(Attribute):
+    """``distinct[id]<attribute>``: equal only to itself. Ids are given anew when a module is printed."""
+
+    attribute: Attribute
+    id: int = field(default=0)
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``distinct[id]<attribute>``."""
+        return f"distinct[{self.id}]<{_spelled(self.attribute, names)}>"
+
+
+@dataclass(frozen=True)
+class OpaqueAttr(Attribute):
+    """An attribute of a dialect that is not registered, kept as written: ``#dialect.body`` or ``#dialect<body>``.
+
+    ``body`` is what follows the dialect's name, with its dot or bracket. ``type`` is the type written after it, if any.
+    """
+
+    dialect: str
+    body: str
+    type: Type | None = None
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """As it was written."""
+        type = "" if self.type is None else f" : {self.type.spell(names)}"
+        return f"#{self.dialect}{self.body}{type}"
+
+
+def integer_attr(value: int, width: int = 64) -> IntegerAttr:
+    """``value : i<width>``."""
+    return IntegerAttr(value, I64 if width == 64 else IntegerType(width))
+
+
+def _spelled(attribute: Attribute, names: Mapping[object, str]) -> str:
+    # A DenseElementsAttr hashes all its bytes, and never has an alias.
+    if names and not isinstance(attribute, DenseElementsAttr):
+        return names.get(attribute) or attribute.spell(names)
+    return attribute.spell(names)

@@ -1,0 +1,124 @@
+"""Every error halfulp raises on purpose. Each carries where it happened, in which op, and the values that caused it.
+
+``str(error)`` reads ``file:line:col: error: message``; `HalfulpError.render` adds the source line and a caret under the
+column, as compilers do. ``exit_code`` is what the command line exits with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from halfulp.interp.locations import FileLineCol, Location, file_position
+
+
+class HalfulpError(Exception):
+    """The base of halfulp's errors.
+
+    ``location``: where, or None. ``op``: the name of the op, or None. ``values``: the offending values, as given. ``notes``:
+    pairs of a location (or None) and a text. ``hint``: what may help, or None.
+    """
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        location: Location | None = None,
+        op: str | None = None,
+        values: Iterable[Any] = (),
+        notes: Iterable[tuple[Location | None, str]] = (),
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.location = location
+        self.op = op
+        self.values = tuple(values)
+        self.notes = tuple(notes)
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.__dict__)
+
+    def __str__(self) -> str:
+        lines = [_line(self.location, "error", self.message)]
+        lines += [_line(location, "note", text) for location, text in self.notes]
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def render(self, source: str | None = None) -> str:
+        """The message, and, where ``source`` (the text of the file) has the place, its line with a caret below it."""
+        lines = [_line(self.location, "error", self.message), *_excerpt(self.location, source)]
+        for location, text in self.notes:
+            lines += [_line(location, "note", text), *_excerpt(location, source)]
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class ParseError(HalfulpError):
+    """Text that is not MLIR, or names something that does not exist."""
+
+
+class VerifyError(HalfulpError):
+    """Well-formed text that breaks a rule of the language or of an op."""
+
+
+class TypeMismatch(HalfulpError):
+    """An input that does not have the type the function asks for."""
+
+
+class InputError(HalfulpError):
+    """An input that cannot be read: a file, a literal, an option."""
+
+
+class BytecodeError(HalfulpError):
+    """A bytecode file that is not well-formed."""
+
+
+class LimitExceeded(HalfulpError):
+    """A limit on nesting, steps, depth or memory was reached."""
+
+
+class Unsupported(HalfulpError):
+    """Something well-formed that halfulp does not execute."""
+
+    exit_code = 3
+
+
+class UndefinedBehavior(HalfulpError):
+    """The program has no meaning for these inputs."""
+
+    exit_code = 4
+
+
+def _rebuild(kind: type[HalfulpError], message: str, state: dict[str, Any]) -> HalfulpError:
+    error = kind(message)
+    error.__dict__.update(state)
+    return error
+
+
+def _line(location: Location | None, severity: str, text: str) -> str:
+    if location is None:
+        return f"{severity}: {text}"
+    place = file_position(location)
+    where = f"{place.file}:{place.line}:{place.column}" if place else str(location)
+    return f"{where}: {severity}: {text}"
+
+
+def _excerpt(location: Location | None, source: str | None) -> list[str]:
+    place: FileLineCol | None = None if location is None or source is None else file_position(location)
+    if place is None or source is None:
+        return []
+    lines = source.split("\n")
+    if not 1 <= place.line <= len(lines):
+        return []
+    line = lines[place.line - 1].rstrip("\r")
+    # A tab keeps its width above the caret; a very long line is cut around the column.
+    start = max(0, place.column - 1 - 200)
+    shown = line[start : start + 400]
+    margin = "".join("\t" if char == "\t" else " " for char in shown[: place.column - 1 - start])
+    return [shown, f"{margin}^"]

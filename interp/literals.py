@@ -1,0 +1,171 @@
+"""Numbers and strings as MLIR text spells them. Floats are raw bit patterns on this side, never Python floats.
+
+How MLIR spells a float (AsmPrinter's `printFloatValue` over `APFloat::toString`): six significant digits in exponent form if
+they read back equal in the format itself; else as many digits as the precision asks for, if that spelling has a point; else,
+and for infinities and NaNs, the bit pattern in hexadecimal.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from fractions import Fraction
+from functools import lru_cache
+
+from halfulp.fp_formats.formats import FloatFormat, float_format
+from halfulp.fp_formats.scalar import convert, from_fraction, value
+
+# log2(10) and its inverse as LLVM approximates them.
+_LOG2_10 = (196, 59)
+
+
+@lru_cache(maxsize=4096)
+def spell_float(format: FloatFormat, code: int) -> str:
+    """The spelling of a bit pattern, without its type."""
+    exact = value(format, code)
+    if exact is None:
+        return spell_bits(code)
+    negative = bool(format.sign_mask and code & format.sign_mask)
+    sign = "-" if negative else ""
+    if exact == 0:
+        return f"{sign}0.000000e+00"
+    short = _exponent_form(*_digits(abs(exact), 6))
+    if from_fraction(format, exact_decimal(sign + short)).code == code:
+        return sign + short
+    precision = 2 + format.precision * _LOG2_10[1] // _LOG2_10[0]
+    text = _default_form(*_digits(abs(exact), precision), precision)
+    return sign + text if "." in text else spell_bits(code)
+
+
+def spell_bits(code: int) -> str:
+    """A bit pattern in hexadecimal: upper-case digits, no leading zeros (``0x0`` for zero)."""
+    return f"0x{code:X}"
+
+
+def spell_double(number: float) -> str:
+    """The spelling of a Python float as an f64."""
+    return spell_float(float_format("f64"), double_bits(number))
+
+
+def double_bits(number: float) -> int:
+    """The bit pattern of a Python float."""
+    return int.from_bytes(struct.pack("<d", number), "little")
+
+
+def bits_double(code: int) -> float:
+    """The Python float of an f64 bit pattern."""
+    result: float = struct.unpack("<d", code.to_bytes(8, "little"))[0]
+    return result
+
+
+@lru_cache(maxsize=4096)
+def read_decimal(format: FloatFormat, text: str) -> int:
+    """The bit pattern a decimal literal stands for: its nearest f64, rounded to nearest even into ``format``.
+
+    That the path goes through f64 is the language (MLIR 22 and newer), not an approximation.
+    """
+    return convert(float_format("f64"), format, double_bits(float(text))).code
+
+
+def exact_decimal(text: str) -> Fraction:
+    """The exact value of a decimal spelling."""
+    return Fraction(text)
+
+
+def _digits(exact: Fraction, precision: int) -> tuple[str, int]:
+    """Decimal digits and the power of ten of the last one, rounded half up to ``precision`` as LLVM does.
+
+    LLVM first divides by a power of ten that leaves just enough bits, truncating; when that leaves no more than
+    ``precision`` digits, nothing is rounded. ``exact`` is a positive dyadic rational.
+    """
+    denominator_bits = exact.denominator.bit_length() - 1
+    trailing = (exact.numerator & -exact.numerator).bit_length() - 1
+    if denominator_bits:
+        # m / 2^e = m * 5^e / 10^e
+        significand, exponent = exact.numerator * 5**denominator_bits, -denominator_bits
+    else:
+        significand, exponent = (exact.numerator >> trailing) << trailing, 0
+    numerator, denominator = _LOG2_10
+    surplus = significand.bit_length() - (precision * numerator + denominator - 1) // denominator
+    if surplus > 0:
+        tens = surplus * denominator // numerator
+        significand //= 10**tens
+        exponent += tens
+    text = str(significand)
+    stripped = text.rstrip("0")
+    exponent += len(text) - len(stripped)
+    if len(stripped) > precision:
+        dropped = len(stripped) - precision
+        rounded = int(stripped[:precision]) + (stripped[precision] >= "5")
+        kept = str(rounded).rstrip("0")
+        exponent += dropped + len(str(rounded)) - len(kept)
+        stripped = kept
+    return stripped, exponent
+
+
+def _exponent_form(digits: str, exponent: int) -> str:
+    power = exponent + len(digits) - 1
+    fraction = digits[1:].ljust(6, "0")
+    return f"{digits[0]}.{fraction}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def _default_form(digits: str, exponent: int, precision: int) -> str:
+    """`APFloat::toString` with its default of at most three padding zeros; without a point for short integers."""
+    top = exponent + len(digits) - 1
+    if exponent >= 0:
+        scientific = exponent > 3 or len(digits) + exponent > precision
+    else:
+        scientific = top < -3
+    if scientific:
+        return f"{digits[0]}.{digits[1:] or '0'}E{'-' if top < 0 else '+'}{abs(top)}"
+    if exponent >= 0:
+        return digits + "0" * exponent
+    whole = exponent + len(digits)
+    if whole > 0:
+        return f"{digits[:whole]}.{digits[whole:]}"
+    return f"0.{'0' * -whole}{digits}"
+
+
+_UNPRINTABLE = re.compile(rb'[^\x20-\x7e]|["\\]')
+
+
+def quoted(text: str) -> str:
+    """A string literal: quotes, and two hexadecimal digits after a backslash for everything but printable ASCII."""
+    return f'"{escaped(text)}"'
+
+
+def escaped(text: str) -> str:
+    """What stands between the quotes of `quoted`; a backslash is doubled."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
+    data = text.encode("utf-8", "surrogateescape")
+    spelled = _UNPRINTABLE.sub(lambda m: b"\\\\" if m[0] == b"\\" else b"\\%02X" % m[0][0], data)
+    return spelled.decode("ascii")
+
+
+_ESCAPE = re.compile(rb'\\(?:([0-9a-fA-F]{2})|(["\\nt]))')
+_SIMPLE = {b"n": b"\n", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
+
+
+def unescaped(body: str) -> str:
+    """The string a literal's body stands for. Bytes that are not UTF-8 become surrogates (``surrogateescape``)."""
+    if "\\" not in body:
+        return body
+    data = _ESCAPE.sub(
+        lambda m: bytes.fromhex(m[1].decode()) if m[1] else _SIMPLE[m[2]], body.encode("utf-8", "surrogateescape")
+    )
+    return data.decode("utf-8", "surrogateescape")
+
+
+_BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+_SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+
+
+def is_bare_identifier(text: str) -> bool:
+    """Whether ``text`` can stand as an attribute's name without quotes."""
+    return _BARE.fullmatch(text) is not None
+
+
+def spell_symbol(name: str) -> str:
+    """``@name``, quoted where the name is not an identifier."""
+    return f"@{name}" if _SYMBOL.fullmatch(name) else f"@{quoted(name)}"
