@@ -61,7 +61,10 @@ class FloatFormat:
             (not ieee or self.mantissa_bits >= 1, "IEEE NaNs need a mantissa bit"),
             (self.nan is not NanEncoding.NEGATIVE_ZERO or (self.signed and self.zero), "NaN as -0 needs a signed zero"),
             (self.zero or not self.signed, "a format without zero is unsigned"),
-            (not self.explicit_integer_bit or (ieee and self.zero), "an explicit integer bit needs IEEE NaNs and a zero"),
+            (
+                not self.explicit_integer_bit or (ieee and self.zero),
+                "an explicit integer bit needs IEEE NaNs and a zero",
+            ),
         )
         for holds, rule in rules:
             if not holds:

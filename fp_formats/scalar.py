@@ -1,0 +1,485 @@
+"""The specification: one value at a time, on exact Python integers.
+
+Every operation unpacks its operands, computes the exact result as an integer times a power of two, rounds it ONCE in
+`round_to_integer`, and encodes it. `exact` does the same on arrays and must agree bit for bit, flags and poison included.
+
+Arguments named ``a`` and ``b`` are codes. ``rounding`` is a `Rounding`; ``random`` is ``(value, width)``, needed by stochastic
+rounding only. Results are `Result`s; their ``flags`` are the bits of `policy.Flags`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding
+
+FINITE, INFINITE, QUIET_NAN, SIGNALLING_NAN = range(4)  # kinds, in the order that the tests below rely on
+INEXACT, UNDERFLOW, OVERFLOW, DIVIDE_BY_ZERO, INVALID = (int(flag) for flag in Flags)
+RNE, RD, RU, RZ, RNA, STOCHASTIC = Rounding
+Random = tuple[int, int] | None
+
+
+class Unpacked(NamedTuple):
+    """(-1)**sign * significand * 2**exponent if FINITE; for a NaN the significand is its fraction field."""
+
+    kind: int
+    sign: int
+    significand: int
+    exponent: int
+
+
+class Result(NamedTuple):
+    """A code and its exception flags; ``poison``: the exact result has no code, and ``code`` is 0."""
+
+    code: int
+    flags: int = 0
+    poison: bool = False
+
+
+# Decoding.
+
+
+def unpack(fmt: FloatFormat, a: int) -> Unpacked:
+    """Take a code apart. NaNs without sign and payload, and invalid x87 operands, have sign 0 and fraction 0."""
+    sign = a >> (fmt.bits - 1) if fmt.signed else 0
+    fraction = a & fmt.fraction_mask
+    field = a >> (fmt.mantissa_bits + fmt.explicit_integer_bit) & ((1 << fmt.exponent_bits) - 1)
+    magnitude = field << fmt.mantissa_bits | fraction
+    if fmt.explicit_integer_bit:
+        integer_bit = a >> fmt.mantissa_bits & 1
+        if field and not integer_bit:
+            return Unpacked(SIGNALLING_NAN, 0, 0, 0)
+    else:
+        integer_bit = int(magnitude >= fmt.min_normal_magnitude)
+    if magnitude > fmt.max_magnitude or a == fmt.nan_code:
+        if magnitude == fmt.infinity_magnitude:
+            return Unpacked(INFINITE, sign, 0, 0)
+        if not fmt.has_signed_nan:
+            return Unpacked(QUIET_NAN, 0, 0, 0)
+        return Unpacked(SIGNALLING_NAN if fmt.quiet_bit & ~a else QUIET_NAN, sign, fraction, 0)
+    exponent = (field or int(fmt.zero)) - fmt.bias - fmt.mantissa_bits
+    return Unpacked(FINITE, sign, integer_bit << fmt.mantissa_bits | fraction, exponent)
+
+
+def operand(fmt: FloatFormat, a: int, policy: FloatPolicy) -> Unpacked:
+    """An operand as the policy sees it: `unpack`, with subnormals flushed where it says so."""
+    x = unpack(fmt, a)
+    if policy.flushes_operands and x.kind == FINITE and fmt.zero and not x.significand >> fmt.mantissa_bits:
+        return x._replace(sign=flushed_sign(x.significand, x.sign, policy), significand=0)
+    return x
+
+
+def flushed_sign(significand: int, sign: int, policy: FloatPolicy) -> int:
+    """The sign of what replaces a subnormal; a zero keeps its own."""
+    return 0 if significand and policy.denormal_zero == "positive" else sign
+
+
+def value(fmt: FloatFormat, a: int) -> Fraction | None:
+    """The exact value of a code; None for NaNs and infinities."""
+    x = unpack(fmt, a)
+    return (-1) ** x.sign * x.significand * Fraction(2) ** x.exponent if x.kind == FINITE else None
+
+
+# Rounding and encoding.
+
+
+def round_to_integer(sign: int, significand: int, shift: int, rounding: int, random: Random) -> tuple[int, bool]:
+    """Round significand / 2**shift to an integer, and say whether that was inexact: all rounding happens here.
+
+    Stochastic rounding goes away from zero if and only if value / 2**width is less than the discarded fraction.
+    """
+    if shift <= 0:
+        return significand << -shift, False
+    kept = significand >> shift
+    discarded = significand - (kept << shift)
+    if not discarded:
+        return kept, False
+    if rounding == RNE:
+        away = discarded << 1 > (1 << shift) - (kept & 1)
+    elif rounding == RZ:
+        away = False
+    elif rounding == RU:
+        away = not sign
+    elif rounding == RD:
+        away = bool(sign)
+    elif rounding == RNA:
+        away = bool(discarded >> (shift - 1))
+    else:
+        if random is None:
+            raise ValueError("stochastic rounding needs random bits: (value, width)")
+        away = random[0] << shift < discarded << random[1]
+    return kept + away, True
+
+
+def round_pack(
+    fmt: FloatFormat,
+    sign: int,
+    significand: int,
+    exponent: int,
+    rounding: int,
+    policy: FloatPolicy,
+    random: Random = None,
+    saturate: bool = False,
+) -> Result:
+    """The code of (-1)**sign * significand * 2**exponent, rounded once; ``saturate``: overflow gives the largest value."""
+    if not significand:
+        return encode_zero(fmt, sign, policy)
+    if sign and not fmt.signed:
+        if policy.negative_to_unsigned == "nan":
+            return encode_nan(fmt, None, policy, INVALID)
+        positive = round_pack(fmt, 0, significand, exponent, rounding, policy, random, saturate)
+        return positive._replace(code=positive.code | 1 << (fmt.bits - 1))
+    leading = significand.bit_length() - 1 + exponent
+    lowest = (leading if leading > fmt.emin else fmt.emin) - fmt.mantissa_bits
+    kept, inexact = round_to_integer(sign, significand, lowest - exponent, rounding, random)
+    flags = INEXACT if inexact else 0
+    if leading < fmt.emin:
+        if not fmt.zero:
+            return Result(0, UNDERFLOW | INEXACT)
+        tiny = policy.tininess == "before" or leading < fmt.emin - 1
+        if not tiny:  # rounding as if the exponent were unbounded may reach the smallest normal value
+            unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, random)
+            tiny = not unbounded >> fmt.precision
+        if inexact and tiny:
+            flags |= UNDERFLOW
+    # A carry out of the fraction moves into the exponent field by itself, and so does a normal value's integer bit.
+    magnitude = (lowest + fmt.mantissa_bits - fmt.emin << fmt.mantissa_bits) + kept
+    if not fmt.zero:
+        magnitude -= 1 << fmt.mantissa_bits
+    if magnitude > fmt.max_magnitude:
+        if saturate or not (rounding in (RNE, RNA, STOCHASTIC) or rounding == (RD if sign else RU)):
+            return Result(with_sign(fmt, sign, fmt.max_code), OVERFLOW | INEXACT)
+        return encode_infinity(fmt, sign, OVERFLOW | INEXACT, "max")
+    if policy.flushes_results and 0 < magnitude < fmt.min_normal_magnitude:
+        zero = encode_zero(fmt, flushed_sign(1, sign, policy), policy)
+        return zero._replace(flags=UNDERFLOW | INEXACT)
+    return Result(with_sign(fmt, sign, fmt.from_magnitude(magnitude)), flags)
+
+
+def with_sign(fmt: FloatFormat, sign: int, code: int) -> int:
+    """A positive code with that sign, in a signed format."""
+    return code | sign << (fmt.bits - 1) if fmt.signed else code
+
+
+def encode_zero(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> Result:
+    """Zero, with its sign where the format has -0."""
+    if not fmt.zero:
+        return Result(0, INEXACT) if policy.zero_to_zeroless == "smallest" else encode_nan(fmt, None, policy, INVALID)
+    return Result(with_sign(fmt, sign, 0) if fmt.has_negative_zero else 0)
+
+
+def encode_infinity(fmt: FloatFormat, sign: int, flags: int, nanless: str) -> Result:
+    """Infinity; where the format has none, its NaN of that sign; where it has neither, ``nanless``: max or zero."""
+    if fmt.infinity_code is not None:
+        return Result(with_sign(fmt, sign, fmt.infinity_code), flags)
+    if fmt.nan_code is not None:
+        return Result(with_sign(fmt, sign, fmt.nan_code), flags)
+    return Result(with_sign(fmt, sign, fmt.max_code if nanless == "max" else 0), flags)
+
+
+def encode_nan(
+    fmt: FloatFormat, nan: Unpacked | None, policy: FloatPolicy, flags: int, source: FloatFormat | None = None
+) -> Result:
+    """A NaN result: of the operand ``nan`` of the format ``source`` (default: fmt), or generated if that is None."""
+    source = source or fmt
+    sign, payload = (nan.sign, nan.significand) if nan else (0, 0)
+    if policy.nan_result == "canonical":
+        sign = payload = 0
+    elif policy.nan_result == "canonical_signed":
+        sign, payload = int(nan is None or source.nan is NanEncoding.NEGATIVE_ZERO or sign), 0
+    elif policy.nan_result == "negative" and nan is None:
+        sign = 1
+    if fmt.nan_code is None:
+        code = {"zero": with_sign(fmt, sign, 0), "zero_inverted": with_sign(fmt, 1 - sign, 0), "max": fmt.max_code}
+        return Result(code.get(policy.nan_to_nanless, 0), flags | INVALID, policy.nan_to_nanless == "poison")
+    code_bits = fmt.nan_code
+    if fmt.nan is NanEncoding.IEEE:  # the quiet bit is part of nan_code
+        code_bits |= payload << fmt.mantissa_bits >> source.mantissa_bits
+    return Result(with_sign(fmt, sign, code_bits), flags)
+
+
+def invalid_if_signalling(*operands: Unpacked) -> int:
+    """The flags that NaN operands raise."""
+    return INVALID if any(x.kind == SIGNALLING_NAN for x in operands) else 0
+
+
+def first_nan(fmt: FloatFormat, x: Unpacked, y: Unpacked, policy: FloatPolicy) -> Result:
+    """The result of an operation with at least one NaN operand."""
+    return encode_nan(fmt, x if x.kind >= QUIET_NAN else y, policy, invalid_if_signalling(x, y))
+
+
+# Conversions.
+
+
+def convert(
+    src: FloatFormat, dst: FloatFormat, a: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+) -> Result:
+    """A code of ``src`` as a code of ``dst`` (the same format canonicalises)."""
+    if policy.wide_source == "through_f32" and src.bits > 32 > dst.bits:
+        first = convert(src, FORMATS["f32"], a, RNE, policy)
+        return also(convert(FORMATS["f32"], dst, first.code, rounding, policy, random), first.flags)
+    x = operand(src, a, policy)
+    if x.kind >= QUIET_NAN:
+        if policy.zeroless_nan_widened == "infinity" and not src.zero and dst.infinity_code is not None:
+            return Result(dst.infinity_code)
+        return encode_nan(dst, x, policy, invalid_if_signalling(x), src)
+    saturate = policy.conversion_overflow == "saturate"
+    if x.kind == FINITE:
+        return round_pack(dst, x.sign, x.significand, x.exponent, rounding, policy, random, saturate)
+    if x.sign and not dst.signed:
+        return round_pack(dst, 1, 1, dst.emax + 1, RNE, policy, None, saturate)
+    if saturate:
+        return Result(with_sign(dst, x.sign, dst.max_code), OVERFLOW | INEXACT)
+    replaced = 0 if dst.infinities else OVERFLOW | INEXACT
+    return encode_infinity(dst, x.sign, replaced, policy.infinity_to_nanless)
+
+
+def from_integer(
+    dst: FloatFormat, number: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+) -> Result:
+    """A Python integer as a code."""
+    sign, saturate = int(number < 0), policy.conversion_overflow == "saturate"
+    if policy.wide_source == "through_f32" and dst.bits < 32:
+        first = round_pack(FORMATS["f32"], sign, abs(number), 0, RNE, policy)
+        return also(convert(FORMATS["f32"], dst, first.code, rounding, policy, random), first.flags)
+    return round_pack(dst, sign, abs(number), 0, rounding, policy, random, saturate)
+
+
+def from_fraction(
+    dst: FloatFormat, number: Fraction, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+) -> Result:
+    """A rational number as a code."""
+    sign, saturate = int(number < 0), policy.conversion_overflow == "saturate"
+    return quotient(dst, sign, abs(number.numerator), number.denominator, 0, rounding, policy, random, saturate)
+
+
+def to_integer(
+    src: FloatFormat,
+    a: int,
+    width: int,
+    signed: bool,
+    rounding: int = RZ,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+) -> Result:
+    """A code as an integer of ``width`` bits, in two's complement if ``signed``; out of range: see `float_to_int`."""
+    x = operand(src, a, policy)
+    lowest, highest = (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
+    mask = (1 << width) - 1
+    if x.kind == FINITE:
+        magnitude, inexact = round_to_integer(x.sign, x.significand, -x.exponent, rounding, random)
+        number = -magnitude if x.sign else magnitude
+        if lowest <= number <= highest:
+            return Result(number & mask, INEXACT if inexact else 0)
+        if policy.float_to_int == "modular":
+            return Result(number & mask, INVALID)
+    if policy.float_to_int == "poison":
+        return Result(0, INVALID, True)
+    if policy.float_to_int == "modular" or (x.kind >= QUIET_NAN and policy.float_to_int == "saturate"):
+        return Result(0, INVALID)
+    return Result((lowest if x.sign and x.kind < QUIET_NAN else highest) & mask, INVALID)
+
+
+def also(result: Result, flags: int) -> Result:
+    """A result with more flags."""
+    return result._replace(flags=result.flags | flags)
+
+
+# Arithmetic.
+
+
+def add(
+    fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+) -> Result:
+    """A + b."""
+    return signed_sum(fmt, operand(fmt, a, policy), operand(fmt, b, policy), 0, rounding, policy, random)
+
+
+def subtract(
+    fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+) -> Result:
+    """A - b; a NaN ``b`` keeps its sign."""
+    return signed_sum(fmt, operand(fmt, a, policy), operand(fmt, b, policy), 1, rounding, policy, random)
+
+
+def signed_sum(
+    fmt: FloatFormat, x: Unpacked, y: Unpacked, flip: int, rounding: int, policy: FloatPolicy, random: Random
+) -> Result:
+    """X + y, or x - y if ``flip`` is 1."""
+    if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
+        return first_nan(fmt, x, y, policy)
+    if flip:
+        y = y._replace(sign=1 - y.sign)
+    if x.kind == INFINITE or y.kind == INFINITE:
+        if x.kind == y.kind and x.sign != y.sign:
+            return encode_nan(fmt, None, policy, INVALID)
+        return encode_infinity(fmt, (x if x.kind == INFINITE else y).sign, 0, "max")
+    exponent = min(x.exponent, y.exponent)
+    total = aligned(x, exponent) + aligned(y, exponent)
+    # Exact zeros (IEEE 754, 6.3): equal signs are kept, unequal ones give +0, in DOWNWARD -0.
+    sign = int(total < 0) if total else x.sign if x.sign == y.sign else int(rounding == RD)
+    return round_pack(fmt, sign, abs(total), exponent, rounding, policy, random)
+
+
+def aligned(x: Unpacked, exponent: int) -> int:
+    """A finite value as a signed multiple of 2**exponent."""
+    return (-x.significand if x.sign else x.significand) << (x.exponent - exponent)
+
+
+def multiply(
+    fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+) -> Result:
+    """A * b."""
+    x, y = operand(fmt, a, policy), operand(fmt, b, policy)
+    if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
+        return first_nan(fmt, x, y, policy)
+    sign = x.sign ^ y.sign
+    if x.kind == INFINITE or y.kind == INFINITE:
+        if FINITE in (x.kind, y.kind) and not (x.significand or y.significand):
+            return encode_nan(fmt, None, policy, INVALID)
+        return encode_infinity(fmt, sign, 0, "max")
+    return round_pack(fmt, sign, x.significand * y.significand, x.exponent + y.exponent, rounding, policy, random)
+
+
+def divide(
+    fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+) -> Result:
+    """A / b."""
+    x, y = operand(fmt, a, policy), operand(fmt, b, policy)
+    if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
+        return first_nan(fmt, x, y, policy)
+    sign = x.sign ^ y.sign
+    if x.kind == INFINITE:
+        if y.kind == INFINITE:
+            return encode_nan(fmt, None, policy, INVALID)
+        return encode_infinity(fmt, sign, 0, "max")
+    if y.kind == INFINITE:
+        return encode_zero(fmt, sign, policy)
+    if not y.significand:
+        if not x.significand:
+            return encode_nan(fmt, None, policy, INVALID)
+        return encode_infinity(fmt, sign, DIVIDE_BY_ZERO, policy.divide_by_zero_nanless)
+    return quotient(fmt, sign, x.significand, y.significand, x.exponent - y.exponent, rounding, policy, random)
+
+
+def quotient(
+    fmt: FloatFormat,
+    sign: int,
+    numerator: int,
+    denominator: int,
+    exponent: int,
+    rounding: int,
+    policy: FloatPolicy,
+    random: Random,
+    saturate: bool = False,
+) -> Result:
+    """The rounded numerator / denominator * 2**exponent: enough quotient bits, and one more for "there is a remainder"."""
+    extra = fmt.precision + 2 + (random[1] if random else 0)
+    extra += max(0, denominator.bit_length() - numerator.bit_length())
+    digits, rest = divmod(numerator << extra, denominator)
+    return round_pack(fmt, sign, digits << 1 | (rest != 0), exponent - extra - 1, rounding, policy, random, saturate)
+
+
+def remainder(
+    fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+) -> Result:
+    """C's fmod: a - trunc(a / b) * b, exact, with the sign of ``a`` (so the rounding mode never matters)."""
+    x, y = operand(fmt, a, policy), operand(fmt, b, policy)
+    if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
+        return first_nan(fmt, x, y, policy)
+    if x.kind == INFINITE or not (y.significand or y.kind == INFINITE):
+        return encode_nan(fmt, None, policy, INVALID)
+    if y.kind == INFINITE:
+        return round_pack(fmt, x.sign, x.significand, x.exponent, rounding, policy, random)
+    exponent = min(x.exponent, y.exponent)
+    rest = (x.significand << (x.exponent - exponent)) % (y.significand << (y.exponent - exponent))
+    return round_pack(fmt, x.sign, rest, exponent, rounding, policy, random)
+
+
+def negate(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
+    """The other sign bit, of anything; the zero and the NaN of FNUZ formats stay; unsigned formats: see `round_pack`."""
+    if fmt.signed:
+        assert fmt.sign_mask is not None
+        fixed = not fmt.has_negative_zero and not a & ~fmt.sign_mask
+        return Result(a if fixed else a ^ fmt.sign_mask)
+    x = unpack(fmt, a)
+    if x.kind >= QUIET_NAN:
+        return encode_nan(fmt, x, policy, 0)
+    if x.kind == INFINITE:
+        return round_pack(fmt, 1, 1, fmt.emax + 1, RNE, policy)
+    return round_pack(fmt, 1, x.significand, x.exponent, RNE, policy)
+
+
+def flush(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
+    """A subnormal becomes zero; every other code stays as it is."""
+    if not fmt.is_subnormal(a):
+        return Result(a)
+    sign = int(fmt.signed and a >> (fmt.bits - 1))
+    return encode_zero(fmt, flushed_sign(1, sign, policy), policy)
+
+
+# Comparisons.
+
+EQUAL, GREATER, LESS, UNORDERED = 1, 2, 4, 8
+PREDICATES = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 8, 15)
+"""The relations under which each cmpf predicate holds: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true."""
+
+
+def order(x: Unpacked, y: Unpacked) -> int:
+    """Negative, zero or positive as x is less than, equal to or greater than y; neither is a NaN."""
+    if x.kind == INFINITE or y.kind == INFINITE:
+        return (x.kind == INFINITE) * (1 - 2 * x.sign) - (y.kind == INFINITE) * (1 - 2 * y.sign)
+    exponent = min(x.exponent, y.exponent)
+    return aligned(x, exponent) - aligned(y, exponent)
+
+
+def compare(fmt: FloatFormat, predicate: int, a: int, b: int, policy: FloatPolicy = SPEC) -> bool:
+    """Whether MLIR's cmpf predicate number ``predicate`` holds for a and b."""
+    x, y = operand(fmt, a, policy), operand(fmt, b, policy)
+    if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
+        relation = UNORDERED
+    else:
+        difference = order(x, y)
+        relation = GREATER if difference > 0 else LESS if difference < 0 else EQUAL
+    return PREDICATES[predicate] & relation != 0
+
+
+def extremum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy, largest: bool, number: bool) -> Result:
+    """The larger or smaller of two values, -0 < +0; ``number``: a NaN yields to a number, and of two NaNs the second counts."""
+    x, y = operand(fmt, a, policy), operand(fmt, b, policy)
+    flags = invalid_if_signalling(x, y)
+    if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
+        if not number:
+            return first_nan(fmt, x, y, policy)
+        nan, other = (y, x) if y.kind >= QUIET_NAN else (x, y)
+        if other.kind >= QUIET_NAN or (nan.kind == SIGNALLING_NAN and policy.number_of_signalling == "quieted"):
+            return encode_nan(fmt, nan, policy, flags)
+        chosen = other
+    else:
+        difference = order(x, y) or y.sign - x.sign
+        chosen = x if (difference > 0) == largest else y
+    if chosen.kind == INFINITE:
+        return encode_infinity(fmt, chosen.sign, flags, "max")
+    return also(round_pack(fmt, chosen.sign, chosen.significand, chosen.exponent, RNE, policy), flags)
+
+
+def maximum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy = SPEC) -> Result:
+    """The larger of a and b; NaN if either is NaN."""
+    return extremum(fmt, a, b, policy, largest=True, number=False)
+
+
+def minimum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy = SPEC) -> Result:
+    """The smaller of a and b; NaN if either is NaN."""
+    return extremum(fmt, a, b, policy, largest=False, number=False)
+
+
+def maximum_number(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy = SPEC) -> Result:
+    """The larger of a and b; the other one if one is NaN."""
+    return extremum(fmt, a, b, policy, largest=True, number=True)
+
+
+def minimum_number(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy = SPEC) -> Result:
+    """The smaller of a and b; the other one if one is NaN."""
+    return extremum(fmt, a, b, policy, largest=False, number=True)
