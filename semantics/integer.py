@@ -1,0 +1,623 @@
+"""Integer ops of the arith dialect: each is a factory that gives the `Kernel` for concrete widths and flags.
+
+Source: the op descriptions of the arith dialect document. Widths run from 0 (one value, 0) up without limit; an `index`
+is an integer of its width. Operands and results are codes (see `halfulp.semantics.codes`). The flags ``nsw``, ``nuw``,
+``exact`` and ``nneg`` make results poison; whoever wants them ignored leaves them out.
+
+The scalar face of every op is its specification. A code ``a`` is read as a number in one of two ways: unsigned, ``a``
+itself, or two's complement, ``(a ^ sign) - sign`` with the sign bit's weight ``sign``. With ``sign = 0`` the latter
+formula is the former, so that signed and unsigned ops share one definition (`Reading`).
+
+The array face works in the dtype of the operands, which may be wider than needed (a 32-bit index is kept in uint64):
+values are sign-extended where an op reads them as signed, and results are cut back to the width. Above 64 bits it maps
+the scalar face over the elements. Operands are never written to; rank-0 operands broadcast. Elements without a value
+hold any bits.
+
+Where an element has several faults, the scalar face gives the first that `Outcome.faults` lists; masks may overlap.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from halfulp.semantics.codes import (
+    LIMB_BITS,
+    code_shape,
+    codes_to_ints,
+    element_shape,
+    ints_to_codes,
+    storage_dtype,
+)
+from halfulp.semantics.kernel import Codes, Fault, Kernel, Mask, Outcome, Scalar, faults_of, poison, undefined
+
+SIGNED_OVERFLOW = poison("signed overflow with nsw")
+UNSIGNED_OVERFLOW = poison("unsigned overflow with nuw")
+NEGATIVE = poison("negative operand with nneg")
+INEXACT_DIVISION = poison("nonzero remainder with exact")
+INEXACT_SHIFT = poison("nonzero bits shifted out with exact")
+SHIFT_TOO_FAR = poison("shift amount is not less than the bit width")
+DIVISION_BY_ZERO = undefined("division by zero")
+DIVISION_OVERFLOW = undefined("signed division overflow (minimum value divided by -1)")
+
+Values = npt.NDArray[Any]
+"""Numbers that codes stand for: the codes themselves, or a signed array of the same item size."""
+
+Faults = Iterable[tuple[Fault, Mask]]
+ArrayFace = Callable[..., tuple[tuple[Codes, ...], Faults]]
+"""An op on code arrays of rank 1 or more: its results, and its faults in order of precedence. A mask may be all False,
+and smaller than the results if it broadcasts to them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How codes of ``width`` bits are read as numbers: as two's complement if ``signed``, else as they are."""
+
+    width: int
+    signed: bool
+
+    @property
+    def sign(self) -> int:
+        """The sign bit, 0 if there is none: ``(code ^ sign) - sign`` is the number."""
+        return (1 << self.width) >> 1 if self.signed else 0
+
+    @property
+    def low(self) -> int:
+        """The least number."""
+        return -self.sign
+
+    @property
+    def high(self) -> int:
+        """The greatest number."""
+        return _mask(self.width) >> self.signed
+
+    def values(self, codes: Codes) -> Values:
+        """The numbers of an array of codes, which is returned itself where it will do."""
+        if not self.signed:
+            return codes
+        spare = 8 * codes.itemsize - self.width
+        values = codes.view(f"i{codes.itemsize}")
+        return (values << spare) >> spare if spare else values
+
+
+def _mask(width: int) -> int:
+    return (1 << width) - 1
+
+
+def _wrap(width: int, values: Values) -> Codes:
+    """The codes of numbers computed modulo a power of two; overwrites ``values``, which must be a temporary."""
+    codes: Codes = values.view(f"u{values.itemsize}")
+    if width != 8 * codes.itemsize:
+        codes &= _mask(width)
+    return codes
+
+
+def _overflow_rules(width: int, nsw: bool, nuw: bool) -> tuple[tuple[Reading, Fault], ...]:
+    """The readings in which an op must not overflow."""
+    rules = ((nsw, Reading(width, True), SIGNED_OVERFLOW), (nuw, Reading(width, False), UNSIGNED_OVERFLOW))
+    return tuple((reading, fault) for wanted, reading, fault in rules if wanted)
+
+
+def _kernel(
+    operands: tuple[int, ...],
+    results: tuple[int, ...],
+    scalar: Callable[..., Scalar],
+    array: ArrayFace,
+    worst: tuple[int, ...] | None = None,
+) -> Kernel:
+    """The kernel of an op with the given operand and result widths."""
+    if max(operands + results) > LIMB_BITS:
+        return Kernel(scalar, _mapped(operands, results, scalar), worst)
+    return Kernel(scalar, _ranked(array), worst)
+
+
+def _ranked(array: ArrayFace) -> Callable[..., Outcome]:
+    """Extend an array face to rank 0, where NumPy would compute on scalars and warn that they wrap around."""
+
+    def face(*operands: Codes) -> Outcome:
+        results, faults = array(*(codes if codes.ndim else codes.reshape(1) for codes in operands))
+        whole = results[0].shape
+        shape = whole if any(codes.ndim for codes in operands) else ()
+        masks = ((fault, np.broadcast_to(mask, whole).reshape(shape)) for fault, mask in faults)
+        return Outcome(tuple(codes.reshape(shape) for codes in results), faults_of(masks))
+
+    return face
+
+
+def _mapped(
+    operand_widths: tuple[int, ...], result_widths: tuple[int, ...], scalar: Callable[..., Scalar]
+) -> Callable[..., Outcome]:
+    """An array face that calls the scalar face for each element."""
+
+    def face(*operands: Codes) -> Outcome:
+        pairs = tuple(zip(operands, operand_widths, strict=True))
+        shape = np.broadcast_shapes(*(element_shape(codes, width) for codes, width in pairs))
+        columns = (codes_to_ints(np.broadcast_to(codes, code_shape(shape, width)), width) for codes, width in pairs)
+        rows: list[tuple[int, ...]] = []
+        faults: dict[Fault, Mask] = {}
+        for at, element in enumerate(map(scalar, *columns)):
+            if isinstance(element, Fault):
+                faults.setdefault(element, np.zeros(shape, dtype=np.bool_)).flat[at] = True
+                rows.append((0,) * len(result_widths))
+            else:
+                rows.append(element if isinstance(element, tuple) else (element,))
+        results = (ints_to_codes([row[at] for row in rows], width, shape) for at, width in enumerate(result_widths))
+        return Outcome(tuple(results), tuple(faults.items()))
+
+    return face
+
+
+# Addition, subtraction, multiplication ------------------------------------------------------------------------------
+
+
+def addi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
+    """arith.addi: the sum modulo 2**width."""
+    return _wrapping(width, nsw, nuw, operator.add, np.add, lambda reading, a, b, r: _moved(reading, a, b, r, np.less))
+
+
+def subi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
+    """arith.subi: the difference modulo 2**width."""
+    return _wrapping(
+        width, nsw, nuw, operator.sub, np.subtract, lambda reading, a, b, r: _moved(reading, a, b, r, np.greater)
+    )
+
+
+def muli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
+    """arith.muli: the product modulo 2**width."""
+    return _wrapping(width, nsw, nuw, operator.mul, np.multiply, _product_overflows)
+
+
+def _wrapping(
+    width: int,
+    nsw: bool,
+    nuw: bool,
+    exact: Callable[[int, int], int],
+    modular: np.ufunc,
+    overflows: Callable[[Reading, Codes, Codes, Codes], Mask],
+) -> Kernel:
+    mask = _mask(width)
+    rules = _overflow_rules(width, nsw, nuw)
+    ranges = tuple((reading.sign, reading.low, reading.high, fault) for reading, fault in rules)
+
+    def scalar(a: int, b: int) -> Scalar:
+        for sign, low, high, fault in ranges:
+            if not low <= exact((a ^ sign) - sign, (b ^ sign) - sign) <= high:
+                return fault
+        return exact(a, b) & mask
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        result = _wrap(width, modular(a, b))
+        return (result,), ((fault, overflows(reading, a, b, result)) for reading, fault in rules)
+
+    return _kernel((width, width), (width,), scalar, array)
+
+
+def _moved(reading: Reading, a: Codes, b: Codes, result: Codes, beyond: np.ufunc) -> Mask:
+    """Whether a sum (difference) overflowed: adding (subtracting) b moved a down (up) though b >= 0, or the reverse."""
+    moved: Mask = beyond(reading.values(result), reading.values(a))
+    if reading.signed:
+        moved = moved ^ (reading.values(b) < 0)
+    return moved
+
+
+def _product_overflows(reading: Reading, a: Codes, b: Codes, low: Codes) -> Mask:
+    """Whether the high half of a product says more than the sign of the low half."""
+    overflows: Mask = _high_half(reading, a, b) != np.where(
+        reading.values(low) < 0, low.dtype.type(_mask(reading.width)), 0
+    )
+    return overflows
+
+
+def _high_half(reading: Reading, a: Codes, b: Codes) -> Codes:
+    """The upper ``width`` bits of the product of 2 * ``width`` bits, in a new array of the dtype of ``a``."""
+    width = reading.width
+    if width <= 32:
+        wide = np.int64 if reading.signed else np.uint64
+        product = reading.values(a).astype(wide) * reading.values(b).astype(wide)
+        return _wrap(width, (product >> width).astype(a.dtype))
+    # 64 x 64 bits by 32-bit halves; no sum here exceeds 64 bits.
+    half = 0xFFFFFFFF
+    a0, a1, b0, b1 = a & half, a >> 32, b & half, b >> 32
+    middle = a1 * b0 + (a0 * b0 >> 32)
+    other = a0 * b1 + (middle & half)
+    high = a1 * b1 + (middle >> 32) + (other >> 32)
+    if width < 64:
+        high = high << (64 - width) | a * b >> width
+    if reading.signed:  # a negative code stands for 2**width less, so the product for b * 2**width less
+        high -= np.where(reading.values(a) < 0, b, 0)
+        high -= np.where(reading.values(b) < 0, a, 0)
+    return _wrap(width, high)
+
+
+# Extended addition, subtraction, multiplication -----------------------------------------------------------------------
+
+
+def addui_extended(width: int) -> Kernel:
+    """arith.addui_extended: the sum modulo 2**width, and the carry as i1."""
+    mask = _mask(width)
+
+    def scalar(a: int, b: int) -> Scalar:
+        total = a + b
+        return total & mask, total >> width
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        total = _wrap(width, a + b)
+        return (total, (total < a).view(np.uint8)), ()
+
+    return _kernel((width, width), (width, 1), scalar, array)
+
+
+def subui_extended(width: int) -> Kernel:
+    """arith.subui_extended (newer MLIR): the difference modulo 2**width, and the borrow as i1."""
+    mask = _mask(width)
+
+    def scalar(a: int, b: int) -> Scalar:
+        return (a - b) & mask, 1 if a < b else 0
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        return (_wrap(width, a - b), (a < b).view(np.uint8)), ()
+
+    return _kernel((width, width), (width, 1), scalar, array)
+
+
+def mulsi_extended(width: int) -> Kernel:
+    """arith.mulsi_extended: the low and the high half of the product of the signed operands."""
+    return _multiply_extended(Reading(width, True))
+
+
+def mului_extended(width: int) -> Kernel:
+    """arith.mului_extended: the low and the high half of the product of the unsigned operands."""
+    return _multiply_extended(Reading(width, False))
+
+
+def _multiply_extended(reading: Reading) -> Kernel:
+    width, sign, mask = reading.width, reading.sign, _mask(reading.width)
+
+    def scalar(a: int, b: int) -> Scalar:
+        product = ((a ^ sign) - sign) * ((b ^ sign) - sign)
+        return product & mask, product >> width & mask
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        return (_wrap(width, a * b), _high_half(reading, a, b)), ()
+
+    return _kernel((width, width), (width, width), scalar, array)
+
+
+# Division -------------------------------------------------------------------------------------------------------------
+
+
+def divui(width: int, *, exact: bool = False) -> Kernel:
+    """arith.divui: the unsigned quotient, rounded to zero."""
+    return _division(Reading(width, False), operator.floordiv, exact=exact)
+
+
+def divsi(width: int, *, exact: bool = False) -> Kernel:
+    """arith.divsi: the signed quotient, rounded to zero."""
+    return _division(Reading(width, True), _truncated_quotient, exact=exact)
+
+
+def floordivsi(width: int) -> Kernel:
+    """arith.floordivsi: the signed quotient, rounded down."""
+    return _division(Reading(width, True), operator.floordiv, away_from_zero=lambda negative: negative)
+
+
+def ceildivui(width: int) -> Kernel:
+    """arith.ceildivui: the unsigned quotient, rounded up."""
+    return _division(Reading(width, False), _ceiling_quotient, away_from_zero=np.logical_not)
+
+
+def ceildivsi(width: int) -> Kernel:
+    """arith.ceildivsi: the signed quotient, rounded up."""
+    return _division(Reading(width, True), _ceiling_quotient, away_from_zero=np.logical_not)
+
+
+def remui(width: int) -> Kernel:
+    """arith.remui: the remainder of the unsigned division."""
+    return _remainder(Reading(width, False))
+
+
+def remsi(width: int) -> Kernel:
+    """arith.remsi: the remainder of the signed division rounded to zero; it has the sign of the dividend."""
+    return _remainder(Reading(width, True))
+
+
+def _truncated_quotient(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _ceiling_quotient(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _division(
+    reading: Reading,
+    quotient: Callable[[int, int], int],
+    away_from_zero: Callable[[Any], Any] | None = None,
+    exact: bool = False,
+) -> Kernel:
+    """A division. ``away_from_zero``: given where quotients are negative, where they round up in magnitude."""
+    width, sign, mask, high = reading.width, reading.sign, _mask(reading.width), reading.high
+
+    def scalar(a: int, b: int) -> Scalar:
+        if not b:
+            return DIVISION_BY_ZERO
+        x, y = (a ^ sign) - sign, (b ^ sign) - sign
+        result = quotient(x, y)
+        if result > high:
+            return DIVISION_OVERFLOW
+        if exact and x % y:
+            return INEXACT_DIVISION
+        return result & mask
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        zero, divisor = _guarded(b)
+        x, y = reading.values(a), reading.values(divisor)
+        faults = [(DIVISION_BY_ZERO, zero)]
+        negative: Any = False
+        if reading.signed:
+            signs = x ^ y
+            signs >>= 8 * x.itemsize - 1  # -1 where the quotient is negative, else 0
+            negative = signs < 0
+            faults.append((DIVISION_OVERFLOW, (a == sign) & (b == mask)))
+            x, y = np.abs(x).view(a.dtype), np.abs(y).view(a.dtype)
+        result = x // y
+        if exact or away_from_zero:
+            inexact = result * y != x
+            if exact:
+                faults.append((INEXACT_DIVISION, inexact))
+            if away_from_zero:
+                result += inexact & away_from_zero(negative)
+        if reading.signed:
+            flip = signs.view(a.dtype)
+            result ^= flip
+            result -= flip
+        return (_wrap(width, result),), faults
+
+    return _kernel((width, width), (width,), scalar, array, worst=(sign, 0))
+
+
+def _remainder(reading: Reading) -> Kernel:
+    width, sign, mask = reading.width, reading.sign, _mask(reading.width)
+
+    def scalar(a: int, b: int) -> Scalar:
+        if not b:
+            return DIVISION_BY_ZERO
+        x, y = (a ^ sign) - sign, (b ^ sign) - sign
+        rest = abs(x) % abs(y)
+        return (rest if x >= 0 else -rest) & mask
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        zero, divisor = _guarded(b)
+        rest = np.fmod(reading.values(a), reading.values(divisor))
+        return (_wrap(width, rest),), [(DIVISION_BY_ZERO, zero)]
+
+    return _kernel((width, width), (width,), scalar, array, worst=(0, 0))
+
+
+def _guarded(divisor: Codes) -> tuple[Mask, Codes]:
+    """Where a divisor is zero, and the divisor with 1 there: NumPy would warn."""
+    zero: Mask = divisor == 0
+    return zero, np.where(zero, divisor.dtype.type(1), divisor) if zero.any() else divisor
+
+
+# Shifts ---------------------------------------------------------------------------------------------------------------
+
+
+def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
+    """arith.shli: the bits moved up; with flags, poison unless ``a * 2**b`` fits the width."""
+    mask = _mask(width)
+    rules = _overflow_rules(width, nsw, nuw)
+    ranges = tuple((reading.sign, reading.low, reading.high, fault) for reading, fault in rules)
+
+    def scalar(a: int, b: int) -> Scalar:
+        if b >= width:
+            return SHIFT_TOO_FAR
+        for sign, low, high, fault in ranges:
+            if not low <= ((a ^ sign) - sign) << b <= high:
+                return fault
+        return a << b & mask
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        result = _wrap(width, a << b)
+        faults = [(SHIFT_TOO_FAR, b >= width)]
+        faults += ((fault, _shifted(reading, result, b) != reading.values(a)) for reading, fault in rules)
+        return (result,), faults
+
+    return _kernel((width, width), (width,), scalar, array)
+
+
+def shrui(width: int, *, exact: bool = False) -> Kernel:
+    """arith.shrui: the bits moved down, zeros moved in."""
+    return _shift_right(Reading(width, False), exact)
+
+
+def shrsi(width: int, *, exact: bool = False) -> Kernel:
+    """arith.shrsi: the bits moved down, copies of the sign bit moved in."""
+    return _shift_right(Reading(width, True), exact)
+
+
+def _shift_right(reading: Reading, exact: bool) -> Kernel:
+    width, sign, mask = reading.width, reading.sign, _mask(reading.width)
+
+    def scalar(a: int, b: int) -> Scalar:
+        if b >= width:
+            return SHIFT_TOO_FAR
+        result = (a ^ sign) - sign >> b
+        if exact and result << b != (a ^ sign) - sign:
+            return INEXACT_SHIFT
+        return result & mask
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        result = _wrap(width, _shifted(reading, a, b))
+        faults = [(SHIFT_TOO_FAR, b >= width)]
+        if exact:
+            faults.append((INEXACT_SHIFT, _wrap(width, result << b) != a))
+        return (result,), faults
+
+    return _kernel((width, width), (width,), scalar, array)
+
+
+def _shifted(reading: Reading, a: Codes, b: Codes) -> Values:
+    """The values of ``a`` moved down by ``b`` (any amount: NumPy defines shifts beyond the dtype's width)."""
+    values = reading.values(a)
+    return values >> b.view(values.dtype)
+
+
+# Bits, minimum and maximum, comparison --------------------------------------------------------------------------------
+
+
+def andi(width: int) -> Kernel:
+    """arith.andi: bitwise and."""
+    return _bitwise(width, operator.and_, np.bitwise_and)
+
+
+def ori(width: int) -> Kernel:
+    """arith.ori: bitwise or."""
+    return _bitwise(width, operator.or_, np.bitwise_or)
+
+
+def xori(width: int) -> Kernel:
+    """arith.xori: bitwise exclusive or."""
+    return _bitwise(width, operator.xor, np.bitwise_xor)
+
+
+def _bitwise(width: int, scalar: Callable[[int, int], int], ufunc: np.ufunc) -> Kernel:
+    return _kernel((width, width), (width,), scalar, lambda a, b: ((ufunc(a, b),), ()))
+
+
+def maxsi(width: int) -> Kernel:
+    """arith.maxsi: the greater operand, as signed numbers."""
+    return _extremum(Reading(width, True), operator.ge, np.maximum)
+
+
+def maxui(width: int) -> Kernel:
+    """arith.maxui: the greater operand, as unsigned numbers."""
+    return _extremum(Reading(width, False), operator.ge, np.maximum)
+
+
+def minsi(width: int) -> Kernel:
+    """arith.minsi: the lesser operand, as signed numbers."""
+    return _extremum(Reading(width, True), operator.le, np.minimum)
+
+
+def minui(width: int) -> Kernel:
+    """arith.minui: the lesser operand, as unsigned numbers."""
+    return _extremum(Reading(width, False), operator.le, np.minimum)
+
+
+def _extremum(reading: Reading, wins: Callable[[int, int], bool], ufunc: np.ufunc) -> Kernel:
+    width, sign = reading.width, reading.sign
+
+    def scalar(a: int, b: int) -> Scalar:
+        return a if wins((a ^ sign) - sign, (b ^ sign) - sign) else b
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        return (_wrap(width, ufunc(reading.values(a), reading.values(b))),), ()
+
+    return _kernel((width, width), (width,), scalar, array)
+
+
+_PREDICATES: tuple[tuple[bool, Callable[[int, int], bool], np.ufunc], ...] = (
+    (False, operator.eq, np.equal),  # eq
+    (False, operator.ne, np.not_equal),  # ne
+    (True, operator.lt, np.less),  # slt
+    (True, operator.le, np.less_equal),  # sle
+    (True, operator.gt, np.greater),  # sgt
+    (True, operator.ge, np.greater_equal),  # sge
+    (False, operator.lt, np.less),  # ult
+    (False, operator.le, np.less_equal),  # ule
+    (False, operator.gt, np.greater),  # ugt
+    (False, operator.ge, np.greater_equal),  # uge
+)
+
+
+def cmpi(width: int, predicate: int) -> Kernel:
+    """arith.cmpi: 1 where the comparison holds, as i1. ``predicate``: MLIR's number, 0 .. 9, else ValueError."""
+    if not 0 <= predicate < len(_PREDICATES):
+        raise ValueError(f"cmpi predicate {predicate} is not in 0 .. {len(_PREDICATES) - 1}")
+    signed, holds, ufunc = _PREDICATES[predicate]
+    reading = Reading(width, signed)
+    sign = reading.sign
+
+    def scalar(a: int, b: int) -> Scalar:
+        return 1 if holds((a ^ sign) - sign, (b ^ sign) - sign) else 0
+
+    def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        return (ufunc(reading.values(a), reading.values(b)).view(np.uint8),), ()
+
+    return _kernel((width, width), (1,), scalar, array)
+
+
+# Casts ----------------------------------------------------------------------------------------------------------------
+
+
+def extsi(source: int, result: int) -> Kernel:
+    """arith.extsi: from ``source`` to ``result`` bits, the sign bit copied into the new ones."""
+    return _cast(Reading(source, True), result)
+
+
+def extui(source: int, result: int, *, nneg: bool = False) -> Kernel:
+    """arith.extui: from ``source`` to ``result`` bits, the new ones zero."""
+    return _cast(Reading(source, False), result, rules=_nonnegative(source, nneg))
+
+
+def trunci(source: int, result: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
+    """arith.trunci: the lowest ``result`` of ``source`` bits; with flags, poison unless the value stays the same."""
+    rules = tuple(
+        Range(Reading(source, into.signed), into.low, into.high, fault)
+        for into, fault in _overflow_rules(result, nsw, nuw)
+    )
+    return _cast(Reading(source, False), result, rules=rules)
+
+
+def index_cast(source: int, result: int, *, storage: npt.DTypeLike | None = None) -> Kernel:
+    """arith.index_cast: sign-extends or truncates; ``storage``: dtype of the result, by default the smallest."""
+    return _cast(Reading(source, True), result, storage)
+
+
+def index_castui(source: int, result: int, *, nneg: bool = False, storage: npt.DTypeLike | None = None) -> Kernel:
+    """arith.index_castui: zero-extends or truncates; ``storage``: dtype of the result, by default the smallest."""
+    return _cast(Reading(source, False), result, storage, _nonnegative(source, nneg))
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers an operand may be, lest ``fault``."""
+
+    reading: Reading
+    low: int
+    high: int
+    fault: Fault
+
+
+def _nonnegative(width: int, nneg: bool) -> tuple[Range, ...]:
+    reading = Reading(width, True)
+    return (Range(reading, 0, reading.high, NEGATIVE),) if nneg else ()
+
+
+def _cast(reading: Reading, width: int, storage: npt.DTypeLike | None = None, rules: tuple[Range, ...] = ()) -> Kernel:
+    sign, mask = reading.sign, _mask(width)
+    dtype = storage_dtype(width) if storage is None else np.dtype(storage)
+    ranges = tuple((rule.reading.sign, rule.low, rule.high, rule.fault) for rule in rules)
+
+    def scalar(a: int) -> Scalar:
+        for flip, low, high, fault in ranges:
+            if not low <= (a ^ flip) - flip <= high:
+                return fault
+        return (a ^ sign) - sign & mask
+
+    def outside(rule: Range, a: Codes) -> Mask:
+        values = rule.reading.values(a)
+        mask: Mask = (values < rule.low) | (values > rule.high)
+        return mask
+
+    def array(a: Codes) -> tuple[tuple[Codes, ...], Faults]:
+        result = _wrap(width, reading.values(a).astype(dtype))
+        return (result,), ((rule.fault, outside(rule, a)) for rule in rules)
+
+    return _kernel((reading.width,), (width,), scalar, array)
