@@ -1,0 +1,66 @@
+# `make demo` and `make test` each work alone, in a fresh clone: all they need is make, git and Python 3.11 or newer.
+
+PYTHON ?= python3
+WORKERS ?= 2
+TEST_ARGS ?=
+DEMO_FILE ?= examples/f8_add.mlir
+DEMO_INPUTS ?= --input="4xf8E4M3FN=1 0.3 -2.5 448" --input="4xf8E4M3FN=0.0625 0.3 2.5 32"
+
+VENV := .venv
+RUN := $(VENV)/bin/python -m
+
+.PHONY: help demo test test-exhaustive lint bench clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo             install into .venv and run $(DEMO_FILE)'
+	@echo 'make test             install into .venv and run the tests (TEST_ARGS="-k name", WORKERS=2)'
+	@echo 'make test-exhaustive  the tests over whole domains: hours'
+	@echo 'make lint             ruff, and mypy --strict on the wheel as installed'
+	@echo 'make bench            measure against peers'
+	@echo 'make clean            remove everything that make made'
+	@echo 'PYTHON=python3.12 chooses the interpreter for .venv.'
+
+demo: $(VENV)/.installed
+	@cat $(DEMO_FILE)
+	$(VENV)/bin/halfulp run $(DEMO_FILE) --function=main $(DEMO_INPUTS)
+
+test: $(VENV)/.installed-test
+	$(RUN) pytest -n $(WORKERS) --dist worksteal --durations=15 --durations-min=2 $(TEST_ARGS)
+
+test-exhaustive: $(VENV)/.installed-test
+	$(RUN) pytest -n $(WORKERS) --dist worksteal --durations=15 -m exhaustive $(TEST_ARGS)
+
+# mypy reads the wheel, not the tree: only there do the folders bear their import names. The wheel is built from a clean
+# build/, since setuptools packs whatever an earlier build left in build/lib.
+lint: $(VENV)/.installed-test
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	rm -rf build
+	$(RUN) pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	$(RUN) pip install --quiet --no-deps --no-index --target build/site build/wheel/*.whl
+	cd build/site && ../../$(RUN) mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache -p halfulp
+
+bench: $(VENV)/.installed-test
+	$(VENV)/bin/python benchmarks
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The last thing that `python -m venv` makes is pip: where it is, the venv is whole.
+$(VENV)/bin/pip:
+	@command -v '$(PYTHON)' >/dev/null || { \
+	    echo 'error: $(PYTHON) not found: halfulp needs Python 3.11 or newer, chosen by PYTHON=...' >&2; exit 1; }
+	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "error: halfulp needs Python 3.11 or newer, $(PYTHON) is $$('$(PYTHON)' --version 2>&1):" \
+	         'choose another by PYTHON=..., for example PYTHON=python3.12' >&2; exit 1; }
+	'$(PYTHON)' -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/pip
+	$(RUN) pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/pip
+	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@

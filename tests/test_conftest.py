@@ -1,0 +1,111 @@
+"""The suite's own settings do what they promise: each case runs a small suite under the real conftest.py."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tree import ROOT
+
+SUITE = """
+import pytest
+
+@pytest.mark.mlir
+def test_marked(): pass
+
+def test_fixture(mlir_opt): pass
+
+@pytest.mark.exhaustive
+def test_exhaustive(): pass
+
+def test_plain(): pass
+"""
+SKIPS_ITSELF = """
+import pytest
+
+@pytest.mark.mlir
+def test_skips(): pytest.skip("no time")
+"""
+MODULE_SKIPS_ITSELF = """
+import pytest
+pytest.skip("not today", allow_module_level=True)
+
+@pytest.mark.mlir
+def test_never_seen(): pass
+"""
+
+ABSENT = {"HALFULP_MLIR_OPT": "no-such-mlir-opt"}
+REQUIRED = {"HALFULP_REQUIRE_MLIR": "1"}
+
+
+def run_suite(folder: Path, suite: str, environment: dict[str, str], *arguments: str) -> tuple[dict[str, int], str]:
+    """Run ``suite`` under the real conftest.py; the counts of pytest's summary line, and the whole output."""
+    tests = folder / "tests"
+    tests.mkdir()
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    shutil.copy(ROOT / "tests" / "conftest.py", tests)
+    (tests / "test_suite.py").write_text(suite)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("HALFULP_", "PYTEST_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        env=inherited | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    summary = done.stdout.rstrip().splitlines()[-1]
+    return {word.removesuffix("s"): int(count) for count, word in re.findall(r"(\d+) ([a-z]+)", summary)}, done.stdout
+
+
+def test_absent_mlir_skips_loudly(tmp_path: Path) -> None:
+    counts, output = run_suite(tmp_path, SUITE, ABSENT)
+    assert counts == {"passed": 1, "skipped": 2, "deselected": 1}
+    assert "REAL MLIR IS ABSENT: no-such-mlir-opt not found" in output
+    assert "2 tests against real MLIR did NOT run" in output
+
+
+def test_absent_mlir_fails_where_it_is_required(tmp_path: Path) -> None:
+    counts, output = run_suite(tmp_path, SUITE, ABSENT | REQUIRED, "-n", "2")
+    assert counts == {"passed": 1, "error": 2}
+    assert "real MLIR is required" in output
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("suite", [SKIPS_ITSELF, MODULE_SKIPS_ITSELF])
+def test_a_skip_fails_where_mlir_is_required(tmp_path: Path, suite: str) -> None:
+    counts, output = run_suite(tmp_path, suite, REQUIRED)
+    assert "skipped" not in counts
+    assert counts.get("failed", 0) + counts.get("error", 0) == 1
+    assert "skipped in spite of HALFULP_REQUIRE_MLIR=1" in output
+
+
+@pytest.mark.parametrize(
+    ("environment", "arguments", "expected"),
+    [
+        ({}, ("-m", "exhaustive"), {"passed": 1, "deselected": 3}),
+        ({}, ("-m", "not mlir"), {"passed": 1, "deselected": 3}),
+        ({"HALFULP_EXHAUSTIVE": "1"}, ("-m", "not mlir"), {"passed": 2, "deselected": 2}),
+    ],
+)
+def test_exhaustive_tests_are_left_out_unless_asked_for(
+    tmp_path: Path, environment: dict[str, str], arguments: tuple[str, ...], expected: dict[str, int]
+) -> None:
+    counts, _ = run_suite(tmp_path, SUITE, environment, *arguments)
+    assert counts == expected
+
+
+@pytest.mark.parametrize("arguments", [(), ("--mlir-print-op-generic",)])
+def test_mlir_opt_returns_what_it_prints(mlir_opt: Callable[..., str], arguments: tuple[str, ...]) -> None:
+    assert ('"builtin.module"' in mlir_opt("module {}", *arguments)) == bool(arguments)
+
+
+def test_mlir_opt_raises_with_the_diagnostics(mlir_opt: Callable[..., str]) -> None:
+    with pytest.raises(RuntimeError, match=r"custom op 'no_such_op' is unknown"):
+        mlir_opt("no_such_op")

@@ -1,0 +1,129 @@
+"""What gets installed: the wheel, in a venv with its declared dependencies alone, and the editable install."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from tree import LAYERS, ROOT, modules, package_files, pyproject
+
+IMPORT_ALL = """
+import importlib, json, pkgutil, sys
+import halfulp
+names = ["halfulp", *(module.name for module in pkgutil.walk_packages(halfulp.__path__, "halfulp."))]
+print(json.dumps({name: importlib.import_module(name).__file__ for name in names}))
+"""
+IMPORT_NAMED = """
+import importlib, json, sys
+print(json.dumps({name: importlib.import_module(name).__file__ for name in json.loads(sys.argv[1])}))
+"""
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Standard output and error of a command; its failure shows both."""
+    done = subprocess.run(
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tree without anything that git would not have: above all, without an old build/."""
+    copy = tmp_path_factory.mktemp("source") / "halfulp source"  # a space: paths of users have them
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis"
+    )
+    shutil.copytree(ROOT, copy, ignore=ignored)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from the source distribution, as an index would get the two."""
+    folder = tmp_path_factory.mktemp("dist")
+    output = run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source, cwd=folder)
+    assert "Warning" not in output, output
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def clean_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A venv with the wheel and its declared dependencies: these are linked from here, so that no network is needed."""
+    folder = tmp_path_factory.mktemp("clean") / "venv"
+    venv.create(folder, symlinks=True, with_pip=False)
+    python = folder / "bin" / "python"
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel, cwd=folder)
+    where = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder).strip()
+    wanted = list(pyproject()["project"]["dependencies"])
+    linked = set()
+    while wanted:
+        requirement = Requirement(wanted.pop())
+        if requirement.name in linked or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+            continue
+        linked.add(requirement.name)
+        distribution = metadata.distribution(requirement.name)
+        for top in {file.parts[0] for file in distribution.files or () if file.parts[0] != ".."}:
+            (Path(where) / top).symlink_to(Path(str(distribution.locate_file(top))))
+        wanted += distribution.requires or ()
+    return python
+
+
+def test_every_folder_with_an_init_is_a_declared_package() -> None:
+    setuptools = pyproject()["tool"]["setuptools"]
+    folders = {path.rpartition("/")[0].replace("/", ".") for path in package_files() if path.endswith("/__init__.py")}
+    assert set(setuptools["packages"]) == folders
+    assert setuptools["package-dir"] == {package: folder for folder, package in LAYERS.items()}
+
+
+def test_no_folder_of_the_tree_can_be_imported_as_the_package() -> None:
+    # Nothing that starts in the repository root may import halfulp from there by accident.
+    assert not (ROOT / "halfulp").exists()
+    assert not (ROOT / "halfulp.py").exists()
+
+
+def test_no_two_files_install_to_one_path() -> None:
+    # A module of api/ named as another folder would shadow that folder in the editable install.
+    assert not {path.stem for path in (ROOT / "api").iterdir()} & LAYERS.keys()
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(source: Path, wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (license_name,) = (name for name in names if name.endswith("/licenses/LICENSE"))
+        license_text = archive.read(license_name).decode()
+    shipped = {name for name in names if ".dist-info/" not in name}
+    # Data files need a line under [tool.setuptools.package-data], folders one under packages.
+    assert shipped == package_files(source).keys()
+    assert "halfulp/py.typed" in shipped
+    assert {name.partition("/")[0] for name in shipped} == {"halfulp"}
+    assert "Apache License" in license_text
+
+
+def test_every_module_of_the_wheel_imports_with_its_declared_dependencies_alone(
+    source: Path, wheel: Path, clean_python: Path, tmp_path: Path
+) -> None:
+    imported = json.loads(run(clean_python, "-I", "-c", IMPORT_ALL, cwd=tmp_path))
+    assert imported.keys() == modules(source).keys()
+    assert all(Path(file).is_relative_to(clean_python.parent.parent) for file in imported.values())
+    run(sys.executable, "-m", "pip", "--python", clean_python, "check", cwd=tmp_path)
+
+
+def test_the_console_script_of_the_wheel_runs(clean_python: Path, tmp_path: Path) -> None:
+    assert "usage" in run(clean_python.parent / "halfulp", "--help", cwd=tmp_path).lower()
+
+
+def test_the_editable_install_resolves_to_the_tree(tmp_path: Path) -> None:
+    expected = {name: str(path) for name, path in modules().items()}
+    imported = json.loads(run(sys.executable, "-I", "-c", IMPORT_NAMED, json.dumps(list(expected)), cwd=tmp_path))
+    assert imported == expected

@@ -1,0 +1,42 @@
+"""The source tree as its tests see it: which file each module is, and what pyproject.toml says."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The folders that install, as import names, lowest first: each may import itself and what stands before it.
+LAYERS = {
+    "fp_formats": "halfulp.fp_formats",
+    "semantics": "halfulp.semantics",
+    "interp": "halfulp.interp",
+    "conformance": "halfulp.conformance",
+    "api": "halfulp",
+}
+
+
+def pyproject() -> dict[str, Any]:
+    """The parsed pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def package_files(root: Path = ROOT) -> dict[str, Path]:
+    """Every file of the five folders, Python or data, by the path at which it is to be installed (``halfulp/...``)."""
+    return {
+        f"{package.replace('.', '/')}/{path.relative_to(root / folder).as_posix()}": path
+        for folder, package in LAYERS.items()
+        for path in sorted((root / folder).rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def modules(root: Path = ROOT) -> dict[str, Path]:
+    """Every module of the five folders by its import name."""
+    return {
+        name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path
+        for name, path in package_files(root).items()
+        if name.endswith(".py")
+    }
