@@ -1,0 +1,850 @@
+"""Runs a function: every block compiled once to a list of steps, an explicit stack of frames, limits and events.
+
+A step is a closure over slot numbers that reads and writes the slots of a frame. A slot holds a Python integer for a clean
+scalar (its code), a `Value` for everything else, or a `Cast` for the result of an unresolved conversion. Where a scalar step
+meets anything but integers, or its kernel reports a fault, the same op runs by the general path on `Value`s, which knows
+about poison, undefined behaviour, openness and lanes; so the fast path needs to know of none of these.
+
+Slot 0 of each frame holds the `Run`: what belongs to one execution, so that compiled code can be shared between threads.
+
+An op's declaration names one of four evaluators: `Constant`, `Elementwise`, `Pure` or `Control`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp import types as ty
+from halfulp.interp.dialect import Registry, Trait
+from halfulp.interp.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
+from halfulp.interp.events import Listener
+from halfulp.interp.ir import Block, Module, Operation, SSAValue
+from halfulp.interp.spelling import spell_element
+from halfulp.interp.values import (
+    Buffer,
+    Value,
+    code_layout,
+    element_width,
+    runtime_shape,
+    shape_conflict,
+    spell_shape,
+    to_value,
+)
+from halfulp.semantics.codes import codes_to_ints, ints_to_codes, limb_count
+from halfulp.semantics.kernel import Codes, Fault, FaultKind, Kernel, Mask, Open
+from halfulp.semantics.poison import Origin, Origins, PoisonIds
+from halfulp.semantics.profile import SPEC, Profile
+
+Slots = list[Any]
+Step = Callable[[Slots], None]
+External = Callable[..., Any]
+Caster = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one run: ops executed, frames on the stack, bytes of one constant or result."""
+
+    steps: int = 20_000_000
+    depth: int = 10_000
+    bytes: int = 1 << 32
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything a run depends on besides module and arguments.
+
+    ``on_ub``: "raise", or "poison" to make only the offending elements poison. ``index_width``: 64 or 32. ``vscale``: the
+    multiple of scalable vectors. ``track_open``: keep the masks of elements that the language leaves open. ``externals``:
+    Python functions for declarations, by symbol name; ``casts``: functions for builtin.unrealized_conversion_cast, by the
+    spelling of operand and result types.
+    """
+
+    profile: Profile = SPEC
+    on_ub: str = "raise"
+    index_width: int = 64
+    vscale: int | None = None
+    track_open: bool = False
+    limits: Limits = Limits()
+    listeners: tuple[Listener, ...] = ()
+    externals: Mapping[str, External] = field(default_factory=dict)
+    casts: Mapping[tuple[tuple[str, ...], tuple[str, ...]], Caster] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.on_ub not in ("raise", "poison"):
+            raise ValueError(f"on_ub is {self.on_ub!r}, but must be 'raise' or 'poison'")
+        if self.index_width not in (32, 64):
+            raise ValueError(f"index_width is {self.index_width!r}, but must be 32 or 64")
+
+    def width(self, element: ty.Type) -> int:
+        """Bits of an element's value: an index wraps at ``index_width``."""
+        if isinstance(element, ty.IndexType):
+            return self.index_width
+        width = element_width(element)
+        if width is None:
+            raise Unsupported(f"values of type '{element}' are carried, not computed with")
+        return width
+
+    def _compile_key(self) -> tuple[Any, ...]:
+        casts = tuple(sorted((key, id(function)) for key, function in self.casts.items()))
+        return (self.profile, self.on_ub, self.index_width, self.vscale, self.track_open, self.limits.bytes, casts)
+
+
+# --- evaluators -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An op with no operands whose value is known when its block is compiled."""
+
+    build: Callable[[Operation, Settings], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Elementwise:
+    """An op that does the same to every element: ``build`` makes the kernel for the op's types and attributes.
+
+    All operands have one shape, but for those in ``may_be_scalar``, whose one element stands for all.
+    """
+
+    build: Callable[[Operation, Settings], Kernel]
+    may_be_scalar: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Pure:
+    """An op on whole values: ``build`` makes a function from operands to a tuple of results."""
+
+    build: Callable[[Operation, Settings], Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """An op that acts on frames: ``build`` makes a function from the current frame to the one that goes on (None: done)."""
+
+    build: Callable[[Operation, Compiler], Callable[[Frame], Frame | None]]
+
+
+# --- compiled code --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Segment:
+    """A run of steps that ends in a control op."""
+
+    steps: tuple[Step, ...]
+    control: Callable[[Frame], Frame | None]
+    cost: int
+
+
+@dataclass(slots=True)
+class BlockCode:
+    """A compiled block: where its arguments go, and its segments (filled in when the whole function is compiled)."""
+
+    arguments: tuple[int, ...]
+    segments: list[Segment]
+
+
+@dataclass(slots=True)
+class FunctionCode:
+    """A compiled function: the initial slots (constants in place) and the entry block."""
+
+    op: Operation
+    template: Slots
+    entry: BlockCode
+
+
+class Frame:
+    """One activation of a function: its slots, and what runs next."""
+
+    __slots__ = ("call", "depth", "parent", "pc", "results", "segments", "slots")
+
+    def __init__(self, code: FunctionCode, run: Run, parent: Frame | None, results: tuple[int, ...], call: Operation | None) -> None:
+        self.slots = code.template.copy()
+        self.slots[0] = run
+        self.segments = code.entry.segments
+        self.pc = 0
+        self.parent = parent
+        self.results = results
+        self.call = call
+        self.depth = 0 if parent is None else parent.depth + 1
+
+    def jump(self, target: BlockCode, values: Sequence[Any]) -> None:
+        """Go on at the start of ``target`` with these block arguments."""
+        for slot, value in zip(target.arguments, values, strict=True):
+            self.slots[slot] = value
+        self.segments = target.segments
+        self.pc = 0
+
+
+class Run:
+    """What belongs to one execution: the table of poison origins, the active lanes, and what is left of the limits.
+
+    ``active`` is None, or the mask of lanes that are running: undefined behaviour in any other lane is not reported.
+    """
+
+    __slots__ = ("active", "lanes", "origins", "program", "results", "settings", "steps")
+
+    def __init__(self, program: Program, lanes: int | None = None, active: Mask | None = None) -> None:
+        self.program = program
+        self.settings = program.settings
+        self.origins = Origins()
+        self.lanes = lanes
+        self.active = active
+        self.steps = program.settings.limits.steps
+        self.results: tuple[Any, ...] = ()
+
+    def execute(self, frame: Frame | None) -> None:
+        """Run until the first frame returns."""
+        while frame is not None:
+            segment = frame.segments[frame.pc]
+            frame.pc += 1
+            self.steps -= segment.cost
+            if self.steps < 0:
+                raise LimitExceeded(
+                    f"the program ran more than {self.settings.limits.steps} ops", hint="raise the limit with max_steps (--max-steps)"
+                )
+            slots = frame.slots
+            for step in segment.steps:
+                step(slots)
+            frame = segment.control(frame)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A result of builtin.unrealized_conversion_cast nobody has resolved: only another cast can use it.
+
+    ``source`` and ``source_types``: the values the chain of casts began with. ``types``: what the last cast made of them;
+    this is number ``index`` of those.
+    """
+
+    source: tuple[Any, ...]
+    source_types: tuple[ty.Type, ...]
+    types: tuple[ty.Type, ...]
+    index: int
+
+
+def lift(slot: Any, type_: ty.Type) -> Any:
+    """What a slot holds as a `Value` (or buffer). Raises Unsupported for an unresolved cast."""
+    if slot.__class__ is int:
+        return _scalar_value(slot, type_)
+    if isinstance(slot, Cast):
+        raise Unsupported(_unresolved(slot))
+    return slot
+
+
+def _unresolved(cast: Cast) -> str:
+    source = ", ".join(f"'{t}'" for t in cast.source_types)
+    return (
+        f"the result of builtin.unrealized_conversion_cast from {source} to '{cast.types[cast.index]}' is used, "
+        "and no function is registered for this pair of types"
+    )
+
+
+def _scalar_value(code: int, type_: ty.Type) -> Value:
+    width = element_width(type_)
+    assert width is not None
+    return Value(type_, ints_to_codes([code], width, ()))
+
+
+def lower(value: Any) -> Any:
+    """The form a slot holds: a clean scalar of a computable type as an integer, anything else as it is."""
+    if (
+        isinstance(value, Value)
+        and value.poison is None
+        and value.open is None
+        and not isinstance(value.type, ty.ShapedType)
+        and value.shape == ()
+    ):
+        width = element_width(value.type)
+        if width is not None:
+            return int(value.bits) if value.bits.ndim == 0 else codes_to_ints(value.bits, width)[0]
+    return value
+
+
+# --- the general path of an elementwise op --------------------------------------------------------------------------------
+
+
+class ElementwiseStep:
+    """Runs one elementwise op on `Value`s: shapes, poison, undefined behaviour, openness and lanes."""
+
+    __slots__ = ("evaluator", "kernel", "op", "operand_types", "result_types", "settings", "trailing")
+
+    def __init__(self, op: Operation, evaluator: Elementwise, kernel: Kernel, settings: Settings) -> None:
+        self.op = op
+        self.evaluator = evaluator
+        self.kernel = kernel
+        self.settings = settings
+        self.operand_types = tuple(operand.type for operand in op.operands)
+        self.result_types = tuple(result.type for result in op.results)
+
+    def run(self, run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The results for these operands. Raises UndefinedBehavior."""
+        shape = self._common_shape(run, operands)
+        ids = _merged_poison(operands, shape)
+        codes = tuple(value.bits for value in operands)
+        if ids is not None and self.kernel.worst is not None:
+            codes = self._with_worst(operands, codes)
+        codes = self._aligned(operands, codes, shape)
+        outcome = self.kernel.array(*codes)
+        if outcome.faults:
+            ids = self._with_faults(run, operands, shape, ids, outcome.faults)
+        open_ = self._open(operands, codes, outcome.results) if self.settings.track_open else None
+        results = tuple(
+            self._result(type_, bits, shape, ids, open_, run)
+            for type_, bits in zip(self.result_types, outcome.results, strict=True)
+        )
+        return results
+
+    def _result(
+        self, type_: ty.Type, bits: Codes, shape: tuple[int, ...], ids: PoisonIds | None, open_: Any, run: Run
+    ) -> Value:
+        if run.lanes is None:
+            conflict = shape_conflict(type_, shape, self.settings.vscale)
+            if conflict:
+                raise _undefined(self.op, f"{self.op.name}: {conflict}", run)
+        if ids is not None:
+            # Bits under poison mean nothing; zero keeps outputs deterministic.
+            spoiled = ids != 0
+            extra = (1,) * (bits.ndim - spoiled.ndim)
+            bits = np.where(spoiled.reshape(spoiled.shape + extra), bits.dtype.type(0), bits)
+        return Value(type_, bits, ids, open_, None if ids is None else run.origins)
+
+    def _common_shape(self, run: Run, operands: tuple[Value, ...]) -> tuple[int, ...]:
+        shape: tuple[int, ...] | None = None
+        for index, value in enumerate(operands):
+            own = value.shape
+            if shape is None and index not in self.evaluator.may_be_scalar:
+                shape = own
+            elif shape is not None and own != shape:
+                if own == () and (index in self.evaluator.may_be_scalar or run.lanes is not None):
+                    continue
+                if shape == () and run.lanes is not None:
+                    shape = own
+                    continue
+                shapes = " and ".join(f"'{spell_shape(v.shape)}'" for v in operands)
+                raise _undefined(self.op, f"{self.op.name}: operands have different shapes at run time: {shapes}", run)
+        return operands[0].shape if shape is None else shape
+
+    def _aligned(self, operands: tuple[Value, ...], codes: tuple[Codes, ...], shape: tuple[int, ...]) -> tuple[Codes, ...]:
+        """Give a scalar that stands for all elements the axes of the others, so that NumPy repeats it."""
+        return tuple(
+            bits if value.shape == shape else bits.reshape((1,) * len(shape) + bits.shape)
+            for value, bits in zip(operands, codes, strict=True)
+        )
+
+    def _with_worst(self, operands: tuple[Value, ...], codes: tuple[Codes, ...]) -> tuple[Codes, ...]:
+        """Poison may be any value: put the one in its place for which the op is undefined if it is for any."""
+        assert self.kernel.worst is not None
+        replaced = []
+        for value, bits, worst, type_ in zip(operands, codes, self.kernel.worst, self.operand_types, strict=True):
+            if value.poison is not None:
+                width = element_width(ty.element_type(type_))
+                assert width is not None
+                spoiled = value.poisoned
+                spoiled = spoiled.reshape(spoiled.shape + (1,) * (bits.ndim - spoiled.ndim))
+                bits = np.where(spoiled, ints_to_codes([worst], width, ()), bits)
+            replaced.append(bits)
+        return tuple(replaced)
+
+    def _with_faults(
+        self,
+        run: Run,
+        operands: tuple[Value, ...],
+        shape: tuple[int, ...],
+        ids: PoisonIds | None,
+        faults: tuple[tuple[Fault, Mask], ...],
+    ) -> PoisonIds | None:
+        spoiling: list[tuple[str, Mask]] = []
+        undefined: list[tuple[Fault, Mask]] = []
+        for fault, mask in faults:
+            mask = np.broadcast_to(mask, shape)
+            if fault.kind is FaultKind.POISON:
+                spoiling.append((fault.reason, mask))
+                continue
+            if run.active is not None:
+                mask = mask & run.active.reshape(run.active.shape + (1,) * (mask.ndim - run.active.ndim))
+            if mask.any():
+                undefined.append((fault, mask))
+        if undefined:
+            report = self._report(operands, shape, undefined)
+            for listener in self.settings.listeners:
+                listener.undefined_behavior(self.op, report)
+            if self.settings.on_ub == "raise":
+                raise report
+            spoiling += [(f"undefined behaviour: {fault.reason}", mask) for fault, mask in undefined]
+        return self._spoil(run, shape, ids, spoiling)
+
+    def _spoil(
+        self, run: Run, shape: tuple[int, ...], ids: PoisonIds | None, spoiling: Sequence[tuple[str, Mask]]
+    ) -> PoisonIds | None:
+        merged = np.zeros(shape, np.uint16) if ids is None else ids.copy()
+        for reason, mask in spoiling:
+            fresh = mask & (merged == 0)
+            count = int(np.count_nonzero(fresh))
+            if count:
+                origin = Origin(self.op.name, str(self.op.location), reason, _first(fresh))
+                merged[fresh] = run.origins.id_of(origin)
+                for listener in self.settings.listeners:
+                    listener.poison_born(self.op, origin, count)
+        return merged if merged.any() else None
+
+    def _report(
+        self, operands: tuple[Value, ...], shape: tuple[int, ...], undefined: Sequence[tuple[Fault, Mask]]
+    ) -> UndefinedBehavior:
+        together = np.logical_or.reduce([mask for _, mask in undefined])
+        where = _first(together)
+        reason = next(fault.reason for fault, mask in undefined if mask[where])
+        names = [slot.name for slot in self.op.definition.operands] if self.op.definition else []
+        values = []
+        for value, name in zip(operands, names, strict=False):
+            index = where if value.shape == shape else ()
+            values.append(f"{name} = {_element_text(value, index)}")
+        at = f" at element {list(where)}" if where else ""
+        offending = int(np.count_nonzero(together))
+        count = f" ({offending} of {prod(shape)} elements)" if where else ""
+        return UndefinedBehavior(
+            f"{self.op.name}: undefined behaviour: {reason}{at}: {', '.join(values)}{count}",
+            location=self.op.location,
+            op=self.op.name,
+            values=values,
+        )
+
+    def _open(self, operands: tuple[Value, ...], codes: tuple[Codes, ...], results: tuple[Codes, ...]) -> Any:
+        mask: npt.NDArray[np.uint8] | None = None
+        if self.kernel.open is not None:
+            mask = self.kernel.open(codes, results)
+        for value in operands:
+            if value.open is not None and value.open.any():
+                # A result that follows from an open operand may be anything that follows from any of its values.
+                spread = np.where(value.open != 0, np.uint8(Open.VALUE.value), np.uint8(0))
+                mask = spread if mask is None else mask | spread
+        return mask
+
+
+def _element_text(value: Value, index: tuple[int, ...]) -> str:
+    if value.poison is not None and value.poison[index]:
+        return "poison"
+    element = value.element_type
+    width = element_width(element)
+    assert width is not None
+    return spell_element(element, codes_to_ints(value.bits[index].reshape(-1), width)[0])
+
+
+def _first(mask: Mask) -> tuple[int, ...]:
+    return tuple(int(k) for k in np.unravel_index(int(np.argmax(mask)), mask.shape)) if mask.ndim else ()
+
+
+def _merged_poison(operands: tuple[Value, ...], shape: tuple[int, ...]) -> PoisonIds | None:
+    merged: PoisonIds | None = None
+    for value in operands:
+        if value.poison is not None:
+            merged = value.poison if merged is None else np.maximum(merged, value.poison)
+    if merged is not None and merged.shape != shape:
+        merged = np.broadcast_to(merged, shape)
+    return merged
+
+
+def _undefined(op: Operation, message: str, run: Run) -> UndefinedBehavior:
+    report = UndefinedBehavior(message, location=op.location, op=op.name)
+    for listener in run.settings.listeners:
+        listener.undefined_behavior(op, report)
+    return report
+
+
+# --- compiling ------------------------------------------------------------------------------------------------------------
+
+
+class Compiler:
+    """Compiles one function to slots and steps. Control ops use it to find slots, blocks and other functions."""
+
+    def __init__(self, program: Program, function: Operation) -> None:
+        self.program = program
+        self.settings = program.settings
+        self.function = function
+        self._slots: dict[SSAValue, int] = {}
+        self._template: Slots = [None]
+        self._blocks: dict[Block, BlockCode] = {}
+
+    def slot(self, value: SSAValue) -> int:
+        """The slot of a value."""
+        slot = self._slots.get(value)
+        if slot is None:
+            slot = self._slots[value] = len(self._template)
+            self._template.append(None)
+        return slot
+
+    def slots(self, values: Sequence[SSAValue]) -> tuple[int, ...]:
+        """The slots of several values."""
+        return tuple([self.slot(value) for value in values])
+
+    def block(self, block: Block) -> BlockCode:
+        """The code of a block of this function; its segments may still be empty while compiling."""
+        code = self._blocks.get(block)
+        if code is None:
+            code = self._blocks[block] = BlockCode(self.slots(block.arguments), [])
+        return code
+
+    def compile(self) -> FunctionCode:
+        """The whole function."""
+        region = self.function.regions[0]
+        for block in region.blocks:
+            self.block(block).segments[:] = self.segments(block)
+        return FunctionCode(self.function, self._template, self.block(region.blocks[0]))
+
+    def segments(self, block: Block) -> list[Segment]:
+        """The steps of a block, cut at its control ops."""
+        segments: list[Segment] = []
+        steps: list[Step] = []
+        cost = 0
+        for op in block.operations:
+            cost += 1
+            evaluator = None if op.definition is None else op.definition.evaluate
+            if isinstance(evaluator, Control):
+                segments.append(Segment(tuple(steps), self._control(op, evaluator), cost))
+                steps, cost = [], 0
+            else:
+                step = self._step(op, evaluator)
+                if step is not None:
+                    steps.append(step)
+        if steps or not segments:
+            raise Unsupported(f"the block ends without a terminator that halfulp executes", location=self.function.location)
+        return segments
+
+    def _control(self, op: Operation, evaluator: Control) -> Callable[[Frame], Frame | None]:
+        action = evaluator.build(op, self)
+        if any(_is_cast(value) for value in op.operands):
+            action = _refusing_casts(op, self.slots(op.operands), action)
+        if self.settings.listeners:
+            action = _observed_control(op, self.slots(op.operands), action)
+        return action
+
+    def _step(self, op: Operation, evaluator: Any) -> Step | None:
+        operands, results = self.slots(op.operands), self.slots(op.results)
+        step: Step | None
+        match evaluator:
+            case Constant():
+                value = evaluator.build(op, self.settings)
+                self._template[results[0]] = lower(value)
+                step = None
+            case Elementwise():
+                step = _elementwise_step(op, evaluator, operands, results, self.settings)
+            case Pure():
+                step = _pure_step(op, evaluator, operands, results, self.settings)
+            case _:
+                step = _unsupported_step(op)
+        if self.settings.listeners:
+            step = _observed(op, operands, results, step)
+        return step
+
+
+def _is_cast(value: SSAValue) -> bool:
+    owner = getattr(value, "owner", None)
+    return owner is not None and owner.name == "builtin.unrealized_conversion_cast"
+
+
+def _refusing_casts(
+    op: Operation, operands: tuple[int, ...], action: Callable[[Frame], Frame | None]
+) -> Callable[[Frame], Frame | None]:
+    def checked(frame: Frame) -> Frame | None:
+        for slot in operands:
+            if isinstance(frame.slots[slot], Cast):
+                raise _located(Unsupported(_unresolved(frame.slots[slot])), op)
+        return action(frame)
+
+    return checked
+
+
+def _unsupported_step(op: Operation) -> Step:
+    known = op.definition is not None
+    why = "halfulp does not execute it" if known else "no dialect that is registered has it"
+
+    def step(slots: Slots) -> None:
+        raise Unsupported(f"cannot execute '{op.name}': {why}", location=op.location, op=op.name)
+
+    return step
+
+
+def _located(error: HalfulpError, op: Operation) -> HalfulpError:
+    """Say where an error happened that was raised below, unless it knows already."""
+    if error.location is None:
+        error.location = op.location
+    if error.op is None:
+        error.op = op.name
+    return error
+
+
+def _elementwise_step(
+    op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...], settings: Settings
+) -> Step:
+    kernel = evaluator.build(op, settings)
+    general = ElementwiseStep(op, evaluator, kernel, settings)
+    slow = _general_step(general.run, op, operands, results)
+    scalar_types = not any(isinstance(v.type, ty.ShapedType) for v in (*op.operands, *op.results))
+    if not scalar_types or (settings.track_open and kernel.open is not None):
+        return slow
+    return _scalar_step(kernel.scalar, operands, results, slow)
+
+
+def _pure_step(
+    op: Operation, evaluator: Pure, operands: tuple[int, ...], results: tuple[int, ...], settings: Settings
+) -> Step:
+    function = evaluator.build(op, settings)
+    if op.name == "builtin.unrealized_conversion_cast":
+        return _raw_step(function, op, operands, results)
+    return _general_step(function, op, operands, results)
+
+
+def _general_step(
+    function: Callable[[Run, tuple[Any, ...]], tuple[Any, ...]], op: Operation, operands: tuple[int, ...], results: tuple[int, ...]
+) -> Step:
+    types = tuple(value.type for value in op.operands)
+
+    def step(slots: Slots) -> None:
+        run: Run = slots[0]
+        try:
+            values = tuple([lift(slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)])
+            produced = function(run, values)
+        except HalfulpError as error:
+            raise _located(error, op) from None
+        for slot, value in zip(results, produced, strict=True):
+            slots[slot] = lower(value)
+
+    return step
+
+
+def _raw_step(
+    function: Callable[[Run, tuple[Any, ...]], tuple[Any, ...]], op: Operation, operands: tuple[int, ...], results: tuple[int, ...]
+) -> Step:
+    """A step that sees what the slots hold, unresolved casts included."""
+
+    def step(slots: Slots) -> None:
+        try:
+            produced = function(slots[0], tuple([slots[slot] for slot in operands]))
+        except HalfulpError as error:
+            raise _located(error, op) from None
+        for slot, value in zip(results, produced, strict=True):
+            slots[slot] = lower(value)
+
+    return step
+
+
+def _scalar_step(scalar: Callable[..., Any], operands: tuple[int, ...], results: tuple[int, ...], slow: Step) -> Step:
+    """The fast path: integers in, integers out, for the common numbers of operands and results."""
+    if len(results) == 1 and len(operands) == 2:
+        return _binary_step(scalar, *operands, results[0], slow)
+    if len(results) == 1 and len(operands) == 1:
+        return _unary_step(scalar, operands[0], results[0], slow)
+
+    def step(slots: Slots) -> None:
+        codes = [slots[slot] for slot in operands]
+        if all(code.__class__ is int for code in codes):
+            produced = scalar(*codes)
+            if produced.__class__ is tuple:
+                for slot, code in zip(results, produced, strict=True):
+                    slots[slot] = code
+                return
+            if produced.__class__ is int:
+                slots[results[0]] = produced
+                return
+        slow(slots)
+
+    return step
+
+
+def _binary_step(scalar: Callable[..., Any], left: int, right: int, result: int, slow: Step) -> Step:
+    def step(slots: Slots) -> None:
+        a = slots[left]
+        b = slots[right]
+        if a.__class__ is int and b.__class__ is int:
+            code = scalar(a, b)
+            if code.__class__ is int:
+                slots[result] = code
+                return
+        slow(slots)
+
+    return step
+
+
+def _unary_step(scalar: Callable[..., Any], operand: int, result: int, slow: Step) -> Step:
+    def step(slots: Slots) -> None:
+        a = slots[operand]
+        if a.__class__ is int:
+            code = scalar(a)
+            if code.__class__ is int:
+                slots[result] = code
+                return
+        slow(slots)
+
+    return step
+
+
+# --- events ---------------------------------------------------------------------------------------------------------------
+
+
+def _seen(slot: Any, type_: ty.Type) -> Any:
+    return _scalar_value(slot, type_) if slot.__class__ is int else slot
+
+
+def _observed(op: Operation, operands: tuple[int, ...], results: tuple[int, ...], step: Step | None) -> Step:
+    operand_types = [value.type for value in op.operands]
+    result_types = [value.type for value in op.results]
+
+    def observed(slots: Slots) -> None:
+        listeners = slots[0].settings.listeners
+        before = [_seen(slots[slot], type_) for slot, type_ in zip(operands, operand_types, strict=True)]
+        for listener in listeners:
+            listener.op_will_run(op, before)
+        if step is not None:
+            step(slots)
+        after = [_seen(slots[slot], type_) for slot, type_ in zip(results, result_types, strict=True)]
+        for listener in listeners:
+            listener.op_did_run(op, before, after)
+
+    return observed
+
+
+def _observed_control(
+    op: Operation, operands: tuple[int, ...], action: Callable[[Frame], Frame | None]
+) -> Callable[[Frame], Frame | None]:
+    types = [value.type for value in op.operands]
+    results = [value.type for value in op.results]
+
+    def observed(frame: Frame) -> Frame | None:
+        run: Run = frame.slots[0]
+        before = [_seen(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+        for listener in run.settings.listeners:
+            listener.op_will_run(op, before)
+        following = action(frame)
+        if not results:
+            for listener in run.settings.listeners:
+                listener.op_did_run(op, before, ())
+        return following
+
+    return observed
+
+
+def call_returned(frame: Frame, values: Sequence[Any]) -> None:
+    """Tell the listeners that the call which made ``frame`` has its results."""
+    run: Run = frame.slots[0]
+    if frame.call is not None and frame.call.results:
+        types = [result.type for result in frame.call.results]
+        seen = [_seen(value, type_) for value, type_ in zip(values, types, strict=True)]
+        for listener in run.settings.listeners:
+            listener.op_did_run(frame.call, (), seen)
+
+
+# --- programs -------------------------------------------------------------------------------------------------------------
+
+
+class Program:
+    """A module compiled for one set of settings, function by function as they are first called."""
+
+    def __init__(self, module: Module, settings: Settings) -> None:
+        self.module = module
+        self.settings = settings
+        self._functions: dict[Operation, FunctionCode] = {}
+        self._lock = threading.RLock()
+
+    def function(self, op: Operation) -> FunctionCode:
+        """The code of a function with a body."""
+        code = self._functions.get(op)
+        if code is None:
+            with self._lock:
+                code = self._functions.get(op)
+                if code is None:
+                    code = self._functions[op] = Compiler(self, op).compile()
+        return code
+
+    def run(self, op: Operation, arguments: Sequence[Any], lanes: int | None = None, active: Mask | None = None) -> tuple[Value, ...]:
+        """Call a function with `Value`s (or buffers) of its argument types; the results are `Value`s.
+
+        ``lanes``: scalars are arrays of that many lanes; ``active`` masks those that count. Raises the errors of
+        `halfulp.interp.errors`.
+        """
+        run = Run(self, lanes, active)
+        types = argument_types(op)
+        values = [self._argument(run, value) for value in arguments]
+        code = self.function(op)
+        frame = Frame(code, run, None, (), None)
+        for slot, value in zip(code.entry.arguments, values, strict=True):
+            frame.slots[slot] = value if lanes is not None else lower(value)
+        try:
+            run.execute(frame)
+        except MemoryError as error:
+            raise LimitExceeded("the machine has not enough memory for this program") from error
+        assert len(types) == len(arguments)
+        return tuple(
+            self._result(run, slot, type_, arguments) for slot, type_ in zip(run.results, result_types(op), strict=True)
+        )
+
+    def _argument(self, run: Run, value: Any) -> Any:
+        if isinstance(value, Value) and value.poison is not None and value.origins is not None:
+            return Value(value.type, value.bits, run.origins.adopt(value.poison, value.origins), value.open, run.origins)
+        return value
+
+    def _result(self, run: Run, slot: Any, type_: ty.Type, arguments: Sequence[Any]) -> Value:
+        value = lift(slot, type_)
+        if isinstance(value, Buffer):
+            return value.load(ty.TensorType(value.shape, value.type.element))
+        bits = value.bits
+        if any(isinstance(a, Value) and np.may_share_memory(a.bits, bits) for a in arguments):
+            bits = bits.copy()
+        origins = poison = None
+        if value.poison is not None:
+            origins = Origins()
+            poison = origins.adopt(value.poison, value.origins)
+        return Value(type_, bits, poison, value.open, origins)
+
+
+_programs: WeakKeyDictionary[Module, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()
+_programs_lock = threading.Lock()
+
+
+def program_for(module: Module, settings: Settings) -> Program:
+    """The module compiled for these settings, kept with the module. A module must not be changed once it has run."""
+    if settings.listeners or settings.externals:
+        return Program(module, settings)
+    key = (settings._compile_key(), settings.limits)
+    with _programs_lock:
+        programs = _programs.setdefault(module, {})
+        program = programs.get(key)
+        if program is None:
+            program = programs[key] = Program(module, settings)
+        return program
+
+
+def argument_types(function: Operation) -> tuple[ty.Type, ...]:
+    """The argument types of a func.func."""
+    return _function_type(function).inputs
+
+
+def result_types(function: Operation) -> tuple[ty.Type, ...]:
+    """The result types of a func.func."""
+    return _function_type(function).results
+
+
+def _function_type(function: Operation) -> ty.FunctionType:
+    attribute = function.properties["function_type"]
+    type_ = getattr(attribute, "type", None)
+    assert isinstance(type_, ty.FunctionType)
+    return type_
+
+
+def check_allocation(type_: ty.Type, shape: tuple[int, ...], settings: Settings) -> None:
+    """Refuse a value too large to be held. Raises LimitExceeded with both numbers."""
+    dtype, trailing = code_layout(ty.element_type(type_))
+    size = prod(shape) * prod(trailing) * dtype.itemsize
+    if size > settings.limits.bytes:
+        raise LimitExceeded(
+            f"a value of type '{type_}' takes {size} bytes; the limit is {settings.limits.bytes}",
+            hint="raise the limit with max_bytes (--max-bytes)",
+        )

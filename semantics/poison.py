@@ -1,0 +1,68 @@
+"""Poison with provenance: where each poisoned element came from.
+
+A value's poison mask is a uint16 array: 0 is clean, k names the k-th origin of a table. All values of one run share one table,
+so that the ids of two operands merge by `np.maximum`; a value that leaves the run gets a table of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+PoisonIds = npt.NDArray[np.uint16]
+
+OTHER = 65535
+"""The id of every origin after the 65,534th."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where poison was born: the op, its location in the source, the reason, and the first element in row-major order."""
+
+    op: str
+    location: str
+    reason: str
+    element: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        where = f" at element {list(self.element)}" if self.element else ""
+        return f"{self.reason} ({self.op} at {self.location}{where})"
+
+
+_OVERFLOW = Origin("other", "unknown", "one of more than 65,534 origins")
+
+
+class Origins:
+    """The table of origins of one run; ids are per (op, location, reason), so that loops do not grow it."""
+
+    __slots__ = ("_ids", "_table")
+
+    def __init__(self) -> None:
+        self._table: list[Origin] = []
+        self._ids: dict[tuple[str, str, str], int] = {}
+
+    def __getitem__(self, poison_id: int) -> Origin:
+        """The origin behind a non-zero id."""
+        return _OVERFLOW if poison_id == OTHER else self._table[poison_id - 1]
+
+    def id_of(self, origin: Origin) -> int:
+        """The id of ``origin``; a later one of the same op, location and reason keeps the first one's element."""
+        key = (origin.op, origin.location, origin.reason)
+        known = self._ids.get(key)
+        if known is None:
+            known = len(self._table) + 1
+            if known >= OTHER:
+                return OTHER
+            self._table.append(origin)
+            self._ids[key] = known
+        return known
+
+    def adopt(self, ids: PoisonIds, origins: Origins) -> PoisonIds:
+        """Translate ``ids`` of another table into this one's."""
+        if origins is self:
+            return ids
+        used, inverse = np.unique(ids, return_inverse=True)
+        mine = np.array([0 if k == 0 else self.id_of(origins[int(k)]) for k in used], dtype=np.uint16)
+        return mine[inverse].reshape(ids.shape)

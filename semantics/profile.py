@@ -1,0 +1,155 @@
+"""Profiles: every choice the documents leave open, and every systematic deviation of a real tool, as a field of one row.
+
+`PROFILES` is the table. Kernels are built for one profile, so that executing them costs nothing for the fields. A field can be
+set on its own: ``Profile(base="spec", qcast_rounding="to_nearest_away", scaling="exact")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from halfulp.fp_formats.policy import FloatPolicy, Rounding, policy_choices
+
+SEMANTICS_VERSION = 1
+"""Raised whenever any result changes; written into every golden file, with a line in the CHANGELOG."""
+
+_ROUNDINGS = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHASTIC)
+
+_OWN_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "integer_flags": ("poison", "ignored"),
+    "qcast_rounding": _ROUNDINGS,
+    "qcast_out_of_range": ("saturate", "poison"),
+    "zero_point": ("exact", "wrap"),
+    "scaling": ("document", "exact"),
+}
+
+
+def profile_choices() -> dict[str, tuple[str, ...]]:
+    """All fields of a profile with the values they may have; the first is that of ``spec``."""
+    return {**policy_choices(), **_OWN_CHOICES}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One choice per field; a field left out (None) is that of the profile named by ``base``.
+
+    The fields up to ``tininess`` are those of `halfulp.fp_formats.policy.FloatPolicy`. Of the others:
+
+    ``integer_flags``: nsw, nuw, exact and nneg: poison when broken, or ignored.
+    ``qcast_rounding``: how quant.qcast rounds to an integer. ``qcast_out_of_range``: a value outside the storage type saturates,
+        or is poison, before the clamp. ``zero_point``: as it is, or wrapped to the storage width.
+    ``scaling``: arith.scaling_extf and scaling_truncf step by step as their document says, or the exact product or quotient
+        rounded once (the intent of the OCP microscaling format).
+
+    Raises ValueError for an unknown base, or an unknown value, naming the field and its choices.
+    """
+
+    name: str = ""
+    base: str = "spec"
+    nan_result: str | None = None
+    conversion_overflow: str | None = None
+    nan_to_nanless: str | None = None
+    infinity_to_nanless: str | None = None
+    divide_by_zero_nanless: str | None = None
+    negative_to_unsigned: str | None = None
+    zero_to_zeroless: str | None = None
+    zeroless_nan_widened: str | None = None
+    number_of_signalling: str | None = None
+    wide_source: str | None = None
+    denormals: str | None = None
+    denormal_zero: str | None = None
+    float_to_int: str | None = None
+    tininess: str | None = None
+    integer_flags: str | None = None
+    qcast_rounding: str | None = None
+    qcast_out_of_range: str | None = None
+    zero_point: str | None = None
+    scaling: str | None = None
+
+    def __post_init__(self) -> None:
+        choices = profile_choices()
+        inherited = _row(self.base)
+        for field, allowed in choices.items():
+            value = getattr(self, field)
+            if value is None:
+                object.__setattr__(self, field, inherited.get(field, allowed[0]))
+            elif value not in allowed:
+                raise ValueError(f"profile: {field} is {value!r}, but must be one of {', '.join(allowed)}")
+        if not self.name:
+            changed = [f"{f}={getattr(self, f)}" for f in choices if getattr(self, f) != inherited.get(f, choices[f][0])]
+            object.__setattr__(self, "name", ",".join([self.base, *changed]))
+
+    @cached_property
+    def floats(self) -> FloatPolicy:
+        """The float-level fields, as fp_formats takes them."""
+        return FloatPolicy(**{field.name: getattr(self, field.name) for field in fields(FloatPolicy)})
+
+    @property
+    def keeps_integer_flags(self) -> bool:
+        """Whether nsw, nuw, exact and nneg mean anything."""
+        return self.integer_flags == "poison"
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.base))
+
+
+_FOLD = {
+    "nan_to_nanless": "zero",
+    "infinity_to_nanless": "zero",
+    "divide_by_zero_nanless": "zero",
+    "negative_to_unsigned": "sign_bit",
+    "zeroless_nan_widened": "infinity",
+    "number_of_signalling": "quieted",
+    "integer_flags": "ignored",
+}
+
+_ROWS: Mapping[str, Mapping[str, str]] = {
+    "spec": {},
+    "mlir22-fold": _FOLD,
+    "mlir22-quant": {
+        **_FOLD,
+        "qcast_rounding": "toward_zero",
+        "qcast_out_of_range": "poison",
+        "zero_point": "wrap",
+    },
+    "ml_dtypes": {
+        "nan_result": "canonical_signed",
+        "nan_to_nanless": "zero_inverted",
+        "zero_to_zeroless": "nan",
+        "wide_source": "through_f32",
+    },
+    "ocp-saturate": {"conversion_overflow": "saturate", "nan_to_nanless": "max"},
+}
+
+
+def _row(name: str) -> Mapping[str, str]:
+    if name not in _ROWS:
+        raise ValueError(f"unknown profile {name!r}; the profiles are {', '.join(_ROWS)}")
+    return _ROWS[name]
+
+
+PROFILES: Mapping[str, Profile] = MappingProxyType({name: Profile(name=name, base=name) for name in _ROWS})
+"""The named profiles."""
+
+SPEC = PROFILES["spec"]
+
+
+def as_profile(profile: Profile | str) -> Profile:
+    """The profile itself, or the one of that spelling: a name, or ``name,field=value,…``. Raises ValueError."""
+    if isinstance(profile, Profile):
+        return profile
+    base, *settings = profile.split(",")
+    if not settings:
+        _row(base)
+        return PROFILES[base]
+    given: dict[str, Any] = {}
+    for setting in settings:
+        field, equals, value = setting.partition("=")
+        if not equals or field not in profile_choices():
+            raise ValueError(f"profile: {setting!r} is not field=value; the fields are {', '.join(profile_choices())}")
+        given[field] = value
+    return Profile(base=base, **given)
