@@ -57,10 +57,13 @@ $(VENV)/bin/pip:
 	         'choose another by PYTHON=..., for example PYTHON=python3.12' >&2; exit 1; }
 	'$(PYTHON)' -m venv $(VENV)
 
+# What setuptools warns of at length, a folder named like the package, cannot be: tests/test_packaging.py sees to it.
+INSTALL := PYTHONWARNINGS='ignore:Editable installation' $(RUN) pip install --quiet --disable-pip-version-check --editable
+
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/pip
-	$(RUN) pip install --quiet --disable-pip-version-check --editable .
+	$(INSTALL) .
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/pip
-	$(RUN) pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(INSTALL) '.[test]'
 	@touch $@
