@@ -126,18 +126,16 @@ def round_pack(
     """The code of (-1)**sign * significand * 2**exponent, rounded once; ``saturate``: overflow gives the largest value."""
     if not significand:
         return encode_zero(fmt, sign, policy)
-    if sign and not fmt.signed:
-        if policy.negative_to_unsigned == "nan":
-            return encode_nan(fmt, None, policy, INVALID)
-        positive = round_pack(fmt, 0, significand, exponent, rounding, policy, random, saturate)
-        return positive._replace(code=positive.code | 1 << (fmt.bits - 1))
+    if sign and not fmt.signed and policy.negative_to_unsigned == "nan":
+        return encode_nan(fmt, None, policy, INVALID)
+    sign_bit = sign << (fmt.bits - 1)  # of an unsigned format: the policy "sign_bit"
     leading = significand.bit_length() - 1 + exponent
     lowest = (leading if leading > fmt.emin else fmt.emin) - fmt.mantissa_bits
     kept, inexact = round_to_integer(sign, significand, lowest - exponent, rounding, random)
     flags = INEXACT if inexact else 0
     if leading < fmt.emin:
         if not fmt.zero:
-            return Result(0, UNDERFLOW | INEXACT)
+            return Result(sign_bit if kept else 0, UNDERFLOW | INEXACT)
         tiny = policy.tininess == "before" or leading < fmt.emin - 1
         if not tiny:  # rounding as if the exponent were unbounded may reach the smallest normal value
             unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, random)
@@ -150,12 +148,14 @@ def round_pack(
         magnitude -= 1 << fmt.mantissa_bits
     if magnitude > fmt.max_magnitude:
         if saturate or not (rounding in (RNE, RNA, STOCHASTIC) or rounding == (RD if sign else RU)):
-            return Result(with_sign(fmt, sign, fmt.max_code), OVERFLOW | INEXACT)
+            return Result(sign_bit | fmt.max_code, OVERFLOW | INEXACT)
         return encode_infinity(fmt, sign, OVERFLOW | INEXACT, "max")
     if policy.flushes_results and 0 < magnitude < fmt.min_normal_magnitude:
         zero = encode_zero(fmt, flushed_sign(1, sign, policy), policy)
         return zero._replace(flags=UNDERFLOW | INEXACT)
-    return Result(with_sign(fmt, sign, fmt.from_magnitude(magnitude)), flags)
+    if fmt.zero and not (magnitude or fmt.has_negative_zero):
+        sign_bit = 0
+    return Result(sign_bit | fmt.from_magnitude(magnitude), flags)
 
 
 def with_sign(fmt: FloatFormat, sign: int, code: int) -> int:
