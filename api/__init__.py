@@ -1,1 +1,86 @@
-"""halfulp runs MLIR numerics bit for bit: MLIR in, exact values out."""
+"""halfulp runs MLIR numerics bit for bit: MLIR in, exact values out.
+
+    import halfulp as hu
+    (result,) = hu.run("func.func @f(%x: f8E4M3FN) -> f8E4M3FN { ... }", 1.5)
+
+`run` executes a module on arrays, `eval` one op without any MLIR, `convert` one conversion; `float_formats` are the float
+types. See the README for a tour.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from halfulp.explain import explain as explain
+    from halfulp.fp_formats.formats import FORMATS as float_formats
+    from halfulp.fp_formats.formats import FloatFormat as FloatFormat
+    from halfulp.fp_formats.formats import NanEncoding as NanEncoding
+    from halfulp.fp_formats.formats import float_format as float_format
+    from halfulp.interp.dialect import Dialect as Dialect
+    from halfulp.interp.errors import BytecodeError as BytecodeError
+    from halfulp.interp.errors import HalfulpError as HalfulpError
+    from halfulp.interp.errors import InputError as InputError
+    from halfulp.interp.errors import LimitExceeded as LimitExceeded
+    from halfulp.interp.errors import ParseError as ParseError
+    from halfulp.interp.errors import TypeMismatch as TypeMismatch
+    from halfulp.interp.errors import UndefinedBehavior as UndefinedBehavior
+    from halfulp.interp.errors import Unsupported as Unsupported
+    from halfulp.interp.errors import VerifyError as VerifyError
+    from halfulp.interp.events import Listener as Listener
+    from halfulp.interp.ir import Module as Module
+    from halfulp.interp.text.parser import parse_module as parse
+    from halfulp.interp.text.printer import print_module as print_module
+    from halfulp.interp.values import Value as Value
+    from halfulp.runtime import convert as convert
+    from halfulp.runtime import eval as eval
+    from halfulp.runtime import load as load
+    from halfulp.runtime import register_cast as register_cast
+    from halfulp.runtime import register_dialect as register_dialect
+    from halfulp.runtime import register_external as register_external
+    from halfulp.runtime import register_op as register_op
+    from halfulp.runtime import run as run
+    from halfulp.semantics.profile import PROFILES as profiles
+    from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
+    from halfulp.semantics.profile import Profile as Profile
+
+_ERRORS = (
+    "BytecodeError HalfulpError InputError LimitExceeded ParseError TypeMismatch UndefinedBehavior Unsupported VerifyError"
+)
+_RUNTIME = "convert eval load register_cast register_dialect register_external register_op run"
+
+# Loaded on first use, so that importing halfulp, and the command line's help, stay quick.
+_HOME: dict[str, tuple[str, str]] = {
+    "Dialect": ("halfulp.interp.dialect", "Dialect"),
+    "FloatFormat": ("halfulp.fp_formats.formats", "FloatFormat"),
+    "Listener": ("halfulp.interp.events", "Listener"),
+    "Module": ("halfulp.interp.ir", "Module"),
+    "NanEncoding": ("halfulp.fp_formats.formats", "NanEncoding"),
+    "Profile": ("halfulp.semantics.profile", "Profile"),
+    "Value": ("halfulp.interp.values", "Value"),
+    "explain": ("halfulp.explain", "explain"),
+    "float_format": ("halfulp.fp_formats.formats", "float_format"),
+    "float_formats": ("halfulp.fp_formats.formats", "FORMATS"),
+    "parse": ("halfulp.interp.text.parser", "parse_module"),
+    "print_module": ("halfulp.interp.text.printer", "print_module"),
+    "profiles": ("halfulp.semantics.profile", "PROFILES"),
+    "semantics_version": ("halfulp.semantics.profile", "SEMANTICS_VERSION"),
+    **{name: ("halfulp.interp.errors", name) for name in _ERRORS.split()},
+    **{name: ("halfulp.runtime", name) for name in _RUNTIME.split()},
+}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'halfulp' has no attribute {name!r}")
+    value = getattr(import_module(home[0]), home[1])
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -105,7 +105,7 @@ class Settings:
 class Constant:
     """An op with no operands whose value is known when its block is compiled."""
 
-    build: Callable[[Operation, Settings], Value]
+    build: Callable[[Operation, Compiler], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,13 @@ class Elementwise:
 
 @dataclass(frozen=True, slots=True)
 class Pure:
-    """An op on whole values: ``build`` makes a function from operands to a tuple of results."""
+    """An op on whole values: ``build`` makes a function from operands to a tuple of results.
+
+    ``raw``: the function sees what the slots hold (integers, unresolved casts) instead of `Value`s.
+    """
 
     build: Callable[[Operation, Settings], Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]]
+    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +280,7 @@ def lower(value: Any) -> Any:
 class ElementwiseStep:
     """Runs one elementwise op on `Value`s: shapes, poison, undefined behaviour, openness and lanes."""
 
-    __slots__ = ("evaluator", "kernel", "op", "operand_types", "result_types", "settings", "trailing")
+    __slots__ = ("evaluator", "kernel", "narrow_index", "op", "operand_types", "result_types", "settings")
 
     def __init__(self, op: Operation, evaluator: Elementwise, kernel: Kernel, settings: Settings) -> None:
         self.op = op
@@ -285,10 +289,16 @@ class ElementwiseStep:
         self.settings = settings
         self.operand_types = tuple(operand.type for operand in op.operands)
         self.result_types = tuple(result.type for result in op.results)
+        self.narrow_index = settings.index_width == 32
 
     def run(self, run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """The results for these operands. Raises UndefinedBehavior."""
         shape = self._common_shape(run, operands)
+        if run.lanes is None:
+            for type_ in self.result_types:
+                conflict = shape_conflict(type_, shape, self.settings.vscale)
+                if conflict:
+                    raise _undefined(self.op, f"{self.op.name}: {conflict}", run)
         ids = _merged_poison(operands, shape)
         codes = tuple(value.bits for value in operands)
         if ids is not None and self.kernel.worst is not None:
@@ -298,19 +308,14 @@ class ElementwiseStep:
         if outcome.faults:
             ids = self._with_faults(run, operands, shape, ids, outcome.faults)
         open_ = self._open(operands, codes, outcome.results) if self.settings.track_open else None
-        results = tuple(
-            self._result(type_, bits, shape, ids, open_, run)
+        return tuple(
+            self._result(type_, bits, ids, open_, run)
             for type_, bits in zip(self.result_types, outcome.results, strict=True)
         )
-        return results
 
-    def _result(
-        self, type_: ty.Type, bits: Codes, shape: tuple[int, ...], ids: PoisonIds | None, open_: Any, run: Run
-    ) -> Value:
-        if run.lanes is None:
-            conflict = shape_conflict(type_, shape, self.settings.vscale)
-            if conflict:
-                raise _undefined(self.op, f"{self.op.name}: {conflict}", run)
+    def _result(self, type_: ty.Type, bits: Codes, ids: PoisonIds | None, open_: Any, run: Run) -> Value:
+        if self.narrow_index and isinstance(ty.element_type(type_), ty.IndexType):
+            bits = bits.astype(np.uint64)
         if ids is not None:
             # Bits under poison mean nothing; zero keeps outputs deterministic.
             spoiled = ids != 0
@@ -336,6 +341,11 @@ class ElementwiseStep:
 
     def _aligned(self, operands: tuple[Value, ...], codes: tuple[Codes, ...], shape: tuple[int, ...]) -> tuple[Codes, ...]:
         """Give a scalar that stands for all elements the axes of the others, so that NumPy repeats it."""
+        if self.narrow_index:  # an index is stored in 64 bits, and computed in 32 where those are selected
+            codes = tuple(
+                bits.astype(np.uint32) if isinstance(ty.element_type(type_), ty.IndexType) else bits
+                for type_, bits in zip(self.operand_types, codes, strict=True)
+            )
         return tuple(
             bits if value.shape == shape else bits.reshape((1,) * len(shape) + bits.shape)
             for value, bits in zip(operands, codes, strict=True)
@@ -516,7 +526,7 @@ class Compiler:
                 if step is not None:
                     steps.append(step)
         if steps or not segments:
-            raise Unsupported(f"the block ends without a terminator that halfulp executes", location=self.function.location)
+            raise Unsupported("the block ends without a terminator that halfulp executes", location=self.function.location)
         return segments
 
     def _control(self, op: Operation, evaluator: Control) -> Callable[[Frame], Frame | None]:
@@ -532,7 +542,7 @@ class Compiler:
         step: Step | None
         match evaluator:
             case Constant():
-                value = evaluator.build(op, self.settings)
+                value = evaluator.build(op, self)
                 self._template[results[0]] = lower(value)
                 step = None
             case Elementwise():
@@ -563,9 +573,9 @@ def _refusing_casts(
     return checked
 
 
-def _unsupported_step(op: Operation) -> Step:
+def _unsupported_step(op: Operation, why: str = "") -> Step:
     known = op.definition is not None
-    why = "halfulp does not execute it" if known else "no dialect that is registered has it"
+    why = why or ("halfulp does not execute it" if known else "no dialect that is registered has it")
 
     def step(slots: Slots) -> None:
         raise Unsupported(f"cannot execute '{op.name}': {why}", location=op.location, op=op.name)
@@ -585,6 +595,8 @@ def _located(error: HalfulpError, op: Operation) -> HalfulpError:
 def _elementwise_step(
     op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...], settings: Settings
 ) -> Step:
+    if any(isinstance(v.type, ty.MemRefType) for v in op.operands):
+        return _unsupported_step(op, "halfulp does not execute it on memrefs")
     kernel = evaluator.build(op, settings)
     general = ElementwiseStep(op, evaluator, kernel, settings)
     slow = _general_step(general.run, op, operands, results)
@@ -598,9 +610,7 @@ def _pure_step(
     op: Operation, evaluator: Pure, operands: tuple[int, ...], results: tuple[int, ...], settings: Settings
 ) -> Step:
     function = evaluator.build(op, settings)
-    if op.name == "builtin.unrealized_conversion_cast":
-        return _raw_step(function, op, operands, results)
-    return _general_step(function, op, operands, results)
+    return (_raw_step if evaluator.raw else _general_step)(function, op, operands, results)
 
 
 def _general_step(

@@ -74,9 +74,7 @@ def shape_conflict(type_: ty.Type, shape: tuple[int, ...], vscale: int | None = 
     ):
         return f"a value of shape {spell_shape(shape)} is not of type '{type_}'"
     element = ty.element_type(type_)
-    if isinstance(element, ty.UniformQuantizedType):
-        return ty.check_quantized_container(type_, shape)
-    return None
+    return ty.check_quantized_container(element, shape) if isinstance(element, ty.UniformQuantizedType) else None
 
 
 def spell_shape(shape: tuple[int, ...]) -> str:
@@ -339,10 +337,12 @@ def _natural_integers(element: ty.IntegerType, bits: Codes) -> npt.NDArray[Any]:
     if width == 1:
         return bits.view(np.bool_) if element.signedness == "signless" else _sign_extended(bits, 1, _is_unsigned(element))
     if width > 64:
-        ints = limbs_to_ints(bits, width)
-        if _is_unsigned(element):
-            return ints
-        return np.asarray(np.where(ints >> (width - 1) != 0, ints - (1 << width), ints), dtype=object)
+        ints = limbs_to_ints(bits)
+        if not _is_unsigned(element):
+            ints = [code - (1 << width) if code >> (width - 1) else code for code in ints]
+        array = np.empty(len(ints), object)
+        array[:] = ints
+        return array.reshape(bits.shape[:-1])
     extended = _sign_extended(bits, width, _is_unsigned(element))
     dtype = natural_dtypes().get(element)
     return extended if dtype is None else extended.astype(dtype)
@@ -409,7 +409,7 @@ def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.T
     if isinstance(stored, ty.FloatType):
         if isinstance(number, bool):
             raise TypeMismatch(f"{what}: expected '{type_}', got {number!r}")
-        return ints_to_codes([float_code(stored.format, float(number))], stored.format.bits)[0, ...]
+        return ints_to_codes([float_code(stored.format, float(number))], stored.format.bits, ())
     if isinstance(number, float):
         raise TypeMismatch(f"{what}: expected '{type_}', got the float {number!r}")
     width = element_width(stored)
@@ -418,7 +418,7 @@ def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.T
     high = (1 << width) - 1 if width < 2 or _is_unsigned(stored) else (1 << (width - 1)) - 1
     if not low <= number <= high:
         raise TypeMismatch(f"{what}: {number} is outside the range of '{type_}', {low} to {high}")
-    return ints_to_codes([int(number) & ((1 << width) - 1)], width)[0, ...]
+    return ints_to_codes([int(number) & ((1 << width) - 1)], width, ())
 
 
 def float_code(format_: FloatFormat, number: float) -> int:
@@ -467,8 +467,7 @@ def _codes_from_objects(array: npt.NDArray[Any], element: ty.Type, width: int, g
     for number in ints:
         if not low <= number < 1 << width:
             raise TypeMismatch(f"{given}, but {number} does not fit {width} bits")
-    codes = ints_to_codes([n & ((1 << width) - 1) for n in ints], width)
-    return codes.reshape(array.shape + codes.shape[1:])
+    return ints_to_codes([n & ((1 << width) - 1) for n in ints], width, array.shape)
 
 
 def _codes_from_raw(array: npt.NDArray[Any], width: int, type_: ty.Type, what: str = "bits") -> Codes:
@@ -480,8 +479,7 @@ def _codes_from_raw(array: npt.NDArray[Any], width: int, type_: ty.Type, what: s
         bad = next((n for n in flat if not 0 <= n < 1 << width), None)
         if bad is not None:
             raise TypeMismatch(f"{what}: bit pattern {bad:#x} does not fit the {width} bits of '{type_}'")
-        codes = ints_to_codes(flat, width)
-        return codes.reshape(array.shape + codes.shape[1:])
+        return ints_to_codes(flat, width, array.shape)
     if array.dtype.kind not in "iub":
         raise TypeMismatch(f"{what}: raw bits must be unsigned integers, got dtype {array.dtype}")
     last = array[..., -1] if limbs > 1 else array

@@ -355,12 +355,12 @@ def _division(
         return result & mask
 
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
-        zero, divisor = _guarded(b)
-        x, y = reading.values(a), reading.values(divisor)
+        x = reading.values(a)
+        zero, y = _guarded(reading.values(b))
         faults = [(DIVISION_BY_ZERO, zero)]
         negative: Any = False
         if reading.signed:
-            signs = x ^ y
+            signs: Values = x ^ y
             signs >>= 8 * x.itemsize - 1  # -1 where the quotient is negative, else 0
             negative = signs < 0
             faults.append((DIVISION_OVERFLOW, (a == sign) & (b == mask)))
@@ -392,14 +392,14 @@ def _remainder(reading: Reading) -> Kernel:
         return (rest if x >= 0 else -rest) & mask
 
     def array(a: Codes, b: Codes) -> tuple[tuple[Codes, ...], Faults]:
-        zero, divisor = _guarded(b)
-        rest = np.fmod(reading.values(a), reading.values(divisor))
+        zero, divisor = _guarded(reading.values(b))
+        rest = np.fmod(reading.values(a), divisor)
         return (_wrap(width, rest),), [(DIVISION_BY_ZERO, zero)]
 
     return _kernel((width, width), (width,), scalar, array, worst=(0, 0))
 
 
-def _guarded(divisor: Codes) -> tuple[Mask, Codes]:
+def _guarded(divisor: Values) -> tuple[Mask, Values]:
     """Where a divisor is zero, and the divisor with 1 there: NumPy would warn."""
     zero: Mask = divisor == 0
     return zero, np.where(zero, divisor.dtype.type(1), divisor) if zero.any() else divisor

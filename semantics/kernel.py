@@ -64,7 +64,7 @@ class Open(Enum):
     """How far the language leaves a result open: the bits of the `open` mask of a value."""
 
     NAN = 1  # any NaN will do
-    ZERO_SIGN = 2  # either zero will do
+    SIGN = 2  # either zero, or either infinity, will do
     VALUE = 4  # any value may be right: reported apart, with its distance
 
 

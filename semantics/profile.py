@@ -7,7 +7,7 @@ set on its own: ``Profile(base="spec", qcast_rounding="to_nearest_away", scaling
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +20,7 @@ SEMANTICS_VERSION = 1
 _ROUNDINGS = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHASTIC)
 
 _OWN_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "invalid_nanless": ("poison", "zero", "zero_inverted", "max"),
     "integer_flags": ("poison", "ignored"),
     "qcast_rounding": _ROUNDINGS,
     "qcast_out_of_range": ("saturate", "poison"),
@@ -39,6 +40,8 @@ class Profile:
 
     The fields up to ``tininess`` are those of `halfulp.fp_formats.policy.FloatPolicy`. Of the others:
 
+    ``invalid_nanless``: what an invalid operation (0/0, x rem 0) gives in a format without NaN: as ``nan_to_nanless``, which is
+        for conversions alone.
     ``integer_flags``: nsw, nuw, exact and nneg: poison when broken, or ignored.
     ``qcast_rounding``: how quant.qcast rounds to an integer. ``qcast_out_of_range``: a value outside the storage type saturates,
         or is poison, before the clamp. ``zero_point``: as it is, or wrapped to the storage width.
@@ -64,6 +67,7 @@ class Profile:
     denormal_zero: str | None = None
     float_to_int: str | None = None
     tininess: str | None = None
+    invalid_nanless: str | None = None
     integer_flags: str | None = None
     qcast_rounding: str | None = None
     qcast_out_of_range: str | None = None
@@ -84,9 +88,14 @@ class Profile:
             object.__setattr__(self, "name", ",".join([self.base, *changed]))
 
     @cached_property
-    def floats(self) -> FloatPolicy:
-        """The float-level fields, as fp_formats takes them."""
+    def conversions(self) -> FloatPolicy:
+        """The float-level fields as fp_formats takes them, for conversions between types."""
         return FloatPolicy(**{field.name: getattr(self, field.name) for field in fields(FloatPolicy)})
+
+    @cached_property
+    def arithmetic(self) -> FloatPolicy:
+        """The same for all other ops: they overflow by the format, and have a field of their own for invalid operations."""
+        return replace(self.conversions, conversion_overflow="format", nan_to_nanless=self.invalid_nanless)
 
     @property
     def keeps_integer_flags(self) -> bool:
@@ -99,6 +108,7 @@ class Profile:
 
 _FOLD = {
     "nan_to_nanless": "zero",
+    "invalid_nanless": "zero",
     "infinity_to_nanless": "zero",
     "divide_by_zero_nanless": "zero",
     "negative_to_unsigned": "sign_bit",
@@ -119,6 +129,7 @@ _ROWS: Mapping[str, Mapping[str, str]] = {
     "ml_dtypes": {
         "nan_result": "canonical_signed",
         "nan_to_nanless": "zero_inverted",
+        "invalid_nanless": "zero_inverted",
         "zero_to_zeroless": "nan",
         "wide_source": "through_f32",
     },

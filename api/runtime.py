@@ -1,0 +1,484 @@
+"""The front door: load a module, run it, evaluate one op, convert between types, register one's own ops."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp import attributes as at
+from halfulp.interp import types as ty
+from halfulp.interp.dialect import Dialect, EnumDefinition, OpDefinition, TypeConstraint, default_registry
+from halfulp.interp.dialects.constraints import ANY
+from halfulp.interp.dialects.func import call_external
+from halfulp.interp.errors import InputError, TypeMismatch, Unsupported, VerifyError
+from halfulp.interp.events import Listener
+from halfulp.interp.executor import Control, Limits, Pure, Run, Settings, argument_types, program_for, result_types
+from halfulp.interp.ir import Block, Module, Operation, Region
+from halfulp.interp.text.parser import parse_module
+from halfulp.interp.values import Value, as_type, to_value
+from halfulp.interp.verifier import verify
+from halfulp.semantics import casts, floats
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.profile import Profile, as_profile
+
+BYTECODE_MAGIC = b"ML\xefR"
+MAX_FILE_BYTES = 1 << 30
+
+Source = str | os.PathLike[str] | bytes
+_casts: dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]] = {}
+_externals: dict[str, Callable[..., Any]] = {}
+
+
+# --- modules --------------------------------------------------------------------------------------------------------------
+
+
+def load(source: Source) -> Module:
+    """Read and verify a module: a path, MLIR text, or bytes.
+
+    A string that has a newline, a brace, a bracket or a quote is text; any other string is a path. Raises InputError when a
+    file cannot be read, ParseError or VerifyError with the place when it is no valid MLIR.
+    """
+    if isinstance(source, bytes):
+        return _from_bytes(source, "<bytes>")
+    if isinstance(source, str) and (any(mark in source for mark in '\n{("') or not source.strip()):
+        return parse_module(source)
+    return _from_bytes(read_file(source), os.fspath(source))
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file. Raises InputError when it cannot be read or is larger than a gigabyte."""
+    try:
+        if Path(path).stat().st_size > MAX_FILE_BYTES:
+            raise InputError(f"{os.fspath(path)}: the file is larger than {MAX_FILE_BYTES} bytes")
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot read {os.fspath(path)!r}: {reason}") from None
+
+
+def _from_bytes(data: bytes, name: str) -> Module:
+    if data.startswith(BYTECODE_MAGIC):
+        raise Unsupported(f"{name}: reading MLIR bytecode is not supported yet", hint="convert it to text with mlir-opt")
+    return parse_module(data.decode("utf-8", "surrogateescape"), name)
+
+
+# --- running --------------------------------------------------------------------------------------------------------------
+
+
+def run(
+    module: Module | Source,
+    *arguments: Any,
+    entry: str | None = None,
+    profile: Profile | str = "spec",
+    on_ub: Literal["raise", "poison"] = "raise",
+    index_width: Literal[64, 32] = 64,
+    vscale: int | None = None,
+    track_open: bool = False,
+    externals: Mapping[str, Callable[..., Any]] | None = None,
+    listeners: Sequence[Listener] = (),
+    max_steps: int = Limits().steps,
+    max_depth: int = Limits().depth,
+    max_bytes: int = Limits().bytes,
+) -> tuple[Value, ...]:
+    """Call a function of a module, and return its results, always as a tuple.
+
+    ``module``: what `load` returned, or anything `load` takes. ``arguments``: NumPy or ml_dtypes arrays, Python numbers for
+    scalars, or `Value`s, of exactly the function's argument types. ``entry``: the function's name (``@a::@b`` for a nested
+    module); it may be left out where there is just one public function with a body. ``profile``: a name, ``name,field=value``,
+    or a `Profile`. ``on_ub``: what undefined behaviour does: "raise" stops with `UndefinedBehavior`, "poison" makes the
+    offending elements poison. ``index_width``: bits at which index wraps. ``vscale``: the multiple of scalable vectors.
+    ``track_open``: keep masks of elements the language leaves open. ``externals``: Python functions for declarations, by name.
+    ``listeners``: what happens, as it happens. ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed, nested
+    calls, and bytes of one value.
+
+    A loaded module is compiled on its first run and must not be changed afterwards.
+
+    Raises TypeMismatch for an argument that does not fit, Unsupported, UndefinedBehavior, LimitExceeded, and the errors of
+    `load`.
+    """
+    if not isinstance(module, Module):
+        module = load(module)
+    settings = Settings(
+        as_profile(profile),
+        on_ub,
+        index_width,
+        vscale,
+        track_open,
+        Limits(max_steps, max_depth, max_bytes),
+        tuple(listeners),
+        {**_externals, **(externals or {})},
+        dict(_casts),
+    )
+    function = find_entry(module, entry)
+    types = argument_types(function)
+    name = f"@{function.symbol_name}"
+    if len(arguments) != len(types):
+        raise TypeMismatch(
+            f"{name} takes {len(types)} arguments ({', '.join(map(str, types))}), but {len(arguments)} are given",
+            location=function.location,
+        )
+    values = [
+        to_value(argument, type_, f"argument {index} of {name}", vscale)
+        for index, (argument, type_) in enumerate(zip(arguments, types, strict=True))
+    ]
+    if not function.regions[0].blocks:
+        external = settings.externals.get(function.symbol_name or "")
+        if external is None:
+            raise Unsupported(f"'{name}' is a declaration without a body", location=function.location)
+        return call_external(external, values, result_types(function), name)
+    return program_for(module, settings).run(function, values)
+
+
+def find_entry(module: Module, entry: str | None = None) -> Operation:
+    """The function to run: the one named, or the only public one with a body. Raises InputError, listing the choices."""
+    if entry is not None:
+        found = module.lookup(entry)
+        if found is None or found.name != "func.func":
+            raise InputError(f"there is no function '{entry}'; {_choices(module)}")
+        return found
+    public = [
+        op
+        for op in module.body
+        if op.name == "func.func" and op.regions[0].blocks and _visibility(op) != "private"
+    ]
+    if len(public) != 1:
+        raise InputError(f"which function is meant? {_choices(module)}", hint='name it: entry="…" (--function=…)')
+    return public[0]
+
+
+def _visibility(op: Operation) -> str:
+    visibility = op.properties.get("sym_visibility")
+    return visibility.value if isinstance(visibility, at.StringAttr) else "public"
+
+
+def _choices(module: Module) -> str:
+    names = [f"@{op.symbol_name}" for op in module.walk() if op.name == "func.func"]
+    return f"the functions are {', '.join(names)}" if names else "the module has no functions"
+
+
+# --- one op ---------------------------------------------------------------------------------------------------------------
+
+_PROPERTY_NAMES = {"rounding": "roundingmode", "overflow": "overflowFlags", "exact": "isExact"}
+
+
+def eval(  # noqa: A001 - the public name
+    op: str,
+    *operands: Any,
+    type: str | ty.Type | Sequence[str | ty.Type | None] | None = None,  # noqa: A002
+    to: str | ty.Type | None = None,
+    profile: Profile | str = "spec",
+    on_ub: Literal["raise", "poison"] = "raise",
+    index_width: Literal[64, 32] = 64,
+    track_open: bool = False,
+    random: npt.NDArray[Any] | None = None,
+    **properties: Any,
+) -> Any:
+    """Evaluate one op without writing MLIR; its result as a `Value`, or a tuple of them where it has several.
+
+    ``op``: the full name, as in "arith.addf". ``operands``: arrays, numbers or `Value`s. ``type``: the element type (or whole
+    type) of the operands, one for all or one for each; None where the dtype says it. ``to``: the element type of the result
+    of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``, ``predicate="slt"``,
+    ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``). ``rounding="stochastic"`` needs ``random``: one unsigned
+    integer per element, compared with the discarded fraction at the width of its dtype.
+
+    Raises what `run` raises, and VerifyError where the op does not accept these types.
+    """
+    definition = default_registry().find(op)
+    if definition is None:
+        raise Unsupported(f"no op named '{op}' is registered")
+    if isinstance(definition.evaluate, Control) or definition.regions or not definition.results:
+        raise Unsupported(f"'{op}' cannot be evaluated on its own")
+    wanted = type if isinstance(type, Sequence) and not isinstance(type, str) else [type] * len(operands)
+    if len(wanted) != len(operands):
+        raise TypeMismatch(f"{len(wanted)} types are given for {len(operands)} operands of {op}")
+    values = [
+        _operand(definition, index, operand, spelling)
+        for index, (operand, spelling) in enumerate(zip(operands, wanted, strict=True))
+    ]
+    stochastic = properties.get("rounding", properties.get("roundingmode")) == "stochastic"
+    if stochastic:
+        for name in ("rounding", "roundingmode"):
+            properties.pop(name, None)
+    module = _module_of(definition, values, properties, to)
+    function = module.body[0]
+    if stochastic:
+        return _stochastically(function, values, as_profile(profile), random)
+    settings = Settings(as_profile(profile), on_ub, index_width, track_open=track_open, casts=dict(_casts))
+    results = program_for(module, settings).run(function, values)
+    return results[0] if len(results) == 1 else results
+
+
+def _operand(definition: OpDefinition, index: int, operand: Any, spelling: str | ty.Type | None) -> Value:
+    what = f"operand {index} of {definition.name}"
+    if isinstance(operand, Value):
+        return operand
+    slots = definition.operands
+    given = None if spelling is None else as_type(spelling)
+    slot = slots[index] if index < len(slots) else slots[-1] if slots else None
+    if given is not None and slot is not None and not slot.constraint.accepts(given):
+        given = ty.I1 if slot.constraint.accepts(ty.I1) else given  # the condition of select
+    if given is None:
+        return Value.from_numpy(operand)
+    shape = np.shape(operand)
+    if given is ty.element_type(given) and shape:
+        trailing = np.asarray(operand).dtype == np.uint64 and _limbs(given)
+        given = ty.TensorType(shape[:-1] if trailing else shape, given)
+    return to_value(operand, given, what)
+
+
+def _limbs(element: ty.Type) -> bool:
+    from halfulp.interp.values import code_layout
+
+    return bool(code_layout(element)[1])
+
+
+def _module_of(
+    definition: OpDefinition, values: Sequence[Value], properties: Mapping[str, Any], to: str | ty.Type | None
+) -> Module:
+    """A module with one function that applies the op to its arguments and returns the results."""
+    block = Block()
+    arguments = [block.add_argument(value.type) for value in values]
+    attributes = _properties(definition, properties)
+    types: dict[str, Any] = dict(zip([slot.name for slot in definition.operands], [v.type for v in values], strict=False))
+    if to is not None:
+        result = as_type(to)
+        if result is ty.element_type(result) and values:
+            result = ty.with_element(values[0].type, result)
+        types[definition.results[0].name] = result
+    for rule in definition.type_rules:
+        rule.solve(types, attributes)
+    missing = [slot.name for slot in definition.results if slot.name not in types]
+    if missing:
+        raise TypeMismatch(f"the type of the {missing[0]} of {definition.name} does not follow from its operands", hint="give to=…")
+    result_list = [types[slot.name] for slot in definition.results]
+    op = Operation(definition.name, definition, list(arguments), result_list, attributes)
+    block.append(op)
+    registry = default_registry()
+    block.append(Operation("func.return", registry.find("func.return"), list(op.results)))
+    signature = ty.FunctionType(tuple(value.type for value in values), tuple(result_list))
+    function = Operation(
+        "func.func",
+        registry.find("func.func"),
+        properties={"function_type": at.TypeAttr(signature), "sym_name": at.StringAttr("eval")},
+        regions=[Region([block])],
+    )
+    top = Block()
+    top.append(function)
+    module = Module(Operation("builtin.module", registry.find("builtin.module"), regions=[Region([top])]))
+    verify(module)
+    return module
+
+
+def _properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[str, at.Attribute]:
+    """The op's properties from keywords; defaults where none is given. Raises VerifyError for an unknown name or value."""
+    attributes: dict[str, at.Attribute] = {}
+    for name, value in given.items():
+        declared = definition.property_named(_PROPERTY_NAMES.get(name, name))
+        if declared is None:
+            known = ", ".join(prop.name for prop in definition.properties) or "none"
+            raise VerifyError(f"'{definition.name}' has no property '{name}'; it has {known}", op=definition.name)
+        if isinstance(declared.kind, EnumDefinition):
+            attributes[declared.name] = _enum_attribute(definition, declared.kind, name, value)
+        elif isinstance(value, at.Attribute):
+            attributes[declared.name] = value
+        elif value is True:
+            attributes[declared.name] = at.UnitAttr()
+        elif value is not False and value is not None:
+            raise VerifyError(f"{name} of '{definition.name}' is {value!r}, but must be True, False or an attribute")
+    for declared in definition.properties:
+        if declared.default is not None and isinstance(declared.kind, EnumDefinition):
+            attributes.setdefault(declared.name, declared.kind.attribute(declared.default))
+    return attributes
+
+
+def _enum_attribute(definition: OpDefinition, enum: EnumDefinition, name: str, value: Any) -> at.Attribute:
+    words = [word.strip() for word in value.split(",")] if isinstance(value, str) else None
+    if words is None or any(word not in enum.cases for word in words) or (len(words) > 1 and not enum.flags):
+        choices = ", ".join(enum.cases)
+        raise VerifyError(f"{name} of '{definition.name}' is {value!r}, but must be one of {choices}", op=definition.name)
+    number = 0
+    for word in words:
+        number |= enum.cases[word]
+    return enum.attribute(number)
+
+
+# --- stochastic rounding --------------------------------------------------------------------------------------------------
+
+_STOCHASTIC = {"arith.addf": "add", "arith.subf": "subtract", "arith.mulf": "multiply", "arith.divf": "divide"}
+_CONVERSIONS = frozenset({"arith.truncf", "arith.convertf"})
+
+
+def _random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[npt.NDArray[Any], int]:
+    if random is None:
+        raise InputError("stochastic rounding needs random=…: one unsigned integer per element")
+    bits = np.asarray(random)
+    if bits.dtype.kind != "u" or bits.shape != shape:
+        raise TypeMismatch(f"random: expected unsigned integers of shape {shape}, got {bits.dtype} of shape {bits.shape}")
+    return bits, 8 * bits.dtype.itemsize
+
+
+def _stochastically(function: Operation, values: Sequence[Value], profile: Profile, random: npt.NDArray[Any] | None) -> Value:
+    op = function.regions[0].blocks[0].operations[0]
+    bits = _random_bits(random, values[0].shape)
+    formats = [ty.element_type(v.type) for v in (*op.operands, *op.results)]
+    source, target = formats[0], formats[-1]
+    if not isinstance(source, ty.FloatType) or not isinstance(target, ty.FloatType):
+        raise Unsupported(f"'{op.name}' has no stochastic rounding")
+    if op.name in _STOCHASTIC:
+        kernel = floats.stochastic(_STOCHASTIC[op.name], target.format, bits, profile)
+    elif op.name in _CONVERSIONS:
+        kernel = casts.convert_stochastically(source.format, target.format, bits, profile)
+    else:
+        raise Unsupported(f"'{op.name}' has no stochastic rounding")
+    return _apply(kernel, op.name, values, op.results[0].type)
+
+
+def _apply(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) -> Value:
+    """A kernel applied outside any program: the general path of the executor, for an op that exists for the moment."""
+    from halfulp.interp.executor import Elementwise, ElementwiseStep, Program
+
+    block = Block()
+    arguments = [block.add_argument(value.type) for value in values]
+    op = Operation(name, default_registry().find(name), list(arguments), [result])
+    settings = Settings()
+    module = Module(Operation("builtin.module", regions=[Region([block])]))
+    step = ElementwiseStep(op, Elementwise(lambda op, settings: kernel), kernel, settings)
+    return step.run(Run(Program(module, settings)), tuple(values))[0]
+
+
+# --- conversions ----------------------------------------------------------------------------------------------------------
+
+
+def convert(
+    x: Any,
+    to: str | ty.Type,
+    *,
+    rounding: str | None = None,
+    type: str | ty.Type | None = None,  # noqa: A002
+    profile: Profile | str = "spec",
+    random: npt.NDArray[Any] | None = None,
+) -> Value:
+    """Convert an array, number or `Value` to another element type, rounding once.
+
+    ``to``: a float or integer type. ``rounding``: to_nearest_even (the default into floats), downward, upward, toward_zero
+    (the default into integers), to_nearest_away, or stochastic, which needs ``random``: one unsigned integer per element.
+    ``type``: the source's element type, where its dtype does not say it. Elements that have no value in the target (NaN in
+    f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
+
+    Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
+    """
+    source = x if isinstance(x, Value) else _source(x, type)
+    target = as_type(to)
+    from_, element = source.element_type, ty.element_type(target)
+    result = ty.with_element(source.type, element)
+    known = {mode.spelling: mode for mode in Rounding}
+    if rounding is not None and rounding not in known:
+        raise ValueError(f"rounding is {rounding!r}, but must be one of {', '.join(known)}")
+    mode = known[rounding] if rounding else None
+    kernel = _conversion(source, from_, element, mode, as_profile(profile), random)
+    return _apply(kernel, "convert", [source], result)
+
+
+def _source(x: Any, spelling: str | ty.Type | None) -> Value:
+    if spelling is None:
+        return Value.from_numpy(x)
+    type_ = as_type(spelling)
+    shape = np.shape(x)
+    if type_ is ty.element_type(type_) and shape:
+        trailing = np.asarray(x).dtype == np.uint64 and _limbs(type_)
+        type_ = ty.TensorType(shape[:-1] if trailing else shape, type_)
+    return to_value(x, type_)
+
+
+def _conversion(
+    source: Value,
+    from_: ty.Type,
+    to: ty.Type,
+    mode: Rounding | None,
+    profile: Profile,
+    random: npt.NDArray[Any] | None,
+) -> Kernel:
+    match from_, to:
+        case ty.FloatType(), ty.FloatType():
+            if mode is Rounding.STOCHASTIC:
+                return casts.convert_stochastically(from_.format, to.format, _random_bits(random, source.shape), profile)
+            return casts.convert(from_.format, to.format, mode or Rounding.TO_NEAREST_EVEN, 0, profile)
+        case ty.IntegerType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
+            signed = from_.signedness != "unsigned" and from_.width != 1
+            return casts.from_integer(from_.width, signed, to.format, profile, rounding=mode or Rounding.TO_NEAREST_EVEN)
+        case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
+            signed = to.signedness != "unsigned"
+            return casts.to_integer(from_.format, to.width, signed, profile, rounding=mode or Rounding.TOWARD_ZERO)
+    how = "" if mode is not Rounding.STOCHASTIC else " with stochastic rounding"
+    raise TypeMismatch(f"cannot convert '{from_}' to '{to}'{how}")
+
+
+# --- registration ---------------------------------------------------------------------------------------------------------
+
+
+def register_dialect(dialect: Dialect) -> None:
+    """Add a dialect, or more ops to a known one. Raises ValueError when an op of that name exists."""
+    default_registry().register(dialect)
+
+
+def register_op(
+    name: str,
+    function: Callable[..., Any],
+    *,
+    operands: Mapping[str, TypeConstraint] | Sequence[str] = (),
+    results: Mapping[str, TypeConstraint] | Sequence[str] = ("result",),
+    assembly: str | None = None,
+    **declaration: Any,
+) -> OpDefinition:
+    """Declare an op of one's own and what it computes.
+
+    ``name``: ``dialect.mnemonic``. ``function`` gets the operands as `Value`s and the op's properties and attributes as
+    keywords; it returns one result, or a tuple of them, as `Value`s, arrays or numbers of the declared result types.
+    ``operands``, ``results``: names, or names with type constraints. ``assembly``: MLIR's declarative assembly format;
+    without it the op has only its generic form. ``declaration``: further fields of `halfulp.interp.dialect.OpDefinition`.
+
+    Raises ValueError when the op exists.
+    """
+    dialect_name, dot, mnemonic = name.partition(".")
+    if not dot:
+        raise ValueError(f"{name!r} is not dialect.mnemonic")
+    named = [dict.fromkeys(slots, ANY) if not isinstance(slots, Mapping) else dict(slots) for slots in (operands, results)]
+
+    def build(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
+        types = [value.type for value in op.results]
+        keywords = {**op.attributes, **op.properties}
+
+        def apply(run: Run, values: tuple[Any, ...]) -> tuple[Any, ...]:
+            return call_external(lambda *given: function(*given, **keywords), values, types, f"'{name}'")
+
+        return apply
+
+    dialect = Dialect(dialect_name)
+    definition = dialect.op(
+        mnemonic, assembly, operands=named[0], results=named[1], evaluate=Pure(build), **declaration
+    )
+    default_registry().register(dialect)
+    return definition
+
+
+def register_cast(
+    source: str | ty.Type | Sequence[str | ty.Type], target: str | ty.Type | Sequence[str | ty.Type], function: Callable[..., Any]
+) -> None:
+    """Say what builtin.unrealized_conversion_cast from these types to those computes: values in, values (or arrays) out."""
+    _casts[_spellings(source), _spellings(target)] = function
+
+
+def _spellings(types: str | ty.Type | Sequence[str | ty.Type]) -> tuple[str, ...]:
+    several = types if isinstance(types, Sequence) and not isinstance(types, str) else [types]
+    return tuple(str(as_type(type_)) for type_ in several)
+
+
+def register_external(name: str, function: Callable[..., Any]) -> None:
+    """Bind a Python function to every declaration of that name: it gets `Value`s and returns values, arrays or numbers."""
+    _externals[name.removeprefix("@")] = function

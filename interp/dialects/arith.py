@@ -1,0 +1,590 @@
+"""The arith dialect: the 51 ops of MLIR 22, and what newer MLIR adds to it (reference: the arith dialect's document).
+
+The tables read like that document; what each op computes is in `halfulp.semantics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp import attributes as at
+from halfulp.interp import types as ty
+from halfulp.interp.dialect import (
+    Dialect,
+    EnumDefinition,
+    OpDefinition,
+    Property,
+    Schema,
+    Trait,
+    TypeRule,
+    derived_type,
+    same_type,
+    type_of_property,
+)
+from halfulp.interp.dialects import constraints as c
+from halfulp.interp.dialects.constants import constant_value
+from halfulp.interp.errors import UndefinedBehavior
+from halfulp.interp.executor import Cast, Constant, Elementwise, Pure, Run, Settings, lift
+from halfulp.interp.ir import Operation
+from halfulp.interp.values import Value, spell_shape
+from halfulp.semantics import casts, floats, integer, select
+from halfulp.semantics.kernel import Kernel, Open
+
+arith = Dialect("arith")
+
+# --- enums ----------------------------------------------------------------------------------------------------------------
+
+FASTMATH = arith.enum(
+    EnumDefinition(
+        "Floating point fast math flags",
+        {"none": 0, "reassoc": 1, "nnan": 2, "ninf": 4, "nsz": 8, "arcp": 16, "contract": 32, "afn": 64, "fast": 127},
+        mnemonic="arith.fastmath",
+        flags=True,
+    )
+)
+OVERFLOW = arith.enum(
+    EnumDefinition(
+        "Integer overflow arith flags",
+        {"none": 0, "nsw": 1, "nuw": 2},
+        mnemonic="arith.overflow",
+        flags=True,
+        separator=", ",
+    )
+)
+ROUNDING = EnumDefinition(
+    "Floating point rounding mode",
+    {mode.spelling: int(mode) for mode in Rounding if mode is not Rounding.STOCHASTIC},
+    storage_width=32,
+)
+CMPI_PREDICATE = EnumDefinition(
+    "integer comparison predicate",
+    {name: k for k, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())},
+    storage_width=64,
+)
+CMPF_PREDICATE = EnumDefinition(
+    "floating point comparison predicate",
+    {
+        name: k
+        for k, name in enumerate("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())
+    },
+    storage_width=64,
+)
+
+_FASTMATH = Property("fastmath", FASTMATH, default=0)
+_OPTIONAL_FASTMATH = Property("fastmath", FASTMATH, optional=True)
+_ROUNDING_MODE = Property("roundingmode", ROUNDING, optional=True)
+_NEW_ROUNDING_MODE = Property("roundingmode", ROUNDING, optional=True, since=Schema.LLVM24)
+_OVERFLOW_FLAGS = Property("overflowFlags", OVERFLOW, default=0)
+_EXACT = Property("isExact", c.UNIT_ATTR, optional=True)
+_NNEG = Property("nneg", c.UNIT_ATTR, optional=True, since=Schema.LLVM24)
+
+# --- reading an op's types and properties ---------------------------------------------------------------------------------
+
+
+def _element(value: Any) -> ty.Type:
+    return ty.element_type(value.type)
+
+
+def _format(value: Any) -> FloatFormat:
+    element = _element(value)
+    assert isinstance(element, ty.FloatType)
+    return element.format
+
+
+def _enum(op: Operation, name: str) -> int | None:
+    attribute = op.properties.get(name)
+    if isinstance(attribute, at.EnumAttr | at.IntegerAttr):
+        return attribute.value
+    return None
+
+
+def _fastmath(op: Operation) -> int:
+    return _enum(op, "fastmath") or 0
+
+
+def _rounding(op: Operation) -> Rounding:
+    return Rounding(_enum(op, "roundingmode") or 0)
+
+
+def _integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
+    """The poison-generating flags of an op as keyword arguments of its kernel; none where the profile ignores them."""
+    if not settings.profile.keeps_integer_flags:
+        return {}
+    overflow = _enum(op, "overflowFlags") or 0
+    flags = {"nsw": bool(overflow & 1), "nuw": bool(overflow & 2), "exact": "isExact" in op.properties, "nneg": "nneg" in op.properties}
+    return {name: True for name, present in flags.items() if present}
+
+
+# --- families -------------------------------------------------------------------------------------------------------------
+
+_SAME = (Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE)
+_COMMUTATIVE = (*_SAME, Trait.COMMUTATIVE)
+_BITWISE = (*_COMMUTATIVE, Trait.IDEMPOTENT)
+
+_SAME_DIMENSIONS = TypeRule(
+    "failed to verify that input and output have the same tensor dimensions",
+    solve=lambda types, properties: None,
+    holds=lambda types, properties: ty.with_element(types["in"], ty.I1) == ty.with_element(types["out"], ty.I1),
+)
+
+
+def _bool_like(type_: ty.Type) -> ty.Type:
+    """i1 in the container of ``type_``: the result type of a comparison."""
+    return ty.with_element(type_, ty.I1)
+
+
+def _binary_integer(
+    mnemonic: str, factory: Callable[..., Kernel], traits: tuple[Trait, ...] = _SAME, flags: str = ""
+) -> OpDefinition:
+    """``$lhs, $rhs : type``; ``flags``: "overflow", "exact" or none."""
+    group = {"": "", "overflow": "(`overflow` `` $overflowFlags^)? ", "exact": "(`exact` $isExact^)? "}[flags]
+
+    def build(op: Operation, settings: Settings) -> Kernel:
+        return factory(settings.width(_element(op.results[0])), **_integer_flags(op, settings))
+
+    return arith.op(
+        mnemonic,
+        f"$lhs `,` $rhs {group}attr-dict `:` type($result)",
+        operands={"lhs": c.INTEGER_LIKE, "rhs": c.INTEGER_LIKE},
+        results={"result": c.INTEGER_LIKE},
+        properties={"": (), "overflow": (_OVERFLOW_FLAGS,), "exact": (_EXACT,)}[flags],
+        traits=traits,
+        evaluate=Elementwise(build),
+    )
+
+
+def _binary_float(
+    mnemonic: str, name: str, traits: tuple[Trait, ...] = _SAME, rounding: bool = False
+) -> OpDefinition:
+    """``$lhs, $rhs : type`` with fast-math flags and, in newer MLIR, a rounding mode."""
+
+    def build(op: Operation, settings: Settings) -> Kernel:
+        return floats.binary(name, _format(op.results[0]), _rounding(op), _fastmath(op), settings.profile)
+
+    return arith.op(
+        mnemonic,
+        f"$lhs `,` $rhs {'($roundingmode^)? ' if rounding else ''}(`fastmath` `` $fastmath^)? attr-dict `:` type($result)",
+        operands={"lhs": c.FLOAT_LIKE, "rhs": c.FLOAT_LIKE},
+        results={"result": c.FLOAT_LIKE},
+        properties=(_FASTMATH, _NEW_ROUNDING_MODE) if rounding else (_FASTMATH,),
+        traits=traits,
+        evaluate=Elementwise(build),
+    )
+
+
+def _incompatible(op: Operation) -> str:
+    operands = ", ".join(f"'{value.type}'" for value in op.operands)
+    plural = "s" if len(op.operands) > 1 else ""
+    return f"operand type{plural} {operands} and result type '{op.results[0].type}' are cast incompatible"
+
+
+def _cast(
+    mnemonic: str,
+    source: Any,
+    target: Any,
+    build: Callable[[Operation, Settings], Kernel],
+    allowed: Callable[[ty.Type, ty.Type], bool] = lambda source, target: True,
+    group: str = "",
+    properties: tuple[Property, ...] = (),
+    since: Schema = Schema.MLIR22,
+    evaluate: Any = None,
+) -> OpDefinition:
+    """``$in : type to type``; ``allowed`` says which element types go together."""
+
+    def verify(op: Operation) -> str | None:
+        return None if allowed(_element(op.operands[0]), _element(op.results[0])) else _incompatible(op)
+
+    return arith.op(
+        mnemonic,
+        f"$in {group}attr-dict `:` type($in) `to` type($out)",
+        operands={"in": source},
+        results={"out": target},
+        properties=properties,
+        traits=(Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_SHAPE),
+        type_rules=(_SAME_DIMENSIONS,),
+        verify=verify,
+        evaluate=evaluate or Elementwise(build),
+        since=since,
+    )
+
+
+def _width(type_: ty.Type) -> int:
+    return type_.format.bits if isinstance(type_, ty.FloatType) else getattr(type_, "width", 0)
+
+
+def _wider(source: ty.Type, target: ty.Type) -> bool:
+    return _width(source) < _width(target)
+
+
+def _narrower(source: ty.Type, target: ty.Type) -> bool:
+    return _width(source) > _width(target)
+
+
+def _one_is_index(source: ty.Type, target: ty.Type) -> bool:
+    return isinstance(source, ty.IndexType) != isinstance(target, ty.IndexType)
+
+
+# --- constant -------------------------------------------------------------------------------------------------------------
+
+
+def _verify_constant(op: Operation) -> str | None:
+    type_ = op.results[0].type
+    value = op.properties["value"]
+    if isinstance(type_, ty.IntegerType) and type_.signedness != "signless":
+        return "integer return type must be signless"
+    elements = isinstance(
+        value, at.DenseElementsAttr | at.DenseStringAttr | at.SparseElementsAttr | at.DenseResourceAttr | at.DenseArrayAttr
+    )
+    if not elements and not isinstance(value, at.IntegerAttr | at.FloatAttr):
+        return "value must be an integer, float, or elements attribute"
+    if isinstance(type_, ty.VectorType) and any(type_.scalable) and not getattr(value, "splat", False):
+        return "intializing scalable vectors with elements attribute is not supported unless it's a vector splat"
+    return None
+
+
+arith.op(
+    "constant",
+    "attr-dict $value",
+    results={"result": c.ANY},
+    properties=(Property("value", c.TYPED_ATTR),),
+    traits=(Trait.CONSTANT_LIKE,),
+    type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
+    verify=_verify_constant,
+    evaluate=Constant(constant_value),
+)
+
+# --- integers -------------------------------------------------------------------------------------------------------------
+
+_binary_integer("addi", integer.addi, _COMMUTATIVE, flags="overflow")
+_binary_integer("subi", integer.subi, flags="overflow")
+_binary_integer("muli", integer.muli, _COMMUTATIVE, flags="overflow")
+_binary_integer("divsi", integer.divsi, flags="exact")
+_binary_integer("divui", integer.divui, flags="exact")
+_binary_integer("ceildivsi", integer.ceildivsi)
+_binary_integer("ceildivui", integer.ceildivui)
+_binary_integer("floordivsi", integer.floordivsi)
+_binary_integer("remsi", integer.remsi)
+_binary_integer("remui", integer.remui)
+_binary_integer("andi", integer.andi, _BITWISE)
+_binary_integer("ori", integer.ori, _BITWISE)
+_binary_integer("xori", integer.xori, _COMMUTATIVE)
+_binary_integer("shli", integer.shli, flags="overflow")
+_binary_integer("shrsi", integer.shrsi, flags="exact")
+_binary_integer("shrui", integer.shrui, flags="exact")
+_binary_integer("maxsi", integer.maxsi, _COMMUTATIVE)
+_binary_integer("maxui", integer.maxui, _COMMUTATIVE)
+_binary_integer("minsi", integer.minsi, _COMMUTATIVE)
+_binary_integer("minui", integer.minui, _COMMUTATIVE)
+
+
+def _integer_kernel(factory: Callable[[int], Kernel]) -> Elementwise:
+    def build(op: Operation, settings: Settings) -> Kernel:
+        return factory(settings.width(_element(op.operands[0])))
+
+    return Elementwise(build)
+
+
+for _mnemonic, _names, _factory, _traits, _since in (
+    ("addui_extended", ("sum", "overflow"), integer.addui_extended, (Trait.COMMUTATIVE,), Schema.MLIR22),
+    ("subui_extended", ("diff", "borrow"), integer.subui_extended, (), Schema.LLVM24),
+):
+    _value, _carry = _names
+    arith.op(
+        _mnemonic,
+        f"$lhs `,` $rhs attr-dict `:` type(${_value}) `,` type(${_carry})",
+        operands={"lhs": c.INTEGER_LIKE, "rhs": c.INTEGER_LIKE},
+        results={_value: c.INTEGER_LIKE, _carry: c.BOOL_LIKE},
+        traits=(Trait.ELEMENTWISE, *_traits),
+        type_rules=(
+            same_type("lhs", "rhs", _value),
+            derived_type(
+                _carry, _value, _bool_like, "all non-scalar operands/results must have the same shape and base type"
+            ),
+        ),
+        evaluate=_integer_kernel(_factory),
+        named_results=True,
+        since=_since,
+    )
+
+for _mnemonic, _factory in (("mulsi_extended", integer.mulsi_extended), ("mului_extended", integer.mului_extended)):
+    arith.op(
+        _mnemonic,
+        "$lhs `,` $rhs attr-dict `:` type($lhs)",
+        operands={"lhs": c.INTEGER_LIKE, "rhs": c.INTEGER_LIKE},
+        results={"low": c.INTEGER_LIKE, "high": c.INTEGER_LIKE},
+        traits=(Trait.ELEMENTWISE, Trait.COMMUTATIVE),
+        type_rules=(same_type("lhs", "rhs", "low", "high"),),
+        evaluate=_integer_kernel(_factory),
+        named_results=True,
+    )
+
+
+def _cmpi(op: Operation, settings: Settings) -> Kernel:
+    predicate = _enum(op, "predicate")
+    assert predicate is not None
+    return integer.cmpi(settings.width(_element(op.operands[0])), predicate)
+
+
+_RESULT_OF_COMPARISON = derived_type(
+    "result", "lhs", _bool_like, "failed to verify that result type has i1 element type and same shape as operands"
+)
+
+arith.op(
+    "cmpi",
+    "$predicate `,` $lhs `,` $rhs attr-dict `:` type($lhs)",
+    operands={"lhs": c.INTEGER_LIKE, "rhs": c.INTEGER_LIKE},
+    results={"result": c.BOOL_LIKE},
+    properties=(Property("predicate", CMPI_PREDICATE),),
+    traits=(Trait.ELEMENTWISE, Trait.SAME_TYPE_OPERANDS),
+    type_rules=(_RESULT_OF_COMPARISON,),
+    evaluate=Elementwise(_cmpi),
+)
+
+# --- floats ---------------------------------------------------------------------------------------------------------------
+
+_binary_float("addf", "add", _COMMUTATIVE, rounding=True)
+_binary_float("subf", "subtract", rounding=True)
+_binary_float("mulf", "multiply", _COMMUTATIVE, rounding=True)
+_binary_float("divf", "divide", rounding=True)
+_binary_float("remf", "remainder")
+_binary_float("maximumf", "maximum", _COMMUTATIVE)
+_binary_float("minimumf", "minimum", _COMMUTATIVE)
+_binary_float("maxnumf", "maximum_number", _COMMUTATIVE)
+_binary_float("minnumf", "minimum_number", _COMMUTATIVE)
+
+
+def _unary_float(mnemonic: str, name: str, operand: str, since: Schema = Schema.MLIR22) -> OpDefinition:
+    fastmath = name == "negate"
+
+    def build(op: Operation, settings: Settings) -> Kernel:
+        return floats.unary(name, _format(op.results[0]), _fastmath(op), settings.profile)
+
+    return arith.op(
+        mnemonic,
+        f"${operand} {'(`fastmath` `` $fastmath^)? ' if fastmath else ''}attr-dict `:` type($result)",
+        operands={operand: c.FLOAT_LIKE},
+        results={"result": c.FLOAT_LIKE},
+        properties=(_FASTMATH,) if fastmath else (),
+        traits=_SAME,
+        evaluate=Elementwise(build),
+        since=since,
+    )
+
+
+_unary_float("negf", "negate", "operand")
+_unary_float("flush_denormals", "flush", "operand", since=Schema.LLVM24)
+
+
+def _cmpf(op: Operation, settings: Settings) -> Kernel:
+    predicate = _enum(op, "predicate")
+    assert predicate is not None
+    return floats.compare(predicate, _format(op.operands[0]), _fastmath(op), settings.profile)
+
+
+arith.op(
+    "cmpf",
+    "$predicate `,` $lhs `,` $rhs (`fastmath` `` $fastmath^)? attr-dict `:` type($lhs)",
+    operands={"lhs": c.FLOAT_LIKE, "rhs": c.FLOAT_LIKE},
+    results={"result": c.BOOL_LIKE},
+    properties=(_FASTMATH, Property("predicate", CMPF_PREDICATE)),
+    traits=(Trait.ELEMENTWISE, Trait.SAME_TYPE_OPERANDS),
+    type_rules=(_RESULT_OF_COMPARISON,),
+    evaluate=Elementwise(_cmpf),
+)
+
+# --- casts ----------------------------------------------------------------------------------------------------------------
+
+
+def _integer_cast(factory: Callable[..., Kernel]) -> Callable[[Operation, Settings], Kernel]:
+    def build(op: Operation, settings: Settings) -> Kernel:
+        source, target = settings.width(_element(op.operands[0])), settings.width(_element(op.results[0]))
+        return factory(source, target, **_integer_flags(op, settings))
+
+    return build
+
+
+_INT = c.FIXED_WIDTH_INTEGER_LIKE
+_FLOAT = c.FLOAT_LIKE
+
+_cast("extsi", _INT, _INT, _integer_cast(integer.extsi), _wider)
+_cast("extui", _INT, _INT, _integer_cast(integer.extui), _wider, "(`nneg` $nneg^)? ", (_NNEG,))
+_cast(
+    "trunci",
+    _INT,
+    _INT,
+    _integer_cast(integer.trunci),
+    _narrower,
+    "(`overflow` `` $overflowFlags^)? ",
+    (_OVERFLOW_FLAGS,),
+)
+
+
+def _float_conversion(op: Operation, settings: Settings) -> Kernel:
+    source, target = _format(op.operands[0]), _format(op.results[0])
+    return casts.convert(source, target, _rounding(op), _fastmath(op), settings.profile)
+
+
+def _same_width(source: ty.Type, target: ty.Type) -> bool:
+    return _width(source) == _width(target) and source != target
+
+
+_cast("extf", _FLOAT, _FLOAT, _float_conversion, _wider, "(`fastmath` `` $fastmath^)? ", (_OPTIONAL_FASTMATH,))
+_cast(
+    "truncf",
+    _FLOAT,
+    _FLOAT,
+    _float_conversion,
+    _narrower,
+    "($roundingmode^)? (`fastmath` `` $fastmath^)? ",
+    (_OPTIONAL_FASTMATH, _ROUNDING_MODE),
+)
+_cast(
+    "convertf",
+    _FLOAT,
+    _FLOAT,
+    _float_conversion,
+    _same_width,
+    "($roundingmode^)? (`fastmath` `` $fastmath^)? ",
+    (_OPTIONAL_FASTMATH, _ROUNDING_MODE),
+    since=Schema.LLVM24,
+)
+
+
+def _from_integer(signed: bool) -> Callable[[Operation, Settings], Kernel]:
+    def build(op: Operation, settings: Settings) -> Kernel:
+        width = settings.width(_element(op.operands[0]))
+        flags = _integer_flags(op, settings)
+        return casts.from_integer(width, signed, _format(op.results[0]), settings.profile, **flags)
+
+    return build
+
+
+def _to_integer(signed: bool) -> Callable[[Operation, Settings], Kernel]:
+    def build(op: Operation, settings: Settings) -> Kernel:
+        return casts.to_integer(_format(op.operands[0]), settings.width(_element(op.results[0])), signed, settings.profile)
+
+    return build
+
+
+_cast("sitofp", _INT, _FLOAT, _from_integer(signed=True))
+_cast("uitofp", _INT, _FLOAT, _from_integer(signed=False), group="(`nneg` $nneg^)? ", properties=(_NNEG,))
+_cast("fptosi", _FLOAT, _INT, _to_integer(signed=True))
+_cast("fptoui", _FLOAT, _INT, _to_integer(signed=False))
+
+
+def _bitcast(op: Operation, settings: Settings) -> Kernel:
+    return casts.bitcast()
+
+
+_cast("bitcast", c.BITCASTABLE, c.BITCASTABLE, _bitcast, lambda source, target: _width(source) == _width(target))
+_cast("index_cast", c.INDEX_CASTABLE, c.INDEX_CASTABLE, _integer_cast(integer.index_cast), _one_is_index)
+_cast(
+    "index_castui",
+    c.INDEX_CASTABLE,
+    c.INDEX_CASTABLE,
+    _integer_cast(integer.index_castui),
+    _one_is_index,
+    "(`nneg` $nneg^)? ",
+    (_NNEG,),
+)
+
+# --- scaling --------------------------------------------------------------------------------------------------------------
+
+
+def _scaling(
+    mnemonic: str, group: str, properties: tuple[Property, ...], allowed: Callable[[ty.Type, ty.Type], bool]
+) -> OpDefinition:
+    factory = casts.scaling_extf if mnemonic == "scaling_extf" else casts.scaling_truncf
+
+    def build(op: Operation, settings: Settings) -> Kernel:
+        source, scale = (_format(operand) for operand in op.operands)
+        return factory(source, scale, _format(op.results[0]), _rounding(op), _fastmath(op), settings.profile)
+
+    def verify(op: Operation) -> str | None:
+        return None if allowed(_element(op.operands[0]), _element(op.results[0])) else _incompatible(op)
+
+    return arith.op(
+        mnemonic,
+        f"$in `,` $scale {group}attr-dict `:` type($in) `,` type($scale) `to` type($out)",
+        operands={"in": c.FLOAT_LIKE, "scale": c.FLOAT_LIKE},
+        results={"out": c.FLOAT_LIKE},
+        properties=properties,
+        traits=(Trait.ELEMENTWISE,),
+        type_rules=(_SAME_DIMENSIONS,),
+        verify=verify,
+        evaluate=Elementwise(build, may_be_scalar=frozenset({1})),
+    )
+
+
+_scaling("scaling_extf", "(`fastmath` `` $fastmath^)? ", (_OPTIONAL_FASTMATH,), _wider)
+_scaling(
+    "scaling_truncf",
+    "($roundingmode^)? (`fastmath` `` $fastmath^)? ",
+    (_OPTIONAL_FASTMATH, _ROUNDING_MODE),
+    _narrower,
+)
+
+# --- select ---------------------------------------------------------------------------------------------------------------
+
+
+def _verify_select(op: Operation) -> str | None:
+    condition, result = op.operands[0].type, op.results[0].type
+    if condition == ty.I1:
+        return None
+    if isinstance(result, ty.VectorType | ty.TensorType) and condition == ty.with_element(result, ty.I1):
+        return None
+    return "failed to verify that condition is signless i1 or has matching shape"
+
+
+def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
+    condition_type, result_type = op.operands[0].type, op.results[0].type
+
+    def choose(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
+        condition, yes, no = slots
+        if condition.__class__ is int:
+            chosen = yes if condition else no
+            for arm in (yes, no):
+                if isinstance(arm, Cast):
+                    lift(arm, result_type)
+            return (chosen,)
+        return (_choose(run, lift(condition, condition_type), lift(yes, result_type), lift(no, result_type)),)
+
+    def _choose(run: Run, condition: Value, yes: Value, no: Value) -> Value:
+        if yes.shape != no.shape or (condition.shape and condition.shape != yes.shape[: len(condition.shape)]):
+            shapes = ", ".join(f"'{spell_shape(v.shape)}'" for v in (condition, yes, no))
+            raise UndefinedBehavior(f"arith.select: operands have different shapes at run time: {shapes}")
+        ids = select.select_poison(condition.bits, condition.poison, yes.poison, no.poison, yes.shape)
+        bits = select.select(condition.bits, yes.bits, no.bits)
+        return Value(result_type, bits, ids, _open(condition, yes, no), None if ids is None else run.origins)
+
+    def _open(condition: Value, yes: Value, no: Value) -> Any:
+        if not settings.track_open or condition.open is yes.open is no.open is None:
+            return None
+        clean = np.uint8(0)
+        mask = select.select(
+            condition.bits,
+            np.broadcast_to(clean if yes.open is None else yes.open, yes.shape),
+            np.broadcast_to(clean if no.open is None else no.open, no.shape),
+        )
+        if condition.open is not None:  # which arm is chosen is open
+            mask = mask | np.where(select.spread(condition.open, mask.ndim) != 0, np.uint8(Open.VALUE.value), clean)
+        return mask
+
+    return choose
+
+
+arith.op(
+    "select",
+    custom="select",
+    operands={"condition": c.BOOL_LIKE, "true_value": c.ANY, "false_value": c.ANY},
+    results={"result": c.ANY},
+    traits=(Trait.ELEMENTWISE,),
+    type_rules=(same_type("true_value", "false_value", "result"),),
+    verify=_verify_select,
+    evaluate=Pure(_select, raw=True),
+)

@@ -1,0 +1,78 @@
+"""The builtin dialect: `builtin.module` and `builtin.unrealized_conversion_cast` (reference: the Builtin dialect's document)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.dialects import constraints as c
+from halfulp.interp.errors import Unsupported
+from halfulp.interp.executor import Cast, Pure, Run, Settings, lift
+from halfulp.interp.ir import Operation
+from halfulp.interp.values import to_value
+
+builtin = Dialect("builtin")
+
+builtin.op(
+    "module",
+    custom="module",
+    properties=(
+        Property("sym_name", c.STRING_ATTR, optional=True),
+        Property("sym_visibility", c.STRING_ATTR, optional=True),
+    ),
+    regions=(RegionSlot("bodyRegion"),),
+    traits=(
+        Trait.SYMBOL,
+        Trait.SYMBOL_TABLE,
+        Trait.NO_TERMINATOR,
+        Trait.SINGLE_BLOCK,
+        Trait.ISOLATED_FROM_ABOVE,
+        Trait.GRAPH_REGION,
+    ),
+)
+
+
+def _conversion(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
+    """Resolve a conversion: back to where a chain of casts began, by a registered function, or later by another cast."""
+    operand_types = tuple(value.type for value in op.operands)
+    types = tuple(value.type for value in op.results)
+    key = tuple(map(str, operand_types)), tuple(map(str, types))
+    function = settings.casts.get(key)
+
+    def convert(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
+        source, source_types = _begin_of_chain(slots, operand_types)
+        if source_types == types:
+            return source
+        if function is not None:
+            values = [lift(slot, type_) for slot, type_ in zip(slots, operand_types, strict=True)]
+            produced = function(*values)
+            produced = produced if isinstance(produced, tuple) else (produced,)
+            if len(produced) != len(types):
+                raise Unsupported(f"the registered conversion returned {len(produced)} values instead of {len(types)}")
+            what = "the result of a registered conversion"
+            return tuple(to_value(value, type_, what) for value, type_ in zip(produced, types, strict=True))
+        return tuple(Cast(source, source_types, types, index) for index in range(len(types)))
+
+    return convert
+
+
+def _begin_of_chain(slots: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The values a chain of casts began with, if these are all the results of one cast in order; else these themselves."""
+    first = slots[0] if slots else None
+    if not isinstance(first, Cast):
+        return slots, types
+    whole = len(first.types) == len(slots) and all(
+        isinstance(slot, Cast) and slot.index == index and slot.source is first.source
+        for index, slot in enumerate(slots)
+    )
+    return (first.source, first.source_types) if whole else (slots, types)
+
+
+builtin.op(
+    "unrealized_conversion_cast",
+    "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
+    operands=(Slot("inputs", c.ANY, Arity.VARIADIC),),
+    results=(Slot("outputs", c.ANY, Arity.VARIADIC),),
+    evaluate=Pure(_conversion, raw=True),
+)

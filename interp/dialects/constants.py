@@ -1,0 +1,74 @@
+"""The run-time value of `arith.constant`, for every attribute it may hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from halfulp.interp import attributes as at
+from halfulp.interp import types as ty
+from halfulp.interp.errors import InputError, Unsupported, VerifyError
+from halfulp.interp.executor import Compiler, Settings, check_allocation
+from halfulp.interp.ir import Operation
+from halfulp.interp.values import Value, element_width, runtime_shape
+from halfulp.semantics.codes import ints_to_codes
+
+
+def constant_value(op: Operation, compiler: Compiler) -> Value:
+    """The value of a constant.
+
+    Raises VerifyError for an index that does not fit 32 bits where those are selected, LimitExceeded for a splat too large to
+    be held, InputError for a resource that is missing or of the wrong size.
+    """
+    attribute = op.properties["value"]
+    type_ = op.results[0].type
+    settings = compiler.settings
+    match attribute:
+        case at.IntegerAttr() | at.FloatAttr():
+            width = element_width(attribute.type)
+            assert width is not None
+            return Value(type_, _narrowed(op, ints_to_codes([attribute.code], width, ()), settings))
+        case at.DenseElementsAttr():
+            return Value(type_, _dense(op, attribute.codes, attribute.splat, settings))
+        case at.DenseResourceAttr():
+            return Value(type_, _dense(op, _resource(op, attribute, compiler).array(), False, settings))
+        case at.DenseStringAttr():
+            texts = np.array(attribute.values, object)
+            shape = tuple(size for size in attribute.type.shape or () if size is not None)
+            return Value(type_, np.broadcast_to(texts[0], shape).copy() if attribute.splat else texts.reshape(shape))
+    raise Unsupported(f"constants such as {attribute} are not executed", location=op.location, op=op.name)
+
+
+def _dense(op: Operation, codes: Any, splat: bool, settings: Settings) -> Any:
+    type_ = op.results[0].type
+    shape = runtime_shape(type_, settings.vscale)
+    assert shape is not None
+    sizes = tuple(size for size in shape if size is not None)
+    check_allocation(type_, sizes, settings)
+    codes = _narrowed(op, codes, settings)
+    return np.broadcast_to(codes, sizes + codes.shape) if splat else codes.view()
+
+
+def _narrowed(op: Operation, codes: Any, settings: Settings) -> Any:
+    """Index codes as 32-bit ones, where those are selected."""
+    if settings.index_width == 64 or not isinstance(ty.element_type(op.results[0].type), ty.IndexType) or not codes.size:
+        return codes
+    signed = codes.view(np.int64)
+    for number in (int(signed.min()), int(signed.max())):
+        if not -(1 << 31) <= number < 1 << 32:
+            raise VerifyError(
+                f"the index constant {number} does not fit the 32 bits selected for index", location=op.location, op=op.name
+            )
+    return codes & np.uint64(0xFFFFFFFF)
+
+
+def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> at.DenseElementsAttr:
+    from halfulp.interp.text.attribute_parser import elements_of_blob
+
+    blob = compiler.program.module.resources.blob(attribute.key)
+    elements = None if blob is None else elements_of_blob(blob, attribute.type)
+    if blob is None or elements is None:
+        problem = "the file has no blob of that key" if blob is None else f"{len(blob)} bytes do not fit '{attribute.type}'"
+        raise InputError(f"dense_resource<{attribute.key}>: {problem}", location=op.location, op=op.name)
+    return elements

@@ -1,0 +1,163 @@
+"""The func dialect: functions, calls and returns (`FuncOps.td`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from halfulp.interp import attributes as at
+from halfulp.interp import types as ty
+from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.dialects import constraints as c
+from halfulp.interp.errors import LimitExceeded, TypeMismatch, Unsupported
+from halfulp.interp.executor import Compiler, Control, Frame, Run, call_returned, lift, lower, result_types
+from halfulp.interp.ir import Operation
+from halfulp.interp.values import to_value
+
+func = Dialect("func")
+
+_ARGUMENT_ATTRIBUTES = (
+    Property("arg_attrs", c.DICTIONARY_ARRAY_ATTR, optional=True),
+    Property("res_attrs", c.DICTIONARY_ARRAY_ATTR, optional=True),
+)
+
+func.op(
+    "func",
+    custom="func",
+    properties=(
+        *_ARGUMENT_ATTRIBUTES,
+        Property("function_type", c.FUNCTION_TYPE_ATTR),
+        Property("no_inline", c.UNIT_ATTR, optional=True),
+        Property("sym_name", c.STRING_ATTR),
+        Property("sym_visibility", c.STRING_ATTR, optional=True),
+    ),
+    regions=(RegionSlot("body"),),
+    traits=(Trait.SYMBOL, Trait.ISOLATED_FROM_ABOVE),
+)
+
+
+def _call(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+    program = compiler.program
+    callee = op.properties["callee"]
+    assert isinstance(callee, at.SymbolRefAttr)
+    target = program.module.lookup(callee, op)
+    operands, results = compiler.slots(op.operands), compiler.slots(op.results)
+    if target is None or target.name != "func.func":
+        raise Unsupported(f"'{callee}' is not a function", location=op.location, op=op.name)
+    if not target.regions[0].blocks:
+        return _external_call(op, target, operands, results, compiler)
+    limit = program.settings.limits.depth
+
+    def call(frame: Frame) -> Frame:
+        if frame.depth >= limit:
+            raise LimitExceeded(
+                f"calls are nested more than {limit} deep",
+                location=op.location,
+                op=op.name,
+                hint="raise the limit with max_depth (--max-depth)",
+            )
+        code = program.function(target)
+        callee_frame = Frame(code, frame.slots[0], frame, results, op)
+        slots, values = callee_frame.slots, frame.slots
+        for slot, operand in zip(code.entry.arguments, operands, strict=True):
+            slots[slot] = values[operand]
+        return callee_frame
+
+    return call
+
+
+def _external_call(
+    op: Operation, target: Operation, operands: tuple[int, ...], results: tuple[int, ...], compiler: Compiler
+) -> Callable[[Frame], Frame | None]:
+    """A call of a declaration: the Python function bound to its name."""
+    name = target.symbol_name or ""
+    function = compiler.settings.externals.get(name)
+    types = [value.type for value in op.operands]
+    declared = result_types(target)
+
+    def call(frame: Frame) -> Frame:
+        if function is None:
+            raise Unsupported(
+                f"'@{name}' is a declaration without a body",
+                location=op.location,
+                op=op.name,
+                hint="bind a Python function to it: externals={name: function}",
+            )
+        values = [lift(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+        produced = call_external(function, values, declared, f"@{name}")
+        for slot, value in zip(results, produced, strict=True):
+            frame.slots[slot] = lower(value)
+        return frame
+
+    return call
+
+
+def call_external(
+    function: Callable[..., Any], values: Sequence[Any], declared: Sequence[ty.Type], name: str
+) -> tuple[Any, ...]:
+    """Call a Python function with `Value`s; its results as values of the declared types. Raises TypeMismatch."""
+    produced = function(*values)
+    if not declared and produced is None:
+        return ()
+    produced = produced if isinstance(produced, tuple) else (produced,)
+    if len(produced) != len(declared):
+        raise TypeMismatch(f"the function bound to {name} returned {len(produced)} values; {len(declared)} are declared")
+    return tuple(
+        to_value(value, type_, f"result {index} of the function bound to {name}")
+        for index, (value, type_) in enumerate(zip(produced, declared, strict=True))
+    )
+
+
+func.op(
+    "call",
+    "$callee `(` $operands `)` attr-dict `:` functional-type($operands, results)",
+    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    properties=(
+        *_ARGUMENT_ATTRIBUTES,
+        Property("callee", c.FLAT_SYMBOL_REF_ATTR),
+        Property("no_inline", c.UNIT_ATTR, optional=True),
+    ),
+    evaluate=Control(_call),
+)
+
+
+def _return(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+    operands = compiler.slots(op.operands)
+    observed = bool(compiler.settings.listeners)
+
+    def return_(frame: Frame) -> Frame | None:
+        slots = frame.slots
+        values = [slots[slot] for slot in operands]
+        parent = frame.parent
+        if observed:
+            call_returned(frame, values)
+        if parent is None:
+            run: Run = slots[0]
+            run.results = tuple(values)
+            return None
+        for slot, value in zip(frame.results, values, strict=True):
+            parent.slots[slot] = value
+        return parent
+
+    return return_
+
+
+def _verify_return(op: Operation) -> str | None:
+    function = op.parent_op
+    if function is None or function.name != "func.func":
+        return "expects parent op 'func.func'"
+    declared = result_types(function)
+    if len(declared) != len(op.operands):
+        return f"has {len(op.operands)} operands, but enclosing function (@{function.symbol_name}) returns {len(declared)}"
+    return None
+
+
+func.op(
+    "return",
+    "attr-dict ($operands^ `:` type($operands))?",
+    operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
+    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    verify=_verify_return,
+    evaluate=Control(_return),
+)

@@ -1,0 +1,156 @@
+"""The quant dialect: qcast, dcast and scast (reference: the quant dialect's document)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from halfulp.interp import types as ty
+from halfulp.interp.dialect import Dialect, OpDefinition, TypeConstraint, TypeRule, Unprefixed
+from halfulp.interp.dialects import constraints as c
+from halfulp.interp.errors import Unsupported
+from halfulp.interp.executor import Elementwise, Settings
+from halfulp.interp.ir import Operation
+from halfulp.semantics import casts
+from halfulp.semantics import quant as semantics
+from halfulp.semantics.kernel import Kernel
+
+quant = Dialect("quant")
+
+
+def quantization(type_: ty.Type) -> semantics.Quantization:
+    """What a value of ``type_`` (a scalar or tensor of a quantised type) is stored as. Raises Unsupported if it cannot be run."""
+    element = ty.element_type(type_)
+    if not isinstance(element, ty.UniformQuantizedType):
+        raise Unsupported(f"casts of '{element}' have no defined result: it has no scale")
+    assert isinstance(element.expressed, ty.FloatType)
+    if element.axis is not None:
+        shape = ty.shape_of(type_)
+        if shape is None:
+            raise Unsupported(f"'{type_}' has no rank before run time")
+        parameter_shape = tuple(len(element.scales) if k == element.axis else 1 for k in range(len(shape)))
+    else:
+        parameter_shape = element.parameter_shape
+    return semantics.Quantization(
+        element.expressed.format,
+        element.storage_width,
+        element.storage_signed,
+        element.storage_min,
+        element.storage_max,
+        element.scales,
+        element.zero_points,
+        parameter_shape,
+    )
+
+
+def _is_tensor(type_: ty.Type) -> bool:
+    return isinstance(type_, ty.TensorType)
+
+
+_SAME_CONTAINER = TypeRule(
+    "failed to verify that input and result are both scalars or both tensors with matching shape",
+    solve=lambda types, properties: None,
+    holds=lambda types, properties: _is_tensor(types["input"]) == _is_tensor(types["result"])
+    and ty.shape_of(types["input"]) == ty.shape_of(types["result"]),
+)
+
+
+def verify_container(type_: ty.Type) -> str | None:
+    """The quant document's "Per-axis quantization integrity" for a type whose element is quantised."""
+    element = ty.element_type(type_)
+    if isinstance(type_, ty.TensorType):
+        return ty.check_quantized_container(element, type_.shape)
+    return ty.check_quantized_scalar(element)
+
+
+def _verify(quantized: ty.Type, problem: str | None) -> str | None:
+    message = verify_container(quantized) or problem
+    return None if message is None else Unprefixed(message)
+
+
+def _verify_expressed(quantized: ty.Type, plain: ty.Type) -> str | None:
+    expressed = getattr(ty.element_type(quantized), "expressed", None)
+    wrong = expressed is not None and expressed != ty.element_type(plain)
+    problem = (
+        f"expressed type in quantized type expected to match float type, but '{expressed}' is not '{ty.element_type(plain)}'"
+    )
+    return _verify(quantized, problem if wrong else None)
+
+
+def _verify_storage(op: Operation) -> str | None:
+    source, target = op.operands[0].type, op.results[0].type
+    quantized = [t for t in (source, target) if not isinstance(ty.element_type(t), ty.IntegerType)]
+    if len(quantized) != 1:
+        return "failed to verify that input must be integer and result must be quantized, or vice versa"
+    integer = ty.element_type(target if quantized[0] is source else source)
+    assert isinstance(integer, ty.IntegerType)
+    width = getattr(ty.element_type(quantized[0]), "storage_width", None)
+    problem = f"storage type in quantized type expected to match integer type, but it has {width} bits, not {integer.width}"
+    return _verify(quantized[0], problem if width is not None and width != integer.width else None)
+
+
+def _cast(
+    mnemonic: str,
+    source: TypeConstraint,
+    target: TypeConstraint,
+    build: Callable[[Operation, Settings], Kernel],
+    verify: Callable[[Operation], str | None],
+) -> OpDefinition:
+    return quant.op(
+        mnemonic,
+        "$input attr-dict `:` type($input) `to` type($result)",
+        operands={"input": source},
+        results={"result": target},
+        type_rules=(_SAME_CONTAINER,),
+        verify=verify,
+        evaluate=Elementwise(build),
+    )
+
+
+def _kernel(factory: semantics.QuantKernel, of: Callable[[Operation], ty.Type]) -> Callable[[Operation, Settings], Kernel]:
+    def build(op: Operation, settings: Settings) -> Kernel:
+        type_ = of(op)
+        element = ty.element_type(type_)
+        if ty.shape_of(type_) is None and isinstance(element, ty.UniformQuantizedType) and element.axis is not None:
+            return _for_any_rank(factory, type_, settings)
+        return factory(quantization(type_), settings.profile)
+
+    return build
+
+
+def _for_any_rank(factory: semantics.QuantKernel, type_: ty.Type, settings: Settings) -> Kernel:
+    """Per-channel casts of unranked tensors: the channel axis finds its place when the shape is known."""
+    element = ty.element_type(type_)
+    assert isinstance(element, ty.UniformQuantizedType) and isinstance(element.expressed, ty.FloatType)
+
+    def array(codes: Any) -> Any:
+        limbs = factory is semantics.qcast and element.expressed.format.limbs > 1  # type: ignore[union-attr]
+        rank = codes.ndim - limbs
+        ranked = ty.TensorType((None,) * rank, element)
+        return factory(quantization(ranked), settings.profile).array(codes)
+
+    def scalar(code: int) -> Any:
+        raise AssertionError("an unranked tensor is no scalar")
+
+    return Kernel(scalar, array)
+
+
+def _storage_cast(op: Operation, settings: Settings) -> Kernel:
+    return casts.bitcast()
+
+
+_cast(
+    "qcast",
+    c.FLOAT_OR_TENSOR,
+    c.QUANTIZED_OR_TENSOR,
+    _kernel(semantics.qcast, lambda op: op.results[0].type),
+    lambda op: _verify_expressed(op.results[0].type, op.operands[0].type),
+)
+_cast(
+    "dcast",
+    c.QUANTIZED_OR_TENSOR,
+    c.FLOAT_OR_TENSOR,
+    _kernel(semantics.dcast, lambda op: op.operands[0].type),
+    lambda op: _verify_expressed(op.operands[0].type, op.results[0].type),
+)
+_cast("scast", c.STORAGE_OR_TENSOR, c.STORAGE_OR_TENSOR, _storage_cast, _verify_storage)

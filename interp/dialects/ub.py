@@ -1,0 +1,51 @@
+"""The ub dialect: `ub.poison`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from halfulp.interp.attributes import EnumAttr
+from halfulp.interp.dialect import Dialect, EnumDefinition, Property, Trait
+from halfulp.interp.dialects import constraints as c
+from halfulp.interp.errors import Unsupported
+from halfulp.interp.executor import Pure, Run, Settings, check_allocation
+from halfulp.interp.ir import Operation
+from halfulp.interp.types import ShapedType, element_type
+from halfulp.interp.values import Value, code_layout, runtime_shape
+from halfulp.semantics.poison import Origin
+
+ub = Dialect("ub")
+
+POISON_ATTR = ub.enum(EnumDefinition("poison attribute", {"": 0}, mnemonic="ub.poison"))
+
+
+def _poison(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
+    type_ = op.results[0].type
+
+    def poison(run: Run, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        shape = runtime_shape(type_, settings.vscale)
+        if shape is None or None in shape:
+            raise Unsupported(f"a poison value of type '{type_}' has no shape at run time")
+        sizes = tuple(size for size in shape if size is not None)
+        check_allocation(type_, sizes, settings)
+        dtype, trailing = code_layout(element_type(type_))
+        origin = Origin(op.name, str(op.location), "ub.poison", (0,) * len(sizes))
+        ids = np.full(sizes, run.origins.id_of(origin), np.uint16)
+        for listener in settings.listeners:
+            listener.poison_born(op, origin, ids.size)
+        return (Value(type_, np.zeros(sizes + trailing, dtype), ids if ids.size else None, None, run.origins),)
+
+    return poison
+
+
+ub.op(
+    "poison",
+    "attr-dict (`<` $value^ `>`)? `:` type($result)",
+    results={"result": c.ANY},
+    properties=(Property("value", POISON_ATTR, default=0),),
+    traits=(Trait.CONSTANT_LIKE,),
+    evaluate=Pure(_poison),
+)

@@ -1,0 +1,218 @@
+"""Float arithmetic, comparison and negation as kernels (arith document; the rules are those of `fp_formats.scalar`).
+
+Names of operations are those of `halfulp.fp_formats.scalar` and `fast`; this module adds what belongs to an op rather than to a
+format: fast-math flags, the poison of a NaN that has no code, and which results the language leaves open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import exact, fast, scalar
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics.kernel import Codes, Fault, Kernel, Mask, Open, Outcome, Scalar, faults_of, poison
+from halfulp.semantics.profile import Profile
+
+REASSOC, NNAN, NINF, NSZ, ARCP, CONTRACT, AFN = (1 << k for k in range(7))
+"""The bits of arith.fastmath."""
+
+_ANY_VALUE = REASSOC | ARCP | CONTRACT | AFN
+_ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "remainder"})
+_NUMBER = frozenset({"maximum_number", "minimum_number"})
+
+Random = tuple[npt.NDArray[Any], int] | None
+OpenRule = Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None]
+
+
+def lost_nan(fmt: FloatFormat) -> Fault:
+    """A NaN result in a format without NaN."""
+    return poison(f"NaN is not representable in {fmt.name}")
+
+
+def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
+    """Which codes are NaNs, invalid x87 operands included."""
+    return exact.is_nan(fmt, codes)
+
+
+def is_infinite(fmt: FloatFormat, codes: Codes) -> Mask:
+    """Which codes are infinities."""
+    return exact.is_infinite(fmt, codes)
+
+
+def is_zero(fmt: FloatFormat, codes: Codes) -> Mask:
+    """Which codes are zeros of either sign."""
+    return exact.is_zero(fmt, codes)
+
+
+def float_kernel(
+    specification: Callable[..., scalar.Result],
+    array: Callable[..., exact.Result],
+    operands: tuple[FloatFormat, ...],
+    result: FloatFormat,
+    fastmath: int,
+    open_rule: OpenRule | None = None,
+) -> Kernel:
+    """A kernel from the two faces of an operation on floats with a float result.
+
+    ``fastmath``: the flags nnan and ninf make a NaN (infinite) operand or result poison.
+    """
+    lost = lost_nan(result)
+    rules = _fastmath_rules(fastmath)
+
+    def scalar_face(*codes: int) -> Scalar:
+        found = specification(*codes)
+        if found.poison:
+            return lost
+        for fault, test, _ in rules:
+            if getattr(result, test)(found.code) or any(
+                getattr(fmt, test)(code) for fmt, code in zip(operands, codes, strict=True)
+            ):
+                return fault
+        return found.code
+
+    def array_face(*codes: Codes) -> Outcome:
+        found = array(*codes)
+        if found.poison is None and not rules:
+            return Outcome((found.codes,))
+        masks = [(lost, found.poison)]
+        for fault, _, test in rules:
+            pairs = zip((result, *operands), (found.codes, *codes), strict=True)
+            hit = np.logical_or.reduce([np.broadcast_to(test(f, c), _shape(result, found.codes)) for f, c in pairs])
+            masks.append((fault, hit))
+        return Outcome((found.codes,), faults_of(masks))
+
+    return Kernel(scalar_face, array_face, open=_open_rule(result, fastmath, open_rule))
+
+
+def _shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
+    return codes.shape[:-1] if fmt.limbs > 1 else codes.shape
+
+
+_FASTMATH_RULES = (
+    (NNAN, poison("NaN operand or result under fastmath<nnan>"), "is_nan", is_nan),
+    (NINF, poison("infinite operand or result under fastmath<ninf>"), "is_infinite", is_infinite),
+)
+
+
+def _fastmath_rules(fastmath: int) -> tuple[tuple[Fault, str, Callable[[FloatFormat, Codes], Mask]], ...]:
+    return tuple((fault, method, test) for bit, fault, method, test in _FASTMATH_RULES if fastmath & bit)
+
+
+def _open_rule(result: FloatFormat, fastmath: int, extra: OpenRule | None) -> OpenRule:
+    """Which results the language leaves open: NaN bits always, signs of zeros under nsz, everything under reassoc and the like."""
+
+    def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
+        codes = results[0]
+        mask = np.where(is_nan(result, codes), np.uint8(Open.NAN.value), np.uint8(0))
+        if fastmath & NSZ:
+            mask = mask | np.where(is_zero(result, codes), np.uint8(Open.SIGN.value), np.uint8(0))
+        if fastmath & _ANY_VALUE:
+            mask = mask | np.uint8(Open.VALUE.value)
+        if extra is not None:
+            own = extra(operands, results)
+            mask = mask if own is None else mask | own
+        return mask if mask.any() else None
+
+    return rule
+
+
+def _open_quotient(fmt: FloatFormat) -> OpenRule:
+    """Under nsz the sign of a zero divisor is open, and so is that of the infinity it gives."""
+
+    def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
+        by_zero = is_zero(fmt, operands[1]) & ~is_nan(fmt, results[0])
+        return np.where(by_zero, np.uint8(Open.SIGN.value), np.uint8(0))
+
+    return rule
+
+
+def _open_number(fmt: FloatFormat) -> OpenRule:
+    """maxnumf and minnumf of zeros of different signs: either zero."""
+
+    def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
+        first, second = operands
+        differ = first != second
+        if fmt.limbs > 1:
+            differ = differ.any(axis=-1)
+        both = is_zero(fmt, first) & is_zero(fmt, second) & differ
+        return np.where(both, np.uint8(Open.SIGN.value), np.uint8(0))
+
+    return rule
+
+
+@lru_cache(maxsize=4096)
+def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
+    """An operation of two operands and a result of one format, named as in `halfulp.fp_formats.scalar`."""
+    policy = profile.arithmetic
+    arguments: tuple[Any, ...] = (rounding, policy) if name in _ROUNDED else (policy,)
+    specification, array = getattr(scalar, name), getattr(fast, name)
+    open_rule = None
+    if name == "divide" and fastmath & NSZ:
+        open_rule = _open_quotient(fmt)
+    elif name in _NUMBER:
+        open_rule = _open_number(fmt)
+    return float_kernel(
+        lambda a, b: specification(fmt, a, b, *arguments),
+        lambda a, b: array(fmt, a, b, *arguments),
+        (fmt, fmt),
+        fmt,
+        fastmath,
+        open_rule,
+    )
+
+
+def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile) -> Kernel:
+    """add, subtract, multiply or divide with stochastic rounding: ``random`` is (one unsigned integer per element, its width)."""
+    assert random is not None
+    array = getattr(exact, name)
+    return _stochastic_kernel(
+        lambda a, b: array(fmt, a, b, Rounding.STOCHASTIC, profile.arithmetic, random), lost_nan(fmt)
+    )
+
+
+def _stochastic_kernel(array: Callable[..., exact.Result], lost: Fault) -> Kernel:
+    def array_face(*codes: Codes) -> Outcome:
+        found = array(*codes)
+        return Outcome((found.codes,), faults_of([(lost, found.poison)]))
+
+    def scalar_face(*codes: int) -> Scalar:
+        raise AssertionError("stochastic rounding takes its random bits from an array")
+
+    return Kernel(scalar_face, array_face)
+
+
+@lru_cache(maxsize=1024)
+def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
+    """"negate" or "flush"."""
+    policy = profile.arithmetic
+    specification, array = getattr(scalar, name), getattr(fast, name)
+    kernel = float_kernel(
+        lambda a: specification(fmt, a, policy), lambda a: array(fmt, a, policy), (fmt,), fmt, fastmath
+    )
+    # Neither op generates NaNs: NaN bits stay closed, unless a flag opens the result.
+    return kernel if fastmath & (_ANY_VALUE | NSZ) else Kernel(kernel.scalar, kernel.array)
+
+
+@lru_cache(maxsize=4096)
+def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
+    """arith.cmpf with MLIR's predicate number."""
+    policy = profile.arithmetic
+    rules = _fastmath_rules(fastmath)
+
+    def scalar_face(a: int, b: int) -> Scalar:
+        for fault, test, _ in rules:
+            if getattr(fmt, test)(a) or getattr(fmt, test)(b):
+                return fault
+        return int(scalar.compare(fmt, predicate, a, b, policy))
+
+    def array_face(a: Codes, b: Codes) -> Outcome:
+        holds = fast.compare(fmt, predicate, a, b, policy).view(np.uint8)
+        return Outcome((holds,), faults_of((fault, test(fmt, a) | test(fmt, b)) for fault, _, test in rules))
+
+    return Kernel(scalar_face, array_face)

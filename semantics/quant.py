@@ -1,0 +1,150 @@
+"""quant.qcast and quant.dcast as kernels (quant document, "Quantize cast operation" and "Dequantize cast operation").
+
+Each step of the document is one rounded operation in the expressed format. The document leaves the roundings open; here every
+step rounds to nearest even, and the last one of qcast, to the integer, as the profile says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats import fast, scalar
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics.codes import codes_to_ints, ints_to_codes
+from halfulp.semantics.floats import is_nan
+from halfulp.semantics.kernel import Codes, Kernel, Outcome, Scalar, faults_of, poison
+from halfulp.semantics.profile import Profile
+
+RNE = Rounding.TO_NEAREST_EVEN
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """What a ``!quant.uniform`` type says: how stored integers stand for real numbers.
+
+    ``scales`` (f64 values of the literals) and ``zero_points`` are row-major over ``parameter_shape``, which has one dimension
+    per dimension of the tensor: () per layer, the number of channels on the channel axis and 1 elsewhere per channel, the
+    number of blocks per axis for sub-channels. A parameter stands for a whole block of elements.
+    """
+
+    expressed: FloatFormat
+    storage_width: int
+    storage_signed: bool
+    storage_min: int
+    storage_max: int
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    parameter_shape: tuple[int, ...] = ()
+
+    @cached_property
+    def _scale_codes(self) -> Codes:
+        bits = np.array(self.scales, np.float64).view(np.uint64)
+        return fast.convert(FORMATS["f64"], self.expressed, bits, RNE).codes
+
+    def _parameters(self, profile: Profile) -> tuple[Codes, Codes]:
+        """Scales and zero points, each rounded to the expressed format, flat."""
+        mask = (1 << self.storage_width) - 1
+        points = list(self.zero_points)
+        if profile.zero_point == "wrap":
+            half = (mask + 1) >> 1 if self.storage_signed else 0
+            points = [((z + half) & mask) - half for z in points]
+        codes = ints_to_codes([z & ((1 << 64) - 1) for z in points], 64, (len(points),))
+        return self._scale_codes, fast.from_integer(self.expressed, codes, 64, True, RNE, profile.conversions).codes
+
+    def spread(self, flat: Codes, shape: tuple[int, ...]) -> Codes:
+        """Flat parameters in the axes of a tensor of ``shape``, repeated over their blocks where a block is part of an axis."""
+        limbs = flat.shape[1:]
+        if not self.parameter_shape:
+            return flat.reshape((1,) * len(shape) + limbs)
+        whole = flat.reshape(self.parameter_shape + limbs)
+        dimensions = shape[len(shape) - len(self.parameter_shape) :]
+        for axis, (count, size) in enumerate(zip(self.parameter_shape, dimensions, strict=True)):
+            if 1 < count < size:
+                whole = np.repeat(whole, size // count, axis=axis)
+        return whole
+
+
+def _element_shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
+    return codes.shape[:-1] if fmt.limbs > 1 else codes.shape
+
+
+def dcast(quantization: Quantization, profile: Profile) -> Kernel:
+    """(itofp(stored) - itofp(zero point)) * scale; codes of the storage type to codes of the expressed format."""
+    q = quantization
+    fmt = q.expressed
+    scales, points = q._parameters(profile)
+
+    def array_face(stored: Codes) -> Outcome:
+        number = fast.from_integer(fmt, stored, q.storage_width, q.storage_signed, RNE, profile.conversions).codes
+        difference = fast.subtract(fmt, number, q.spread(points, stored.shape), RNE, profile.arithmetic).codes
+        return Outcome((fast.multiply(fmt, difference, q.spread(scales, stored.shape), RNE, profile.arithmetic).codes,))
+
+    one_scale, one_point = _single(fmt, scales), _single(fmt, points)
+    half = 1 << q.storage_width >> 1
+
+    def scalar_face(stored: int) -> Scalar:
+        signed = stored - (half << 1) if q.storage_signed and stored & half else stored
+        number = scalar.from_integer(fmt, signed, RNE, profile.conversions).code
+        difference = scalar.subtract(fmt, number, one_point, RNE, profile.arithmetic).code
+        return scalar.multiply(fmt, difference, one_scale, RNE, profile.arithmetic).code
+
+    return Kernel(scalar_face, array_face)
+
+
+def qcast(quantization: Quantization, profile: Profile) -> Kernel:
+    """x / scale + itofp(zero point), to an integer of the storage type, clamped; codes of the storage type."""
+    q = quantization
+    fmt, width = q.expressed, q.storage_width
+    scales, points = q._parameters(profile)
+    rounding = Rounding[profile.qcast_rounding.upper()] if profile.qcast_rounding else RNE
+    saturates = profile.qcast_out_of_range == "saturate"
+    policy = replace(profile.conversions, float_to_int="saturate" if saturates else "poison")
+    outside = poison(
+        "quant.qcast of NaN" if saturates else f"quant.qcast of NaN or of a value outside the {width}-bit storage type"
+    )
+    mask = (1 << width) - 1
+
+    def array_face(x: Codes) -> Outcome:
+        shape = _element_shape(fmt, x)
+        scaled = fast.divide(fmt, x, q.spread(scales, shape), RNE, profile.arithmetic).codes
+        shifted = fast.add(fmt, scaled, q.spread(points, shape), RNE, profile.arithmetic).codes
+        stored = fast.to_integer(fmt, shifted, width, q.storage_signed, rounding, policy)
+        lost = is_nan(fmt, shifted) if saturates else stored.poison
+        clamped = np.clip(_signed(stored.codes, width, q.storage_signed), q.storage_min, q.storage_max)
+        codes = (clamped & mask).astype(stored.codes.dtype)
+        return Outcome((codes,), faults_of([(outside, lost)]))
+
+    one_scale, one_point = _single(fmt, scales), _single(fmt, points)
+
+    def scalar_face(x: int) -> Scalar:
+        scaled = scalar.divide(fmt, x, one_scale, RNE, profile.arithmetic).code
+        shifted = scalar.add(fmt, scaled, one_point, RNE, profile.arithmetic).code
+        found = scalar.to_integer(fmt, shifted, width, q.storage_signed, rounding, policy)
+        if found.poison or fmt.is_nan(shifted):
+            return outside
+        number = found.code
+        if q.storage_signed and number >> (width - 1):
+            number -= 1 << width
+        return min(max(number, q.storage_min), q.storage_max) & mask
+
+    return Kernel(scalar_face, array_face)
+
+
+def _single(fmt: FloatFormat, codes: Codes) -> int:
+    """The first parameter as a Python integer: the only one of a per-layer type, which alone has a scalar face."""
+    return codes_to_ints(codes[:1], fmt.bits)[0]
+
+
+def _signed(codes: Codes, width: int, signed: bool) -> Any:
+    """Storage codes as int64 numbers."""
+    wide = codes.astype(np.int64)
+    return np.where(wide >> (width - 1) != 0, wide - (1 << width), wide) if signed else wide
+
+
+QuantKernel = Callable[[Quantization, Profile], Kernel]

@@ -1,0 +1,35 @@
+"""arith.select on arrays: the arm not chosen is ignored, even where it is poison."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halfulp.semantics.kernel import Codes
+from halfulp.semantics.poison import PoisonIds
+
+
+def spread(condition: Codes, target_ndim: int) -> Codes:
+    """The condition with trailing axes of one, so that it chooses whole elements, or whole values of a scalar condition."""
+    return condition.reshape(condition.shape + (1,) * (target_ndim - condition.ndim))
+
+
+def select(condition: Codes, yes: Codes, no: Codes) -> Codes:
+    """Codes of the chosen arm. ``condition``: i1 codes of the arms' shape, or of their leading axes only."""
+    return np.asarray(np.where(spread(condition, yes.ndim) != 0, yes, no))
+
+
+def select_poison(
+    condition: Codes, of_condition: PoisonIds | None, yes: PoisonIds | None, no: PoisonIds | None, shape: tuple[int, ...]
+) -> PoisonIds | None:
+    """Poison of the chosen arm, and everywhere that the condition is poison. ``shape``: of the result's elements."""
+    if of_condition is None and yes is None and no is None:
+        return None
+    clean = np.zeros((), np.uint16)
+    chosen = np.where(
+        spread(condition, len(shape)) != 0, clean if yes is None else yes, clean if no is None else no
+    )
+    if of_condition is not None:
+        spoiled = spread(of_condition, len(shape))
+        chosen = np.where(spoiled != 0, spoiled, chosen)
+    ids = np.broadcast_to(chosen, shape)
+    return ids.astype(np.uint16) if ids.any() else None
