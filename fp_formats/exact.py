@@ -360,9 +360,9 @@ def round_pack(fmt: FloatFormat, sign: U64, significand: Limbs, exponent: npt.ND
     kept = round_shift(sign, rounded, shift, how)
     signs_given = sign
     # A carry out of the fraction moves into the exponent field by itself, and so does a normal value's integer bit.
-    field = (base - (fmt.emin + (not fmt.zero))).view(np.uint64)
-    magnitude = shift_left(like(kept, field), fmt.mantissa_bits) + kept
+    magnitude = shift_left(like(kept, (base - fmt.emin).view(np.uint64)), fmt.mantissa_bits) + kept
     if not fmt.zero:
+        magnitude = magnitude - constant(magnitude, 1 << fmt.mantissa_bits)
         low = zero | subnormal
         magnitude = where(low, magnitude & 0, magnitude)
         sign = sign & (~low | nonzero(kept))
@@ -596,14 +596,19 @@ def convert(
 
 def convert_infinity(dst: FloatFormat, x: Operand, how: How) -> Packed:
     """Infinities in another format."""
-    if not dst.signed and x.sign.any():
-        exponent = np.full_like(x.sign, dst.emax + 1).view(np.int64)
-        nearest = How(RNE, how.policy, how.want_flags, saturate=how.saturate)
-        return round_pack(dst, x.sign, np.ones_like(x.sign), exponent, nearest)
     if how.saturate:
-        return Packed(marked(dst, x.sign, x.codes, dst.max_code), flag_array(x.codes, how, OVERFLOW | INEXACT))
-    flags = flag_array(x.codes, how, 0 if dst.infinities else OVERFLOW | INEXACT)
-    return Packed(encode_infinity(dst, x.sign, x.codes, how.policy.infinity_to_nanless), flags)
+        codes = marked(dst, x.sign, x.codes, dst.max_code)
+        packed = Packed(codes, flag_array(codes, how, OVERFLOW | INEXACT))
+    else:
+        codes = encode_infinity(dst, x.sign, x.codes, how.policy.infinity_to_nanless)
+        packed = Packed(codes, flag_array(codes, how, 0 if dst.infinities else OVERFLOW | INEXACT))
+    negative = np.flatnonzero(x.sign)
+    if dst.signed or not negative.size:
+        return packed
+    ones = np.ones(negative.size, np.uint64)
+    exponent = np.full(negative.size, dst.emax + 1, np.int64)
+    nearest = How(RNE, how.policy, how.want_flags, saturate=how.saturate)
+    return replace(packed, negative, round_pack(dst, ones, ones, exponent, nearest))
 
 
 def convert_nan(src: FloatFormat, dst: FloatFormat, x: Operand, how: How) -> Packed:
@@ -672,7 +677,8 @@ def from_integer(
             number = ((number ^ flip) + like(number, sign)) & ((1 << width) - 1)
         exponent = np.zeros_like(sign).view(np.int64)
         if width > 126:
-            number, exponent = jam_right(number, 2), exponent + 2
+            exponent = np.maximum(bit_length(number) - 126, 0)
+            number = jam_right(number, exponent)
         return round_pack(dst, sign, number, exponent, how)
 
     return run(kernel, how, storage(dst), (a, limbs), random=random)
@@ -1156,3 +1162,29 @@ def minimum_number(
 ) -> Result:
     """See `scalar.minimum_number`."""
     return _extremum(fmt, a, b, policy, want_flags, largest=False, number=True)
+
+
+# Classes of codes.
+
+
+def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
+    """Which codes are NaNs, invalid x87 operands included; a mask of the element shape."""
+    return _classes(fmt, codes).nan.reshape(_element_shape(fmt, codes))
+
+
+def is_infinite(fmt: FloatFormat, codes: Codes) -> Mask:
+    """Which codes are infinities of either sign."""
+    return _classes(fmt, codes).infinite.reshape(_element_shape(fmt, codes))
+
+
+def is_zero(fmt: FloatFormat, codes: Codes) -> Mask:
+    """Which codes are zeros of either sign."""
+    return _classes(fmt, codes).zero.reshape(_element_shape(fmt, codes))
+
+
+def _element_shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
+    return codes.shape if fmt.limbs == 1 else codes.shape[:-1]
+
+
+def _classes(fmt: FloatFormat, codes: Codes) -> Operand:
+    return classify(fmt, lift(fmt, _flat(codes, fmt.limbs, _element_shape(fmt, codes)), fmt.limbs == 2))
