@@ -198,8 +198,9 @@ class EnumAttr(Attribute):
         return self.definition.spell(self.value)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``#dialect.mnemonic<keywords>``."""
-        return f"#{self.definition.mnemonic}<{self.keywords}>"
+        """``#dialect.mnemonic<keywords>``, without brackets where there is no keyword."""
+        keywords = self.keywords
+        return f"#{self.definition.mnemonic}<{keywords}>" if keywords else f"#{self.definition.mnemonic}"
 
 
 ElementsType = TensorType | VectorType | MemRefType
@@ -247,8 +248,8 @@ class DenseElementsAttr(Attribute):
         return f"dense<{self.literal()}> : {self.type.spell(names)}"
 
     def literal(self) -> str:
-        """What stands between the brackets: empty for no elements, one element for a splat."""
-        if element_count(self.type) == 0:
+        """What stands between the brackets: one element for a splat, nothing where there are no elements."""
+        if not self.codes.size:
             return ""
         element = self.type.element
         flat = self.codes.reshape(-1, *self.element_shape)
@@ -361,6 +362,12 @@ class AffineMapAttr(Attribute):
     """``affine_map<…>``, as it was written."""
 
     text: str
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether the map returns its dimensions in order, and has no symbols."""
+        inputs, _, results = self.text.partition("->")
+        return inputs.strip() == results.strip()
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``affine_map<…>``."""

@@ -32,6 +32,12 @@ class Source:
         """Where each token starts in the text, worked out on first use."""
         return self._offsets_of(self.text)
 
+    def replace(self, token: int, offsets: Sequence[int]) -> None:
+        """Note that the parser split a token into several, which start at ``offsets``."""
+        known = list(self.token_offsets)
+        known[token : token + 1] = offsets
+        self.__dict__["token_offsets"] = known
+
     @cached_property
     def _line_starts(self) -> list[int]:
         starts = [0]

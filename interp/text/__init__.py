@@ -1,1 +1,1 @@
-"""MLIR text: lexer, parser, printer and declarative assembly formats."""
+"""MLIR text: reading it and printing it."""

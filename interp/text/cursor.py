@@ -1,0 +1,118 @@
+"""A place in the tokens of a text, and errors that point into it at mlir-opt's position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from halfulp.interp.errors import ParseError
+from halfulp.interp.ir import Source
+from halfulp.interp.locations import Location
+from halfulp.interp.text.lexer import lexical_error, token_offsets, tokenize
+
+# Brackets, regions and types inside one another. Python's own stack holds several frames for each.
+MAX_NESTING = 100
+
+
+class Cursor:
+    """The tokens of one text, the index of the current one, and how deep in brackets it stands."""
+
+    def __init__(self, text: str, filename: str) -> None:
+        self.source = Source(text, filename, token_offsets)
+        self.tokens = tokenize(text)
+        self.pos = 0
+        self.depth = 0
+
+    # Errors.
+
+    def error(self, message: str, token: int | None = None, notes: Sequence[tuple[Location | None, str]] = ()) -> NoReturn:
+        """Raise a ParseError at a token (default: the current one)."""
+        index = self.pos if token is None else token
+        self.check_lexical(index)
+        raise ParseError(message, location=self.source.at_token(index), notes=notes)
+
+    def error_at_offset(self, message: str, offset: int) -> NoReturn:
+        """Raise a ParseError at a character of the text."""
+        raise ParseError(message, location=self.source.at_offset(offset))
+
+    def check_lexical(self, index: int) -> None:
+        """Raise a ParseError if the token is none: a stray character, an unfinished string."""
+        token = self.tokens[index]
+        if not token:
+            return
+        offset = self.offset(index)
+        wrong = lexical_error(token, self.source.text[offset:])
+        if wrong is not None:
+            self.error_at_offset(wrong[0], offset + wrong[1])
+
+    def offset(self, index: int) -> int:
+        """Where a token starts in the text."""
+        offsets = self.source.token_offsets
+        return offsets[index] if index < len(offsets) else len(self.source.text)
+
+    def wrong_token(self, message: str) -> NoReturn:
+        """Raise a ParseError for a missing token: at the end of what stands before the current one, as mlir-opt does.
+
+        Blank lines and lines of comment are passed over, so that a forgotten token is reported on the line it belongs to.
+        """
+        self.check_lexical(self.pos)
+        text = self.source.text
+        original = self.offset(self.pos)
+        if not self.tokens[self.pos]:
+            original = max(0, len(text) - 1)
+        end = original
+        while True:
+            end = len(text[:end].rstrip(" \t")) if end else 0
+            if end == 0:
+                self.error_at_offset(message, original)
+            if text[end - 1] not in "\n\r":
+                self.error_at_offset(message, end)
+            end -= 1
+            start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+            comment = text.find("//", start, end)
+            if comment >= 0:
+                end = comment
+
+    # Tokens.
+
+    def take(self, token: str) -> bool:
+        """Step over the current token if it is ``token``; say whether it was."""
+        if self.tokens[self.pos] == token:
+            self.pos += 1
+            return True
+        return False
+
+    def expect(self, token: str, message: str | None = None) -> None:
+        """Step over ``token``, or raise."""
+        if self.tokens[self.pos] != token:
+            self.wrong_token(message or f"expected '{token}'")
+        self.pos += 1
+
+    def enter(self) -> None:
+        """Go one bracket deeper. Raises ParseError beyond `MAX_NESTING`."""
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            self.error(f"nesting is deeper than {MAX_NESTING} levels")
+
+    def leave(self) -> None:
+        """Come out of a bracket."""
+        self.depth -= 1
+
+    def split(self, first: int) -> None:
+        """Split the current token after ``first`` characters, in place."""
+        token = self.tokens[self.pos]
+        self._replace([token[:first], *tokenize(token[first:])[:-2]], [0])
+
+    def unfold(self) -> None:
+        """Split the current token, a whole shaped type, into the tokens it is made of."""
+        token = self.tokens[self.pos]
+        head, _, rest = token.partition("<")
+        self._replace([head, "<", *tokenize(rest)[:-2]], [0, len(head)])
+
+    def _replace(self, parts: list[str], heads: list[int]) -> None:
+        token, at = self.tokens[self.pos], self.offset(self.pos)
+        known = len(heads)
+        consumed = sum(len(part) for part in parts[:known])
+        offsets = [*heads, *(consumed + o for o in token_offsets(token[consumed:])[:-1])]
+        self.source.replace(self.pos, [at + offset for offset in offsets])
+        self.tokens[self.pos : self.pos + 1] = parts

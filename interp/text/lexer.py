@@ -1,0 +1,67 @@
+"""MLIR text to tokens: one regular expression, one pass, no positions.
+
+Positions are worked out by a second pass when somebody asks for one (an error, a location), which keeps reading a large
+correct file fast. Every character of the text that is neither space nor comment ends up in some token, so a character that
+cannot start one becomes a token of its own, which no rule of the parser accepts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+_SKIP = r"[ \t\n\r]*(?://[^\n\r]*[ \t\n\r]*)*"
+_STRING = r'"[^"\\\n\v\f]*(?:\\[^\n\v\f][^"\\\n\v\f]*)*"'
+_SUFFIX = r"(?:\d+|[A-Za-z$._-][A-Za-z0-9_$.-]*)"
+_ALTERNATIVES = (
+    rf"%{_SUFFIX}(?:#\d+)?",
+    # A shaped type without anything nested in it is one token: the parser knows most of them by their spelling.
+    r"(?:tensor|vector|memref)<(?:[\[\]0-9?*x]+x)?[a-z][A-Za-z0-9]*>",
+    r"[A-Za-z_][A-Za-z0-9_$.]*",
+    r"0x[0-9a-fA-F]+",
+    r"\d+(?:\.\d*(?:[eE][-+]?\d+)?)?",
+    r"->",
+    r"\{-#|#-\}",
+    rf"[!#^]{_SUFFIX}",
+    rf"@(?:[A-Za-z_][A-Za-z0-9_$.]*|{_STRING})",
+    _STRING,
+    r"::",
+    r"\.\.\.",
+    r".",
+)
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return re.compile(rf"{_SKIP}({'|'.join(_ALTERNATIVES)}|\Z)", re.ASCII | re.DOTALL)
+
+
+def tokenize(text: str) -> list[str]:
+    """The tokens of ``text``, then two empty ones, so that the parser may look one ahead at the end."""
+    tokens: list[str] = _token().findall(text)
+    tokens.append("")
+    return tokens
+
+
+def token_offsets(text: str) -> Sequence[int]:
+    """Where each token of `tokenize` starts."""
+    return [match.start(1) for match in _token().finditer(text)]
+
+
+def lexical_error(token: str, following: str) -> tuple[str, int] | None:
+    """What is wrong with a token that is not one: the message and how far into ``following`` (the text from it on) it is."""
+    if token == '"':
+        end = re.search(r"[\n\v\f]|\Z", following)
+        assert end is not None
+        return "expected '\"' in string literal", end.start()
+    if token == "@":
+        return "@ identifier expected to start with letter or '_'", 0
+    if token in "!#^%":
+        return f"invalid {_KINDS[token]}", 0
+    if token == "." or token not in "()[]{}<>:,=+-*/?|":
+        return "unexpected character", 0
+    return None
+
+
+_KINDS = {"!": "type identifier", "#": "attribute name", "^": "block name", "%": "SSA name"}

@@ -1,0 +1,791 @@
+"""Operations, blocks, regions and whole files from text.
+
+Custom forms are read by closures that `halfulp.interp.text.assembly` compiles from each op's declaration; the few ops whose
+syntax MLIR writes by hand are read by `halfulp.interp.text.custom`.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import NoReturn, TypeVar
+
+from halfulp.interp.attributes import Attribute, DenseArrayAttr
+from halfulp.interp.dialect import Arity, OpDefinition, Registry, Slot, Trait, default_registry
+from halfulp.interp.errors import ParseError
+from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, Resources, Source, SSAValue, Successor
+from halfulp.interp.locations import Location
+from halfulp.interp.text.assembly import CustomParse, compile_parser
+from halfulp.interp.text.attribute_parser import AttributeParser
+from halfulp.interp.types import I32, FunctionType, Type
+
+# The dialect whose ops may be written without its name inside the regions of an op.
+DEFAULT_DIALECTS = {"builtin.module": "builtin", "func.func": "func"}
+
+SEGMENTS = "operandSegmentSizes"
+
+T = TypeVar("T")
+
+
+class Forward(SSAValue):
+    """A value used before its definition was read; ``token`` is its first use."""
+
+    __slots__ = ("target", "token")
+
+    def __init__(self, type: Type, token: int) -> None:
+        super().__init__(type)
+        self.token = token
+        self.target: SSAValue | None = None
+
+
+class Argument:
+    """A named argument of a region, as a custom form reads it before the region itself."""
+
+    __slots__ = ("location", "token", "type")
+
+    def __init__(self, token: int, type: Type, location: Location | str | None) -> None:
+        self.token = token
+        self.type = type
+        self.location = location
+
+
+class Parser(AttributeParser):
+    """Reads a file. The names in reach are in ``values``; those of an inner region are removed when it ends."""
+
+    def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
+        super().__init__(text, filename, registry, allow_unregistered)
+        self.values: dict[str, SSAValue] = {}
+        self.forward: dict[str, Forward] = {}
+        # Lists of operands that hold a `Forward`, to be put right at the end of the scope.
+        self.pending: list[list[SSAValue]] = []
+        # Where the region begins that bounds the names in reach.
+        self.scope_start = 0
+        self.blocks: dict[str, Block] = {}
+        self.undefined_blocks: dict[str, int] = {}
+        self.default_dialect = "builtin"
+        self.custom: dict[str, CustomParse] = {}
+        self.memo: dict[OpDefinition, dict[object, list[object]]] = {}
+        # Locations given by an alias that is not defined yet.
+        self.deferred_locations: list[tuple[Operation | BlockArgument, int]] = []
+        self.resources = Resources()
+
+    # Values.
+
+    def use(self, token: int, type: Type) -> SSAValue:
+        """The value named by a token, of the given type; a `Forward` where it is not defined yet."""
+        name = self.tokens[token]
+        value = self.values.get(name)
+        if value is None:
+            value = self._undefined(name, token, type)
+        known = value.type
+        if known is not type and known != type:
+            self._wrong_use(name, token, type, value)
+        return value
+
+    def _undefined(self, name: str, token: int, type: Type) -> SSAValue:
+        base, _, number = name.partition("#")
+        if number:
+            first = self.values.get(base)
+            if first is not None:
+                self.error("reference to invalid result number", token)
+            if int(number) == 0:
+                name = base
+        value = self.values.get(name)
+        if value is not None:
+            return value
+        forward = self.forward.get(name)
+        if forward is None:
+            forward = self.forward[name] = Forward(type, token)
+        return forward
+
+    def _wrong_use(self, name: str, token: int, type: Type, value: SSAValue) -> NoReturn:
+        base = name.partition("#")[0]
+        where = self.source.at_token(value.token) if isinstance(value, Forward) else self._defined_at(value)
+        self.error(
+            f"use of value '{base}' expects different type than prior uses: '{type}' vs '{value.type}'",
+            token,
+            notes=[(where, "prior use here")],
+        )
+
+    def _defined_at(self, value: SSAValue) -> Location | None:
+        """Where a value in reach got its name: found again from the tokens, since only errors ask."""
+        name = next((name for name, known in self.values.items() if known is value), None)
+        if name is None:
+            return None
+        base = name.partition("#")[0]
+        if isinstance(value, OpResult) and value.owner.source is self.source:
+            index = value.owner.token
+            while index > 0 and self.tokens[index] != base:
+                index -= 1
+        else:
+            index = self.tokens.index(base, self.scope_start)
+        return self.source.at_token(index)
+
+    def define(self, name: str, value: SSAValue, token: int) -> None:
+        """Give a value its name. Raises ParseError where the name is taken."""
+        known = self.values.get(name)
+        if known is not None:
+            self.error(
+                f"redefinition of SSA value '{name}'",
+                token,
+                notes=[(self._defined_at(known), "previously defined here")],
+            )
+        if self.forward:
+            forward = self.forward.pop(name, None)
+            if forward is not None:
+                forward.target = value
+                if forward.type != value.type:
+                    self.error(
+                        f"definition of SSA value '{name}' has type '{value.type}'",
+                        token,
+                        notes=[(self.source.at_token(forward.token), f"previously used here with type '{forward.type}'")],
+                    )
+        self.values[name] = value
+
+    def operand_token(self) -> int:
+        """Step over an SSA name; its token."""
+        at = self.pos
+        if self.tokens[at][:1] != "%" or len(self.tokens[at]) < 2:
+            self.wrong_token("expected SSA operand")
+        self.pos = at + 1
+        return at
+
+    def operand_tokens(self) -> list[int]:
+        """SSA names separated by commas, possibly none."""
+        if self.tokens[self.pos][:1] != "%":
+            return []
+        found = [self.operand_token()]
+        while self.take(","):
+            found.append(self.operand_token())
+        return found
+
+    def end_scope(self) -> None:
+        """Put forward references right; raise ParseError for a name that never came."""
+        if self.forward:
+            first = min(self.forward.values(), key=lambda forward: forward.token)
+            self.error("use of undeclared SSA value name", first.token)
+        for operands in self.pending:
+            for index, value in enumerate(operands):
+                if isinstance(value, Forward):
+                    assert value.target is not None
+                    operands[index] = value.target
+        self.pending.clear()
+
+    # Operations.
+
+    def operations(self, block: Block) -> None:
+        """Operations up to a ``}``, a block label or the end of the file."""
+        tokens = self.tokens
+        custom = self.custom
+        append = block.operations.append
+        while True:
+            start = self.pos
+            token = tokens[start]
+            first = token[:1]
+            if first == "%":
+                self._bound_operation(block, start, token)
+                continue
+            if first in ("}", "^", ""):
+                return
+            parse = custom.get(token)
+            if parse is not None:
+                self.pos = start + 1
+                operation = parse(self, start)
+                if tokens[self.pos] == "loc":
+                    self.trailing_location(operation)
+                operation.parent = block
+                append(operation)
+                continue
+            append(self.operation(block))
+
+    def _bound_operation(self, block: Block, start: int, name: str) -> None:
+        tokens = self.tokens
+        if tokens[start + 1] == "=":
+            at = start + 2
+            parse = self.custom.get(tokens[at])
+            self.pos = at
+            if parse is None:
+                operation = self._uncached(at)
+            else:
+                self.pos = at + 1
+                operation = parse(self, at)
+            if tokens[self.pos] == "loc":
+                self.trailing_location(operation)
+            operation.parent = block
+            block.operations.append(operation)
+            results = operation.results
+            if len(results) == 1:
+                if self.forward or name in self.values:
+                    self.define(name, results[0], start)
+                else:
+                    self.values[name] = results[0]
+                results[0].name = name[1:]
+                return
+            self._bind(operation, [(name, 1, start)])
+            return
+        bindings = self._result_names()
+        self.expect("=", "expected '=' after SSA name")
+        operation = self._uncached(self.pos)
+        if tokens[self.pos] == "loc":
+            self.trailing_location(operation)
+        operation.parent = block
+        block.operations.append(operation)
+        self._bind(operation, bindings)
+
+    def _result_names(self) -> list[tuple[str, int, int]]:
+        bindings = []
+        while True:
+            at = self.operand_token()
+            count = 1
+            if self.take(":"):
+                token = self.tokens[self.pos]
+                if not token.isdigit() or len(token) > 9:
+                    self.wrong_token("expected integer number of results")
+                count = int(token)
+                if count < 1:
+                    self.error("expected named operation to have at least 1 result")
+                self.pos += 1
+            bindings.append((self.tokens[at], count, at))
+            if not self.take(","):
+                return bindings
+
+    def _bind(self, operation: Operation, bindings: list[tuple[str, int, int]]) -> None:
+        results = operation.results
+        count = sum(size for _, size, _ in bindings)
+        if not results:
+            self.error("cannot name an operation with no results", bindings[0][2])
+        if count != len(results):
+            self.error(f"operation defines {len(results)} results but was provided {count} to bind", bindings[0][2])
+        index = 0
+        for name, size, token in bindings:
+            for offset in range(size):
+                self.define(name if offset == 0 else f"{name}#{offset}", results[index], token)
+                results[index].name = name[1:]
+                if size > 1 and offset == 0:
+                    self.values[f"{name}#0"] = results[index]
+                index += 1
+
+    def operation(self, block: Block | None = None) -> Operation:
+        """One operation that binds no results."""
+        operation = self._uncached(self.pos)
+        if self.tokens[self.pos] == "loc":
+            self.trailing_location(operation)
+        operation.parent = block
+        return operation
+
+    def _uncached(self, at: int) -> Operation:
+        """An operation whose name was not met before, or in generic form."""
+        token = self.tokens[at]
+        if token[:1] == '"' and len(token) > 1:
+            self.pos = at + 1
+            return self.generic(at)
+        if not (token[:1].isalpha() or token[:1] == "_") or token[-1:] == ">":
+            self.wrong_token("expected operation name in quotes")
+        definition, name = self._definition(token)
+        if definition is None:
+            self._unknown(token, name, at)
+        parse = compile_parser(definition)
+        if parse is None:
+            self.error(f"custom op '{name}' has no custom assembly form", at)
+        # An abbreviated name means another op in a region of another dialect.
+        if "." in token:
+            self.custom[token] = parse
+        self.pos = at + 1
+        return parse(self, at)
+
+    def _definition(self, token: str) -> tuple[OpDefinition | None, str]:
+        definition = self.registry.find(token) if "." in token else None
+        name = token
+        if definition is None and "." not in token:
+            name = f"{self.default_dialect}.{token}"
+            definition = self.registry.find(name)
+        return definition, name
+
+    def _unknown(self, token: str, name: str, at: int) -> NoReturn:
+        dialect = token.partition(".")[0]
+        if "." in token and dialect not in self.registry.dialects:
+            self.error(f"Dialect `{dialect}' not found for custom op '{token}'", at)
+        tried = "" if "." in token else f" (tried '{name}' as well)"
+        self.error(f"custom op '{token}' is unknown{tried}", at)
+
+    def trailing_location(self, target: Operation | BlockArgument) -> None:
+        """``loc(…)`` after an operation or an argument."""
+        location = self.deferrable_location()
+        if isinstance(location, int):
+            self.deferred_locations.append((target, location))
+        elif isinstance(target, Operation):
+            target.location = location
+        else:
+            target.location = location
+
+    def deferrable_location(self) -> Location | int:
+        """``loc(…)``; the token of an alias that is not defined yet."""
+        tokens = self.tokens
+        at = self.pos + 2
+        token = tokens[at]
+        if tokens[self.pos + 1] == "(" and token[:1] == "#" and token not in self.attributes and tokens[at + 1] == ")":
+            if "." in token:
+                self.error("expected location, but found dialect attribute", at)
+            self.pos = at + 2
+            return at
+        return self.location()
+
+    # The generic form.
+
+    def generic(self, at: int) -> Operation:
+        """What follows the quoted name: operands, successors, properties, regions, attributes and the types."""
+        name = self.string_of(self.tokens[at], at)
+        if not name:
+            self.error("empty operation name is invalid", at)
+        if "\0" in name:
+            self.error("null character not allowed in operation name", at)
+        definition = self.registry.find(name)
+        if definition is None:
+            self._check_unregistered(name, at)
+        self.expect("(", "expected '(' to start operand list")
+        operand_tokens = self.operand_tokens()
+        self.expect(")", "expected ')' to end operand list")
+        successors = self._generic_successors()
+        properties: dict[str, Attribute] = {}
+        written = self.tokens[self.pos] == "<"
+        if written:
+            self.pos += 1
+            at_properties = self.pos
+            self.dictionary(properties)
+            self.expect(">", "expected '>' to close properties")
+            if definition is not None:
+                self._check_properties(definition, properties, at_properties)
+        regions = self._generic_regions(name, definition)
+        attributes: dict[str, Attribute] = {}
+        if self.tokens[self.pos] == "{":
+            self.dictionary(attributes)
+        self.expect(":", "expected ':' followed by operation type")
+        at_type = self.pos
+        type = self.type()
+        if not isinstance(type, FunctionType):
+            self.error("expected function type", at_type)
+        if len(type.inputs) != len(operand_tokens):
+            plural = "" if len(operand_tokens) == 1 else "s"
+            self.error(f"expected {len(operand_tokens)} operand type{plural} but had {len(type.inputs)}", at_type)
+        operands = [self.use(token, input) for token, input in zip(operand_tokens, type.inputs, strict=True)]
+        if definition is not None:
+            self._sort_properties(definition, properties, attributes)
+        operation = Operation(name, definition, operands, type.results, properties, attributes, regions, successors)
+        operation.source = self.source
+        operation.token = at
+        if self.forward:
+            self.pending.append(operation.operands)
+        if successors:
+            self._split_successor_operands(operation)
+        return operation
+
+    def _check_unregistered(self, name: str, at: int) -> None:
+        dialect, _, mnemonic = name.partition(".")
+        if mnemonic and dialect in self.registry.dialects:
+            self.error(f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown operations", at)
+        if not self.allow_unregistered:
+            self.error_at_offset(
+                "operation being parsed with an unregistered dialect. If this is intended, please use "
+                "-allow-unregistered-dialect with the MLIR tool used",
+                self.offset(self.pos),
+            )
+
+    def _check_properties(self, definition: OpDefinition, properties: dict[str, Attribute], at: int) -> None:
+        sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
+        for name in properties:
+            if definition.property_named(name) is None and not (sized and name == SEGMENTS):
+                self.error(f"'{definition.name}' op has no property '{name}'", at)
+
+    def _sort_properties(
+        self, definition: OpDefinition, properties: dict[str, Attribute], attributes: dict[str, Attribute]
+    ) -> None:
+        """Move the inherent attributes out of the plain dictionary, where MLIR accepts them too, and add the defaults."""
+        sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
+        for name in list(attributes):
+            if definition.property_named(name) is not None or (sized and name == SEGMENTS):
+                properties[name] = attributes.pop(name)
+        add_defaults(definition, properties)
+
+    def _generic_successors(self) -> list[Successor]:
+        if not self.take("["):
+            return []
+        successors: list[Successor] = [(self.successor_block(), [])]
+        while self.take(","):
+            successors.append((self.successor_block(), []))
+        self.expect("]", "expected ']'")
+        return successors
+
+    def _generic_regions(self, name: str, definition: OpDefinition | None) -> list[Region]:
+        regions: list[Region] = []
+        if not self.take("("):
+            return regions
+        isolated = definition is not None and Trait.ISOLATED_FROM_ABOVE in definition.traits
+        while True:
+            regions.append(self.region(name, isolated=isolated))
+            if not self.take(","):
+                break
+        self.expect(")", "expected ')' to end region list")
+        return regions
+
+    def _split_successor_operands(self, operation: Operation) -> None:
+        """Give each successor its operands, which stand among the op's own in the generic form."""
+        definition = operation.definition
+        if definition is None:
+            return
+        sizes = operand_sizes(operation, definition)
+        if sizes is None:
+            return
+        rest: list[SSAValue] = []
+        passed: dict[str, list[SSAValue]] = {}
+        start = 0
+        names = {f"{slot.name}Operands" for slot in definition.successors}
+        for slot, size in zip(definition.operands, sizes, strict=True):
+            values = operation.operands[start : start + size]
+            start += size
+            if slot.name in names:
+                passed[slot.name] = values
+            else:
+                rest += values
+        operation.operands = rest
+        operation.successors = [
+            (block, passed.get(f"{slot.name}Operands", []))
+            for slot, (block, _) in zip(definition.successors, operation.successors, strict=False)
+        ]
+        if self.forward:
+            self.pending += [rest, *(values for _, values in operation.successors)]
+
+    # Regions and blocks.
+
+    def successor_block(self) -> Block:
+        """A block named as a successor."""
+        at = self.pos
+        token = self.tokens[at]
+        if token[:1] != "^" or len(token) < 2:
+            self.wrong_token("expected block name")
+        self.pos += 1
+        block = self.blocks.get(token)
+        if block is None:
+            block = self.blocks[token] = Block(label=token[1:])
+            self.undefined_blocks[token] = at
+        return block
+
+    def region(
+        self, owner: str, arguments: Sequence[Argument] = (), isolated: bool = False
+    ) -> Region:
+        """``{ blocks }``; ``owner`` is the op's name, ``arguments`` those of the entry block that were read before it."""
+        self.expect("{", "expected '{' to begin a region")
+        self.enter()
+        saved = self.blocks, self.undefined_blocks, self.default_dialect
+        self.blocks, self.undefined_blocks = {}, {}
+        self.default_dialect = DEFAULT_DIALECTS.get(owner, "")
+        outer = self.values, self.forward, self.pending, self.scope_start
+        if isolated:
+            self.values, self.forward, self.pending = {}, {}, []
+            self.scope_start = arguments[0].token if arguments else self.pos
+        mark = len(self.values)
+        region = Region()
+        if arguments or not (self.tokens[self.pos] == "}" or self.tokens[self.pos][:1] == "^"):
+            self._entry_block(region, arguments)
+        while self.tokens[self.pos][:1] == "^" and len(self.tokens[self.pos]) > 1:
+            self._block(region)
+        if self.tokens[self.pos] != "}":
+            self.wrong_token("expected operation name in quotes")
+        if self.undefined_blocks:
+            self.error("reference to an undefined block", min(self.undefined_blocks.values()))
+        self.pos += 1
+        if isolated:
+            self.end_scope()
+            self.values, self.forward, self.pending, self.scope_start = outer
+        else:
+            values = self.values
+            while len(values) > mark:
+                values.popitem()
+        self.blocks, self.undefined_blocks, self.default_dialect = saved
+        self.leave()
+        return region
+
+    def _entry_block(self, region: Region, arguments: Sequence[Argument]) -> None:
+        block = Block()
+        region.append(block)
+        for argument in arguments:
+            name = self.tokens[argument.token]
+            if name in self.values:
+                self.error(
+                    f"region entry argument '{name}' is already in use",
+                    argument.token,
+                    notes=[(self._defined_at(self.values[name]), "previously referenced here")],
+                )
+            value = block.add_argument(argument.type, name[1:])
+            self.define(name, value, argument.token)
+            if isinstance(argument.location, int):
+                self.deferred_locations.append((value, argument.location))
+            elif isinstance(argument.location, Location):
+                value.location = argument.location
+        if arguments and self.tokens[self.pos][:1] == "^":
+            self.error("invalid block name in region with named arguments")
+        self.operations(block)
+
+    def _block(self, region: Region) -> None:
+        at = self.pos
+        label = self.tokens[at]
+        self.pos += 1
+        block = self.blocks.get(label)
+        if block is None:
+            block = self.blocks[label] = Block(label=label[1:])
+        elif self.undefined_blocks.pop(label, None) is None:
+            self.error(f"redefinition of block '{label}'", at)
+        region.append(block)
+        if self.take("("):
+            if self.tokens[self.pos] != ")":
+                self._block_argument(block)
+                while self.take(","):
+                    self._block_argument(block)
+            self.expect(")")
+        self.expect(":", "expected ':' after block name")
+        self.operations(block)
+
+    def _block_argument(self, block: Block) -> None:
+        at = self.operand_token()
+        self.expect(":", "expected ':' and type for SSA operand")
+        value = block.add_argument(self.type(), self.tokens[at][1:])
+        self.define(self.tokens[at], value, at)
+        if self.tokens[self.pos] == "loc":
+            self.trailing_location(value)
+
+    # Files.
+
+    def file(self) -> Module:
+        """Everything up to the end: aliases, operations and the resource section."""
+        top = Block()
+        while self.tokens[self.pos]:
+            token = self.tokens[self.pos]
+            if token[0] == "#" and len(token) > 1 and token != "#-}":
+                self._attribute_alias(token)
+            elif token[0] == "!" and len(token) > 1:
+                self._type_alias(token)
+            elif token == "{-#":
+                self._resource_section()
+            else:
+                before = self.pos
+                self.operations(top)
+                if self.pos == before or self.tokens[self.pos][:1] in ("}", "^"):
+                    self.wrong_token("expected operation name in quotes")
+        self.end_scope()
+        for target, token_index in self.deferred_locations:
+            location = self.attributes.get(self.tokens[token_index])
+            if location is None:
+                self.error("operation location alias was never defined", token_index)
+            if not isinstance(location, Location):
+                self.error(f"expected location, but found '{location}'", token_index)
+            target.location = location
+        operation = self._top_level(top)
+        return Module(operation, self.source, self.resources)
+
+    def _top_level(self, top: Block) -> Operation:
+        if len(top.operations) == 1 and top.operations[0].name == "builtin.module":
+            operation = top.operations[0]
+            operation.parent = None
+            return operation
+        definition = self.registry.find("builtin.module")
+        body = Block()
+        module = Operation("builtin.module", definition, regions=[Region([body])])
+        for operation in top.operations:
+            body.append(operation)
+        return module
+
+    def _attribute_alias(self, token: str) -> None:
+        at = self.pos
+        if token in self.attributes:
+            self.error(f"redefinition of attribute alias id '{token[1:]}'")
+        if "." in token:
+            self.error("attribute names with a '.' are reserved for dialect-defined names")
+        self.pos += 1
+        self.expect("=", "expected '=' in attribute alias definition")
+        attribute = self.attribute()
+        self.attributes[self.tokens[at]] = attribute
+
+    def _type_alias(self, token: str) -> None:
+        if token in self.types:
+            self.error(f"redefinition of type alias id '{token[1:]}'")
+        if "." in token:
+            self.error("type names with a '.' are reserved for dialect-defined names")
+        self.pos += 1
+        self.expect("=", "expected '=' in type alias definition")
+        self.types[token] = self.type()
+
+    def _resource_section(self) -> None:
+        self.pos += 1
+        sections = {"dialect_resources": self.resources.dialect, "external_resources": self.resources.external}
+        while not self.take("#-}"):
+            key = self.tokens[self.pos]
+            section = sections.get(key)
+            if section is None:
+                self.wrong_token(f"unknown key '{key}' in file metadata dictionary")
+            self.pos += 1
+            self.expect(":")
+            self._resource_groups(section)
+            if not self.take(",") and self.tokens[self.pos] != "#-}":
+                self.wrong_token("expected '#-}'")
+
+    def _resource_groups(self, section: dict[str, dict[str, bytes | bool | str]]) -> None:
+        self.expect("{")
+        while not self.take("}"):
+            group = section.setdefault(self.resource_key("expected identifier key for 'resource' entry"), {})
+            self.expect(":")
+            self.expect("{")
+            while not self.take("}"):
+                key = self.resource_key("expected identifier key for 'resource' entry")
+                self.expect(":")
+                group[key] = self._resource()
+                if not self.take(",") and self.tokens[self.pos] != "}":
+                    self.wrong_token("expected '}'")
+            if not self.take(",") and self.tokens[self.pos] != "}":
+                self.wrong_token("expected '}'")
+
+    def _resource(self) -> bytes | bool | str:
+        token = self.tokens[self.pos]
+        if token in ("true", "false"):
+            self.pos += 1
+            return token == "true"
+        at = self.pos
+        text = self.string("expected 'true', 'false' or a string")
+        if not text.startswith("0x"):
+            return text
+        try:
+            data = bytes.fromhex(text[2:])
+        except ValueError:
+            self.error("expected hex string blob", at)
+        if len(data) < 4:
+            self.error("expected hex string blob to encode alignment in first 4 bytes", at)
+        alignment = int.from_bytes(data[:4], "little")
+        if alignment & (alignment - 1):
+            self.error(f"expected hex string blob to encode alignment in first 4 bytes, but got non-power-of-2 value: {alignment}", at)
+        return data
+
+
+def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> None:
+    """Store the default of each property that has one and is absent."""
+    for name, attribute in default_properties(definition):
+        if name not in properties:
+            properties[name] = attribute
+
+
+@cache
+def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute], ...]:
+    """The properties with a default, with it."""
+    return tuple(
+        (prop.name, prop.kind.attribute(prop.default))  # type: ignore[union-attr]
+        for prop in definition.properties
+        if prop.default is not None
+    )
+
+
+def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] | None:
+    """How many of the op's operands each declared operand stands for; None where the numbers do not fit."""
+    segments = operation.properties.get(SEGMENTS)
+    slots = definition.operands
+    count = len(operation.operands)
+    if Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
+        if not isinstance(segments, DenseArrayAttr) or segments.element != I32:
+            return None
+        sizes = list(segments.values)
+        return sizes if len(sizes) == len(slots) and sum(sizes) == count and min(sizes, default=0) >= 0 else None
+    return spread(slots, count)
+
+
+def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
+    """How many of ``count`` values each slot stands for, at most one slot being variable; None where they do not fit."""
+    variable = [index for index, slot in enumerate(slots) if slot.arity is not Arity.ONE]
+    sizes = [1] * len(slots)
+    if not variable:
+        return sizes if len(slots) == count else None
+    if len(variable) > 1:
+        return None
+    rest = count - (len(slots) - 1)
+    if rest < 0 or (rest > 1 and slots[variable[0]].arity is Arity.OPTIONAL):
+        return None
+    sizes[variable[0]] = rest
+    return sizes
+
+
+def parse_module(
+    text: str | bytes,
+    filename: str = "<string>",
+    allow_unregistered: bool = True,
+    registry: Registry | None = None,
+    verify: bool = True,
+) -> Module:
+    """Read a file of MLIR text. Several top-level operations, or none, stand in an implicit module.
+
+    ``allow_unregistered``: keep operations, types and attributes of dialects that ``registry`` does not have. ``verify``: check
+    the rules of the language and of the ops. Raises ParseError and VerifyError.
+    """
+    parser = _parser(text, filename, allow_unregistered, registry)
+    collecting = gc.isenabled()
+    # A million small objects and no garbage: the collector would only go over them again and again.
+    gc.disable()
+    try:
+        module = _guarded(parser, parser.file)
+        if verify:
+            from halfulp.interp.verifier import verify as verify_module
+
+            verify_module(module)
+        return module
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def parse_type(text: str, registry: Registry | None = None) -> Type:
+    """Read a type. Raises ParseError."""
+    parser = _parser(text, "<type>", True, registry)
+    return _guarded(parser, lambda: _whole(parser, parser.type))
+
+
+def parse_attribute(text: str, type: Type | None = None, registry: Registry | None = None) -> Attribute:
+    """Read an attribute; ``type`` is that of a literal written without one. Raises ParseError."""
+    parser = _parser(text, "<attribute>", True, registry)
+    return _guarded(parser, lambda: _whole(parser, lambda: parser.attribute(type)))
+
+
+def split_input(text: str) -> Iterator[str]:
+    """The parts of a text between lines that begin with ``// -----``, each padded so that its lines keep their numbers."""
+    lines = 0
+    part: list[str] = []
+    for line in text.splitlines(keepends=True):
+        if line.startswith("// -----"):
+            yield "\n" * lines + "".join(part)
+            lines += len(part) + 1
+            part = []
+        else:
+            part.append(line)
+    yield "\n" * lines + "".join(part)
+
+
+def _parser(text: str | bytes, filename: str, allow_unregistered: bool, registry: Registry | None) -> Parser:
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            source = Source(text[: error.start].decode("utf-8"), filename, lambda _: ())
+            raise ParseError("invalid UTF-8", location=source.at_offset(error.start)) from None
+    if "\0" in text:
+        source = Source(text, filename, lambda _: ())
+        raise ParseError("unexpected character: NUL", location=source.at_offset(text.index("\0")))
+    return Parser(text, filename, registry or default_registry(), allow_unregistered)
+
+
+def _whole(parser: Parser, read: Callable[[], T]) -> T:
+    result = read()
+    if parser.tokens[parser.pos]:
+        parser.error("expected the end of the text")
+    return result
+
+
+def _guarded(parser: Parser, read: Callable[[], T]) -> T:
+    """Turn Python's own limit on recursion, when the caller is deep in it already, into an error of ours."""
+    try:
+        return read()
+    except RecursionError:
+        raise ParseError("nesting is too deep", location=parser.source.at_token(parser.pos)) from None

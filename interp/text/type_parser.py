@@ -1,0 +1,406 @@
+"""Types from text, with mlir-opt's messages and positions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.interp.attributes import AffineMapAttr, Attribute, IntegerAttr, StridedLayoutAttr
+from halfulp.interp.dialect import Registry
+from halfulp.interp.text.cursor import Cursor
+from halfulp.interp.types import (
+    I64,
+    MAX_INTEGER_WIDTH,
+    AnyQuantizedType,
+    CalibratedQuantizedType,
+    ComplexType,
+    FloatType,
+    FunctionType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    NoneType,
+    OpaqueType,
+    TensorType,
+    TupleType,
+    Type,
+    UniformQuantizedType,
+    VectorType,
+)
+
+_INTEGER = re.compile(r"(si|ui|i)(\d+)")
+_SHAPED = re.compile(r"(tensor|vector|memref)<((?:(?:\d+|\?|\[\d+\])x)*|\*x)([a-z][A-Za-z0-9]*)>")
+_SIGNEDNESS: Mapping[str, str] = {"i": "signless", "si": "signed", "ui": "unsigned"}
+_MAX_DIMENSION = (1 << 63) - 1
+
+_SIMPLE_SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9_.]*(?:<.*>)?", re.DOTALL)
+
+SCALARS: dict[str, Type] = {
+    **{name: FloatType(format) for name, format in FORMATS.items()},
+    "index": IndexType(),
+    "none": NoneType(),
+}
+
+
+class TypeParser(Cursor):
+    """Reads types. ``types`` maps spellings of one token to types: the scalars, those met before, and ``!aliases``."""
+
+    def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
+        super().__init__(text, filename)
+        self.registry = registry
+        self.allow_unregistered = allow_unregistered
+        self.types: dict[str, Type] = dict(SCALARS)
+
+    def attribute(self, type: Type | None = None) -> Attribute:
+        """An attribute value."""
+        raise NotImplementedError
+
+    def type(self) -> Type:
+        """Any type, function types included."""
+        known = self.types.get(self.tokens[self.pos])
+        if known is not None:
+            self.pos += 1
+            return known
+        if self.tokens[self.pos] == "(":
+            return self.function_type()
+        return self.non_function_type()
+
+    def optional_type(self) -> Type | None:
+        """A type if one starts here."""
+        return self.type() if self.at_type() else None
+
+    def at_type(self) -> bool:
+        """Whether the current token can start a type."""
+        token = self.tokens[self.pos]
+        return (
+            token in self.types
+            or token[:1] in ("(", "!")
+            or token in _KEYWORDS
+            or _SHAPED.fullmatch(token) is not None
+            or _INTEGER.fullmatch(token) is not None
+        )
+
+    def function_type(self) -> FunctionType:
+        """``(types) -> type`` or ``(types) -> (types)``."""
+        inputs = self.type_list_parens()
+        self.expect("->", "expected '->' in function type")
+        return FunctionType(inputs, self.function_results())
+
+    def function_results(self) -> tuple[Type, ...]:
+        """What follows ``->``: types in parentheses or one bare type."""
+        return self.type_list_parens() if self.tokens[self.pos] == "(" else (self.non_function_type(),)
+
+    def type_list_parens(self) -> tuple[Type, ...]:
+        """``(type, …)``."""
+        self.expect("(")
+        self.enter()
+        types = [] if self.tokens[self.pos] == ")" else self.type_list()
+        self.expect(")")
+        self.leave()
+        return tuple(types)
+
+    def type_list(self) -> list[Type]:
+        """``type, …``, at least one."""
+        types = [self.type()]
+        while self.take(","):
+            types.append(self.type())
+        return types
+
+    def non_function_type(self) -> Type:
+        """A type that does not start with a parenthesis."""
+        token = self.tokens[self.pos]
+        known = self.types.get(token)
+        if known is not None:
+            self.pos += 1
+            return known
+        if token[-1:] == ">" and len(token) > 2:
+            simple = self._simple_shaped(token)
+            if simple is not None:
+                self.types[token] = simple
+                self.pos += 1
+                return simple
+            self.unfold()
+            token = self.tokens[self.pos]
+        integer = _INTEGER.fullmatch(token)
+        if integer is not None:
+            self.types[token] = type = self._integer(integer)
+            self.pos += 1
+            return type
+        if token[:1] == "!" and len(token) > 1:
+            return self._dialect_type(token)
+        parse = _KEYWORDS.get(token)
+        if parse is None:
+            self.wrong_token("expected non-function type")
+        self.enter()
+        type = parse(self)
+        self.leave()
+        return type
+
+    def _integer(self, match: re.Match[str]) -> Type:
+        width = int(match[2]) if len(match[2]) < 20 else MAX_INTEGER_WIDTH + 1
+        if width > MAX_INTEGER_WIDTH:
+            self.error(f"integer bitwidth is limited to {MAX_INTEGER_WIDTH} bits")
+        return IntegerType(width, _SIGNEDNESS[match[1]])  # type: ignore[arg-type]
+
+    def _simple_shaped(self, token: str) -> Type | None:
+        """The type of a well-formed token such as ``tensor<4x?xf32>``; None sends anything else the long way."""
+        match = _SHAPED.fullmatch(token)
+        if match is None:
+            return None
+        kind, dimensions, name = match.groups()
+        element = self.types.get(name)
+        if element is None:
+            integer = _INTEGER.fullmatch(name)
+            if integer is None or len(integer[2]) > 7:
+                return None
+            element = self._integer(integer)
+        if not _is_element(kind, element):
+            return None
+        if dimensions == "*x":
+            return None if kind == "vector" else _UNRANKED[kind](None, element)
+        sizes = dimensions.split("x")[:-1]
+        if any(len(size) > 18 for size in sizes):
+            return None
+        if kind == "vector":
+            shape = tuple(int(size.strip("[]")) for size in sizes if size != "?")
+            if len(shape) != len(sizes) or not all(shape):
+                return None
+            return VectorType(shape, element, tuple(size[0] == "[" for size in sizes))
+        if "[" in dimensions:
+            return None
+        return _UNRANKED[kind](tuple(None if size == "?" else int(size) for size in sizes), element)
+
+    # Shaped types the long way.
+
+    def dimension(self) -> int:
+        """An integer of a dimension list. A ``0x4`` is the dimension 0 and then ``x4``."""
+        token = self.tokens[self.pos]
+        if token[1:2] == "x":
+            self.split(1)
+            token = "0"
+        if len(token) > 20 or int(token) > _MAX_DIMENSION:
+            self.error("invalid dimension")
+        self.pos += 1
+        return int(token)
+
+    def dimension_separator(self) -> None:
+        """The ``x`` between dimensions, which may stand glued to what follows it."""
+        token = self.tokens[self.pos]
+        if token[:1] != "x":
+            self.wrong_token("expected 'x' in dimension list")
+        if len(token) > 1:
+            self.split(1)
+        self.pos += 1
+
+    def ranked_dimensions(self) -> tuple[int | None, ...]:
+        """``2x?x``, up to the element type."""
+        shape: list[int | None] = []
+        while is_integer(token := self.tokens[self.pos]) or token == "?":
+            if token == "?":
+                self.pos += 1
+                shape.append(None)
+            else:
+                shape.append(self.dimension())
+            self.dimension_separator()
+        return tuple(shape)
+
+    def _tensor(self) -> Type:
+        self.pos += 1
+        self.expect("<", "expected '<' in tensor type")
+        shape = self._shape()
+        at = self.pos
+        element = self.type()
+        encoding = self.attribute() if self.take(",") else None
+        if not _is_element("tensor", element):
+            self.error("invalid tensor element type", at)
+        if shape is None and encoding is not None:
+            self.error("cannot apply encoding to unranked tensor")
+        self.expect(">", "expected '>' in tensor type")
+        return TensorType(shape, element, encoding)
+
+    def _shape(self) -> tuple[int | None, ...] | None:
+        if self.take("*"):
+            self.dimension_separator()
+            return None
+        return self.ranked_dimensions()
+
+    def _vector(self) -> Type:
+        start = self.pos
+        self.pos += 1
+        self.expect("<", "expected '<' in vector type")
+        shape: list[int] = []
+        scalable: list[bool] = []
+        while is_integer(token := self.tokens[self.pos]) or token == "[":
+            scalable.append(self.take("["))
+            if not is_integer(self.tokens[self.pos]):
+                self.wrong_token("expected integer in dimension list")
+            shape.append(self.dimension())
+            if scalable[-1] and not self.take("]"):
+                self.wrong_token("missing ']' closing scalable dimension")
+            self.dimension_separator()
+        element = self.type()
+        self.expect(">", "expected '>' in vector type")
+        if not _is_element("vector", element):
+            self.error("failed to verify 'elementType': VectorElementTypeInterface instance", start)
+        if not all(shape):
+            self.error(f"vector types must have positive constant sizes but got {', '.join(map(str, shape))}", start)
+        return VectorType(tuple(shape), element, tuple(scalable))
+
+    def _memref(self) -> Type:
+        start = self.pos
+        self.pos += 1
+        self.expect("<", "expected '<' in memref type")
+        shape = self._shape()
+        at = self.pos
+        element = self.type()
+        if not _is_element("memref", element):
+            self.error("invalid memref element type", at)
+        layout: Attribute | None = None
+        space: Attribute | None = None
+        while self.take(","):
+            here = self.pos
+            attribute = self.attribute()
+            if isinstance(attribute, AffineMapAttr | StridedLayoutAttr):
+                layout = self._layout(attribute, shape, start, here)
+            elif space is not None:
+                self.error("multiple memory spaces specified in memref type")
+            else:
+                space = attribute
+        self.expect(">", "expected ',' or '>' in memref type")
+        return MemRefType(shape, element, layout, None if space == IntegerAttr(0, I64) else space)
+
+    def _layout(
+        self, layout: AffineMapAttr | StridedLayoutAttr, shape: tuple[int | None, ...] | None, start: int, here: int
+    ) -> Attribute | None:
+        if shape is None:
+            self.error("cannot have affine map for unranked memref type", here)
+        if isinstance(layout, StridedLayoutAttr):
+            if len(layout.strides) != len(shape):
+                self.error("expected the number of strides to match the rank", start)
+            return layout
+        return None if layout.is_identity else layout
+
+    # The others.
+
+    def _complex(self) -> Type:
+        self.pos += 1
+        self.expect("<", "expected '<' in complex type")
+        at = self.pos
+        element = self.type()
+        self.expect(">", "expected '>' in complex type")
+        if not isinstance(element, FloatType | IntegerType):
+            self.error("invalid element type for complex", at)
+        return ComplexType(element)
+
+    def _tuple(self) -> Type:
+        self.pos += 1
+        self.expect("<", "expected '<' in tuple type")
+        elements = [] if self.tokens[self.pos] == ">" else self.type_list()
+        self.expect(">", "expected '>' in tuple type")
+        return TupleType(tuple(elements))
+
+    def _dialect_type(self, token: str) -> Type:
+        start = self.pos
+        name, _, mnemonic = token[1:].partition(".")
+        self.pos += 1
+        if not mnemonic and self.tokens[self.pos] != "<":
+            self.wrong_token(f"undefined symbol alias id '{token[1:]}'")
+        dialect = self.registry.dialects.get(name)
+        if dialect is None:
+            body = self.symbol_body(mnemonic)
+            if not self.allow_unregistered:
+                self.error(f"dialect '{name}' not found for type '!{name}{body}'", start)
+            return OpaqueType(name, body)
+        wrapped = not mnemonic
+        if wrapped:
+            self.pos += 1
+            mnemonic = self.tokens[self.pos]
+            self.pos += 1
+        parse = dialect.types.get(mnemonic) or _builtin_types().get(f"{name}.{mnemonic}")
+        if parse is None:
+            what = f"has no type '{mnemonic}'" if dialect.types else "provides no type parsing hook"
+            self.wrong_token(f"dialect '{name}' {what}")
+        if self.tokens[self.pos] == "<":
+            self.check_balanced()
+        self.enter()
+        type: Type = parse(self)
+        self.leave()
+        if wrapped:
+            self.expect(">")
+        return type
+
+    def symbol_body(self, mnemonic: str) -> str:
+        """What follows a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, as mlir-opt prints it."""
+        body = self.bracketed() if self.tokens[self.pos] == "<" else ""
+        if mnemonic:
+            return f".{mnemonic}{body}"
+        # The wrapped form turns into the other where what it holds looks like it.
+        return f".{body[1:-1]}" if _SIMPLE_SYMBOL.fullmatch(body[1:-1]) else body
+
+    def check_balanced(self) -> int:
+        """The token after the brackets that open here. Raises ParseError where they do not match."""
+        opened: list[tuple[str, int]] = []
+        closing = {"<": ">", "(": ")", "[": "]", "{": "}"}
+        index = self.pos
+        tokens = self.tokens
+        while True:
+            token = tokens[index]
+            if token in closing:
+                opened.append((token, index))
+            elif token in (">", ")", "]", "}"):
+                if closing[opened[-1][0]] != token:
+                    self._unbalanced(opened[-1][0])
+                opened.pop()
+                if not opened:
+                    return index + 1
+            elif token == "" or token == '"':
+                self._unbalanced(opened[0][0])
+            index += 1
+
+    def _unbalanced(self, bracket: str) -> None:
+        self.error_at_offset(f"unbalanced '{bracket}' character in pretty dialect name", self.offset(self.pos))
+
+    def bracketed(self) -> str:
+        """The text of the brackets that open here, as it was written."""
+        end = self.check_balanced()
+        text = self.source.text[self.offset(self.pos) : self.offset(end - 1) + 1]
+        self.pos = end
+        return text
+
+
+_UNRANKED: Mapping[str, Callable[..., Type]] = {"tensor": TensorType, "memref": MemRefType}
+
+_KEYWORDS: Mapping[str, Callable[[TypeParser], Type]] = {
+    "tensor": TypeParser._tensor,
+    "vector": TypeParser._vector,
+    "memref": TypeParser._memref,
+    "complex": TypeParser._complex,
+    "tuple": TypeParser._tuple,
+}
+
+_QUANTIZED = UniformQuantizedType | AnyQuantizedType | CalibratedQuantizedType
+_NUMBER = IntegerType | IndexType | FloatType
+_SCALAR = _NUMBER | OpaqueType
+_ELEMENTS: Mapping[str, object] = {
+    "vector": _NUMBER,
+    "tensor": _SCALAR | ComplexType | VectorType | _QUANTIZED,
+    "memref": _SCALAR | ComplexType | VectorType | MemRefType | _QUANTIZED,
+}
+
+
+def is_integer(token: str) -> bool:
+    """Whether a token is an integer literal, decimal or hexadecimal."""
+    return token.isdigit() or token[:2] == "0x"
+
+
+def _is_element(kind: str, element: Type) -> bool:
+    return isinstance(element, _ELEMENTS[kind])  # type: ignore[arg-type]
+
+
+@cache
+def _builtin_types() -> Mapping[str, Callable[[TypeParser], Type]]:
+    from halfulp.interp.text.quantized import PARSERS
+
+    return PARSERS
