@@ -1,9 +1,9 @@
 """The specification of `scalar` on arrays of codes: unpack, integer operation, one `round_pack`.
 
-Codes are unsigned arrays of the format's `storage_dtype`; formats wider than 64 bits have one more trailing axis of uint64 limbs,
-least significant first. Operands may have any shape, rank 0 and zero-size included, and broadcast; they are never written to.
-Significands take one 64-bit limb for precisions up to 31 bits and two above (`limbs`). ``random`` is ``(values, width)``, an
-array of unsigned integers below 2**width, one per element.
+Codes are unsigned arrays of the format's `storage_dtype`; formats wider than 64 bits have one more trailing axis of
+uint64 limbs, least significant first. Operands may have any shape, rank 0 and zero-size included, and broadcast; they
+are never written to. Significands take one 64-bit limb for precisions up to 31 bits and two above (`limbs`). ``random``
+is ``(values, width)``, an array of unsigned integers below 2**width, one per element.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from halfulp.fp_formats.limbs import (
 )
 from halfulp.fp_formats.limbs import divide as divide_limbs
 from halfulp.fp_formats.limbs import multiply as multiply_limbs
-from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import DIVIDE_BY_ZERO, INEXACT, INVALID, OVERFLOW, RD, RNA, RNE, RU, RZ, UNDERFLOW
 
 Codes = npt.NDArray[Any]
@@ -313,7 +313,8 @@ def operands(fmt: FloatFormat, how: How, *chunks: Codes) -> list[Limbs]:
 def round_shift(sign: U64, x: Limbs, shift: Count, how: How) -> Limbs:
     """X / 2**shift rounded to an integer: all rounding happens here, as an increment and a right shift.
 
-    ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and at least `random_width`.
+    ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and at least
+        `random_width`.
     """
     if how.rounding == RZ:
         return shift_right(x, shift)
@@ -491,7 +492,7 @@ def operand_nan(fmt: FloatFormat, src: FloatFormat, nan: Operand, flags: FlagArr
     """The NaN results that NaN operands of the format ``src`` give."""
     policy = how.policy
     example, sign, payload = nan.codes, nan.sign, nan.codes & src.fraction_mask
-    valid = np.uint64(src.has_signed_nan)
+    valid = np.uint64(src.nan_has_payload)
     if nan.invalid is not None:
         valid = valid & ~nan.invalid
         payload = times_bit(payload, valid + np.zeros_like(sign), payload)
@@ -500,7 +501,7 @@ def operand_nan(fmt: FloatFormat, src: FloatFormat, nan: Operand, flags: FlagArr
         sign = np.zeros_like(sign)
     elif policy.nan_result == "canonical_signed" and src.nan is NanEncoding.NEGATIVE_ZERO:
         sign = np.ones_like(sign)
-    keep = src.has_signed_nan and policy.nan_result in ("payload", "negative")
+    keep = src.nan_has_payload and policy.nan_result in ("payload", "negative")
     return encode_nan(fmt, sign, payload if keep else None, flags, example, src, how)
 
 
@@ -655,7 +656,7 @@ def from_integer(
     how = _how(rounding, policy, random, want_flags, policy.conversion_overflow == "saturate")
     limbs = max(1, -(-width // 64))
     if width > 128 or needs_scalar(how, dst):
-        half, whole = (1 << width >> 1, 1 << width) if signed else (1 << width, 0)
+        half, whole = (1 << width >> 1, 1 << width) if signed and width else (1 << width, 0)
 
         def operation(code: int, value: int = 0) -> scalar.Result:
             number = code - whole if code >= half else code
@@ -858,8 +859,8 @@ def _sum(flip: int) -> Callable[..., tuple[Packed, Mask | None]]:
         differ = x_sign ^ y_sign
         _, significand, exponent = unpack(fmt, large)
         _, other, other_exponent = unpack(fmt, small)
-        # One bit for the carry above, and two below for what is jammed: after an alignment by more than one bit the sum loses
-        # at most one leading bit.
+        # One bit for the carry above, and two below for what is jammed: after an alignment by more than one bit the sum
+        # loses at most one leading bit.
         headroom = (126 if isinstance(x, Wide) else 62) - 1 - fmt.precision
         other = jam_right(shift_left(other, headroom), exponent - other_exponent)
         minus = np.uint64(0) - differ
@@ -1083,7 +1084,7 @@ def _less(fmt: FloatFormat, x: Limbs, y: Limbs) -> tuple[Mask, Mask]:
 def compare(
     fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> Result:
-    """See `scalar.compare`; the codes are 1 where the predicate holds and 0 elsewhere. Only signalling NaNs raise invalid."""
+    """See `scalar.compare`; the codes are 1 where the predicate holds, else 0. Only signalling NaNs raise invalid."""
     holds = scalar.PREDICATES[predicate]
 
     def kernel(how: How, *chunks: Codes) -> Packed:

@@ -194,9 +194,9 @@ class FloatFormat:
                 return None
 
     @cached_property
-    def has_signed_nan(self) -> bool:
-        """Whether a NaN has a sign."""
-        return self.signed and self.nan in (NanEncoding.IEEE, NanEncoding.ALL_ONES)
+    def nan_has_payload(self) -> bool:
+        """Whether a NaN has fraction bits, and a sign if the format has one."""
+        return self.nan in (NanEncoding.IEEE, NanEncoding.ALL_ONES)
 
     @cached_property
     def has_negative_zero(self) -> bool:

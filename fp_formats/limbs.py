@@ -1,7 +1,8 @@
 """Unsigned integers of one or two 64-bit limbs on arrays, with one set of functions for both.
 
-A `Limbs` is either a uint64 array or a `Wide`, a pair of them. Every function takes arrays of equal (or broadcastable) shape
-and returns new ones. Arithmetic wraps. Shift counts are Python integers or int64 arrays, not negative; they may exceed the width.
+A `Limbs` is either a uint64 array or a `Wide`, a pair of them. Every function takes arrays of equal (or broadcastable)
+shape and returns new ones. Arithmetic wraps. Shift counts are Python integers or int64 arrays, not negative; they may
+exceed the width.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ def multiply_words(x: U64, y: U64) -> Wide:
 
 
 def multiply(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
-    """The product of two integers below 2**bits as (p, n): p * 2**n, where bits lost below p are jammed into its lowest bit.
+    """The product of two integers below 2**bits as (p, n): p * 2**n; bits lost below p are jammed into its lowest bit.
 
     For one limb ``bits`` is at most 31. ``p`` is below 2**127.
     """
@@ -190,7 +191,7 @@ def multiply(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
 
 
 def divide(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
-    """The quotient x / y of integers with leading bit bits - 1, as (q, n): q / 2**n with at least bits + 2 bits, jammed."""
+    """The quotient of integers with leading bit bits - 1 as (q, n): q / 2**n with at least bits + 2 bits, jammed."""
     if not isinstance(x, Wide):
         n = min(63 - bits, 61)
         x = x << n

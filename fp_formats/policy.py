@@ -1,4 +1,4 @@
-"""The choices a float result depends on beside the exact real number: rounding mode, flags, and the fields of a policy."""
+"""What a float result depends on beside the exact real number: rounding mode, flags, and the fields of a policy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args, get_type_hints
 
 
 class Rounding(IntEnum):
-    """Rounding modes with MLIR's numbers; `spelling` is MLIR's keyword. STOCHASTIC needs random bits from the caller."""
+    """Rounding modes with MLIR's numbers and, in `spelling`, its keywords. STOCHASTIC needs random bits of the
+    caller."""
 
     TO_NEAREST_EVEN = 0
     DOWNWARD = 1
@@ -36,29 +37,30 @@ class Flags(IntFlag):
 
 @dataclass(frozen=True)
 class FloatPolicy:
-    """Where documents leave a choice open or real tools deviate: a field each. The defaults are halfulp's own semantics.
+    """A field for each choice that documents leave open or real tools make differently; the defaults are our own.
 
     ``nan_result``: what a NaN result of arithmetic, minimum, maximum or conversion looks like.
         payload: the first NaN operand, quieted; a generated NaN is the positive default.
         canonical: always the positive default NaN (RISC-V).
-        canonical_signed: the default NaN with the sign of the first NaN operand; a generated NaN is negative, and the NaN of
-        the FNUZ formats counts as negative, since its code has the sign bit set (ml_dtypes on x86).
+        canonical_signed: the default NaN with the sign of the first NaN operand; a generated NaN is negative, and the
+        NaN of the FNUZ formats counts as negative, since its code has the sign bit set (ml_dtypes on x86).
         negative: as payload, but a generated NaN is negative (x86).
-    ``conversion_overflow``: overflow and infinities in conversions and from integers: by the format, or to the largest finite
-        value. Arithmetic always overflows by the format.
+    ``conversion_overflow``: overflow and infinities in conversions and from integers: by the format, or to the largest
+        finite value. Arithmetic always overflows by the format.
     ``nan_to_nanless``: NaN in a format without NaN: poison; zero of the NaN's sign; zero of the opposite sign; +max.
     ``infinity_to_nanless``: an infinity converted to a format with neither infinity nor NaN: max or zero of its sign.
     ``divide_by_zero_nanless``: x/0 with x not 0 in such a format: max or zero, of the quotient's sign.
-    ``negative_to_unsigned``: a negative value or infinity in an unsigned format: NaN, or the code of its absolute value with
-        the top bit set.
+    ``negative_to_unsigned``: a negative value or infinity in an unsigned format: NaN, or the code of its absolute value
+        with the top bit set.
     ``zero_to_zeroless``: zero in a format without zero: the smallest value, or NaN.
     ``zeroless_nan_widened``: the NaN of a format without zero converted to a format with infinities: NaN or +infinity.
-    ``number_of_signalling``: maximum_number and minimum_number of a number and a signalling NaN: the number, or that NaN quieted.
-    ``wide_source``: conversions to formats narrower than f32, from floats wider than f32 and from integers: rounded once, or
-        twice through f32 (to nearest even first).
+    ``number_of_signalling``: maximum_number and minimum_number of a number and a signalling NaN: the number, or that
+        NaN quieted.
+    ``wide_source``: conversions to formats narrower than f32, from floats wider than f32 and from integers: rounded
+        once, or twice through f32 (to nearest even first).
     ``denormals``: subnormal operands, results or both become zero; ``denormal_zero``: of their sign, or +0.
-    ``float_to_int``: NaN and values out of range: poison; saturated with NaN to 0 (Arm); saturated with NaN to the largest
-        integer (RISC-V fcvt); or modulo 2**width with NaN and infinities to 0 (RISC-V fcvtmod).
+    ``float_to_int``: NaN and values out of range: poison; saturated with NaN to 0 (Arm); saturated with NaN to the
+        largest integer (RISC-V fcvt); or modulo 2**width with NaN and infinities to 0 (RISC-V fcvtmod).
     ``tininess``: when the underflow flag looks at the result: after or before rounding.
 
     Raises ValueError for an unknown value, naming field, value and choices.

@@ -1,10 +1,11 @@
 """The specification: one value at a time, on exact Python integers.
 
 Every operation unpacks its operands, computes the exact result as an integer times a power of two, rounds it ONCE in
-`round_to_integer`, and encodes it. `exact` does the same on arrays and must agree bit for bit, flags and poison included.
+`round_to_integer`, and encodes it. `exact` does the same on arrays and must agree bit for bit, flags and poison
+included.
 
-Arguments named ``a`` and ``b`` are codes. ``rounding`` is a `Rounding`; ``random`` is ``(value, width)``, needed by stochastic
-rounding only. Results are `Result`s; their ``flags`` are the bits of `policy.Flags`.
+Arguments named ``a`` and ``b`` are codes. ``rounding`` is a `Rounding`; ``random`` is ``(value, width)``, needed by
+stochastic rounding only. Results are `Result`s; their ``flags`` are the bits of `policy.Flags`.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def unpack(fmt: FloatFormat, a: int) -> Unpacked:
     if magnitude > fmt.max_magnitude or a == fmt.nan_code:
         if magnitude == fmt.infinity_magnitude:
             return Unpacked(INFINITE, sign, 0, 0)
-        if not fmt.has_signed_nan:
+        if not fmt.nan_has_payload:
             return Unpacked(QUIET_NAN, 0, 0, 0)
         return Unpacked(SIGNALLING_NAN if fmt.quiet_bit & ~a else QUIET_NAN, sign, fraction, 0)
     exponent = (field or int(fmt.zero)) - fmt.bias - fmt.mantissa_bits
@@ -67,13 +68,13 @@ def operand(fmt: FloatFormat, a: int, policy: FloatPolicy) -> Unpacked:
     """An operand as the policy sees it: `unpack`, with subnormals flushed where it says so."""
     x = unpack(fmt, a)
     if policy.flushes_operands and x.kind == FINITE and fmt.zero and not x.significand >> fmt.mantissa_bits:
-        return x._replace(sign=flushed_sign(x.significand, x.sign, policy), significand=0)
+        return x._replace(sign=flushed_sign(fmt, x.sign, policy) if x.significand else x.sign, significand=0)
     return x
 
 
-def flushed_sign(significand: int, sign: int, policy: FloatPolicy) -> int:
-    """The sign of what replaces a subnormal; a zero keeps its own."""
-    return 0 if significand and policy.denormal_zero == "positive" else sign
+def flushed_sign(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> int:
+    """The sign of the zero that replaces a subnormal."""
+    return sign if fmt.has_negative_zero and policy.denormal_zero == "signed" else 0
 
 
 def value(fmt: FloatFormat, a: int) -> Fraction | None:
@@ -123,7 +124,7 @@ def round_pack(
     random: Random = None,
     saturate: bool = False,
 ) -> Result:
-    """The code of (-1)**sign * significand * 2**exponent, rounded once; ``saturate``: overflow gives the largest value."""
+    """The code of (-1)**sign * significand * 2**exponent, rounded once; ``saturate``: overflow gives the maximum."""
     if not significand:
         return encode_zero(fmt, sign, policy)
     if sign and not fmt.signed and policy.negative_to_unsigned == "nan":
@@ -151,7 +152,7 @@ def round_pack(
             return Result(sign_bit | fmt.max_code, OVERFLOW | INEXACT)
         return encode_infinity(fmt, sign, OVERFLOW | INEXACT, "max")
     if policy.flushes_results and 0 < magnitude < fmt.min_normal_magnitude:
-        zero = encode_zero(fmt, flushed_sign(1, sign, policy), policy)
+        zero = encode_zero(fmt, flushed_sign(fmt, sign, policy), policy)
         return zero._replace(flags=UNDERFLOW | INEXACT)
     if fmt.zero and not (magnitude or fmt.has_negative_zero):
         sign_bit = 0
@@ -375,7 +376,7 @@ def quotient(
     random: Random,
     saturate: bool = False,
 ) -> Result:
-    """The rounded numerator / denominator * 2**exponent: enough quotient bits, and one more for "there is a remainder"."""
+    """Numerator / denominator * 2**exponent, rounded: enough quotient bits, and one for "there is a remainder"."""
     extra = fmt.precision + 2 + (random[1] if random else 0)
     extra += max(0, denominator.bit_length() - numerator.bit_length())
     digits, rest = divmod(numerator << extra, denominator)
@@ -399,7 +400,7 @@ def remainder(
 
 
 def negate(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
-    """The other sign bit, of anything; the zero and the NaN of FNUZ formats stay; unsigned formats: see `round_pack`."""
+    """The other sign bit, of anything; zero and NaN of FNUZ formats stay; for unsigned formats see `round_pack`."""
     if fmt.signed:
         assert fmt.sign_mask is not None
         fixed = not fmt.has_negative_zero and not a & ~fmt.sign_mask
@@ -417,14 +418,14 @@ def flush(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
     if not fmt.is_subnormal(a):
         return Result(a)
     sign = int(fmt.signed and a >> (fmt.bits - 1))
-    return encode_zero(fmt, flushed_sign(1, sign, policy), policy)
+    return encode_zero(fmt, flushed_sign(fmt, sign, policy), policy)
 
 
 # Comparisons.
 
 EQUAL, GREATER, LESS, UNORDERED = 1, 2, 4, 8
 PREDICATES = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 8, 15)
-"""The relations under which each cmpf predicate holds: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true."""
+"""When each cmpf predicate holds: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true."""
 
 
 def order(x: Unpacked, y: Unpacked) -> int:
@@ -447,7 +448,7 @@ def compare(fmt: FloatFormat, predicate: int, a: int, b: int, policy: FloatPolic
 
 
 def extremum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy, largest: bool, number: bool) -> Result:
-    """The larger or smaller of two values, -0 < +0; ``number``: a NaN yields to a number, and of two NaNs the second counts."""
+    """The larger or smaller value, -0 < +0; ``number``: a NaN yields to a number, and of two NaNs the second counts."""
     x, y = operand(fmt, a, policy), operand(fmt, b, policy)
     flags = invalid_if_signalling(x, y)
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:

@@ -1,0 +1,1 @@
+"""Other implementations of the same arithmetic, called to compare with."""

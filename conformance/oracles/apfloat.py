@@ -1,0 +1,240 @@
+"""LLVM's own APFloat, called in process through the C++ symbols of libLLVM 22 (x86-64 System V calling convention).
+
+Codes are Python integers. Rounding modes are `halfulp.fp_formats.policy.Rounding`; status is halfulp's flags (`Flags`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from functools import cache
+from typing import Any
+
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Flags, Rounding
+
+LIBRARY = "libLLVM.so.22.1"
+WRAPPERS = "/usr/lib/llvm-22/lib/libmlir_apfloat_wrappers.so.22.1"
+
+# llvm::APFloatBase::Semantics of LLVM 22.
+SEMANTICS = {
+    "f16": 0,
+    "bf16": 1,
+    "f32": 2,
+    "f64": 3,
+    "f128": 4,
+    "f8E5M2": 7,
+    "f8E5M2FNUZ": 8,
+    "f8E4M3": 9,
+    "f8E4M3FN": 10,
+    "f8E4M3FNUZ": 11,
+    "f8E4M3B11FNUZ": 12,
+    "f8E3M4": 13,
+    "tf32": 14,
+    "f8E8M0FNU": 15,
+    "f6E3M2FN": 16,
+    "f6E2M3FN": 17,
+    "f4E2M1FN": 18,
+    "f80": 19,
+}
+
+# llvm::RoundingMode, by our mode.
+ROUNDING_MODES = {
+    Rounding.TO_NEAREST_EVEN: 1,
+    Rounding.DOWNWARD: 3,
+    Rounding.UPWARD: 2,
+    Rounding.TOWARD_ZERO: 0,
+    Rounding.TO_NEAREST_AWAY: 4,
+}
+
+# llvm::APFloatBase::opStatus bits, as our flags.
+STATUS_BITS = (
+    (1, Flags.INVALID),
+    (2, Flags.DIVIDE_BY_ZERO),
+    (4, Flags.OVERFLOW),
+    (8, Flags.UNDERFLOW),
+    (16, Flags.INEXACT),
+)
+
+# llvm::APFloatBase::cmpResult as the relation bits of `halfulp.fp_formats.scalar`: less, equal, greater, unordered.
+RELATIONS = (4, 1, 2, 8)
+
+
+class _APInt(ctypes.Structure):
+    _fields_ = [("value", ctypes.c_uint64), ("bit_width", ctypes.c_uint32)]
+
+
+class _IEEEFloat(ctypes.Structure):
+    _fields_ = [
+        ("semantics", ctypes.c_void_p),
+        ("significand", ctypes.c_uint64),
+        ("exponent", ctypes.c_int32),
+        ("category_and_sign", ctypes.c_uint8),
+        ("padding", ctypes.c_uint8 * 11),
+    ]
+
+
+def unavailable() -> str | None:
+    """Why APFloat cannot be called here, or None if it can."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return f"the binding knows the x86-64 calling convention only, this is {platform.machine()}"
+    try:
+        ctypes.CDLL(LIBRARY)
+    except OSError as error:
+        return f"{LIBRARY} does not load: {error}"
+    return None
+
+
+@cache
+def load() -> APFloat:
+    """The binding, loaded once. Raises OSError where `unavailable` gives a reason."""
+    reason = unavailable()
+    if reason:
+        raise OSError(reason)
+    return APFloat()
+
+
+def flags_of(status: int) -> int:
+    """An opStatus as our flags."""
+    return sum(int(flag) for bit, flag in STATUS_BITS if status & bit)
+
+
+class APFloat:
+    """``llvm::detail::IEEEFloat`` with integers for codes; each method returns (code, flags)."""
+
+    def __init__(self) -> None:
+        library = ctypes.CDLL(LIBRARY)
+        self._free = ctypes.CDLL(None).free
+        self._free.argtypes, self._free.restype = [ctypes.c_void_p], None
+        this, apint, mode = ctypes.POINTER(_IEEEFloat), ctypes.POINTER(_APInt), ctypes.c_int8
+
+        def bind(symbol: str, restype: Any, *argtypes: Any) -> Any:
+            function = getattr(library, symbol)
+            function.restype, function.argtypes = restype, argtypes
+            return function
+
+        prefix, const_prefix = "_ZN4llvm6detail9IEEEFloat", "_ZNK4llvm6detail9IEEEFloat"
+        self._construct = bind(prefix + "C1ERKNS_12fltSemanticsERKNS_5APIntE", None, this, ctypes.c_void_p, apint)
+        self._construct_zero = bind(prefix + "C1ERKNS_12fltSemanticsE", None, this, ctypes.c_void_p)
+        self._destroy = bind(prefix + "D1Ev", None, this)
+        # An APInt is returned through a hidden first argument.
+        self._bits = bind(const_prefix + "14bitcastToAPIntEv", None, apint, this)
+        self._binary = {
+            "add": bind(prefix + "3addERKS1_NS_12RoundingModeE", ctypes.c_int, this, this, mode),
+            "subtract": bind(prefix + "8subtractERKS1_NS_12RoundingModeE", ctypes.c_int, this, this, mode),
+            "multiply": bind(prefix + "8multiplyERKS1_NS_12RoundingModeE", ctypes.c_int, this, this, mode),
+            "divide": bind(prefix + "6divideERKS1_NS_12RoundingModeE", ctypes.c_int, this, this, mode),
+        }
+        self._mod = bind(prefix + "3modERKS1_", ctypes.c_int, this, this)
+        self._change_sign = bind(prefix + "10changeSignEv", None, this)
+        self._compare = bind(const_prefix + "7compareERKS1_", ctypes.c_int, this, this)
+        self._convert = bind(
+            prefix + "7convertERKNS_12fltSemanticsENS_12RoundingModeEPb",
+            ctypes.c_int,
+            this,
+            ctypes.c_void_p,
+            mode,
+            ctypes.POINTER(ctypes.c_bool),
+        )
+        self._to_integer = bind(
+            const_prefix + "16convertToIntegerENS_15MutableArrayRefImEEjbNS_12RoundingModeEPb",
+            ctypes.c_int,
+            this,
+            ctypes.POINTER(ctypes.c_uint64),
+            ctypes.c_size_t,
+            ctypes.c_uint,
+            ctypes.c_bool,
+            mode,
+            ctypes.POINTER(ctypes.c_bool),
+        )
+        self._from_integer = bind(
+            prefix + "16convertFromAPIntERKNS_5APIntEbNS_12RoundingModeE",
+            ctypes.c_int,
+            this,
+            apint,
+            ctypes.c_bool,
+            mode,
+        )
+        to_semantics = bind("_ZN4llvm11APFloatBase15EnumToSemanticsENS0_9SemanticsE", ctypes.c_void_p, ctypes.c_int)
+        self._semantics = {name: to_semantics(number) for name, number in SEMANTICS.items()}
+
+    def _apint(self, value: int, width: int) -> tuple[_APInt, Any]:
+        """An APInt, and the buffer that has to outlive it."""
+        if width <= 64:
+            return _APInt(value, width), None
+        words = -(-width // 64)
+        buffer = (ctypes.c_uint64 * words)(*((value >> (64 * i)) & (2**64 - 1) for i in range(words)))
+        return _APInt(ctypes.addressof(buffer), width), buffer
+
+    def _load(self, fmt: FloatFormat, code: int) -> _IEEEFloat:
+        result = _IEEEFloat()
+        number, buffer = self._apint(code, fmt.bits)
+        self._construct(ctypes.byref(result), self._semantics[fmt.name], ctypes.byref(number))
+        del buffer
+        return result
+
+    def _store(self, x: _IEEEFloat) -> int:
+        number = _APInt()
+        self._bits(ctypes.byref(number), ctypes.byref(x))
+        self._destroy(ctypes.byref(x))
+        if number.bit_width <= 64:
+            return int(number.value)
+        words = -(-number.bit_width // 64)
+        limbs = (ctypes.c_uint64 * words).from_address(number.value)
+        code = sum(int(limb) << (64 * i) for i, limb in enumerate(limbs))
+        self._free(number.value)
+        return code
+
+    def binary(self, op: str, fmt: FloatFormat, a: int, b: int, rounding: Rounding) -> tuple[int, int]:
+        """``op``: add, subtract, multiply, divide, or remainder (fmod)."""
+        x, y = self._load(fmt, a), self._load(fmt, b)
+        if op == "remainder":
+            status = self._mod(ctypes.byref(x), ctypes.byref(y))
+        else:
+            status = self._binary[op](ctypes.byref(x), ctypes.byref(y), ROUNDING_MODES[rounding])
+        self._destroy(ctypes.byref(y))
+        return self._store(x), flags_of(status)
+
+    def negate(self, fmt: FloatFormat, a: int) -> tuple[int, int]:
+        """``changeSign``."""
+        x = self._load(fmt, a)
+        self._change_sign(ctypes.byref(x))
+        return self._store(x), 0
+
+    def compare(self, fmt: FloatFormat, a: int, b: int) -> int:
+        """The relation of a to b, as a bit of `RELATIONS`."""
+        x, y = self._load(fmt, a), self._load(fmt, b)
+        relation = RELATIONS[self._compare(ctypes.byref(x), ctypes.byref(y))]
+        self._destroy(ctypes.byref(x))
+        self._destroy(ctypes.byref(y))
+        return relation
+
+    def convert(self, src: FloatFormat, dst: FloatFormat, a: int, rounding: Rounding) -> tuple[int, int]:
+        """A code of ``src`` as a code of ``dst``."""
+        x, loses = self._load(src, a), ctypes.c_bool()
+        status = self._convert(
+            ctypes.byref(x), self._semantics[dst.name], ROUNDING_MODES[rounding], ctypes.byref(loses)
+        )
+        return self._store(x), flags_of(status)
+
+    def to_integer(self, src: FloatFormat, a: int, width: int, signed: bool, rounding: Rounding) -> tuple[int, int]:
+        """A code as a two's complement integer; out of range the flags hold INVALID and the code saturates."""
+        x, exact = self._load(src, a), ctypes.c_bool()
+        words = max(1, -(-width // 64))
+        parts = (ctypes.c_uint64 * words)()
+        mode = ROUNDING_MODES[rounding]
+        status = self._to_integer(ctypes.byref(x), parts, words, width, signed, mode, ctypes.byref(exact))
+        self._destroy(ctypes.byref(x))
+        code = sum(int(part) << (64 * i) for i, part in enumerate(parts)) & ((1 << width) - 1)
+        return code, flags_of(status)
+
+    def from_integer(
+        self, dst: FloatFormat, code: int, width: int, signed: bool, rounding: Rounding
+    ) -> tuple[int, int]:
+        """An integer of ``width`` bits (two's complement if ``signed``) as a code of ``dst``."""
+        x = _IEEEFloat()
+        self._construct_zero(ctypes.byref(x), self._semantics[dst.name])
+        number, buffer = self._apint(code, width)
+        status = self._from_integer(ctypes.byref(x), ctypes.byref(number), signed, ROUNDING_MODES[rounding])
+        del buffer
+        return self._store(x), flags_of(status)
