@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
 from halfulp.semantics.kernel import Codes
 
 LIMB_BITS = 64

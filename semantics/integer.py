@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from halfulp.semantics.codes import (
     LIMB_BITS,
     code_shape,
