@@ -3,8 +3,8 @@
     import halfulp as hu
     (result,) = hu.run("func.func @f(%x: f8E4M3FN) -> f8E4M3FN { ... }", 1.5)
 
-`run` executes a module on arrays, `eval` one op without any MLIR, `convert` one conversion; `float_formats` are the float
-types. See the README for a tour.
+`run` executes a module on arrays, `eval` one op without any MLIR, `convert` one conversion; `float_formats` are the
+float types. See the README for a tour.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ if TYPE_CHECKING:
     from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
     from halfulp.semantics.profile import Profile as Profile
 
-_ERRORS = (
-    "BytecodeError HalfulpError InputError LimitExceeded ParseError TypeMismatch UndefinedBehavior Unsupported VerifyError"
-)
+_ERRORS = "BytecodeError HalfulpError InputError LimitExceeded ParseError TypeMismatch UndefinedBehavior Unsupported VerifyError"
 _RUNTIME = "convert eval load register_cast register_dialect register_external register_op run"
 
 # Loaded on first use, so that importing halfulp, and the command line's help, stay quick.
@@ -70,7 +68,7 @@ _HOME: dict[str, tuple[str, str]] = {
     **{name: ("halfulp.runtime", name) for name in _RUNTIME.split()},
 }
 
-__all__ = sorted(_HOME)  # noqa: PLE0605
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

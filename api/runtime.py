@@ -35,14 +35,14 @@ _casts: dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]] = {}
 _externals: dict[str, Callable[..., Any]] = {}
 
 
-# --- modules --------------------------------------------------------------------------------------------------------------
+# --- modules ----------------------------------------------------------------------------------------------------------
 
 
 def load(source: Source) -> Module:
     """Read and verify a module: a path, MLIR text, or bytes.
 
-    A string that has a newline, a brace, a bracket or a quote is text; any other string is a path. Raises InputError when a
-    file cannot be read, ParseError or VerifyError with the place when it is no valid MLIR.
+    A string that has a newline, a brace, a bracket or a quote is text; any other string is a path. Raises InputError
+    when a file cannot be read, ParseError or VerifyError with the place when it is no valid MLIR.
     """
     if isinstance(source, bytes):
         return _from_bytes(source, "<bytes>")
@@ -64,11 +64,13 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
 
 def _from_bytes(data: bytes, name: str) -> Module:
     if data.startswith(BYTECODE_MAGIC):
-        raise Unsupported(f"{name}: reading MLIR bytecode is not supported yet", hint="convert it to text with mlir-opt")
+        raise Unsupported(
+            f"{name}: reading MLIR bytecode is not supported yet", hint="convert it to text with mlir-opt"
+        )
     return parse_module(data.decode("utf-8", "surrogateescape"), name)
 
 
-# --- running --------------------------------------------------------------------------------------------------------------
+# --- running ----------------------------------------------------------------------------------------------------------
 
 
 def run(
@@ -88,19 +90,21 @@ def run(
 ) -> tuple[Value, ...]:
     """Call a function of a module, and return its results, always as a tuple.
 
-    ``module``: what `load` returned, or anything `load` takes. ``arguments``: NumPy or ml_dtypes arrays, Python numbers for
-    scalars, or `Value`s, of exactly the function's argument types. ``entry``: the function's name (``@a::@b`` for a nested
-    module); it may be left out where there is just one public function with a body. ``profile``: a name, ``name,field=value``,
-    or a `Profile`. ``on_ub``: what undefined behaviour does: "raise" stops with `UndefinedBehavior`, "poison" makes the
-    offending elements poison. ``index_width``: bits at which index wraps. ``vscale``: the multiple of scalable vectors.
-    ``track_open``: keep masks of elements the language leaves open. ``externals``: Python functions for declarations, by name.
-    ``listeners``: what happens, as it happens. ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed, nested
-    calls, and bytes of one value.
+    ``module``: what `load` returned, or anything `load` takes. ``arguments``: NumPy or ml_dtypes arrays, Python numbers
+    for scalars, or `Value`s, of exactly the function's argument types. ``entry``: the function's name (``@a::@b`` for a
+    nested module); it may be left out where there is just one public function with a body. ``profile``: a name,
+    ``name,field=value``, or a `Profile`. ``on_ub``: what undefined behaviour does: "raise" stops with
+    `UndefinedBehavior`, "poison" makes the offending elements poison. ``index_width``: bits at which index wraps.
+    ``vscale``: the multiple of scalable vectors.
+    ``track_open``: keep masks of elements the language leaves open. ``externals``: Python functions for declarations,
+    by name.
+    ``listeners``: what happens, as it happens. ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed,
+    nested calls, and bytes of one value.
 
     A loaded module is compiled on its first run and must not be changed afterwards.
 
-    Raises TypeMismatch for an argument that does not fit, Unsupported, UndefinedBehavior, LimitExceeded, and the errors of
-    `load`.
+    Raises TypeMismatch for an argument that does not fit, Unsupported, UndefinedBehavior, LimitExceeded, and the errors
+    of `load`.
     """
     if not isinstance(module, Module):
         module = load(module)
@@ -136,16 +140,16 @@ def run(
 
 
 def find_entry(module: Module, entry: str | None = None) -> Operation:
-    """The function to run: the one named, or the only public one with a body. Raises InputError, listing the choices."""
+    """The function to run: the one named, or the only public one with a body. Raises InputError, listing the
+    choices.
+    """
     if entry is not None:
         found = module.lookup(entry)
         if found is None or found.name != "func.func":
             raise InputError(f"there is no function '{entry}'; {_choices(module)}")
         return found
     public = [
-        op
-        for op in module.body
-        if op.name == "func.func" and op.regions[0].blocks and _visibility(op) != "private"
+        op for op in module.body if op.name == "func.func" and op.regions[0].blocks and _visibility(op) != "private"
     ]
     if len(public) != 1:
         raise InputError(f"which function is meant? {_choices(module)}", hint='name it: entry="…" (--function=…)')
@@ -162,15 +166,15 @@ def _choices(module: Module) -> str:
     return f"the functions are {', '.join(names)}" if names else "the module has no functions"
 
 
-# --- one op ---------------------------------------------------------------------------------------------------------------
+# --- one op -----------------------------------------------------------------------------------------------------------
 
 _PROPERTY_NAMES = {"rounding": "roundingmode", "overflow": "overflowFlags", "exact": "isExact"}
 
 
-def eval(  # noqa: A001 - the public name
+def eval(
     op: str,
     *operands: Any,
-    type: str | ty.Type | Sequence[str | ty.Type | None] | None = None,  # noqa: A002
+    type: str | ty.Type | Sequence[str | ty.Type | None] | None = None,
     to: str | ty.Type | None = None,
     profile: Profile | str = "spec",
     on_ub: Literal["raise", "poison"] = "raise",
@@ -181,9 +185,10 @@ def eval(  # noqa: A001 - the public name
 ) -> Any:
     """Evaluate one op without writing MLIR; its result as a `Value`, or a tuple of them where it has several.
 
-    ``op``: the full name, as in "arith.addf". ``operands``: arrays, numbers or `Value`s. ``type``: the element type (or whole
-    type) of the operands, one for all or one for each; None where the dtype says it. ``to``: the element type of the result
-    of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``, ``predicate="slt"``,
+    ``op``: the full name, as in "arith.addf". ``operands``: arrays, numbers or `Value`s. ``type``: the element type (or
+    whole type) of the operands, one for all or one for each; None where the dtype says it. ``to``: the element type of
+    the result of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``,
+    ``predicate="slt"``,
     ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``). ``rounding="stochastic"`` needs ``random``: one unsigned
     integer per element, compared with the discarded fraction at the width of its dtype.
 
@@ -245,7 +250,9 @@ def _module_of(
     block = Block()
     arguments = [block.add_argument(value.type) for value in values]
     attributes = _properties(definition, properties)
-    types: dict[str, Any] = dict(zip([slot.name for slot in definition.operands], [v.type for v in values], strict=False))
+    types: dict[str, Any] = dict(
+        zip([slot.name for slot in definition.operands], [v.type for v in values], strict=False)
+    )
     if to is not None:
         result = as_type(to)
         if result is ty.element_type(result) and values:
@@ -255,7 +262,9 @@ def _module_of(
         rule.solve(types, attributes)
     missing = [slot.name for slot in definition.results if slot.name not in types]
     if missing:
-        raise TypeMismatch(f"the type of the {missing[0]} of {definition.name} does not follow from its operands", hint="give to=…")
+        raise TypeMismatch(
+            f"the type of the {missing[0]} of {definition.name} does not follow from its operands", hint="give to=…"
+        )
     result_list = [types[slot.name] for slot in definition.results]
     op = Operation(definition.name, definition, list(arguments), result_list, attributes)
     block.append(op)
@@ -276,7 +285,9 @@ def _module_of(
 
 
 def _properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[str, at.Attribute]:
-    """The op's properties from keywords; defaults where none is given. Raises VerifyError for an unknown name or value."""
+    """The op's properties from keywords; defaults where none is given. Raises VerifyError for an unknown name or
+    value.
+    """
     attributes: dict[str, at.Attribute] = {}
     for name, value in given.items():
         declared = definition.property_named(_PROPERTY_NAMES.get(name, name))
@@ -301,14 +312,16 @@ def _enum_attribute(definition: OpDefinition, enum: EnumDefinition, name: str, v
     words = [word.strip() for word in value.split(",")] if isinstance(value, str) else None
     if words is None or any(word not in enum.cases for word in words) or (len(words) > 1 and not enum.flags):
         choices = ", ".join(enum.cases)
-        raise VerifyError(f"{name} of '{definition.name}' is {value!r}, but must be one of {choices}", op=definition.name)
+        raise VerifyError(
+            f"{name} of '{definition.name}' is {value!r}, but must be one of {choices}", op=definition.name
+        )
     number = 0
     for word in words:
         number |= enum.cases[word]
     return enum.attribute(number)
 
 
-# --- stochastic rounding --------------------------------------------------------------------------------------------------
+# --- stochastic rounding ----------------------------------------------------------------------------------------------
 
 _STOCHASTIC = {"arith.addf": "add", "arith.subf": "subtract", "arith.mulf": "multiply", "arith.divf": "divide"}
 _CONVERSIONS = frozenset({"arith.truncf", "arith.convertf"})
@@ -319,11 +332,15 @@ def _random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tup
         raise InputError("stochastic rounding needs random=…: one unsigned integer per element")
     bits = np.asarray(random)
     if bits.dtype.kind != "u" or bits.shape != shape:
-        raise TypeMismatch(f"random: expected unsigned integers of shape {shape}, got {bits.dtype} of shape {bits.shape}")
+        raise TypeMismatch(
+            f"random: expected unsigned integers of shape {shape}, got {bits.dtype} of shape {bits.shape}"
+        )
     return bits, 8 * bits.dtype.itemsize
 
 
-def _stochastically(function: Operation, values: Sequence[Value], profile: Profile, random: npt.NDArray[Any] | None) -> Value:
+def _stochastically(
+    function: Operation, values: Sequence[Value], profile: Profile, random: npt.NDArray[Any] | None
+) -> Value:
     op = function.regions[0].blocks[0].operations[0]
     bits = _random_bits(random, values[0].shape)
     formats = [ty.element_type(v.type) for v in (*op.operands, *op.results)]
@@ -352,7 +369,7 @@ def _apply(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) 
     return step.run(Run(Program(module, settings)), tuple(values))[0]
 
 
-# --- conversions ----------------------------------------------------------------------------------------------------------
+# --- conversions ------------------------------------------------------------------------------------------------------
 
 
 def convert(
@@ -360,16 +377,17 @@ def convert(
     to: str | ty.Type,
     *,
     rounding: str | None = None,
-    type: str | ty.Type | None = None,  # noqa: A002
+    type: str | ty.Type | None = None,
     profile: Profile | str = "spec",
     random: npt.NDArray[Any] | None = None,
 ) -> Value:
     """Convert an array, number or `Value` to another element type, rounding once.
 
-    ``to``: a float or integer type. ``rounding``: to_nearest_even (the default into floats), downward, upward, toward_zero
-    (the default into integers), to_nearest_away, or stochastic, which needs ``random``: one unsigned integer per element.
-    ``type``: the source's element type, where its dtype does not say it. Elements that have no value in the target (NaN in
-    f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
+    ``to``: a float or integer type. ``rounding``: to_nearest_even (the default into floats), downward, upward,
+    toward_zero (the default into integers), to_nearest_away, or stochastic, which needs ``random``: one unsigned
+    integer per element.
+    ``type``: the source's element type, where its dtype does not say it. Elements that have no value in the target (NaN
+    in f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
 
     Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
     """
@@ -407,11 +425,15 @@ def _conversion(
     match from_, to:
         case ty.FloatType(), ty.FloatType():
             if mode is Rounding.STOCHASTIC:
-                return casts.convert_stochastically(from_.format, to.format, _random_bits(random, source.shape), profile)
+                return casts.convert_stochastically(
+                    from_.format, to.format, _random_bits(random, source.shape), profile
+                )
             return casts.convert(from_.format, to.format, mode or Rounding.TO_NEAREST_EVEN, 0, profile)
         case ty.IntegerType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
             signed = from_.signedness != "unsigned" and from_.width != 1
-            return casts.from_integer(from_.width, signed, to.format, profile, rounding=mode or Rounding.TO_NEAREST_EVEN)
+            return casts.from_integer(
+                from_.width, signed, to.format, profile, rounding=mode or Rounding.TO_NEAREST_EVEN
+            )
         case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
             signed = to.signedness != "unsigned"
             return casts.to_integer(from_.format, to.width, signed, profile, rounding=mode or Rounding.TOWARD_ZERO)
@@ -419,7 +441,7 @@ def _conversion(
     raise TypeMismatch(f"cannot convert '{from_}' to '{to}'{how}")
 
 
-# --- registration ---------------------------------------------------------------------------------------------------------
+# --- registration -----------------------------------------------------------------------------------------------------
 
 
 def register_dialect(dialect: Dialect) -> None:
@@ -441,14 +463,17 @@ def register_op(
     ``name``: ``dialect.mnemonic``. ``function`` gets the operands as `Value`s and the op's properties and attributes as
     keywords; it returns one result, or a tuple of them, as `Value`s, arrays or numbers of the declared result types.
     ``operands``, ``results``: names, or names with type constraints. ``assembly``: MLIR's declarative assembly format;
-    without it the op has only its generic form. ``declaration``: further fields of `halfulp.interp.dialect.OpDefinition`.
+    without it the op has only its generic form. ``declaration``: further fields of
+    `halfulp.interp.dialect.OpDefinition`.
 
     Raises ValueError when the op exists.
     """
     dialect_name, dot, mnemonic = name.partition(".")
     if not dot:
         raise ValueError(f"{name!r} is not dialect.mnemonic")
-    named = [dict.fromkeys(slots, ANY) if not isinstance(slots, Mapping) else dict(slots) for slots in (operands, results)]
+    named = [
+        dict.fromkeys(slots, ANY) if not isinstance(slots, Mapping) else dict(slots) for slots in (operands, results)
+    ]
 
     def build(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
         types = [value.type for value in op.results]
@@ -468,9 +493,13 @@ def register_op(
 
 
 def register_cast(
-    source: str | ty.Type | Sequence[str | ty.Type], target: str | ty.Type | Sequence[str | ty.Type], function: Callable[..., Any]
+    source: str | ty.Type | Sequence[str | ty.Type],
+    target: str | ty.Type | Sequence[str | ty.Type],
+    function: Callable[..., Any],
 ) -> None:
-    """Say what builtin.unrealized_conversion_cast from these types to those computes: values in, values (or arrays) out."""
+    """Say what builtin.unrealized_conversion_cast from these types to those computes: values in, values (or arrays)
+    out.
+    """
     _casts[_spellings(source), _spellings(target)] = function
 
 
@@ -480,5 +509,7 @@ def _spellings(types: str | ty.Type | Sequence[str | ty.Type]) -> tuple[str, ...
 
 
 def register_external(name: str, function: Callable[..., Any]) -> None:
-    """Bind a Python function to every declaration of that name: it gets `Value`s and returns values, arrays or numbers."""
+    """Bind a Python function to every declaration of that name: it gets `Value`s and returns values, arrays or
+    numbers.
+    """
     _externals[name.removeprefix("@")] = function

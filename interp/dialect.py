@@ -1,7 +1,7 @@
 """How an op is declared: one row from which its parser, printer, verifier, bytecode layout and dispatch all come.
 
-A dialect file (``interp/dialects/``) reads like a table of the dialect's document; users declare their own ops with the same
-calls. Names of traits, constraints and the assembly notation are MLIR's own (``OpBase.td``, "Operation Definition
+A dialect file (``interp/dialects/``) reads like a table of the dialect's document; users declare their own ops with the
+same calls. Names of traits, constraints and the assembly notation are MLIR's own (``OpBase.td``, "Operation Definition
 Specification" in MLIR's documentation), so that a declaration can be compared with the upstream one line by line.
 """
 
@@ -81,10 +81,12 @@ class AttributeConstraint:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EnumDefinition:
-    """An enum attribute: keywords in the custom form of an op, an integer or ``#dialect.mnemonic<…>`` in the generic form.
+    """An enum attribute: keywords in the custom form of an op, an integer or ``#dialect.mnemonic<…>`` in the generic
+    form.
 
-    ``storage_width`` is the width of the IntegerAttr that holds it (predicates, rounding modes), or None for an attribute of
-    the dialect's own, named by ``mnemonic`` (``arith.fastmath``). ``flags``: the cases are bits, written as a list joined by
+    ``storage_width`` is the width of the IntegerAttr that holds it (predicates, rounding modes), or None for an
+    attribute of the dialect's own, named by ``mnemonic`` (``arith.fastmath``). ``flags``: the cases are bits, written
+    as a list joined by
     ``separator``; ``all_name`` is the spelling of all bits at once, if there is one.
     """
 
@@ -112,7 +114,9 @@ class EnumDefinition:
         """The keyword, or the joined keywords, for ``value``."""
         if not self.flags or value in self.names:
             return self.names[value]
-        return self.separator.join(name for name, bit in self.cases.items() if bit and bit & (bit - 1) == 0 and value & bit)
+        return self.separator.join(
+            name for name, bit in self.cases.items() if bit and bit & (bit - 1) == 0 and value & bit
+        )
 
     def attribute(self, value: int) -> Attribute:
         """The attribute that holds ``value`` in an op's properties."""
@@ -139,8 +143,8 @@ class EnumDefinition:
 class Property:
     """An inherent attribute of an op. In bytecode the properties stand in alphabetical order of their names.
 
-    ``default``: the enum value an absent property means; it is always stored, printed in the generic form, elided in the
-    custom form. ``optional``: may be absent. ``since``: the schema that introduced it.
+    ``default``: the enum value an absent property means; it is always stored, printed in the generic form, elided in
+    the custom form. ``optional``: may be absent. ``since``: the schema that introduced it.
     """
 
     name: str
@@ -155,8 +159,8 @@ class TypeRule:
     """An equation between the types of an op's operands and results (`AllTypesMatch`, `TypesMatchWith`).
 
     Both functions see a mapping from slot name to type (a tuple of types for a variadic slot) and the op's properties.
-    ``solve`` adds the types that follow from those present; ``holds`` is the verifier's question; ``message`` its answer,
-    MLIR's own.
+    ``solve`` adds the types that follow from those present; ``holds`` is the verifier's question; ``message`` its
+    answer, MLIR's own.
     """
 
     message: str
@@ -190,11 +194,12 @@ class Unprefixed(str):
 class OpDefinition:
     """Everything halfulp knows of one op.
 
-    ``assembly`` is MLIR's declarative notation; ``custom`` names a hand-written parse/print pair instead; with neither, the
-    op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in front; `Unprefixed`
-    where MLIR has none) or None.
+    ``assembly`` is MLIR's declarative notation; ``custom`` names a hand-written parse/print pair instead; with neither,
+    the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in front;
+    `Unprefixed` where MLIR has none) or None.
     ``named_results``: the printer calls the results after their slots (``%low, %high``).
-    ``evaluate`` is one of the evaluator classes of `halfulp.interp.executor`, or None: executing the op is `Unsupported`.
+    ``evaluate`` is one of the evaluator classes of `halfulp.interp.executor`, or None: executing the op is
+    `Unsupported`.
     """
 
     name: str
@@ -269,7 +274,9 @@ class Registry:
             self.register(dialect)
 
     def register(self, dialect: Dialect) -> None:
-        """Add a dialect; an existing one of that name gains the new ops. Raises ValueError when an op is there already."""
+        """Add a dialect; an existing one of that name gains the new ops. Raises ValueError when an op is there
+        already.
+        """
         present = self.dialects.setdefault(dialect.name, dialect)
         if present is dialect:
             return

@@ -1,11 +1,13 @@
 """Runs a function: every block compiled once to a list of steps, an explicit stack of frames, limits and events.
 
-A step is a closure over slot numbers that reads and writes the slots of a frame. A slot holds a Python integer for a clean
-scalar (its code), a `Value` for everything else, or a `Cast` for the result of an unresolved conversion. Where a scalar step
-meets anything but integers, or its kernel reports a fault, the same op runs by the general path on `Value`s, which knows
-about poison, undefined behaviour, openness and lanes; so the fast path needs to know of none of these.
+A step is a closure over slot numbers that reads and writes the slots of a frame. A slot holds a Python integer for a
+clean scalar (its code), a `Value` for everything else, or a `Cast` for the result of an unresolved conversion. Where a
+scalar step meets anything but integers, or its kernel reports a fault, the same op runs by the general path on
+`Value`s, which knows about poison, undefined behaviour, openness and lanes; so the fast path needs to know of none of
+these.
 
-Slot 0 of each frame holds the `Run`: what belongs to one execution, so that compiled code can be shared between threads.
+Slot 0 of each frame holds the `Run`: what belongs to one execution, so that compiled code can be shared between
+threads.
 
 An op's declaration names one of four evaluators: `Constant`, `Elementwise`, `Pure` or `Control`.
 """
@@ -23,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import Registry, Trait
-from halfulp.interp.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
+from halfulp.interp.errors import HalfulpError, LimitExceeded, UndefinedBehavior, Unsupported
 from halfulp.interp.events import Listener
 from halfulp.interp.ir import Block, Module, Operation, SSAValue
 from halfulp.interp.spelling import spell_element
@@ -33,12 +34,10 @@ from halfulp.interp.values import (
     Value,
     code_layout,
     element_width,
-    runtime_shape,
     shape_conflict,
     spell_shape,
-    to_value,
 )
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes, limb_count
+from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.kernel import Codes, Fault, FaultKind, Kernel, Mask, Open
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
 from halfulp.semantics.profile import SPEC, Profile
@@ -62,10 +61,10 @@ class Limits:
 class Settings:
     """Everything a run depends on besides module and arguments.
 
-    ``on_ub``: "raise", or "poison" to make only the offending elements poison. ``index_width``: 64 or 32. ``vscale``: the
-    multiple of scalable vectors. ``track_open``: keep the masks of elements that the language leaves open. ``externals``:
-    Python functions for declarations, by symbol name; ``casts``: functions for builtin.unrealized_conversion_cast, by the
-    spelling of operand and result types.
+    ``on_ub``: "raise", or "poison" to make only the offending elements poison. ``index_width``: 64 or 32. ``vscale``:
+    the multiple of scalable vectors. ``track_open``: keep the masks of elements that the language leaves open.
+    ``externals``: Python functions for declarations, by symbol name; ``casts``: functions for
+    builtin.unrealized_conversion_cast, by the spelling of operand and result types.
     """
 
     profile: Profile = SPEC
@@ -98,7 +97,7 @@ class Settings:
         return (self.profile, self.on_ub, self.index_width, self.vscale, self.track_open, self.limits.bytes, casts)
 
 
-# --- evaluators -----------------------------------------------------------------------------------------------------------
+# --- evaluators -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +131,14 @@ class Pure:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """An op that acts on frames: ``build`` makes a function from the current frame to the one that goes on (None: done)."""
+    """An op that acts on frames: ``build`` makes a function from the current frame to the one that goes on (None:
+    done).
+    """
 
     build: Callable[[Operation, Compiler], Callable[[Frame], Frame | None]]
 
 
-# --- compiled code --------------------------------------------------------------------------------------------------------
+# --- compiled code ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -171,7 +172,9 @@ class Frame:
 
     __slots__ = ("call", "depth", "parent", "pc", "results", "segments", "slots")
 
-    def __init__(self, code: FunctionCode, run: Run, parent: Frame | None, results: tuple[int, ...], call: Operation | None) -> None:
+    def __init__(
+        self, code: FunctionCode, run: Run, parent: Frame | None, results: tuple[int, ...], call: Operation | None
+    ) -> None:
         self.slots = code.template.copy()
         self.slots[0] = run
         self.segments = code.entry.segments
@@ -214,7 +217,8 @@ class Run:
             self.steps -= segment.cost
             if self.steps < 0:
                 raise LimitExceeded(
-                    f"the program ran more than {self.settings.limits.steps} ops", hint="raise the limit with max_steps (--max-steps)"
+                    f"the program ran more than {self.settings.limits.steps} ops",
+                    hint="raise the limit with max_steps (--max-steps)",
                 )
             slots = frame.slots
             for step in segment.steps:
@@ -226,8 +230,8 @@ class Run:
 class Cast:
     """A result of builtin.unrealized_conversion_cast nobody has resolved: only another cast can use it.
 
-    ``source`` and ``source_types``: the values the chain of casts began with. ``types``: what the last cast made of them;
-    this is number ``index`` of those.
+    ``source`` and ``source_types``: the values the chain of casts began with. ``types``: what the last cast made of
+    them; this is number ``index`` of those.
     """
 
     source: tuple[Any, ...]
@@ -274,7 +278,7 @@ def lower(value: Any) -> Any:
     return value
 
 
-# --- the general path of an elementwise op --------------------------------------------------------------------------------
+# --- the general path of an elementwise op ----------------------------------------------------------------------------
 
 
 class ElementwiseStep:
@@ -339,7 +343,9 @@ class ElementwiseStep:
                 raise _undefined(self.op, f"{self.op.name}: operands have different shapes at run time: {shapes}", run)
         return operands[0].shape if shape is None else shape
 
-    def _aligned(self, operands: tuple[Value, ...], codes: tuple[Codes, ...], shape: tuple[int, ...]) -> tuple[Codes, ...]:
+    def _aligned(
+        self, operands: tuple[Value, ...], codes: tuple[Codes, ...], shape: tuple[int, ...]
+    ) -> tuple[Codes, ...]:
         """Give a scalar that stands for all elements the axes of the others, so that NumPy repeats it."""
         if self.narrow_index:  # an index is stored in 64 bits, and computed in 32 where those are selected
             codes = tuple(
@@ -470,7 +476,7 @@ def _undefined(op: Operation, message: str, run: Run) -> UndefinedBehavior:
     return report
 
 
-# --- compiling ------------------------------------------------------------------------------------------------------------
+# --- compiling --------------------------------------------------------------------------------------------------------
 
 
 class Compiler:
@@ -526,7 +532,9 @@ class Compiler:
                 if step is not None:
                     steps.append(step)
         if steps or not segments:
-            raise Unsupported("the block ends without a terminator that halfulp executes", location=self.function.location)
+            raise Unsupported(
+                "the block ends without a terminator that halfulp executes", location=self.function.location
+            )
         return segments
 
     def _control(self, op: Operation, evaluator: Control) -> Callable[[Frame], Frame | None]:
@@ -614,7 +622,10 @@ def _pure_step(
 
 
 def _general_step(
-    function: Callable[[Run, tuple[Any, ...]], tuple[Any, ...]], op: Operation, operands: tuple[int, ...], results: tuple[int, ...]
+    function: Callable[[Run, tuple[Any, ...]], tuple[Any, ...]],
+    op: Operation,
+    operands: tuple[int, ...],
+    results: tuple[int, ...],
 ) -> Step:
     types = tuple(value.type for value in op.operands)
 
@@ -632,7 +643,10 @@ def _general_step(
 
 
 def _raw_step(
-    function: Callable[[Run, tuple[Any, ...]], tuple[Any, ...]], op: Operation, operands: tuple[int, ...], results: tuple[int, ...]
+    function: Callable[[Run, tuple[Any, ...]], tuple[Any, ...]],
+    op: Operation,
+    operands: tuple[int, ...],
+    results: tuple[int, ...],
 ) -> Step:
     """A step that sees what the slots hold, unresolved casts included."""
 
@@ -697,7 +711,7 @@ def _unary_step(scalar: Callable[..., Any], operand: int, result: int, slow: Ste
     return step
 
 
-# --- events ---------------------------------------------------------------------------------------------------------------
+# --- events -----------------------------------------------------------------------------------------------------------
 
 
 def _seen(slot: Any, type_: ty.Type) -> Any:
@@ -752,7 +766,7 @@ def call_returned(frame: Frame, values: Sequence[Any]) -> None:
             listener.op_did_run(frame.call, (), seen)
 
 
-# --- programs -------------------------------------------------------------------------------------------------------------
+# --- programs ---------------------------------------------------------------------------------------------------------
 
 
 class Program:
@@ -774,7 +788,9 @@ class Program:
                     code = self._functions[op] = Compiler(self, op).compile()
         return code
 
-    def run(self, op: Operation, arguments: Sequence[Any], lanes: int | None = None, active: Mask | None = None) -> tuple[Value, ...]:
+    def run(
+        self, op: Operation, arguments: Sequence[Any], lanes: int | None = None, active: Mask | None = None
+    ) -> tuple[Value, ...]:
         """Call a function with `Value`s (or buffers) of its argument types; the results are `Value`s.
 
         ``lanes``: scalars are arrays of that many lanes; ``active`` masks those that count. Raises the errors of
@@ -798,7 +814,9 @@ class Program:
 
     def _argument(self, run: Run, value: Any) -> Any:
         if isinstance(value, Value) and value.poison is not None and value.origins is not None:
-            return Value(value.type, value.bits, run.origins.adopt(value.poison, value.origins), value.open, run.origins)
+            return Value(
+                value.type, value.bits, run.origins.adopt(value.poison, value.origins), value.open, run.origins
+            )
         return value
 
     def _result(self, run: Run, slot: Any, type_: ty.Type, arguments: Sequence[Any]) -> Value:

@@ -1,8 +1,8 @@
 """Values as text, the way iree-run-module writes them: ``2x2xf32=[1 2][3 4]``, ``i32=7``, ``f8E4M3FN=nan``.
 
-What is printed reads back to the same bits. Elements are decimal numbers, ``nan``, ``inf``, ``true``, ``false``, raw bits
-(``0x7FC00001``) or ``poison``; a NaN other than the format's default one, and a number that no float64 holds, are written as raw
-bits.
+What is printed reads back to the same bits. Elements are decimal numbers, ``nan``, ``inf``, ``true``, ``false``, raw
+bits (``0x7FC00001``) or ``poison``; a NaN other than the format's default one, and a number that no float64 holds, are
+written as raw bits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from halfulp.interp.values import Value, as_type, code_layout, element_width, fl
 from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.poison import Origin, Origins
 
-# --- elements -------------------------------------------------------------------------------------------------------------
+# --- elements ---------------------------------------------------------------------------------------------------------
 
 
 def spell_element(element: ty.Type, code: int) -> str:
@@ -126,7 +126,7 @@ def _parse_float(fmt: FloatFormat, text: str) -> int:
         name, negative = name[1:], True
     if name in _SPECIAL:
         code: int | None = getattr(fmt, _SPECIAL[name])
-        signed = fmt.has_signed_nan if name == "nan" else fmt.signed
+        signed = fmt.signed and (name == "inf" or fmt.nan_has_payload)
         if code is None or (negative and not signed):
             raise InputError(f"{fmt.name} has no {text}")
         return code | (fmt.sign_mask or 0) if negative else code
@@ -137,7 +137,7 @@ def _parse_float(fmt: FloatFormat, text: str) -> int:
     return float_code(fmt, float(text))
 
 
-# --- values ---------------------------------------------------------------------------------------------------------------
+# --- values -----------------------------------------------------------------------------------------------------------
 
 
 def spell_type(type_: ty.Type, shape: tuple[int, ...]) -> str:
@@ -178,7 +178,9 @@ _MAX_ELEMENTS = 1 << 28
 
 
 def parse_type_head(text: str) -> ty.Type:
-    """``4xf32`` as a tensor type, ``f32`` as itself; also any type in MLIR's own spelling. Raises ParseError or InputError."""
+    """``4xf32`` as a tensor type, ``f32`` as itself; also any type in MLIR's own spelling. Raises ParseError or
+    InputError.
+    """
     match = _HEAD.match(text)
     if match is None:
         raise InputError(f"'{_short(text)}' is not a type such as 4xf32, i32 or tensor<4xf32>")
@@ -212,7 +214,9 @@ def parse_value(type_: ty.Type, text: str) -> Value:
     origins = Origins()
     lost = np.array([code is None for code in codes], np.bool_).reshape(shape)
     first = tuple(int(k) for k in np.argwhere(lost)[0]) if shape else ()
-    ids = np.where(lost, np.uint16(origins.id_of(Origin("input", "command line", "given as poison", first))), np.uint16(0))
+    ids = np.where(
+        lost, np.uint16(origins.id_of(Origin("input", "command line", "given as poison", first))), np.uint16(0)
+    )
     return Value(type_, bits, ids, None, origins)
 
 
@@ -252,7 +256,9 @@ def _elements(text: str, shape: tuple[int, ...], type_: ty.Type) -> Iterator[str
 
 
 def value_of_attribute(attribute: Any) -> Value:
-    """The value of an elements, integer or float attribute, such as ``dense<[1, 2]> : tensor<2xi8>``. Raises InputError."""
+    """The value of an elements, integer or float attribute, such as ``dense<[1, 2]> : tensor<2xi8>``. Raises
+    InputError.
+    """
     from halfulp.interp import attributes as at
 
     if isinstance(attribute, at.DenseElementsAttr):

@@ -1,9 +1,9 @@
 """Values at run time: immutable arrays of codes with their type, poison and openness, and the buffers behind memrefs.
 
-The codes of a value are its raw bit patterns: unsigned, zero-extended, in the smallest of uint8/16/32/64 that holds the element.
-Elements wider than 64 bits have one more trailing axis of uint64 limbs, least significant first; a complex element has a
-trailing axis of two (real, imaginary) before the limbs. Elements that are carried but not computed with (strings, opaque
-attributes) are an object array.
+The codes of a value are its raw bit patterns: unsigned, zero-extended, in the smallest of uint8/16/32/64 that holds the
+element. Elements wider than 64 bits have one more trailing axis of uint64 limbs, least significant first; a complex
+element has a trailing axis of two (real, imaginary) before the limbs. Elements that are carried but not computed with
+(strings, opaque attributes) are an object array.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def runtime_shape(type_: ty.Type, vscale: int | None = None) -> tuple[int | None
         if not any(type_.scalable):
             return type_.shape
         if vscale is None:
-            raise Unsupported(f"the number of elements of '{type_}' depends on the machine", hint="give vscale=N (--vscale=N)")
+            raise Unsupported(
+                f"the number of elements of '{type_}' depends on the machine", hint="give vscale=N (--vscale=N)"
+            )
         return tuple(n * vscale if scales else n for n, scales in zip(type_.shape, type_.scalable, strict=True))
     return ty.shape_of(type_)
 
@@ -85,10 +87,10 @@ def spell_shape(shape: tuple[int, ...]) -> str:
 class Value:
     """An immutable MLIR value: ``type``, ``bits``, ``poison`` and ``open``.
 
-    bits: read-only array of codes (see the module's text). poison: None when no element is poison, else uint16 of the element
-    shape, 0 for clean, otherwise a key of ``origins``. open: None, or a uint8 mask of `halfulp.semantics.kernel.Open` bits
-    (kept only when asked for). Two values are equal when their types, their poisoned elements and the bits of all other
-    elements are. Values are picklable and can be shared between threads.
+    bits: read-only array of codes (see the module's text). poison: None when no element is poison, else uint16 of the
+    element shape, 0 for clean, otherwise a key of ``origins``. open: None, or a uint8 mask of
+    `halfulp.semantics.kernel.Open` bits (kept only when asked for). Two values are equal when their types, their
+    poisoned elements and the bits of all other elements are. Values are picklable and can be shared between threads.
     """
 
     __slots__ = ("bits", "open", "origins", "poison", "type")
@@ -149,9 +151,9 @@ class Value:
         """The natural NumPy or ml_dtypes array, without a copy where the codes already are its bits.
 
         Signless and signed integers are signed, i1 is bool, index is int64. Integers of a width without a dtype are
-        sign-extended (unsigned ones zero-extended) into the next one; wider than 64 bits they are Python integers in an object
-        array. tf32 is widened to float32, which is exact. f80 and f128 stay raw bits. Poisoned elements show whatever their
-        bits are: see ``poisoned``. The array is read-only.
+        sign-extended (unsigned ones zero-extended) into the next one; wider than 64 bits they are Python integers in an
+        object array. tf32 is widened to float32, which is exact. f80 and f128 stay raw bits. Poisoned elements show
+        whatever their bits are: see ``poisoned``. The array is read-only.
         """
         array = _natural(self.element_type, self.bits)
         array.flags.writeable = False
@@ -198,8 +200,8 @@ class Value:
     def from_bits(cls, bits: npt.ArrayLike | int, type: ty.Type | str) -> Value:
         """A value of the given type from raw bits.
 
-        ``type`` is an MLIR type or its spelling. Given an element type and an array, the value is a tensor of the array's
-        shape. Raises TypeMismatch when a bit pattern does not fit the width or the shape is not the type's.
+        ``type`` is an MLIR type or its spelling. Given an element type and an array, the value is a tensor of the
+        array's shape. Raises TypeMismatch when a bit pattern does not fit the width or the shape is not the type's.
         """
         parsed = as_type(type)
         element = ty.element_type(parsed)
@@ -207,8 +209,7 @@ class Value:
         if width is None:
             raise Unsupported(f"'{element}' has no bit pattern")
         codes = _codes_from_raw(np.asarray(bits), width, parsed)
-        dtype, trailing = code_layout(element)
-        shape = codes.shape[: codes.ndim - len(trailing)]
+        shape = codes.shape[: codes.ndim - len(code_layout(element)[1])]
         if parsed is element and shape:
             parsed = ty.TensorType(shape, element)
         conflict = shape_conflict(parsed, shape)
@@ -220,14 +221,17 @@ class Value:
     def from_numpy(cls, array: npt.ArrayLike, type: ty.Type | str | None = None) -> Value:
         """A value from a NumPy or ml_dtypes array, or a Python number; without ``type``, the type that the dtype names.
 
-        An array becomes a tensor, a rank-0 array or number a scalar. Raises TypeMismatch when dtype or shape do not fit.
+        An array becomes a tensor, a rank-0 array or number a scalar. Raises TypeMismatch when dtype or shape do not
+        fit.
         """
         if type is not None:
             return to_value(array, as_type(type))
         data = np.asarray(array)
         element = _ELEMENT_OF_DTYPE().get(data.dtype)
         if element is None:
-            raise TypeMismatch(f"no MLIR type corresponds to dtype {data.dtype}", hint="give type=…, or use Value.from_bits")
+            raise TypeMismatch(
+                f"no MLIR type corresponds to dtype {data.dtype}", hint="give type=…, or use Value.from_bits"
+            )
         return to_value(data, ty.TensorType(data.shape, element) if data.ndim else element)
 
 
@@ -246,7 +250,7 @@ def as_type(spelling: ty.Type | str) -> ty.Type:
     return parse_type(spelling)
 
 
-# --- natural arrays -------------------------------------------------------------------------------------------------------
+# --- natural arrays ---------------------------------------------------------------------------------------------------
 
 
 def _ml_dtypes_of_formats() -> dict[str, np.dtype[Any]]:
@@ -277,7 +281,10 @@ def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
     if not _natural_dtypes:
         import ml_dtypes
 
-        table: dict[ty.Type, np.dtype[Any]] = {ty.IntegerType(1): np.dtype(np.bool_), ty.IndexType(): np.dtype(np.int64)}
+        table: dict[ty.Type, np.dtype[Any]] = {
+            ty.IntegerType(1): np.dtype(np.bool_),
+            ty.IndexType(): np.dtype(np.int64),
+        }
         for width in (8, 16, 32, 64):
             table[ty.IntegerType(width)] = table[ty.IntegerType(width, "signed")] = np.dtype(f"int{width}")
             table[ty.IntegerType(width, "unsigned")] = np.dtype(f"uint{width}")
@@ -286,7 +293,9 @@ def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
         table |= {ty.FloatType(FORMATS[name]): dtype for name, dtype in floats.items()}
         # ml_dtypes keeps 2- and 4-bit integers in a byte whose upper bits are ignored on reading: accepted, masked.
         for width in (2, 4):
-            table[ty.IntegerType(width)] = table[ty.IntegerType(width, "signed")] = np.dtype(getattr(ml_dtypes, f"int{width}"))
+            table[ty.IntegerType(width)] = table[ty.IntegerType(width, "signed")] = np.dtype(
+                getattr(ml_dtypes, f"int{width}")
+            )
             table[ty.IntegerType(width, "unsigned")] = np.dtype(getattr(ml_dtypes, f"uint{width}"))
         _natural_dtypes.update(table)
     return _natural_dtypes
@@ -335,7 +344,9 @@ def _natural(element: ty.Type, bits: Codes) -> npt.NDArray[Any]:
 def _natural_integers(element: ty.IntegerType, bits: Codes) -> npt.NDArray[Any]:
     width = element.width
     if width == 1:
-        return bits.view(np.bool_) if element.signedness == "signless" else _sign_extended(bits, 1, _is_unsigned(element))
+        return (
+            bits.view(np.bool_) if element.signedness == "signless" else _sign_extended(bits, 1, _is_unsigned(element))
+        )
     if width > 64:
         ints = limbs_to_ints(bits)
         if not _is_unsigned(element):
@@ -356,16 +367,16 @@ def _sign_extended(bits: Codes, width: int, unsigned: bool) -> npt.NDArray[Any]:
     return np.asarray((signed << spare) >> spare)
 
 
-# --- inputs ---------------------------------------------------------------------------------------------------------------
+# --- inputs -----------------------------------------------------------------------------------------------------------
 
 
 def to_value(data: Any, type_: ty.Type, what: str = "the value", vscale: int | None = None) -> Value:
     """``data`` as a value of exactly ``type_``; ``what`` names it in errors (``argument 0 of @main``).
 
-    Accepts a Value of that type, a NumPy or ml_dtypes array of that dtype (the unsigned dtype of the same width for integers),
-    raw bits of the natural unsigned dtype for types NumPy cannot hold, and Python numbers for scalars. Nothing is widened,
-    wrapped or rounded but a Python float, which is rounded to the type as an MLIR literal is. The array is not copied, and
-    never written to; the value is a read-only view of it.
+    Accepts a Value of that type, a NumPy or ml_dtypes array of that dtype (the unsigned dtype of the same width for
+    integers), raw bits of the natural unsigned dtype for types NumPy cannot hold, and Python numbers for scalars.
+    Nothing is widened, wrapped or rounded but a Python float, which is rounded to the type as an MLIR literal is. The
+    array is not copied, and never written to; the value is a read-only view of it.
 
     Raises TypeMismatch, naming the expected and the given type.
     """
@@ -474,7 +485,9 @@ def _codes_from_raw(array: npt.NDArray[Any], width: int, type_: ty.Type, what: s
     """Check raw bits against a width; integers in any dtype are accepted as long as each fits. Never a float."""
     dtype = storage_dtype(width)
     limbs = limb_count(width)
-    if array.dtype == object or (array.dtype.kind in "iu" and limbs > 1 and (array.ndim == 0 or array.shape[-1] != limbs)):
+    if array.dtype == object or (
+        array.dtype.kind in "iu" and limbs > 1 and (array.ndim == 0 or array.shape[-1] != limbs)
+    ):
         flat = [int(x) for x in array.ravel()]
         bad = next((n for n in flat if not 0 <= n < 1 << width), None)
         if bad is not None:
@@ -493,14 +506,15 @@ def _codes_from_raw(array: npt.NDArray[Any], width: int, type_: ty.Type, what: s
     return array.astype(dtype)
 
 
-# --- memory ---------------------------------------------------------------------------------------------------------------
+# --- memory -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)
 class Buffer:
     """What a memref is: a strided view of a shared allocation.
 
-    ``bits`` and ``poison`` are the whole allocation, one-dimensional in elements (with a limb axis where the element has one);
+    ``bits`` and ``poison`` are the whole allocation, one-dimensional in elements (with a limb axis where the element
+    has one);
     ``offset`` and ``strides`` count elements. Loads and stores go through the view, so that two buffers may alias.
     """
 
@@ -538,7 +552,9 @@ class Buffer:
     def store(self, value: Value) -> None:
         """Write all elements of ``value``, whose shape must be the buffer's."""
         if value.shape != self.shape:
-            raise TypeMismatch(f"a value of shape {spell_shape(value.shape)} does not fit a buffer of shape {spell_shape(self.shape)}")
+            raise TypeMismatch(
+                f"a value of shape {spell_shape(value.shape)} does not fit a buffer of shape {spell_shape(self.shape)}"
+            )
         self.view()[...] = value.bits
         if value.poison is not None and self.poison is None:
             self.poison = np.zeros(self.bits.shape[0], np.uint16)

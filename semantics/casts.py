@@ -86,7 +86,9 @@ def to_integer(
 ) -> Kernel:
     """arith.fptosi and fptoui: NaN, infinities and values out of range are poison, or as the profile says."""
     policy = profile.conversions
-    outside = poison(f"NaN, infinity or a value outside the range of {'a signed' if signed else 'an unsigned'} i{width}")
+    outside = poison(
+        f"NaN, infinity or a value outside the range of {'a signed' if signed else 'an unsigned'} i{width}"
+    )
 
     def scalar_face(a: int) -> Scalar:
         found = scalar.to_integer(source, a, width, signed, rounding, policy)
@@ -122,7 +124,8 @@ def _either(*results: exact.Result) -> Mask | None:
 def scaling_extf(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile
 ) -> Kernel:
-    """arith.scaling_extf: RNE(target(in) * target(e8m0(scale))); with ``scaling=exact`` the exact product, rounded once.
+    """arith.scaling_extf: RNE(target(in) * target(e8m0(scale))); with ``scaling=exact`` the exact product, rounded
+    once.
 
     The op has no rounding mode of its own: ``rounding`` is there so that both scaling ops have one signature.
     """
@@ -149,7 +152,9 @@ def _scaling(
     profile: Profile,
     divides: bool,
 ) -> Kernel:
-    """Both scaling ops: the scale as a power of two, the operands in the format that computes, the operation, the target."""
+    """Both scaling ops: the scale as a power of two, the operands in the format that computes, the operation, the
+    target.
+    """
     name = "divide" if divides else "multiply"
     if profile.scaling == "exact":
         computing = _exact_intermediate(source)
@@ -186,7 +191,9 @@ def _scaling(
 
 
 def _exact_intermediate(source: FloatFormat) -> FloatFormat:
-    """A format that holds every product and quotient of a value of ``source`` and a power of two of f8E8M0FNU exactly."""
+    """A format that holds every product and quotient of a value of ``source`` and a power of two of f8E8M0FNU
+    exactly.
+    """
     return FloatFormat(
         f"{source.name} times a power of two",
         exponent_bits=min(15, max(source.exponent_bits + 2, 10)),

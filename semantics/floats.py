@@ -1,7 +1,7 @@
 """Float arithmetic, comparison and negation as kernels (arith document; the rules are those of `fp_formats.scalar`).
 
-Names of operations are those of `halfulp.fp_formats.scalar` and `fast`; this module adds what belongs to an op rather than to a
-format: fast-math flags, the poison of a NaN that has no code, and which results the language leaves open.
+Names of operations are those of `halfulp.fp_formats.scalar` and `fast`; this module adds what belongs to an op rather
+than to a format: fast-math flags, the poison of a NaN that has no code, and which results the language leaves open.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def _fastmath_rules(fastmath: int) -> tuple[tuple[Fault, str, Callable[[FloatFor
 
 
 def _open_rule(result: FloatFormat, fastmath: int, extra: OpenRule | None) -> OpenRule:
-    """Which results the language leaves open: NaN bits always, signs of zeros under nsz, everything under reassoc and the like."""
+    """Which results the language leaves open: NaN bits always, signs of zeros under nsz, everything under reassoc
+    and the like.
+    """
 
     def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
         codes = results[0]
@@ -168,7 +170,9 @@ def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profi
 
 
 def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile) -> Kernel:
-    """add, subtract, multiply or divide with stochastic rounding: ``random`` is (one unsigned integer per element, its width)."""
+    """add, subtract, multiply or divide with stochastic rounding: ``random`` is (one unsigned integer per element,
+    its width).
+    """
     assert random is not None
     array = getattr(exact, name)
     return _stochastic_kernel(
@@ -189,7 +193,7 @@ def _stochastic_kernel(array: Callable[..., exact.Result], lost: Fault) -> Kerne
 
 @lru_cache(maxsize=1024)
 def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
-    """"negate" or "flush"."""
+    """ "negate" or "flush"."""
     policy = profile.arithmetic
     specification, array = getattr(scalar, name), getattr(fast, name)
     kernel = float_kernel(
@@ -212,7 +216,7 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
         return int(scalar.compare(fmt, predicate, a, b, policy))
 
     def array_face(a: Codes, b: Codes) -> Outcome:
-        holds = fast.compare(fmt, predicate, a, b, policy).view(np.uint8)
-        return Outcome((holds,), faults_of((fault, test(fmt, a) | test(fmt, b)) for fault, _, test in rules))
+        found = fast.compare(fmt, predicate, a, b, policy)
+        return Outcome((found.codes,), faults_of((fault, test(fmt, a) | test(fmt, b)) for fault, _, test in rules))
 
     return Kernel(scalar_face, array_face)

@@ -2,12 +2,13 @@
 
 A kernel exists for concrete element types, attributes and profile. It has two faces that must agree:
 
-- ``scalar`` is the specification: Python integers in, one Python integer (or a tuple of them, for several results) out, or a
+- ``scalar`` is the specification: Python integers in, one Python integer (or a tuple of them, for several results) out,
+or a
   `Fault` when the result is poison or the op is undefined for these operands;
 - ``array`` does the same for arrays of codes (see below) and reports faults as masks.
 
-Codes are raw bit patterns, always unsigned, in the smallest of uint8/16/32/64 that holds the width; wider elements have one
-more trailing axis of uint64 limbs, least significant first. Masks are bool arrays of the element shape.
+Codes are raw bit patterns, always unsigned, in the smallest of uint8/16/32/64 that holds the width; wider elements have
+one more trailing axis of uint64 limbs, least significant first. Masks are bool arrays of the element shape.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ Scalar = int | tuple[int, ...] | Fault
 
 @dataclass(slots=True)
 class Outcome:
-    """Results of an array kernel; ``faults`` pairs each fault with the mask of its elements (never an all-False mask)."""
+    """Results of an array kernel; ``faults`` pairs each fault with the mask of its elements (never an all-False
+    mask).
+    """
 
     results: tuple[Codes, ...]
     faults: tuple[tuple[Fault, Mask], ...] = ()
@@ -72,8 +75,9 @@ class Open(Enum):
 class Kernel:
     """One op for concrete element types.
 
-    ``worst``: one code per operand, standing for a poison operand of an op that can be undefined. Poison may be any value, so
-    the op is undefined on it exactly if it is undefined for the worst value (a divisor's is 0, a signed dividend's INT_MIN).
+    ``worst``: one code per operand, standing for a poison operand of an op that can be undefined. Poison may be any
+    value, so the op is undefined on it exactly if it is undefined for the worst value (a divisor's is 0, a signed
+    dividend's INT_MIN).
     ``open``: given operand codes and result codes, a uint8 mask of `Open` bits, or None where nothing is open.
     """
 

@@ -1,7 +1,7 @@
 """Poison with provenance: where each poisoned element came from.
 
-A value's poison mask is a uint16 array: 0 is clean, k names the k-th origin of a table. All values of one run share one table,
-so that the ids of two operands merge by `np.maximum`; a value that leaves the run gets a table of its own.
+A value's poison mask is a uint16 array: 0 is clean, k names the k-th origin of a table. All values of one run share one
+table, so that the ids of two operands merge by `np.maximum`; a value that leaves the run gets a table of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ OTHER = 65535
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where poison was born: the op, its location in the source, the reason, and the first element in row-major order."""
+    """Where poison was born: the op, its location in the source, the reason, and the first element in row-major
+    order.
+    """
 
     op: str
     location: str

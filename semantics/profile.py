@@ -1,7 +1,8 @@
-"""Profiles: every choice the documents leave open, and every systematic deviation of a real tool, as a field of one row.
+"""Profiles: every choice the documents leave open, and every systematic deviation of a real tool, as a field of one
+row.
 
-`PROFILES` is the table. Kernels are built for one profile, so that executing them costs nothing for the fields. A field can be
-set on its own: ``Profile(base="spec", qcast_rounding="to_nearest_away", scaling="exact")``.
+`PROFILES` is the table. Kernels are built for one profile, so that executing them costs nothing for the fields. A field
+can be set on its own: ``Profile(base="spec", qcast_rounding="to_nearest_away", scaling="exact")``.
 """
 
 from __future__ import annotations
@@ -40,12 +41,15 @@ class Profile:
 
     The fields up to ``tininess`` are those of `halfulp.fp_formats.policy.FloatPolicy`. Of the others:
 
-    ``invalid_nanless``: what an invalid operation (0/0, x rem 0) gives in a format without NaN: as ``nan_to_nanless``, which is
+    ``invalid_nanless``: what an invalid operation (0/0, x rem 0) gives in a format without NaN: as ``nan_to_nanless``,
+    which is
         for conversions alone.
     ``integer_flags``: nsw, nuw, exact and nneg: poison when broken, or ignored.
-    ``qcast_rounding``: how quant.qcast rounds to an integer. ``qcast_out_of_range``: a value outside the storage type saturates,
+    ``qcast_rounding``: how quant.qcast rounds to an integer. ``qcast_out_of_range``: a value outside the storage type
+    saturates,
         or is poison, before the clamp. ``zero_point``: as it is, or wrapped to the storage width.
-    ``scaling``: arith.scaling_extf and scaling_truncf step by step as their document says, or the exact product or quotient
+    ``scaling``: arith.scaling_extf and scaling_truncf step by step as their document says, or the exact product or
+    quotient
         rounded once (the intent of the OCP microscaling format).
 
     Raises ValueError for an unknown base, or an unknown value, naming the field and its choices.
@@ -84,7 +88,9 @@ class Profile:
             elif value not in allowed:
                 raise ValueError(f"profile: {field} is {value!r}, but must be one of {', '.join(allowed)}")
         if not self.name:
-            changed = [f"{f}={getattr(self, f)}" for f in choices if getattr(self, f) != inherited.get(f, choices[f][0])]
+            changed = [
+                f"{f}={getattr(self, f)}" for f in choices if getattr(self, f) != inherited.get(f, choices[f][0])
+            ]
             object.__setattr__(self, "name", ",".join([self.base, *changed]))
 
     @cached_property
@@ -94,8 +100,11 @@ class Profile:
 
     @cached_property
     def arithmetic(self) -> FloatPolicy:
-        """The same for all other ops: they overflow by the format, and have a field of their own for invalid operations."""
-        return replace(self.conversions, conversion_overflow="format", nan_to_nanless=self.invalid_nanless)
+        """The same for all other ops: they overflow by the format, and have a field of their own for invalid
+        operations.
+        """
+        own: dict[str, Any] = {"conversion_overflow": "format", "nan_to_nanless": self.invalid_nanless}
+        return replace(self.conversions, **own)
 
     @property
     def keeps_integer_flags(self) -> bool:

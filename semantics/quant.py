@@ -1,7 +1,7 @@
 """quant.qcast and quant.dcast as kernels (quant document, "Quantize cast operation" and "Dequantize cast operation").
 
-Each step of the document is one rounded operation in the expressed format. The document leaves the roundings open; here every
-step rounds to nearest even, and the last one of qcast, to the integer, as the profile says.
+Each step of the document is one rounded operation in the expressed format. The document leaves the roundings open; here
+every step rounds to nearest even, and the last one of qcast, to the integer, as the profile says.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ RNE = Rounding.TO_NEAREST_EVEN
 class Quantization:
     """What a ``!quant.uniform`` type says: how stored integers stand for real numbers.
 
-    ``scales`` (f64 values of the literals) and ``zero_points`` are row-major over ``parameter_shape``, which has one dimension
-    per dimension of the tensor: () per layer, the number of channels on the channel axis and 1 elsewhere per channel, the
-    number of blocks per axis for sub-channels. A parameter stands for a whole block of elements.
+    ``scales`` (f64 values of the literals) and ``zero_points`` have one entry per layer; one per index of the dimension
+    ``axis`` per channel; for sub-channels they are row-major over ``parameter_shape``, which has as many dimensions as the
+    tensor, each entry standing for a block of elements.
     """
 
     expressed: FloatFormat
@@ -40,12 +40,14 @@ class Quantization:
     storage_max: int
     scales: tuple[float, ...]
     zero_points: tuple[int, ...]
+    axis: int | None = None
     parameter_shape: tuple[int, ...] = ()
 
     @cached_property
     def _scale_codes(self) -> Codes:
         bits = np.array(self.scales, np.float64).view(np.uint64)
-        return fast.convert(FORMATS["f64"], self.expressed, bits, RNE).codes
+        codes: Codes = fast.convert(FORMATS["f64"], self.expressed, bits, RNE).codes
+        return codes
 
     def _parameters(self, profile: Profile) -> tuple[Codes, Codes]:
         """Scales and zero points, each rounded to the expressed format, flat."""
@@ -58,16 +60,17 @@ class Quantization:
         return self._scale_codes, fast.from_integer(self.expressed, codes, 64, True, RNE, profile.conversions).codes
 
     def spread(self, flat: Codes, shape: tuple[int, ...]) -> Codes:
-        """Flat parameters in the axes of a tensor of ``shape``, repeated over their blocks where a block is part of an axis."""
+        """Flat parameters in the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""
         limbs = flat.shape[1:]
+        if self.axis is not None:
+            return flat.reshape(tuple(len(flat) if k == self.axis else 1 for k in range(len(shape))) + limbs)
         if not self.parameter_shape:
             return flat.reshape((1,) * len(shape) + limbs)
-        whole = flat.reshape(self.parameter_shape + limbs)
-        dimensions = shape[len(shape) - len(self.parameter_shape) :]
-        for axis, (count, size) in enumerate(zip(self.parameter_shape, dimensions, strict=True)):
+        blocks = flat.reshape(self.parameter_shape + limbs)
+        for axis, (count, size) in enumerate(zip(self.parameter_shape, shape, strict=True)):
             if 1 < count < size:
-                whole = np.repeat(whole, size // count, axis=axis)
-        return whole
+                blocks = np.repeat(blocks, size // count, axis=axis)
+        return blocks
 
 
 def _element_shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:

@@ -9,7 +9,9 @@ from halfulp.semantics.poison import PoisonIds
 
 
 def spread(condition: Codes, target_ndim: int) -> Codes:
-    """The condition with trailing axes of one, so that it chooses whole elements, or whole values of a scalar condition."""
+    """The condition with trailing axes of one, so that it chooses whole elements, or whole values of a scalar
+    condition.
+    """
     return condition.reshape(condition.shape + (1,) * (target_ndim - condition.ndim))
 
 
@@ -19,15 +21,17 @@ def select(condition: Codes, yes: Codes, no: Codes) -> Codes:
 
 
 def select_poison(
-    condition: Codes, of_condition: PoisonIds | None, yes: PoisonIds | None, no: PoisonIds | None, shape: tuple[int, ...]
+    condition: Codes,
+    of_condition: PoisonIds | None,
+    yes: PoisonIds | None,
+    no: PoisonIds | None,
+    shape: tuple[int, ...],
 ) -> PoisonIds | None:
     """Poison of the chosen arm, and everywhere that the condition is poison. ``shape``: of the result's elements."""
     if of_condition is None and yes is None and no is None:
         return None
     clean = np.zeros((), np.uint16)
-    chosen = np.where(
-        spread(condition, len(shape)) != 0, clean if yes is None else yes, clean if no is None else no
-    )
+    chosen = np.where(spread(condition, len(shape)) != 0, clean if yes is None else yes, clean if no is None else no)
     if of_condition is not None:
         spoiled = spread(of_condition, len(shape))
         chosen = np.where(spoiled != 0, spoiled, chosen)

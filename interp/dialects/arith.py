@@ -37,7 +37,7 @@ from halfulp.semantics.kernel import Kernel, Open
 
 arith = Dialect("arith")
 
-# --- enums ----------------------------------------------------------------------------------------------------------------
+# --- enums ------------------------------------------------------------------------------------------------------------
 
 FASTMATH = arith.enum(
     EnumDefinition(
@@ -63,14 +63,33 @@ ROUNDING = EnumDefinition(
 )
 CMPI_PREDICATE = EnumDefinition(
     "integer comparison predicate",
-    {name: k for k, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())},
+    {name: k for k, name in enumerate(["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"])},
     storage_width=64,
 )
 CMPF_PREDICATE = EnumDefinition(
     "floating point comparison predicate",
     {
         name: k
-        for k, name in enumerate("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())
+        for k, name in enumerate(
+            [
+                "false",
+                "oeq",
+                "ogt",
+                "oge",
+                "olt",
+                "ole",
+                "one",
+                "ord",
+                "ueq",
+                "ugt",
+                "uge",
+                "ult",
+                "ule",
+                "une",
+                "uno",
+                "true",
+            ]
+        )
     },
     storage_width=64,
 )
@@ -83,7 +102,7 @@ _OVERFLOW_FLAGS = Property("overflowFlags", OVERFLOW, default=0)
 _EXACT = Property("isExact", c.UNIT_ATTR, optional=True)
 _NNEG = Property("nneg", c.UNIT_ATTR, optional=True, since=Schema.LLVM24)
 
-# --- reading an op's types and properties ---------------------------------------------------------------------------------
+# --- reading an op's types and properties -----------------------------------------------------------------------------
 
 
 def _element(value: Any) -> ty.Type:
@@ -116,11 +135,16 @@ def _integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
     if not settings.profile.keeps_integer_flags:
         return {}
     overflow = _enum(op, "overflowFlags") or 0
-    flags = {"nsw": bool(overflow & 1), "nuw": bool(overflow & 2), "exact": "isExact" in op.properties, "nneg": "nneg" in op.properties}
+    flags = {
+        "nsw": bool(overflow & 1),
+        "nuw": bool(overflow & 2),
+        "exact": "isExact" in op.properties,
+        "nneg": "nneg" in op.properties,
+    }
     return {name: True for name, present in flags.items() if present}
 
 
-# --- families -------------------------------------------------------------------------------------------------------------
+# --- families ---------------------------------------------------------------------------------------------------------
 
 _SAME = (Trait.ELEMENTWISE, Trait.SAME_OPERANDS_AND_RESULT_TYPE)
 _COMMUTATIVE = (*_SAME, Trait.COMMUTATIVE)
@@ -158,9 +182,7 @@ def _binary_integer(
     )
 
 
-def _binary_float(
-    mnemonic: str, name: str, traits: tuple[Trait, ...] = _SAME, rounding: bool = False
-) -> OpDefinition:
+def _binary_float(mnemonic: str, name: str, traits: tuple[Trait, ...] = _SAME, rounding: bool = False) -> OpDefinition:
     """``$lhs, $rhs : type`` with fast-math flags and, in newer MLIR, a rounding mode."""
 
     def build(op: Operation, settings: Settings) -> Kernel:
@@ -229,7 +251,7 @@ def _one_is_index(source: ty.Type, target: ty.Type) -> bool:
     return isinstance(source, ty.IndexType) != isinstance(target, ty.IndexType)
 
 
-# --- constant -------------------------------------------------------------------------------------------------------------
+# --- constant ---------------------------------------------------------------------------------------------------------
 
 
 def _verify_constant(op: Operation) -> str | None:
@@ -238,7 +260,8 @@ def _verify_constant(op: Operation) -> str | None:
     if isinstance(type_, ty.IntegerType) and type_.signedness != "signless":
         return "integer return type must be signless"
     elements = isinstance(
-        value, at.DenseElementsAttr | at.DenseStringAttr | at.SparseElementsAttr | at.DenseResourceAttr | at.DenseArrayAttr
+        value,
+        at.DenseElementsAttr | at.DenseStringAttr | at.SparseElementsAttr | at.DenseResourceAttr | at.DenseArrayAttr,
     )
     if not elements and not isinstance(value, at.IntegerAttr | at.FloatAttr):
         return "value must be an integer, float, or elements attribute"
@@ -258,7 +281,7 @@ arith.op(
     evaluate=Constant(constant_value),
 )
 
-# --- integers -------------------------------------------------------------------------------------------------------------
+# --- integers ---------------------------------------------------------------------------------------------------------
 
 _binary_integer("addi", integer.addi, _COMMUTATIVE, flags="overflow")
 _binary_integer("subi", integer.subi, flags="overflow")
@@ -345,7 +368,7 @@ arith.op(
     evaluate=Elementwise(_cmpi),
 )
 
-# --- floats ---------------------------------------------------------------------------------------------------------------
+# --- floats -----------------------------------------------------------------------------------------------------------
 
 _binary_float("addf", "add", _COMMUTATIVE, rounding=True)
 _binary_float("subf", "subtract", rounding=True)
@@ -397,7 +420,7 @@ arith.op(
     evaluate=Elementwise(_cmpf),
 )
 
-# --- casts ----------------------------------------------------------------------------------------------------------------
+# --- casts ------------------------------------------------------------------------------------------------------------
 
 
 def _integer_cast(factory: Callable[..., Kernel]) -> Callable[[Operation, Settings], Kernel]:
@@ -466,7 +489,9 @@ def _from_integer(signed: bool) -> Callable[[Operation, Settings], Kernel]:
 
 def _to_integer(signed: bool) -> Callable[[Operation, Settings], Kernel]:
     def build(op: Operation, settings: Settings) -> Kernel:
-        return casts.to_integer(_format(op.operands[0]), settings.width(_element(op.results[0])), signed, settings.profile)
+        return casts.to_integer(
+            _format(op.operands[0]), settings.width(_element(op.results[0])), signed, settings.profile
+        )
 
     return build
 
@@ -493,7 +518,7 @@ _cast(
     (_NNEG,),
 )
 
-# --- scaling --------------------------------------------------------------------------------------------------------------
+# --- scaling ----------------------------------------------------------------------------------------------------------
 
 
 def _scaling(
@@ -529,7 +554,7 @@ _scaling(
     _narrower,
 )
 
-# --- select ---------------------------------------------------------------------------------------------------------------
+# --- select -----------------------------------------------------------------------------------------------------------
 
 
 def _verify_select(op: Operation) -> str | None:

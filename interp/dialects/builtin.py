@@ -1,4 +1,6 @@
-"""The builtin dialect: `builtin.module` and `builtin.unrealized_conversion_cast` (reference: the Builtin dialect's document)."""
+"""The builtin dialect: `builtin.module` and `builtin.unrealized_conversion_cast` (reference: the Builtin dialect's
+document).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ builtin.op(
 
 
 def _conversion(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
-    """Resolve a conversion: back to where a chain of casts began, by a registered function, or later by another cast."""
+    """Resolve a conversion: back to where a chain of casts began, by a registered function, or later by another
+    cast.
+    """
     operand_types = tuple(value.type for value in op.operands)
     types = tuple(value.type for value in op.results)
     key = tuple(map(str, operand_types)), tuple(map(str, types))
@@ -58,7 +62,9 @@ def _conversion(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, 
 
 
 def _begin_of_chain(slots: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The values a chain of casts began with, if these are all the results of one cast in order; else these themselves."""
+    """The values a chain of casts began with, if these are all the results of one cast in order; else these
+    themselves.
+    """
     first = slots[0] if slots else None
     if not isinstance(first, Cast):
         return slots, types

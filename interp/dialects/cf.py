@@ -66,8 +66,9 @@ cf.op(
 )
 cf.op(
     "cond_br",
-    "$condition (`weights` `(` $branch_weights^ `)`)? `,` $trueDest (`(` $trueDestOperands^ `:` type($trueDestOperands) `)`)? "
-    "`,` $falseDest (`(` $falseDestOperands^ `:` type($falseDestOperands) `)`)? attr-dict",
+    "$condition (`weights` `(` $branch_weights^ `)`)? `,` "
+    "$trueDest (`(` $trueDestOperands^ `:` type($trueDestOperands) `)`)? `,` "
+    "$falseDest (`(` $falseDestOperands^ `:` type($falseDestOperands) `)`)? attr-dict",
     operands=(
         Slot("condition", c.BOOL),
         Slot("trueDestOperands", c.ANY, Arity.VARIADIC),

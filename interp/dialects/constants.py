@@ -18,8 +18,8 @@ from halfulp.semantics.codes import ints_to_codes
 def constant_value(op: Operation, compiler: Compiler) -> Value:
     """The value of a constant.
 
-    Raises VerifyError for an index that does not fit 32 bits where those are selected, LimitExceeded for a splat too large to
-    be held, InputError for a resource that is missing or of the wrong size.
+    Raises VerifyError for an index that does not fit 32 bits where those are selected, LimitExceeded for a splat too
+    large to be held, InputError for a resource that is missing or of the wrong size.
     """
     attribute = op.properties["value"]
     type_ = op.results[0].type
@@ -52,13 +52,19 @@ def _dense(op: Operation, codes: Any, splat: bool, settings: Settings) -> Any:
 
 def _narrowed(op: Operation, codes: Any, settings: Settings) -> Any:
     """Index codes as 32-bit ones, where those are selected."""
-    if settings.index_width == 64 or not isinstance(ty.element_type(op.results[0].type), ty.IndexType) or not codes.size:
+    if (
+        settings.index_width == 64
+        or not isinstance(ty.element_type(op.results[0].type), ty.IndexType)
+        or not codes.size
+    ):
         return codes
     signed = codes.view(np.int64)
     for number in (int(signed.min()), int(signed.max())):
         if not -(1 << 31) <= number < 1 << 32:
             raise VerifyError(
-                f"the index constant {number} does not fit the 32 bits selected for index", location=op.location, op=op.name
+                f"the index constant {number} does not fit the 32 bits selected for index",
+                location=op.location,
+                op=op.name,
             )
     return codes & np.uint64(0xFFFFFFFF)
 
@@ -69,6 +75,8 @@ def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler
     blob = compiler.program.module.resources.blob(attribute.key)
     elements = None if blob is None else elements_of_blob(blob, attribute.type)
     if blob is None or elements is None:
-        problem = "the file has no blob of that key" if blob is None else f"{len(blob)} bytes do not fit '{attribute.type}'"
+        problem = (
+            "the file has no blob of that key" if blob is None else f"{len(blob)} bytes do not fit '{attribute.type}'"
+        )
         raise InputError(f"dense_resource<{attribute.key}>: {problem}", location=op.location, op=op.name)
     return elements

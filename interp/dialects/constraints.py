@@ -1,4 +1,6 @@
-"""Type and attribute constraints shared by the dialects, with MLIR's descriptions of them (`CommonTypeConstraints.td`)."""
+"""Type and attribute constraints shared by the dialects, with MLIR's descriptions of them
+(`CommonTypeConstraints.td`).
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ BITCASTABLE = TypeConstraint(
     "signless-integer-or-float-like or memref of signless-integer or float",
     _like_or_memref(lambda type_: _is_signless(type_) or _is_float(type_)),
 )
-INDEX_CASTABLE = TypeConstraint("signless-integer-like or memref of signless-integer", _like_or_memref(_is_signless_or_index))
+INDEX_CASTABLE = TypeConstraint(
+    "signless-integer-like or memref of signless-integer", _like_or_memref(_is_signless_or_index)
+)
 FLOAT_OR_TENSOR = TypeConstraint("scalar or tensor of floating-point", _scalar_or_tensor(_is_float))
 QUANTIZED_OR_TENSOR = TypeConstraint("scalar or tensor of quantized type", _scalar_or_tensor(_is_quantized))
 STORAGE_OR_TENSOR = TypeConstraint(
@@ -81,7 +85,9 @@ def _of(*kinds: type[at.Attribute]) -> Callable[[at.Attribute], bool]:
 
 
 def _array_of(kind: type[at.Attribute]) -> Callable[[at.Attribute], bool]:
-    return lambda attribute: isinstance(attribute, at.ArrayAttr) and all(isinstance(e, kind) for e in attribute.elements)
+    return lambda attribute: (
+        isinstance(attribute, at.ArrayAttr) and all(isinstance(e, kind) for e in attribute.elements)
+    )
 
 
 def _is_function_type(attribute: at.Attribute) -> bool:
@@ -96,7 +102,8 @@ UNIT_ATTR = AttributeConstraint("unit attribute", _of(at.UnitAttr))
 STRING_ATTR = AttributeConstraint("string attribute", _of(at.StringAttr))
 SYMBOL_REF_ATTR = AttributeConstraint("symbol reference attribute", _of(at.SymbolRefAttr))
 FLAT_SYMBOL_REF_ATTR = AttributeConstraint(
-    "flat symbol reference attribute", lambda attribute: isinstance(attribute, at.SymbolRefAttr) and not attribute.nested
+    "flat symbol reference attribute",
+    lambda attribute: isinstance(attribute, at.SymbolRefAttr) and not attribute.nested,
 )
 FUNCTION_TYPE_ATTR = AttributeConstraint("type attribute of function type", _is_function_type)
 DICTIONARY_ARRAY_ATTR = AttributeConstraint("Array of dictionary attributes", _array_of(at.DictionaryAttr))

@@ -101,7 +101,9 @@ def call_external(
         return ()
     produced = produced if isinstance(produced, tuple) else (produced,)
     if len(produced) != len(declared):
-        raise TypeMismatch(f"the function bound to {name} returned {len(produced)} values; {len(declared)} are declared")
+        raise TypeMismatch(
+            f"the function bound to {name} returned {len(produced)} values; {len(declared)} are declared"
+        )
     return tuple(
         to_value(value, type_, f"result {index} of the function bound to {name}")
         for index, (value, type_) in enumerate(zip(produced, declared, strict=True))
@@ -149,7 +151,9 @@ def _verify_return(op: Operation) -> str | None:
         return "expects parent op 'func.func'"
     declared = result_types(function)
     if len(declared) != len(op.operands):
-        return f"has {len(op.operands)} operands, but enclosing function (@{function.symbol_name}) returns {len(declared)}"
+        return (
+            f"has {len(op.operands)} operands, but enclosing function (@{function.symbol_name}) returns {len(declared)}"
+        )
     return None
 
 

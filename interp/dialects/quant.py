@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import Dialect, OpDefinition, TypeConstraint, TypeRule, Unprefixed
 from halfulp.interp.dialects import constraints as c
@@ -19,18 +17,11 @@ quant = Dialect("quant")
 
 
 def quantization(type_: ty.Type) -> semantics.Quantization:
-    """What a value of ``type_`` (a scalar or tensor of a quantised type) is stored as. Raises Unsupported if it cannot be run."""
+    """How a value of ``type_``, a scalar or tensor of a quantised type, is stored. Raises Unsupported without a scale."""
     element = ty.element_type(type_)
     if not isinstance(element, ty.UniformQuantizedType):
         raise Unsupported(f"casts of '{element}' have no defined result: it has no scale")
     assert isinstance(element.expressed, ty.FloatType)
-    if element.axis is not None:
-        shape = ty.shape_of(type_)
-        if shape is None:
-            raise Unsupported(f"'{type_}' has no rank before run time")
-        parameter_shape = tuple(len(element.scales) if k == element.axis else 1 for k in range(len(shape)))
-    else:
-        parameter_shape = element.parameter_shape
     return semantics.Quantization(
         element.expressed.format,
         element.storage_width,
@@ -39,7 +30,8 @@ def quantization(type_: ty.Type) -> semantics.Quantization:
         element.storage_max,
         element.scales,
         element.zero_points,
-        parameter_shape,
+        element.axis,
+        element.parameter_shape,
     )
 
 
@@ -50,8 +42,10 @@ def _is_tensor(type_: ty.Type) -> bool:
 _SAME_CONTAINER = TypeRule(
     "failed to verify that input and result are both scalars or both tensors with matching shape",
     solve=lambda types, properties: None,
-    holds=lambda types, properties: _is_tensor(types["input"]) == _is_tensor(types["result"])
-    and ty.shape_of(types["input"]) == ty.shape_of(types["result"]),
+    holds=lambda types, properties: (
+        _is_tensor(types["input"]) == _is_tensor(types["result"])
+        and ty.shape_of(types["input"]) == ty.shape_of(types["result"])
+    ),
 )
 
 
@@ -72,7 +66,8 @@ def _verify_expressed(quantized: ty.Type, plain: ty.Type) -> str | None:
     expressed = getattr(ty.element_type(quantized), "expressed", None)
     wrong = expressed is not None and expressed != ty.element_type(plain)
     problem = (
-        f"expressed type in quantized type expected to match float type, but '{expressed}' is not '{ty.element_type(plain)}'"
+        "expressed type in quantized type expected to match float type, "
+        f"but '{expressed}' is not '{ty.element_type(plain)}'"
     )
     return _verify(quantized, problem if wrong else None)
 
@@ -85,7 +80,9 @@ def _verify_storage(op: Operation) -> str | None:
     integer = ty.element_type(target if quantized[0] is source else source)
     assert isinstance(integer, ty.IntegerType)
     width = getattr(ty.element_type(quantized[0]), "storage_width", None)
-    problem = f"storage type in quantized type expected to match integer type, but it has {width} bits, not {integer.width}"
+    problem = (
+        f"storage type in quantized type expected to match integer type, but it has {width} bits, not {integer.width}"
+    )
     return _verify(quantized[0], problem if width is not None and width != integer.width else None)
 
 
@@ -107,32 +104,10 @@ def _cast(
     )
 
 
-def _kernel(factory: semantics.QuantKernel, of: Callable[[Operation], ty.Type]) -> Callable[[Operation, Settings], Kernel]:
-    def build(op: Operation, settings: Settings) -> Kernel:
-        type_ = of(op)
-        element = ty.element_type(type_)
-        if ty.shape_of(type_) is None and isinstance(element, ty.UniformQuantizedType) and element.axis is not None:
-            return _for_any_rank(factory, type_, settings)
-        return factory(quantization(type_), settings.profile)
-
-    return build
-
-
-def _for_any_rank(factory: semantics.QuantKernel, type_: ty.Type, settings: Settings) -> Kernel:
-    """Per-channel casts of unranked tensors: the channel axis finds its place when the shape is known."""
-    element = ty.element_type(type_)
-    assert isinstance(element, ty.UniformQuantizedType) and isinstance(element.expressed, ty.FloatType)
-
-    def array(codes: Any) -> Any:
-        limbs = factory is semantics.qcast and element.expressed.format.limbs > 1  # type: ignore[union-attr]
-        rank = codes.ndim - limbs
-        ranked = ty.TensorType((None,) * rank, element)
-        return factory(quantization(ranked), settings.profile).array(codes)
-
-    def scalar(code: int) -> Any:
-        raise AssertionError("an unranked tensor is no scalar")
-
-    return Kernel(scalar, array)
+def _kernel(
+    factory: semantics.QuantKernel, of: Callable[[Operation], ty.Type]
+) -> Callable[[Operation, Settings], Kernel]:
+    return lambda op, settings: factory(quantization(of(op)), settings.profile)
 
 
 def _storage_cast(op: Operation, settings: Settings) -> Kernel:

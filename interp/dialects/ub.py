@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.interp.attributes import EnumAttr
 from halfulp.interp.dialect import Dialect, EnumDefinition, Property, Trait
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.errors import Unsupported
 from halfulp.interp.executor import Pure, Run, Settings, check_allocation
 from halfulp.interp.ir import Operation
-from halfulp.interp.types import ShapedType, element_type
+from halfulp.interp.types import element_type
 from halfulp.interp.values import Value, code_layout, runtime_shape
 from halfulp.semantics.poison import Origin
 
