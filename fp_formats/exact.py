@@ -42,7 +42,7 @@ from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import DIVIDE_BY_ZERO, INEXACT, INVALID, OVERFLOW, RD, RNA, RNE, RU, RZ, UNDERFLOW
 
 Codes = npt.NDArray[Any]
-FlagArray = npt.NDArray[np.uint8]
+FlagArray = npt.NDArray[Any]  # of uint8
 Random = tuple[Codes, int] | None
 Operation = Callable[..., scalar.Result]
 
@@ -115,7 +115,7 @@ def run(
         else:
             pair = widen(packed.codes)
             codes[part, 0], codes[part, 1] = pair.lo, pair.hi
-        if flags is not None:
+        if flags is not None and packed.flags is not None:
             flags[part] = packed.flags
         if packed.poison is not None and packed.poison.any():
             poison = np.zeros(size, np.bool_) if poison is None else poison
@@ -233,7 +233,8 @@ def invalid_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
         return None
     field = narrow(shift_right(codes, fmt.precision)) & np.uint64((1 << fmt.exponent_bits) - 1)
     integer_bit = narrow(shift_right(codes, fmt.mantissa_bits)) & np.uint64(1)
-    return (field != 0) & (integer_bit == 0)
+    invalid: Mask = (field != 0) & (integer_bit == 0)
+    return invalid
 
 
 def specials_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
@@ -257,7 +258,8 @@ def nans_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
     return special & ~equal(magnitude_of(fmt, codes), fmt.infinity_code)
 
 
-class Operand(NamedTuple):
+@dataclass(slots=True)
+class Operand:
     """What matters of operands that are special, or meet special ones."""
 
     codes: Limbs
@@ -267,6 +269,28 @@ class Operand(NamedTuple):
     nan: Mask
     signalling: Mask
     invalid: Mask | None
+
+    def at(self, index: Any) -> Operand:
+        """Some of the elements."""
+        invalid = None if self.invalid is None else self.invalid[index]
+        return Operand(
+            self.codes[index],
+            self.sign[index],
+            self.zero[index],
+            self.infinite[index],
+            self.nan[index],
+            self.signalling[index],
+            invalid,
+        )
+
+    def unless_nan(self, other: Operand) -> Operand:
+        """The other's elements where these are not NaN; for NaN results only."""
+        invalid = None
+        if self.invalid is not None and other.invalid is not None:
+            invalid = np.where(self.nan, self.invalid, other.invalid)
+        codes = where(self.nan, self.codes, other.codes)
+        sign = np.where(self.nan, self.sign, other.sign)
+        return Operand(codes, sign, self.zero, self.infinite, self.nan, self.signalling, invalid)
 
 
 def classify(fmt: FloatFormat, codes: Limbs) -> Operand:
@@ -492,7 +516,7 @@ def operand_nan(fmt: FloatFormat, src: FloatFormat, nan: Operand, flags: FlagArr
     """The NaN results that NaN operands of the format ``src`` give."""
     policy = how.policy
     example, sign, payload = nan.codes, nan.sign, nan.codes & src.fraction_mask
-    valid = np.uint64(src.nan_has_payload)
+    valid: Any = np.uint64(src.nan_has_payload)
     if nan.invalid is not None:
         valid = valid & ~nan.invalid
         payload = times_bit(payload, valid + np.zeros_like(sign), payload)
@@ -539,14 +563,9 @@ def signalling_flags(how: How, *operands: Operand) -> FlagArray | None:
     """The flags that NaN operands raise."""
     if not how.want_flags:
         return None
-    signalling = np.logical_or.reduce([x.signalling for x in operands])
-    return signalling.astype(np.uint8) * np.uint8(INVALID)
-
-
-def select_operand(mask: Mask, x: Operand, y: Operand) -> Operand:
-    """Elements of x where the mask holds, else of y."""
-    fields = (None if p is None else where(mask, p, q) for p, q in zip(x, y, strict=True))
-    return Operand(*fields)
+    signalling: Mask = np.logical_or.reduce([x.signalling for x in operands])
+    flags: FlagArray = signalling.astype(np.uint8) * np.uint8(INVALID)
+    return flags
 
 
 # Conversions.
@@ -588,7 +607,7 @@ def convert(
         packed = replace(packed, index, convert_infinity(dst, x, how))
         if x.nan.any():
             nans = np.flatnonzero(x.nan)
-            x = Operand(*(None if field is None else field[nans] for field in x))
+            x = x.at(nans)
             packed = replace(packed, index[nans], convert_nan(src, dst, x, how))
         return packed
 
@@ -765,7 +784,7 @@ def to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, h
 
 
 def _binary(
-    finite: Callable[..., Packed],
+    finite: Callable[..., tuple[Packed, Mask | None]],
     special: Callable[..., Packed],
     operation: Operation,
     fmt: FloatFormat,
@@ -812,8 +831,8 @@ def nans_into(
     if not nan.any():
         return packed
     part = np.flatnonzero(nan)
-    x, y = (Operand(*(None if field is None else field[part] for field in z)) for z in (x, y))
-    result = operand_nan(fmt, fmt, select_operand(x.nan, x, y), signalling_flags(how, x, y), how)
+    x, y = x.at(part), y.at(part)
+    result = operand_nan(fmt, fmt, x.unless_nan(y), signalling_flags(how, x, y), how)
     return replace(packed, index[part], result)
 
 
@@ -980,6 +999,7 @@ def remainder(
         _, divisor, y_exponent = unpack(fmt, y)
         by_zero = ~nonzero(divisor)
         gap = x_exponent - y_exponent
+        rest: Limbs
         if isinstance(x, Wide):
             rest = _wide_remainder(dividend, divisor, gap)
         else:
@@ -1044,7 +1064,7 @@ def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: b
         significand = where(x.infinite, constant(codes, 1), significand)
         packed = round_pack(fmt, np.ones_like(x.sign), significand, exponent, how)
         nans = np.flatnonzero(x.nan)
-        x = Operand(*(None if field is None else field[nans] for field in x))
+        x = x.at(nans)
         return replace(packed, nans, operand_nan(fmt, fmt, x, flag_array(x.codes, how, 0), how))
 
     return run(signed if fmt.signed else unsigned, how, storage(fmt), (a, fmt.limbs))
@@ -1113,8 +1133,8 @@ def _extremum(
             less = less | (same & (sign_of(fmt, x) > sign_of(fmt, y)))
         chosen = where(less == largest, y, x)
         x_nan, y_nan = nans_of(fmt, x), nans_of(fmt, y)
-        any_nan = x_nan is not None and y_nan is not None and bool((x_nan | y_nan).any())
-        if any_nan and number:
+        either = None if x_nan is None or y_nan is None else x_nan | y_nan
+        if x_nan is not None and y_nan is not None and number:
             chosen = where(x_nan, y, where(y_nan, x, chosen))
         flags = flag_array(chosen, how, 0)
         if policy.flushes_results:
@@ -1122,9 +1142,9 @@ def _extremum(
             if gone is not None and flags is not None:
                 flags[gone] = UNDERFLOW | INEXACT
         packed = Packed(chosen, flags)
-        if not any_nan:
+        if either is None or not either.any():
             return packed
-        index = np.flatnonzero(x_nan | y_nan)
+        index = np.flatnonzero(either)
         p, q = classify(fmt, x[index]), classify(fmt, y[index])
         if not number:
             return nans_into(packed, index, fmt, p, q, how)
@@ -1134,8 +1154,8 @@ def _extremum(
         if policy.number_of_signalling == "quieted":
             keeps = keeps | p.signalling | q.signalling
         part = np.flatnonzero(keeps)
-        p, q = (Operand(*(None if field is None else field[part] for field in z)) for z in (p, q))
-        result = operand_nan(fmt, fmt, select_operand(q.nan, q, p), signalling_flags(how, p, q), how)
+        p, q = p.at(part), q.at(part)
+        result = operand_nan(fmt, fmt, q.unless_nan(p), signalling_flags(how, p, q), how)
         return replace(packed, index[part], result)
 
     return run(kernel, How(RNE, policy, want_flags), storage(fmt), (a, fmt.limbs), (b, fmt.limbs))

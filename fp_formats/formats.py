@@ -1,7 +1,7 @@
 """What each float type is: one frozen row per format, every other property derived from that row.
 
-A *code* is the raw bit pattern of an element as an unsigned integer. A *magnitude* is a code without its sign bit and, for
-x87's format, without its explicit integer bit, so that magnitudes of finite values are ordered like the values.
+A *code* is the raw bit pattern of an element as an unsigned integer. A *magnitude* is a code without its sign bit and,
+for x87's format, without its explicit integer bit: magnitudes of finite values are ordered like the values.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class FloatFormat:
 
     ``exponent_bits``, ``mantissa_bits``: field widths in bits; ``mantissa_bits`` counts the fraction only (63 for x87).
     ``bias``: a normal value is 1.fraction * 2**(exponent field - bias).
-    ``signed``: False for formats without a sign bit. ``infinities``: with `NanEncoding.IEEE` the usual encoding, else the
-    largest magnitude that is not NaN.
+    ``signed``: False for formats without a sign bit. ``infinities``: with `NanEncoding.IEEE` the usual encoding, else
+    the largest magnitude that is not NaN.
     ``zero``: False means that exponent field 0 is an ordinary binade: no zero and no subnormals (f8E8M0FNU).
     ``explicit_integer_bit``: the leading significand bit is stored (x87).
 

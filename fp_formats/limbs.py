@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-U64 = npt.NDArray[np.uint64]
-Mask = npt.NDArray[np.bool_]
+U64 = npt.NDArray[Any]  # of uint64; NumPy's stubs take mixed arithmetic with Python integers for signed
+Mask = npt.NDArray[Any]  # of bool
 Count = Any  # int or int64 array
 WORD = (1 << 64) - 1
 _LOW = np.uint64(0xFFFFFFFF)
@@ -57,11 +57,13 @@ class Wide:
 
     def __gt__(self, other: Limbs | int) -> Mask:
         other = widen(other)
-        return (self.hi > other.hi) | ((self.hi == other.hi) & (self.lo > other.lo))
+        result: Mask = (self.hi > other.hi) | ((self.hi == other.hi) & (self.lo > other.lo))
+        return result
 
     def __lt__(self, other: Limbs | int) -> Mask:
         other = widen(other)
-        return (self.hi < other.hi) | ((self.hi == other.hi) & (self.lo < other.lo))
+        result: Mask = (self.hi < other.hi) | ((self.hi == other.hi) & (self.lo < other.lo))
+        return result
 
 
 Limbs = Any  # U64 or Wide
@@ -83,7 +85,8 @@ def narrow(x: Limbs) -> U64:
 
 def nonzero(x: Limbs) -> Mask:
     """Where x is not zero."""
-    return ((x.hi | x.lo) if isinstance(x, Wide) else x) != 0
+    result: Mask = ((x.hi | x.lo) if isinstance(x, Wide) else x) != 0
+    return result
 
 
 def equal(x: Limbs, y: Limbs | int) -> Mask:
@@ -148,7 +151,8 @@ def bit_length(x: Limbs) -> npt.NDArray[np.int64]:
         halves = np.where(high, x.hi, x.lo)
         top = (halves >> np.uint64(32)) != 0  # 32 bits convert to float64 exactly
         words = np.where(top, halves >> np.uint64(32), halves & _LOW)
-        return _bit_length(words) + 32 * top + 64 * high
+        lengths: npt.NDArray[np.int64] = _bit_length(words) + 32 * top + 64 * high
+        return lengths
     return _bit_length(x & ~(x >> 1))  # the same leading bit, and a 0 after it: converting cannot round it up
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.exact import from_ints, to_ints
