@@ -593,7 +593,39 @@ def _starts(element: Element, slots: _Slots) -> _Test:
 
 # --- printing -------------------------------------------------------------------------------------------------------------
 
-_Emit = Callable[["Printer", Operation, list[str]], None]
+
+
+class _Out:
+    """The text of one op as it grows, and MLIR's rules for the spaces in it."""
+
+    __slots__ = ("punctuation", "space", "text")
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.space = True
+        self.punctuation = False
+
+    def literal(self, text: str) -> None:
+        """A literal of the format; an empty one asks for no space."""
+        if not text:
+            self.space = False
+            return
+        if self.space and not (len(text) == 1 and text in (">)}]," if self.punctuation else "<>(){}[],")):
+            self.text += " "
+        self.text += text
+        self.space = text not in ("<", "(", "{", "[")
+        self.punctuation = not (text[0].isalpha() or text[0] == "_")
+
+    def value(self, text: str) -> None:
+        """A name, a type or an attribute."""
+        if self.space or not self.punctuation:
+            self.text += " "
+        self.text += text
+        self.space = True
+        self.punctuation = False
+
+
+_Emit = Callable[["Printer", Operation, _Out], None]
 
 
 @cache
@@ -609,27 +641,12 @@ def compile_printer(definition: OpDefinition) -> CustomPrint | None:
     emits = _emit_all(read_format(definition.assembly), slots, definition)
 
     def print_op(printer: Printer, operation: Operation) -> str:
-        pieces: list[str] = []
+        out = _Out()
         for emit in emits:
-            emit(printer, operation, pieces)
-        return _join(pieces)
+            emit(printer, operation, out)
+        return out.text
 
     return print_op
-
-
-def _join(pieces: list[str]) -> str:
-    """Pieces with a space between them, but for punctuation and where an empty piece says there is none."""
-    text = ""
-    space = True
-    for piece in pieces:
-        if not piece:
-            space = False
-            continue
-        if space and piece not in (",", ")", "]", ">", "}"):
-            text += " "
-        text += piece
-        space = piece not in ("(", "[", "<", "{")
-    return text
 
 
 def _emit_all(elements: Sequence[Element], slots: _Slots, definition: OpDefinition) -> tuple[_Emit, ...]:
@@ -639,23 +656,23 @@ def _emit_all(elements: Sequence[Element], slots: _Slots, definition: OpDefiniti
 def _emit(element: Element, slots: _Slots, definition: OpDefinition) -> _Emit:
     if isinstance(element, Literal):
         text = element.text
-        return lambda printer, operation, pieces: pieces.append(text)
+        return lambda printer, operation, out: out.literal(text)
     if isinstance(element, Variable):
         return _emit_variable(element.name, slots, definition)
     if isinstance(element, TypeOf):
         indices = slots.of(element.name)
-        return lambda printer, operation, pieces: pieces.append(
+        return lambda printer, operation, out: out.value(
             ", ".join(printer.type(value.type) for index in indices for value in _values(operation, index, slots))
         )
     if isinstance(element, FunctionalType):
         inputs, results = slots.of(element.inputs), slots.of(element.results)
 
-        def functional(printer: Printer, operation: Operation, pieces: list[str]) -> None:
+        def functional(printer: Printer, operation: Operation, out: _Out) -> None:
             type = FunctionType(
                 tuple(value.type for index in inputs for value in _values(operation, index, slots)),
                 tuple(value.type for index in results for value in _values(operation, index, slots)),
             )
-            pieces.append(printer.type(type))
+            out.value(printer.type(type))
 
         return functional
     if isinstance(element, AttributeDictionary):
@@ -694,23 +711,23 @@ def _emit_variable(name: str, slots: _Slots, definition: OpDefinition) -> _Emit:
     if name in slots.index:
         index = slots.index[name]
         if slots.all[index].arity is Arity.ONE and all(slot.arity is Arity.ONE for slot in slots.operands):
-            return lambda printer, operation, pieces: pieces.append(printer.name(operation.operands[index]))
-        return lambda printer, operation, pieces: pieces.append(
+            return lambda printer, operation, out: out.value(printer.name(operation.operands[index]))
+        return lambda printer, operation, out: out.value(
             ", ".join(printer.name(value) for value in _values(operation, index, slots))
         )
     if name in slots.properties:
         return _emit_property(slots.properties[name])
     if name in slots.successors:
         successor = slots.successors[name]
-        return lambda printer, operation, pieces: pieces.append(printer.label(operation.successors[successor][0]))
+        return lambda printer, operation, out: out.value(printer.label(operation.successors[successor][0]))
     region = slots.regions[name]
-    return lambda printer, operation, pieces: pieces.append(printer.region(operation.regions[region], operation))
+    return lambda printer, operation, out: out.value(printer.region(operation.regions[region], operation))
 
 
 def _emit_property(prop: Property) -> _Emit:
     name = prop.name
     spell = _property_speller(prop)
-    return lambda printer, operation, pieces: pieces.append(spell(printer, operation.properties[name]))
+    return lambda printer, operation, out: out.value(spell(printer, operation.properties[name]))
 
 
 def _property_speller(prop: Property) -> Callable[[Printer, Attribute], str]:
@@ -735,23 +752,24 @@ def _property_speller(prop: Property) -> Callable[[Printer, Attribute], str]:
 
 def _emit_dictionary(keyword: bool, definition: OpDefinition) -> _Emit:
     assert definition.assembly is not None
-    elided = _written_names(read_format(definition.assembly))
-    defaults = {prop.name: prop.default for prop in definition.properties if prop.default is not None}
+    elided = _written_names(read_format(definition.assembly)) | {"operandSegmentSizes"}
+    defaults = {
+        prop.name: prop.kind.attribute(prop.default)
+        for prop in definition.properties
+        if prop.default is not None and isinstance(prop.kind, EnumDefinition)
+    }
 
-    def emit(printer: Printer, operation: Operation, pieces: list[str]) -> None:
+    def emit(printer: Printer, operation: Operation, out: _Out) -> None:
         extra = operation.attributes
-        if len(operation.properties) > len(elided) or operation.properties.keys() - elided:
+        if operation.properties.keys() - elided:
             extra = dict(extra)
             for name, value in operation.properties.items():
-                if name not in elided and name != "operandSegmentSizes" and getattr(value, "value", None) != defaults.get(
-                    name, value
-                ):
+                if name not in elided and defaults.get(name) != value:
                     extra[name] = value
         if not extra:
             return
-        if keyword:
-            pieces.append("attributes")
-        pieces.append(printer.dictionary(extra))
+        out.text += f" attributes {printer.dictionary(extra)}" if keyword else f" {printer.dictionary(extra)}"
+        out.space, out.punctuation = True, False
 
     return emit
 
@@ -777,9 +795,9 @@ def _emit_group(group: Group, slots: _Slots, definition: OpDefinition) -> _Emit:
     inner = _emit_all([e for e in group.elements if not (isinstance(e, Variable) and e.name in units)], slots, definition)
     otherwise = _emit_all(group.otherwise, slots, definition)
 
-    def emit(printer: Printer, operation: Operation, pieces: list[str]) -> None:
+    def emit(printer: Printer, operation: Operation, out: _Out) -> None:
         for step in inner if present(operation) else otherwise:
-            step(printer, operation, pieces)
+            step(printer, operation, out)
 
     return emit
 

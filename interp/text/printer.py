@@ -1,0 +1,473 @@
+"""Modules to text, byte for byte as mlir-opt 22 prints them: SSA names, block labels, aliases, custom and generic forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from halfulp.interp.attributes import (
+    AffineMapAttr,
+    ArrayAttr,
+    Attribute,
+    DenseElementsAttr,
+    DenseResourceAttr,
+    DenseStringAttr,
+    DictionaryAttr,
+    DistinctAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerSetAttr,
+    OpaqueAttr,
+    SparseElementsAttr,
+    StringAttr,
+    TypeAttr,
+    UnitAttr,
+)
+from halfulp.interp.dialect import Trait
+from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
+from halfulp.interp.literals import escaped, is_bare_identifier, quoted
+from halfulp.interp.locations import CallSiteLoc, FusedLoc, Location, NameLoc, UnknownLoc
+from halfulp.interp.text.assembly import compile_printer
+from halfulp.interp.text.parser import DEFAULT_DIALECTS
+from halfulp.interp.types import (
+    I1,
+    ComplexType,
+    FunctionType,
+    IntegerType,
+    MemRefType,
+    TensorType,
+    TupleType,
+    Type,
+    VectorType,
+)
+
+_NO_NAMES: Mapping[object, str] = {}
+# MLIR gives a tuple type an alias when it has more elements than this.
+_LONG_TUPLE = 16
+
+
+class Printer:
+    """Prints one module. ``names`` holds the aliases of attributes and types; the first pass finds out which are needed."""
+
+    def __init__(self, generic: bool, debug_info: bool, names: Mapping[object, str]) -> None:
+        self.generic = generic
+        self.debug_info = debug_info
+        self.names = names
+        self.values: dict[SSAValue, str] = {}
+        self.labels: dict[Block, str] = {}
+        self.indent = ""
+        self.default_dialect = "builtin"
+        # What may need an alias, in the order it is printed, with whether its alias may stand at the end of the file.
+        self.seen: dict[Attribute | Type, bool] = {}
+        self._types: dict[Type, str] = {}
+
+    # Names.
+
+    def number(self, root: Operation) -> None:
+        """Give every value and block inside ``root`` its name, as MLIR does: a region goes on from where its parent ended."""
+        values = self.values
+        labels = self.labels
+        self._number_results(root, 0, {}, 0)
+        stack: list[tuple[Region, int, int, int, dict[str, None]]] = [
+            (region, 0, 0, 0, {}) for region in root.regions
+        ]
+        while stack:
+            region, next_value, next_argument, next_conflict, outer = stack.pop()
+            used = dict(outer)
+            nested: list[Region] = []
+            for order, block in enumerate(region.blocks):
+                labels[block] = f"^bb{order}"
+                for argument in block.arguments:
+                    if order == 0:
+                        name, next_conflict = _unique(f"arg{next_argument}", used, next_conflict)
+                        values[argument] = f"%{name}"
+                        next_argument += 1
+                    else:
+                        values[argument] = f"%{next_value}"
+                        next_value += 1
+                for operation in block.operations:
+                    if operation.results:
+                        next_value, next_conflict = self._number_results(operation, next_value, used, next_conflict)
+                    if operation.regions:
+                        nested.extend(operation.regions)
+            stack.extend((inner, next_value, next_argument, next_conflict, used) for inner in nested)
+
+    def _number_results(
+        self, operation: Operation, next_value: int, used: dict[str, None], next_conflict: int
+    ) -> tuple[int, int]:
+        results = operation.results
+        definition = operation.definition
+        if definition is not None:
+            if definition.named_results:
+                for slot, result in zip(definition.results, results, strict=True):
+                    name, next_conflict = _unique(slot.name, used, next_conflict)
+                    self.values[result] = f"%{name}"
+                return next_value, next_conflict
+            if Trait.CONSTANT_LIKE in definition.traits and "value" in operation.properties:
+                suggested = _constant_name(operation)
+                if suggested:
+                    name, next_conflict = _unique(suggested, used, next_conflict)
+                    self.values[results[0]] = f"%{name}"
+                    return next_value, next_conflict
+        if len(results) == 1:
+            self.values[results[0]] = f"%{next_value}"
+            return next_value + 1, next_conflict
+        for index, result in enumerate(results):
+            self.values[result] = f"%{next_value}#{index}"
+        return next_value + bool(results), next_conflict
+
+    def name(self, value: SSAValue) -> str:
+        """The name of a value, with its ``%``."""
+        return self.values[value]
+
+    def label(self, block: Block) -> str:
+        """The name of a block, with its ``^``."""
+        return self.labels[block]
+
+    # Types and attributes.
+
+    def type(self, type: Type) -> str:
+        """A type, by its alias if it has one."""
+        known = self._types.get(type)
+        if known is None:
+            self._note(type)
+            known = self._types[type] = self.names.get(type) or type.spell(self.names)
+        return known
+
+    def attribute(self, attribute: Attribute) -> str:
+        """An attribute, by its alias if it has one."""
+        self._note(attribute)
+        if not self.names or isinstance(attribute, DenseElementsAttr):
+            return attribute.spell(self.names)
+        return self.names.get(attribute) or attribute.spell(self.names)
+
+    def dictionary(self, entries: Mapping[str, Attribute]) -> str:
+        """``{name = value}``, sorted by name."""
+        names = sorted(entries, key=lambda name: name.encode("utf-8", "surrogateescape"))
+        return f"{{{', '.join(self._entry(name, entries[name]) for name in names)}}}"
+
+    def _entry(self, name: str, value: Attribute) -> str:
+        key = name if is_bare_identifier(name) else quoted(name)
+        return key if isinstance(value, UnitAttr) else f"{key} = {self.attribute(value)}"
+
+    def _note(self, thing: Attribute | Type, deferrable: bool = False) -> None:
+        """Record what may need an alias in something that is about to be printed, innermost first."""
+        if isinstance(thing, _PLAIN):
+            return
+        for part in _parts(thing):
+            self._note(part, deferrable and isinstance(thing, Location))
+        if _alias(thing) is not None:
+            self.seen[thing] = self.seen.get(thing, True) and deferrable
+
+    def location(self, location: Location) -> str:
+        """`` loc(…)`` after an operation, when debug information is asked for."""
+        if not self.debug_info:
+            return ""
+        self._note(location, deferrable=True)
+        return f" loc({self.names.get(location) or location.inner(self.names)})"
+
+    def location_of_argument(self, argument: BlockArgument) -> str:
+        """`` loc(…)`` after a block argument."""
+        return self.location(argument.location or UnknownLoc()) if self.debug_info else ""
+
+    # Operations.
+
+    def operation(self, operation: Operation) -> str:
+        """An operation without indentation, its location included."""
+        results = operation.results
+        if not results:
+            head = ""
+        elif len(results) == 1:
+            head = f"{self.values[results[0]]} = "
+        else:
+            head = self._bindings(operation)
+        definition = operation.definition
+        if definition is not None and not self.generic:
+            print_custom = compile_printer(definition)
+            if print_custom is not None:
+                prefix = self.default_dialect + "."
+                name = operation.name
+                shown = name[len(prefix) :] if name.startswith(prefix) else name
+                text = f"{head}{shown}{print_custom(self, operation)}"
+                return text + self.location(operation.location) if self.debug_info else text
+        text = head + self.generic_form(operation)
+        return text + self.location(operation.location) if self.debug_info else text
+
+    def _bindings(self, operation: Operation) -> str:
+        results = operation.results
+        if operation.definition is not None and operation.definition.named_results:
+            return f"{', '.join(self.values[result] for result in results)} = "
+        return f"{self.values[results[0]].partition('#')[0]}:{len(results)} = "
+
+    def generic_form(self, operation: Operation) -> str:
+        """``"name"(operands)[successors] <{properties}> ({regions}) {attributes} : types``."""
+        operands = all_operands(operation)
+        text = f'"{escaped(operation.name)}"({", ".join([self.values[value] for value in operands])})'
+        if operation.successors:
+            text += f"[{', '.join(self.labels[block] for block, _ in operation.successors)}]"
+        if operation.properties:
+            text += f" <{self.dictionary(operation.properties)}>"
+        if operation.regions:
+            text += f" ({', '.join(self.region(region, operation, header=True) for region in operation.regions)})"
+        if operation.attributes:
+            text += f" {self.dictionary(operation.attributes)}"
+        inputs = ", ".join([self.type(value.type) for value in operands])
+        types = [result.type for result in operation.results]
+        outputs = ", ".join([self.type(type) for type in types])
+        if len(types) != 1 or isinstance(types[0], FunctionType):
+            outputs = f"({outputs})"
+        return f"{text} : ({inputs}) -> {outputs}"
+
+    # Regions.
+
+    def region(self, region: Region, owner: Operation, entry_arguments: bool = True, header: bool = False) -> str:
+        """``{ … }`` over several lines. ``header``: label even an empty entry block, as the generic form does."""
+        lines = ["{"]
+        outer_dialect, outer_indent = self.default_dialect, self.indent
+        self.default_dialect = DEFAULT_DIALECTS.get(owner.name, "")
+        for order, block in enumerate(region.blocks):
+            labelled = order > 0 or (
+                (header and not block.operations) or (entry_arguments and bool(block.arguments))
+            )
+            if labelled:
+                lines.append(f"{outer_indent}{self._header(block, region)}")
+            self.indent = inner = outer_indent + "  "
+            operation = self.operation
+            lines += [inner + operation(op) for op in block.operations]
+            self.indent = outer_indent
+        self.default_dialect = outer_dialect
+        lines.append(outer_indent + "}")
+        return "\n".join(lines)
+
+    def _header(self, block: Block, region: Region) -> str:
+        text = self.labels[block]
+        if block.arguments:
+            arguments = (
+                f"{self.values[argument]}: {self.type(argument.type)}{self.location_of_argument(argument)}"
+                for argument in block.arguments
+            )
+            text += f"({', '.join(arguments)})"
+        predecessors = [self.labels[source] for source in _predecessors(region).get(block, ())]
+        if not predecessors:
+            note = "" if block is region.blocks[0] else "  // no predecessors"
+        elif len(predecessors) == 1:
+            note = f"  // pred: {predecessors[0]}"
+        else:
+            note = f"  // {len(predecessors)} preds: {', '.join(predecessors)}"
+        return f"{text}:{note}"
+
+
+def all_operands(operation: Operation) -> list[SSAValue]:
+    """The operands in MLIR's order: the op's own, with those passed to its successors where they are declared."""
+    if not operation.successors:
+        return operation.operands
+    definition = operation.definition
+    passed = [values for _, values in operation.successors]
+    if definition is None or not definition.successors:
+        return [*operation.operands, *(value for values in passed for value in values)]
+    by_slot = {f"{slot.name}Operands": values for slot, values in zip(definition.successors, passed, strict=False)}
+    own = iter(operation.operands)
+    operands: list[SSAValue] = []
+    for slot in definition.operands:
+        if slot.name in by_slot:
+            operands += by_slot[slot.name]
+        else:
+            operands += [value for value in (next(own, None),) if value is not None]
+    return [*operands, *own]
+
+
+def _predecessors(region: Region) -> dict[Block, list[Block]]:
+    """The blocks that branch to each block, once per branch, in the order of the region."""
+    found: dict[Block, list[Block]] = {}
+    for block in region.blocks:
+        if block.operations:
+            for target, _ in block.operations[-1].successors:
+                found.setdefault(target, []).append(block)
+    return found
+
+
+def _constant_name(operation: Operation) -> str | None:
+    """The name `arith.constant` suggests for its result: ``true``, ``c5_i32``, ``c5`` for index, else ``cst``."""
+    value = operation.properties["value"]
+    if operation.name != "arith.constant":
+        return None
+    if not isinstance(value, IntegerAttr):
+        return "cst"
+    if value.type == I1:
+        return "true" if value.value else "false"
+    if isinstance(value.type, IntegerType):
+        return f"c{value.value}_{value.type}"
+    return f"c{value.value}"
+
+
+def _unique(name: str, used: dict[str, None], next_conflict: int) -> tuple[str, int]:
+    """The name, or it with a number no other name in reach has."""
+    if name in used:
+        while f"{name}_{next_conflict}" in used:
+            next_conflict += 1
+        name = f"{name}_{next_conflict}"
+        next_conflict += 1
+    used[name] = None
+    return name, next_conflict
+
+
+# --- aliases --------------------------------------------------------------------------------------------------------------
+
+# Attributes and types without parts that could have an alias.
+_PLAIN = (FloatAttr, IntegerType, UnitAttr)
+
+
+def _alias(thing: Attribute | Type) -> str | None:
+    """The name MLIR gives the aliases of something, or None where it prints it in place."""
+    if isinstance(thing, AffineMapAttr):
+        return "map"
+    if isinstance(thing, IntegerSetAttr):
+        return "set"
+    if isinstance(thing, DistinctAttr):
+        return None if isinstance(thing.attribute, UnitAttr) else "distinct"
+    if isinstance(thing, Location):
+        return "loc"
+    if isinstance(thing, TupleType):
+        return "tuple" if len(thing.elements) > _LONG_TUPLE else None
+    return None
+
+
+def _parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
+    """What is printed inside something, in order."""
+    if isinstance(thing, ArrayAttr):
+        yield from thing.elements
+    elif isinstance(thing, DictionaryAttr):
+        yield from (value for _, value in thing.entries)
+    elif isinstance(
+        thing,
+        TypeAttr | IntegerAttr | DenseElementsAttr | DenseStringAttr | SparseElementsAttr | DenseResourceAttr,
+    ):
+        yield thing.type
+    elif isinstance(thing, StringAttr | OpaqueAttr):
+        if thing.type is not None:
+            yield thing.type
+    elif isinstance(thing, DistinctAttr):
+        yield thing.attribute
+    elif isinstance(thing, NameLoc):
+        if thing.child != UnknownLoc():
+            yield thing.child
+    elif isinstance(thing, CallSiteLoc):
+        yield thing.callee
+        yield thing.caller
+    elif isinstance(thing, FusedLoc):
+        if thing.metadata is not None:
+            yield thing.metadata
+        yield from thing.locations
+    elif isinstance(thing, FunctionType):
+        yield from thing.inputs
+        yield from thing.results
+    elif isinstance(thing, TupleType):
+        yield from thing.elements
+    elif isinstance(thing, ComplexType | VectorType):
+        yield thing.element
+    elif isinstance(thing, TensorType):
+        yield thing.element
+        if thing.encoding is not None:
+            yield thing.encoding
+    elif isinstance(thing, MemRefType):
+        yield thing.element
+        yield from (extra for extra in (thing.layout, thing.memory_space) if extra is not None)
+
+
+def _depth(thing: Attribute | Type, depths: dict[Attribute | Type, int]) -> int:
+    """How many aliases stand inside one another in what an alias spells."""
+    known = depths.get(thing)
+    if known is None:
+        inner = max((_depth(part, depths) for part in _parts(thing)), default=0)
+        known = depths[thing] = inner + (_alias(thing) is not None)
+    return known
+
+
+def _assign_aliases(seen: Mapping[Attribute | Type, bool]) -> dict[Attribute | Type, str]:
+    """Names for what needs an alias: by depth, types first, then by name, else in the order printed; numbered per name."""
+    depths: dict[Attribute | Type, int] = {}
+    order = sorted(seen, key=lambda thing: (_depth(thing, depths), not isinstance(thing, Type), _alias(thing) or ""))
+    counts: dict[str, int] = {}
+    names: dict[Attribute | Type, str] = {}
+    for thing in order:
+        base = _alias(thing)
+        assert base is not None
+        number = counts.get(base, 0)
+        counts[base] = number + 1
+        names[thing] = f"{'!' if isinstance(thing, Type) else '#'}{base}{number or ''}"
+    return names
+
+
+def _definitions(names: Mapping[Attribute | Type, str], things: Sequence[Attribute | Type]) -> list[str]:
+    lines = []
+    for thing in things:
+        name = names[thing]
+        lines.append(f"{name} = {thing.spell(names)}")
+    return lines
+
+
+def print_module(module: Module, generic: bool = False, debug_info: bool = False) -> str:
+    """The text of a module, as mlir-opt 22 prints it: ``generic`` as with --mlir-print-op-generic, ``debug_info`` as with
+    --mlir-print-debuginfo. Resources that an attribute of the module names are printed at the end.
+    """
+    printer = Printer(generic, debug_info, _NO_NAMES)
+    printer.number(module.operation)
+    text = printer.operation(module.operation)
+    head: list[str] = []
+    tail: list[str] = []
+    if printer.seen:
+        names = _assign_aliases(printer.seen)
+        first = printer
+        printer = Printer(generic, debug_info, names)
+        printer.values, printer.labels = first.values, first.labels
+        text = printer.operation(module.operation)
+        head = _definitions(names, [thing for thing in names if not first.seen[thing]])
+        tail = _definitions(names, [thing for thing in names if first.seen[thing]])
+    parts = [*head, text, *tail]
+    resources = _resource_section(module)
+    if resources:
+        parts += ["", resources]
+    return "\n".join(parts) + "\n"
+
+
+def _resource_section(module: Module) -> str:
+    used = _used_resources(module) if module.resources.dialect else set()
+    groups: list[tuple[str, list[tuple[str, dict[str, bytes | bool | str]]]]] = []
+    dialects = [
+        (dialect, {key: entry for key, entry in entries.items() if key in used})
+        for dialect, entries in module.resources.dialect.items()
+    ]
+    groups.append(("dialect_resources", [(name, entries) for name, entries in dialects if entries]))
+    groups.append(("external_resources", list(module.resources.external.items())))
+    texts = [
+        f"  {title}: {{\n" + ",\n".join(_resource_group(name, entries) for name, entries in group) + "\n  }"
+        for title, group in groups
+        if group
+    ]
+    return "{-#\n" + ",\n".join(texts) + "\n#-}" if texts else ""
+
+
+def _resource_group(name: str, entries: Mapping[str, bytes | bool | str]) -> str:
+    lines = ",\n".join(f"      {_resource_key(key)}: {_resource(entry)}" for key, entry in entries.items())
+    return f"    {_resource_key(name)}: {{\n{lines}\n    }}"
+
+
+def _resource_key(key: str) -> str:
+    return key if is_bare_identifier(key) else quoted(key)
+
+
+def _resource(entry: bytes | bool | str) -> str:
+    if isinstance(entry, bytes):
+        return f'"0x{entry.hex().upper()}"'
+    return ("true" if entry else "false") if isinstance(entry, bool) else quoted(entry)
+
+
+def _used_resources(module: Module) -> set[str]:
+    used: set[str] = set()
+    for operation in module.walk():
+        stack: list[Attribute | Type] = [*operation.properties.values(), *operation.attributes.values()]
+        while stack:
+            thing = stack.pop()
+            if isinstance(thing, DenseResourceAttr):
+                used.add(thing.key)
+            stack.extend(_parts(thing))
+    return used
