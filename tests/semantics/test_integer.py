@@ -258,6 +258,7 @@ def array_outcomes(kernel: Kernel, operands: Sequence[np.ndarray], results: Sequ
     columns = [codes_to_ints(codes, width) for codes, width in zip(outcome.results, results, strict=True)]
     for codes, width in zip(outcome.results, results, strict=True):
         assert codes.size == len(columns[0]) * limb_count(width)
+        assert all(code < 2**width for code in codes_to_ints(codes, width))  # elements without a value included
     elements: list[Expected] = [*columns[0]] if len(columns) == 1 else [*zip(*columns, strict=True)]
     for fault, mask in reversed(outcome.faults):
         assert mask.dtype == np.bool_
