@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -52,22 +53,36 @@ def load(source: Source) -> Module:
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file. Raises InputError when it cannot be read or is larger than a gigabyte."""
+    """The bytes of a file or pipe. Raises InputError when it cannot be read or is larger than a gigabyte."""
+    name = os.fspath(path)
     try:
-        if Path(path).stat().st_size > MAX_FILE_BYTES:
-            raise InputError(f"{os.fspath(path)}: the file is larger than {MAX_FILE_BYTES} bytes")
-        return Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            kind = os.fstat(file.fileno())
+            # A device such as /dev/zero never ends.
+            if not (stat.S_ISREG(kind.st_mode) or stat.S_ISFIFO(kind.st_mode)):
+                raise InputError(f"cannot read {name!r}: it is no regular file")
+            if kind.st_size > MAX_FILE_BYTES:
+                raise InputError(f"cannot read {name!r}: it is larger than {MAX_FILE_BYTES} bytes")
+            data = file.read(MAX_FILE_BYTES + 1 if stat.S_ISFIFO(kind.st_mode) else -1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot read {os.fspath(path)!r}: {reason}") from None
+        raise InputError(f"cannot read {name!r}: {reason}") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise InputError(f"cannot read {name!r}: it is larger than {MAX_FILE_BYTES} bytes")
+    return data
 
 
-def _from_bytes(data: bytes, name: str) -> Module:
+def decode_text(data: bytes, name: str) -> str:
+    """The MLIR text of a file's bytes; those that are not UTF-8 are kept as surrogates. Raises Unsupported for bytecode."""
     if data.startswith(BYTECODE_MAGIC):
         raise Unsupported(
             f"{name}: reading MLIR bytecode is not supported yet", hint="convert it to text with mlir-opt"
         )
-    return parse_module(data.decode("utf-8", "surrogateescape"), name)
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _from_bytes(data: bytes, name: str) -> Module:
+    return parse_module(decode_text(data, name), name)
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
