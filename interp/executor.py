@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.interp import types as ty
+from halfulp.interp.collector import paused_collector
 from halfulp.interp.errors import HalfulpError, LimitExceeded, UndefinedBehavior, Unsupported
 from halfulp.interp.events import Listener
 from halfulp.interp.ir import Block, Module, Operation, SSAValue
@@ -107,7 +108,7 @@ class Constant:
     build: Callable[[Operation, Compiler], Value]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Elementwise:
     """An op that does the same to every element: ``build`` makes the kernel for the op's types and attributes.
 
@@ -319,7 +320,7 @@ class ElementwiseStep:
 
     def _result(self, type_: ty.Type, bits: Codes, ids: PoisonIds | None, open_: Any, run: Run) -> Value:
         if self.narrow_index and isinstance(ty.element_type(type_), ty.IndexType):
-            bits = bits.astype(np.uint64)
+            bits = bits.astype(np.uint64)  # an index is stored in 64 bits also where it wraps at 32
         if ids is not None:
             # Bits under poison mean nothing; zero keeps outputs deterministic.
             spoiled = ids != 0
@@ -347,11 +348,6 @@ class ElementwiseStep:
         self, operands: tuple[Value, ...], codes: tuple[Codes, ...], shape: tuple[int, ...]
     ) -> tuple[Codes, ...]:
         """Give a scalar that stands for all elements the axes of the others, so that NumPy repeats it."""
-        if self.narrow_index:  # an index is stored in 64 bits, and computed in 32 where those are selected
-            codes = tuple(
-                bits.astype(np.uint32) if isinstance(ty.element_type(type_), ty.IndexType) else bits
-                for type_, bits in zip(self.operand_types, codes, strict=True)
-            )
         return tuple(
             bits if value.shape == shape else bits.reshape((1,) * len(shape) + bits.shape)
             for value, bits in zip(operands, codes, strict=True)
@@ -381,8 +377,12 @@ class ElementwiseStep:
     ) -> PoisonIds | None:
         spoiling: list[tuple[str, Mask]] = []
         undefined: list[tuple[Fault, Mask]] = []
+        claimed: Mask | None = None
         for fault, mask in faults:
             mask = np.broadcast_to(mask, shape)
+            if claimed is not None:
+                mask = mask & ~claimed
+            claimed = mask if claimed is None else claimed | mask
             if fault.kind is FaultKind.POISON:
                 spoiling.append((fault.reason, mask))
                 continue
@@ -554,7 +554,7 @@ class Compiler:
                 self._template[results[0]] = lower(value)
                 step = None
             case Elementwise():
-                step = _elementwise_step(op, evaluator, operands, results, self.settings)
+                step = self._elementwise_step(op, evaluator, operands, results)
             case Pure():
                 step = _pure_step(op, evaluator, operands, results, self.settings)
             case _:
@@ -562,6 +562,22 @@ class Compiler:
         if self.settings.listeners:
             step = _observed(op, operands, results, step)
         return step
+
+    def _elementwise_step(
+        self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
+    ) -> Step:
+        if op.operands and isinstance(op.operands[0].type, ty.MemRefType):
+            return _unsupported_step(op, "halfulp does not execute it on memrefs")
+        # Types are compared by identity: equal ones read from one text are one object.
+        values = (*op.operands, *op.results)
+        key = (evaluator, tuple([id(value.type) for value in values]), tuple(op.properties.items()))
+        kernel = self.program.kernels.get(key)
+        if kernel is None:
+            kernel = self.program.kernels[key] = evaluator.build(op, self.settings)
+        slow = _GeneralPath(op, evaluator, kernel, self.settings, operands, results)
+        if self.settings.track_open or any([isinstance(value.type, ty.ShapedType) for value in values]):
+            return slow
+        return _scalar_step(kernel.scalar, operands, results, slow)
 
 
 def _is_cast(value: SSAValue) -> bool:
@@ -600,18 +616,20 @@ def _located(error: HalfulpError, op: Operation) -> HalfulpError:
     return error
 
 
-def _elementwise_step(
-    op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...], settings: Settings
-) -> Step:
-    if any(isinstance(v.type, ty.MemRefType) for v in op.operands):
-        return _unsupported_step(op, "halfulp does not execute it on memrefs")
-    kernel = evaluator.build(op, settings)
-    general = ElementwiseStep(op, evaluator, kernel, settings)
-    slow = _general_step(general.run, op, operands, results)
-    scalar_types = not any(isinstance(v.type, ty.ShapedType) for v in (*op.operands, *op.results))
-    if not scalar_types or (settings.track_open and kernel.open is not None):
-        return slow
-    return _scalar_step(kernel.scalar, operands, results, slow)
+class _GeneralPath:
+    """The step of an elementwise op on `Value`s, made when it is first needed: most scalar ops never do."""
+
+    __slots__ = ("_parts", "_step")
+
+    def __init__(self, *parts: Any) -> None:
+        self._parts = parts
+        self._step: Step | None = None
+
+    def __call__(self, slots: Slots) -> None:
+        if self._step is None:
+            op, evaluator, kernel, settings, operands, results = self._parts
+            self._step = _general_step(ElementwiseStep(op, evaluator, kernel, settings).run, op, operands, results)
+        self._step(slots)
 
 
 def _pure_step(
@@ -775,6 +793,7 @@ class Program:
     def __init__(self, module: Module, settings: Settings) -> None:
         self.module = module
         self.settings = settings
+        self.kernels: dict[Any, Kernel] = {}
         self._functions: dict[Operation, FunctionCode] = {}
         self._lock = threading.RLock()
 
@@ -785,7 +804,8 @@ class Program:
             with self._lock:
                 code = self._functions.get(op)
                 if code is None:
-                    code = self._functions[op] = Compiler(self, op).compile()
+                    with paused_collector():
+                        code = self._functions[op] = Compiler(self, op).compile()
         return code
 
     def run(

@@ -564,7 +564,7 @@ def extsi(source: int, result: int) -> Kernel:
 
 def extui(source: int, result: int, *, nneg: bool = False) -> Kernel:
     """arith.extui: from ``source`` to ``result`` bits, the new ones zero."""
-    return _cast(Reading(source, False), result, rules=_nonnegative(source, nneg))
+    return _cast(Reading(source, False), result, _nonnegative(source, nneg))
 
 
 def trunci(source: int, result: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
@@ -573,17 +573,17 @@ def trunci(source: int, result: int, *, nsw: bool = False, nuw: bool = False) ->
         Range(Reading(source, into.signed), into.low, into.high, fault)
         for into, fault in _overflow_rules(result, nsw, nuw)
     )
-    return _cast(Reading(source, False), result, rules=rules)
+    return _cast(Reading(source, False), result, rules)
 
 
-def index_cast(source: int, result: int, *, storage: npt.DTypeLike | None = None) -> Kernel:
-    """arith.index_cast: sign-extends or truncates; ``storage``: dtype of the result, by default the smallest."""
-    return _cast(Reading(source, True), result, storage)
+def index_cast(source: int, result: int) -> Kernel:
+    """arith.index_cast: sign-extends or truncates."""
+    return _cast(Reading(source, True), result)
 
 
-def index_castui(source: int, result: int, *, nneg: bool = False, storage: npt.DTypeLike | None = None) -> Kernel:
-    """arith.index_castui: zero-extends or truncates; ``storage``: dtype of the result, by default the smallest."""
-    return _cast(Reading(source, False), result, storage, _nonnegative(source, nneg))
+def index_castui(source: int, result: int, *, nneg: bool = False) -> Kernel:
+    """arith.index_castui: zero-extends or truncates."""
+    return _cast(Reading(source, False), result, _nonnegative(source, nneg))
 
 
 @dataclass(frozen=True, slots=True)
@@ -601,9 +601,9 @@ def _nonnegative(width: int, nneg: bool) -> tuple[Range, ...]:
     return (Range(reading, 0, reading.high, NEGATIVE),) if nneg else ()
 
 
-def _cast(reading: Reading, width: int, storage: npt.DTypeLike | None = None, rules: tuple[Range, ...] = ()) -> Kernel:
+def _cast(reading: Reading, width: int, rules: tuple[Range, ...] = ()) -> Kernel:
     sign, mask = reading.sign, _mask(width)
-    dtype = storage_dtype(width) if storage is None else np.dtype(storage)
+    dtype = storage_dtype(width)
     ranges = tuple((rule.reading.sign, rule.low, rule.high, rule.fault) for rule in rules)
 
     def scalar(a: int) -> Scalar:

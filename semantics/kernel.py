@@ -55,8 +55,9 @@ Scalar = int | tuple[int, ...] | Fault
 
 @dataclass(slots=True)
 class Outcome:
-    """Results of an array kernel; ``faults`` pairs each fault with the mask of its elements (never an all-False
-    mask).
+    """Results of an array kernel; ``faults`` pairs each fault with the mask of its elements, never an all-False one.
+
+    Where masks overlap, the first fault is the element's. Elements with a fault hold any valid code.
     """
 
     results: tuple[Codes, ...]

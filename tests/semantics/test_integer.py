@@ -484,17 +484,6 @@ def test_index_of_32_bits_in_64_bit_storage(case: Case) -> None:
     assert array_outcomes(kernel, wide, results) == array_outcomes(kernel, narrow, results)
 
 
-@pytest.mark.parametrize("name", ["index_cast", "index_castui"])
-@pytest.mark.parametrize("source", [1, 8, 31, 32, 33, 64, 65])
-def test_casts_to_an_index_of_32_bits(name: str, source: int) -> None:
-    codes = boundary(source)
-    kernel = getattr(integer, name)(source, 32, storage=np.uint64)
-    (result,) = kernel.array(ints_to_codes(codes, source, (len(codes),))).results
-    assert result.tolist() == [kernel.scalar(code) for code in codes]
-    if source <= 64:
-        assert result.dtype == np.uint64
-
-
 @each_case
 def test_a_clean_result_has_no_faults(case: Case) -> None:
     assert case.kernel(8).array(np.arange(2, 64, 2, dtype=np.uint8), np.ones(31, np.uint8)).faults == ()
