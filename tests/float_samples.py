@@ -66,7 +66,7 @@ def codes(fmt: FloatFormat, count: int, seed: int) -> list[int]:
 
 
 def pairs(fmt: FloatFormat, count: int, seed: int) -> tuple[list[int], list[int]]:
-    """``count`` adversarial pairs: independent ones, near neighbours, opposites and multiples by small powers of two."""
+    """``count`` adversarial pairs: independent, near neighbours, opposites, close in exponent."""
     rng = random.Random(f"{seed} pairs {fmt.name}")
     first = codes(fmt, count, seed)
     second = []

@@ -1,0 +1,184 @@
+"""fast.py equals exact.py inside and outside its declared domains, NaN payloads and signed zeros included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from float_samples import LARGE, SMALL, codes, pairs, to_array
+
+from halfulp.fp_formats import exact, fast, tables
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
+
+ARITHMETIC = ("add", "subtract", "multiply", "divide", "remainder")
+EXTREMA = ("maximum", "minimum", "maximum_number", "minimum_number")
+POLICIES = (
+    SPEC,
+    FloatPolicy(nan_result="canonical"),
+    FloatPolicy(nan_result="canonical_signed", nan_to_nanless="zero_inverted", wide_source="through_f32"),
+    FloatPolicy(denormals="flush_both", denormal_zero="positive"),
+    FloatPolicy(conversion_overflow="saturate", nan_to_nanless="max", number_of_signalling="quieted"),
+)
+MODES = tuple(Rounding)[:5]
+COUNT = 20_000
+
+
+def assert_same(got: exact.Result, want: exact.Result) -> None:
+    np.testing.assert_array_equal(got.codes, want.codes)
+    assert got.codes.dtype == want.codes.dtype
+    assert got.codes.shape == want.codes.shape
+    assert (got.poison is None) == (want.poison is None)
+    if got.poison is not None and want.poison is not None:
+        np.testing.assert_array_equal(got.poison, want.poison)
+    assert (got.flags is None) == (want.flags is None)
+
+
+def test_domains() -> None:
+    """What is promised to be quick is."""
+    for operation in ("add", "subtract", "multiply", "divide"):
+        quick = {fmt.name: fast.path_of(operation, fmt) for fmt in FORMATS.values()}
+        assert {name for name, path in quick.items() if path == "native"} == {"f32", "f64"}
+        assert {name for name, path in quick.items() if path == "through_f32"} == {"bf16", "f16"}
+        assert {name for name, path in quick.items() if path == "table"} == {fmt.name for fmt in SMALL}
+        assert fast.path_of(operation, FORMATS["f32"], Rounding.UPWARD) is None
+        assert fast.path_of(operation, FORMATS["f32"], policy=FloatPolicy(denormals="flush_results")) is None
+    assert fast.path_of("maximum", FORMATS["f32"]) == "native"
+    assert fast.path_of("remainder", FORMATS["f32"]) is None
+    assert fast.path_of("add", FORMATS["f8E5M2"], Rounding.STOCHASTIC) is None
+
+
+def test_a_cpu_that_flushes_has_no_native_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast, "cpu_keeps_subnormals", lambda: False)
+    fast.path_of.cache_clear()
+    try:
+        assert fast.path_of("add", FORMATS["f32"]) is None
+        assert fast.path_of("add", FORMATS["f8E5M2"]) == "table"
+    finally:
+        fast.path_of.cache_clear()
+
+
+@pytest.mark.parametrize("fmt", LARGE, ids=str)
+@pytest.mark.parametrize("operation", ARITHMETIC)
+def test_arithmetic(fmt: FloatFormat, operation: str) -> None:
+    count = COUNT // 8 if fmt.precision > 31 and operation == "remainder" else COUNT
+    a, b = (to_array(fmt, column) for column in pairs(fmt, count, 31))
+    for policy in POLICIES:
+        modes = MODES if fast.path_of(operation, fmt, Rounding.DOWNWARD, policy) else (Rounding.TO_NEAREST_EVEN,)
+        for rounding in modes:
+            quick = getattr(fast, operation)(fmt, a, b, rounding, policy)
+            assert_same(quick, getattr(exact, operation)(fmt, a, b, rounding, policy))
+
+
+@pytest.mark.parametrize("fmt", SMALL, ids=str)
+@pytest.mark.parametrize("operation", ARITHMETIC)
+def test_tables(fmt: FloatFormat, operation: str) -> None:
+    a, b = (to_array(fmt, column) for column in pairs(fmt, 5000, 32))
+    for rounding, policy in zip(MODES, POLICIES, strict=True):
+        assert fast.path_of(operation, fmt, rounding, policy) == "table"
+        quick = getattr(fast, operation)(fmt, a, b, rounding, policy)
+        assert_same(quick, getattr(exact, operation)(fmt, a, b, rounding, policy))
+    flagged = getattr(fast, operation)(fmt, a, b, want_flags=True)
+    assert flagged.flags is not None
+    tables.pairs.cache_clear()
+
+
+@pytest.mark.parametrize("fmt", [*LARGE, FORMATS["f8E4M3FNUZ"], FORMATS["f8E8M0FNU"]], ids=str)
+def test_extrema_negate_and_compare(fmt: FloatFormat) -> None:
+    a, b = (to_array(fmt, column) for column in pairs(fmt, COUNT, 33))
+    for policy in POLICIES:
+        for operation in EXTREMA:
+            assert_same(getattr(fast, operation)(fmt, a, b, policy), getattr(exact, operation)(fmt, a, b, policy))
+        assert_same(fast.negate(fmt, a, policy), exact.negate(fmt, a, policy))
+        assert_same(fast.flush(fmt, a, policy), exact.flush(fmt, a, policy))
+    for predicate in range(16):
+        assert_same(fast.compare(fmt, predicate, a, b), exact.compare(fmt, predicate, a, b))
+
+
+@pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
+def test_conversions(dst: FloatFormat) -> None:
+    for number, src in enumerate(FORMATS.values()):
+        sample = to_array(src, codes(src, COUNT, 34))
+        for rounding, policy in ((Rounding.TO_NEAREST_EVEN, SPEC), (MODES[number % 5], POLICIES[number % 5])):
+            quick = fast.convert(src, dst, sample, rounding, policy)
+            assert_same(quick, exact.convert(src, dst, sample, rounding, policy))
+    tables.conversions.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["f32", "f64", "bf16", "f8E8M0FNU"])
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("width", [1, 7, 8, 16, 32, 33, 64, 65])
+def test_integers(name: str, signed: bool, width: int) -> None:
+    fmt = FORMATS[name]
+    dtype, limbs = exact.storage_of(width)
+    rng = np.random.default_rng(width)
+    raw = rng.integers(0, 1 << 63, (4000, limbs), np.uint64) * np.uint64(2) + rng.integers(
+        0, 2, (4000, limbs), np.uint64
+    )
+    raw[:, -1] >>= rng.integers(0, 64, 4000, np.uint64)
+    raw[::3] = ~raw[::3]
+    raw[:, -1] &= np.uint64((1 << (width - 64 * (limbs - 1))) - 1)
+    integers = raw if limbs > 1 else raw[:, 0].astype(dtype)
+    for policy in POLICIES:
+        assert_same(
+            fast.from_integer(fmt, integers, width, signed, policy=policy),
+            exact.from_integer(fmt, integers, width, signed, policy=policy),
+        )
+    floats = exact.from_integer(fmt, integers, width, signed).codes
+    fractions = exact.convert(FORMATS["f64"], fmt, rng.uniform(-0.99, 1, 500).view(np.uint64)).codes
+    for sample in (floats, fractions, floats[:1000], to_array(fmt, codes(fmt, 2000, 35))):
+        for policy in (*POLICIES, FloatPolicy(float_to_int="modular")):
+            assert_same(
+                fast.to_integer(fmt, sample, width, signed, policy=policy),
+                exact.to_integer(fmt, sample, width, signed, policy=policy),
+            )
+
+
+@pytest.mark.parametrize("name", ["f32", "f64", "f16", "bf16", "f8E4M3FN", "f4E2M1FN", "f128"])
+def test_shapes_and_inputs(name: str) -> None:
+    """Rank 0, empty, strided, read-only and broadcast operands; operands stay as they were."""
+    fmt = FORMATS[name]
+    a, b = (to_array(fmt, column) for column in pairs(fmt, 24, 36))
+    tail: tuple[int, ...] = (fmt.limbs,) if fmt.limbs > 1 else ()
+
+    def shaped(x: Any, *shape: int) -> Any:
+        return x.reshape(*shape, *tail)
+
+    cases = (
+        (a, b),
+        (a[0, ...], b[0, ...]),
+        (a[:0], b[:0]),
+        (shaped(a, 4, 6)[::2, 1:], shaped(b, 4, 6)[::-2, :5]),
+        (shaped(a, 2, 3, 4), b[0, ...]),
+        (shaped(a, 4, 6)[:, :1], shaped(b, 4, 6)[:1]),
+        (shaped(a[:0], 0, 6), shaped(b[:0], 0, 6)),
+    )
+    for x, y in cases:
+        before = x.copy(), y.copy()
+        x.flags.writeable = y.flags.writeable = False
+        for operation in (*ARITHMETIC, *EXTREMA):
+            quick = getattr(fast, operation)(fmt, x, y)
+            assert_same(quick, getattr(exact, operation)(fmt, x, y))
+            assert isinstance(quick.codes, np.ndarray)
+        assert_same(fast.compare(fmt, 4, x, y), exact.compare(fmt, 4, x, y))
+        assert_same(fast.negate(fmt, x), exact.negate(fmt, x))
+        for other in ("f64", "bf16", "f8E5M2"):
+            assert_same(fast.convert(fmt, FORMATS[other], x), exact.convert(fmt, FORMATS[other], x))
+        assert_same(fast.to_integer(fmt, x, 32, True), exact.to_integer(fmt, x, 32, True))
+        np.testing.assert_array_equal(x, before[0])
+        np.testing.assert_array_equal(y, before[1])
+
+
+def test_many_nans_and_zeros() -> None:
+    """Results that are all NaN, and chunks with and without zeros."""
+    fmt = FORMATS["f32"]
+    nans = np.arange(0x7F800001, 0x7F800001 + 200_000, dtype=np.uint32)
+    rng = np.random.default_rng(5)
+    others = rng.integers(0, 1 << 32, 200_000, np.uint64).astype(np.uint32)
+    zeros = np.where(rng.integers(0, 2, 200_000) == 0, np.uint32(0x80000000), np.uint32(0))
+    relu = others.copy()
+    relu[:100_000] = np.maximum(relu[:100_000] & np.uint32(0x7F7FFFFF), np.uint32(1))
+    for operation in ("add", "subtract", *EXTREMA):
+        for a, b in ((nans, others), (others, nans), (relu, zeros), (zeros, zeros[::-1])):
+            assert_same(getattr(fast, operation)(fmt, a, b), getattr(exact, operation)(fmt, a, b))
