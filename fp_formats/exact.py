@@ -579,26 +579,32 @@ def convert(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
+    exponent: npt.NDArray[np.int64] | None = None,
 ) -> Result:
-    """See `scalar.convert`."""
+    """See `scalar.convert`; ``exponent``: one for each element, or none."""
     if policy.wide_source == "through_f32" and src.bits > 32 > dst.bits:
-        first = convert(src, FORMATS["f32"], a, RNE, policy, None, want_flags)
+        first = convert(src, FORMATS["f32"], a, RNE, policy, None, want_flags, exponent)
         return with_flags(convert(FORMATS["f32"], dst, first.codes, rounding, policy, random, want_flags), first.flags)
     how = _how(rounding, policy, random, want_flags, policy.conversion_overflow == "saturate")
+    offsets = [] if exponent is None else [(exponent, 1)]
     if needs_scalar(how, dst):
         return by_scalar(
-            lambda code, value: scalar.convert(src, dst, code, rounding, policy, (value, how.random_width)),
+            lambda code, value, offset=0: scalar.convert(
+                src, dst, code, rounding, policy, (value, how.random_width), offset
+            ),
             storage(dst),
             want_flags,
             (a, src.limbs),
             (np.asarray(random[0]), 1),  # type: ignore[index]
+            *offsets,
         )
 
-    def kernel(how: How, chunk: Codes) -> Packed:
+    def kernel(how: How, chunk: Codes, offset: npt.NDArray[np.int64] | None = None) -> Packed:
         codes = lift(src, chunk, is_wide(how, src, dst))
         if policy.flushes_operands:
             codes, _ = flushed(src, codes, policy)
-        packed = round_pack(dst, *unpack(src, codes), how)
+        sign, significand, place = unpack(src, codes)
+        packed = round_pack(dst, sign, significand, place if offset is None else place + offset, how)
         special = specials_of(src, codes)
         if special is None or not special.any():
             return packed
@@ -611,7 +617,7 @@ def convert(
             packed = replace(packed, index[nans], convert_nan(src, dst, x, how))
         return packed
 
-    return run(kernel, how, storage(dst), (a, src.limbs), random=random)
+    return run(kernel, how, storage(dst), (a, src.limbs), *offsets, random=random)
 
 
 def convert_infinity(dst: FloatFormat, x: Operand, how: How) -> Packed:

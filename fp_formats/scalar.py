@@ -215,11 +215,17 @@ def first_nan(fmt: FloatFormat, x: Unpacked, y: Unpacked, policy: FloatPolicy) -
 
 
 def convert(
-    src: FloatFormat, dst: FloatFormat, a: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+    src: FloatFormat,
+    dst: FloatFormat,
+    a: int,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    exponent: int = 0,
 ) -> Result:
-    """A code of ``src`` as a code of ``dst`` (the same format canonicalises)."""
+    """A code of ``src``, times 2**exponent, as a code of ``dst`` (the same format canonicalises)."""
     if policy.wide_source == "through_f32" and src.bits > 32 > dst.bits:
-        first = convert(src, FORMATS["f32"], a, RNE, policy)
+        first = convert(src, FORMATS["f32"], a, RNE, policy, None, exponent)
         return also(convert(FORMATS["f32"], dst, first.code, rounding, policy, random), first.flags)
     x = operand(src, a, policy)
     if x.kind >= QUIET_NAN:
@@ -228,7 +234,7 @@ def convert(
         return encode_nan(dst, x, policy, invalid_if_signalling(x), src)
     saturate = policy.conversion_overflow == "saturate"
     if x.kind == FINITE:
-        return round_pack(dst, x.sign, x.significand, x.exponent, rounding, policy, random, saturate)
+        return round_pack(dst, x.sign, x.significand, x.exponent + exponent, rounding, policy, random, saturate)
     if x.sign and not dst.signed:
         return round_pack(dst, 1, 1, dst.emax + 1, RNE, policy, None, saturate)
     if saturate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from halfulp.fp_formats import exact, fast, scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.policy import FloatPolicy, Rounding
-from halfulp.semantics.codes import codes_to_ints
+from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics.codes import ints_to_codes
 from halfulp.semantics.floats import Random, float_kernel, lost_nan
 from halfulp.semantics.kernel import Codes, Kernel, Mask, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
@@ -109,17 +110,6 @@ def bitcast() -> Kernel:
     return _IDENTITY
 
 
-def _chain(*results: Any) -> bool:
-    """Whether any step of a computation lost a NaN (scalar face)."""
-    return any(result.poison for result in results)
-
-
-def _either(*results: exact.Result) -> Mask | None:
-    """The same for the array face: the union of the masks that exist."""
-    masks = [result.poison for result in results if result.poison is not None]
-    return np.logical_or.reduce(masks) if masks else None
-
-
 @lru_cache(maxsize=4096)
 def scaling_extf(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile
@@ -152,14 +142,22 @@ def _scaling(
     profile: Profile,
     divides: bool,
 ) -> Kernel:
-    """Both scaling ops: the scale as a power of two, the operands in the format that computes, the operation, the
-    target.
-    """
+    """Both scaling ops, as the profile wants them."""
+    faces = (_scaled_exactly if profile.scaling == "exact" else _scaled_in_steps)(
+        source, scale, target, rounding, profile, divides
+    )
+    return float_kernel(*faces, (source, scale), target, fastmath)
+
+
+Faces = tuple[Callable[[int, int], scalar.Result], Callable[[Codes, Codes], exact.Result]]
+
+
+def _scaled_in_steps(
+    source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, profile: Profile, divides: bool
+) -> Faces:
+    """The scale as a power of two, the operands in the wider format, the operation there, the target."""
     name = "divide" if divides else "multiply"
-    if profile.scaling == "exact":
-        computing = _exact_intermediate(source)
-    else:
-        computing = source if divides else target
+    computing = source if divides else target
     inner, outer = profile.arithmetic, profile.conversions
 
     def run(module: Any, x: Any, s: Any) -> tuple[Any, list[Any]]:
@@ -169,40 +167,63 @@ def _scaling(
             steps.append(result)
             return result[0]
 
-        if scale is not E8M0:
+        if scale != E8M0:
             s = keep(module.convert(scale, E8M0, s, RNE, inner))
         s = keep(module.convert(E8M0, computing, s, RNE, inner))
-        if source is not computing:
+        if source != computing:
             x = keep(module.convert(source, computing, x, RNE, inner))
         y = keep(getattr(module, name)(computing, x, s, RNE, inner))
-        if target is not computing:
-            y = keep(module.convert(computing, target, y, rounding, outer if divides else inner))
+        if target != computing:
+            y = keep(module.convert(computing, target, y, rounding, outer))
         return y, steps
 
     def specification(x: int, s: int) -> scalar.Result:
         code, steps = run(scalar, x, s)
-        return scalar.Result(code, 0, _chain(*steps))
+        return scalar.Result(code, 0, any(step.poison for step in steps))
 
     def array(x: Codes, s: Codes) -> exact.Result:
         codes, steps = run(fast, x, s)
-        return exact.Result(codes, _either(*steps), None)
+        masks = [step.poison for step in steps if step.poison is not None]
+        # A lost NaN of the scale alone has the scale's shape, which may be that of one element for all.
+        shape = np.broadcast_shapes(_elements(target, codes), *(mask.shape for mask in masks))
+        poison = np.logical_or.reduce([np.broadcast_to(mask, shape) for mask in masks]) if masks else None
+        return exact.Result(codes, poison, None)
 
-    return float_kernel(specification, array, (source, scale), target, fastmath)
-
-
-def _exact_intermediate(source: FloatFormat) -> FloatFormat:
-    """A format that holds every product and quotient of a value of ``source`` and a power of two of f8E8M0FNU
-    exactly.
-    """
-    return FloatFormat(
-        f"{source.name} times a power of two",
-        exponent_bits=min(15, max(source.exponent_bits + 2, 10)),
-        mantissa_bits=max(source.mantissa_bits * 2 + 2, 3),
-        bias=(1 << (min(15, max(source.exponent_bits + 2, 10)) - 1)) - 1,
-    )
+    return specification, array
 
 
-def scale_code(scale: float, fmt: FloatFormat, policy: FloatPolicy) -> int:
-    """A quantisation scale, an f64 in the type, rounded to the expressed format."""
-    bits = codes_to_ints(np.asarray(np.float64(scale)).view(np.uint64).reshape(1), 64)[0]
-    return scalar.convert(FORMATS["f64"], fmt, bits, RNE, policy).code
+def _scaled_exactly(
+    source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, profile: Profile, divides: bool
+) -> Faces:
+    """The operand's exponent moved by the scale's, rounded once into the target; a NaN scale converts like any NaN."""
+    policy = profile.conversions if divides else profile.arithmetic
+    direction = -1 if divides else 1
+    nan_scale = scalar.convert(E8M0, target, E8M0.max_code + 1, rounding, policy)
+
+    def specification(x: int, s: int) -> scalar.Result:
+        if scale != E8M0:
+            s = scalar.convert(scale, E8M0, s, RNE, profile.arithmetic).code
+        if E8M0.is_nan(s) and not source.is_nan(x):
+            return nan_scale
+        return scalar.convert(source, target, x, rounding, policy, exponent=direction * (s - E8M0.bias))
+
+    def array(x: Codes, s: Codes) -> exact.Result:
+        if scale != E8M0:
+            s = fast.convert(scale, E8M0, s, RNE, profile.arithmetic).codes
+        exponent = direction * (s.astype(np.int64) - E8M0.bias)
+        found = exact.convert(source, target, x, rounding, policy, exponent=exponent)
+        by_scale = exact.is_nan(E8M0, s) & ~exact.is_nan(source, x)
+        if not by_scale.any():
+            return found
+        chosen = by_scale.reshape(by_scale.shape + (1,) * (target.limbs > 1))
+        codes = np.where(chosen, ints_to_codes([nan_scale.code], target.bits, ()), found.codes)
+        poison = by_scale if nan_scale.poison else None
+        if poison is not None and found.poison is not None:
+            poison = poison | found.poison
+        return exact.Result(codes, found.poison if poison is None else poison, None)
+
+    return specification, array
+
+
+def _elements(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
+    return codes.shape[:-1] if fmt.limbs > 1 else codes.shape

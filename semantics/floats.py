@@ -57,10 +57,12 @@ def float_kernel(
     result: FloatFormat,
     fastmath: int,
     open_rule: OpenRule | None = None,
+    open_nan: bool = True,
 ) -> Kernel:
     """A kernel from the two faces of an operation on floats with a float result.
 
-    ``fastmath``: the flags nnan and ninf make a NaN (infinite) operand or result poison.
+    ``fastmath``: the flags nnan and ninf make a NaN (infinite) operand or result poison. ``open_nan``: any NaN will do
+    for a NaN result.
     """
     lost = lost_nan(result)
     rules = _fastmath_rules(fastmath)
@@ -87,7 +89,7 @@ def float_kernel(
             masks.append((fault, hit))
         return Outcome((found.codes,), faults_of(masks))
 
-    return Kernel(scalar_face, array_face, open=_open_rule(result, fastmath, open_rule))
+    return Kernel(scalar_face, array_face, open=_open_rule(result, fastmath, open_rule, open_nan))
 
 
 def _shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
@@ -104,14 +106,18 @@ def _fastmath_rules(fastmath: int) -> tuple[tuple[Fault, str, Callable[[FloatFor
     return tuple((fault, method, test) for bit, fault, method, test in _FASTMATH_RULES if fastmath & bit)
 
 
-def _open_rule(result: FloatFormat, fastmath: int, extra: OpenRule | None) -> OpenRule:
-    """Which results the language leaves open: NaN bits always, signs of zeros under nsz, everything under reassoc
-    and the like.
+def _open_rule(result: FloatFormat, fastmath: int, extra: OpenRule | None, open_nan: bool) -> OpenRule | None:
+    """Which results the language leaves open: NaN bits where ``open_nan``, signs of zeros under nsz, everything under
+    reassoc and the like. None where nothing can be open.
     """
+    if not (open_nan or extra or fastmath & (NSZ | _ANY_VALUE)):
+        return None
 
     def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
         codes = results[0]
-        mask = np.where(is_nan(result, codes), np.uint8(Open.NAN.value), np.uint8(0))
+        mask = np.zeros(_shape(result, codes), np.uint8)
+        if open_nan:
+            mask = np.where(is_nan(result, codes), np.uint8(Open.NAN.value), mask)
         if fastmath & NSZ:
             mask = mask | np.where(is_zero(result, codes), np.uint8(Open.SIGN.value), np.uint8(0))
         if fastmath & _ANY_VALUE:
@@ -196,11 +202,15 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     """ "negate" or "flush"."""
     policy = profile.arithmetic
     specification, array = getattr(scalar, name), getattr(fast, name)
-    kernel = float_kernel(
-        lambda a: specification(fmt, a, policy), lambda a: array(fmt, a, policy), (fmt,), fmt, fastmath
+    # Neither op generates NaNs, and both keep the bits of one.
+    return float_kernel(
+        lambda a: specification(fmt, a, policy),
+        lambda a: array(fmt, a, policy),
+        (fmt,),
+        fmt,
+        fastmath,
+        open_nan=False,
     )
-    # Neither op generates NaNs: NaN bits stay closed, unless a flag opens the result.
-    return kernel if fastmath & (_ANY_VALUE | NSZ) else Kernel(kernel.scalar, kernel.array)
 
 
 @lru_cache(maxsize=4096)

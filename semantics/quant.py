@@ -17,7 +17,7 @@ from halfulp.fp_formats import fast, scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.codes import codes_to_ints, ints_to_codes
-from halfulp.semantics.floats import is_nan
+from halfulp.semantics.floats import is_nan, lost_nan
 from halfulp.semantics.kernel import Codes, Kernel, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
 
@@ -29,8 +29,8 @@ class Quantization:
     """What a ``!quant.uniform`` type says: how stored integers stand for real numbers.
 
     ``scales`` (f64 values of the literals) and ``zero_points`` have one entry per layer; one per index of the dimension
-    ``axis`` per channel; for sub-channels they are row-major over ``parameter_shape``, which has as many dimensions as the
-    tensor, each entry standing for a block of elements.
+    ``axis`` per channel; for sub-channels they are row-major over ``parameter_shape``, which has as many dimensions as
+    the tensor, each entry standing for a block of elements.
     """
 
     expressed: FloatFormat
@@ -82,20 +82,23 @@ def dcast(quantization: Quantization, profile: Profile) -> Kernel:
     q = quantization
     fmt = q.expressed
     scales, points = q._parameters(profile)
+    lost = lost_nan(fmt)
 
     def array_face(stored: Codes) -> Outcome:
-        number = fast.from_integer(fmt, stored, q.storage_width, q.storage_signed, RNE, profile.conversions).codes
-        difference = fast.subtract(fmt, number, q.spread(points, stored.shape), RNE, profile.arithmetic).codes
-        return Outcome((fast.multiply(fmt, difference, q.spread(scales, stored.shape), RNE, profile.arithmetic).codes,))
+        number = fast.from_integer(fmt, stored, q.storage_width, q.storage_signed, RNE, profile.conversions)
+        difference = fast.subtract(fmt, number.codes, q.spread(points, stored.shape), RNE, profile.arithmetic)
+        product = fast.multiply(fmt, difference.codes, q.spread(scales, stored.shape), RNE, profile.arithmetic)
+        return Outcome((product.codes,), faults_of((lost, step.poison) for step in (number, difference, product)))
 
     one_scale, one_point = _single(fmt, scales), _single(fmt, points)
     half = 1 << q.storage_width >> 1
 
     def scalar_face(stored: int) -> Scalar:
         signed = stored - (half << 1) if q.storage_signed and stored & half else stored
-        number = scalar.from_integer(fmt, signed, RNE, profile.conversions).code
-        difference = scalar.subtract(fmt, number, one_point, RNE, profile.arithmetic).code
-        return scalar.multiply(fmt, difference, one_scale, RNE, profile.arithmetic).code
+        number = scalar.from_integer(fmt, signed, RNE, profile.conversions)
+        difference = scalar.subtract(fmt, number.code, one_point, RNE, profile.arithmetic)
+        product = scalar.multiply(fmt, difference.code, one_scale, RNE, profile.arithmetic)
+        return lost if number.poison or difference.poison or product.poison else product.code
 
     return Kernel(scalar_face, array_face)
 
@@ -115,21 +118,21 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
 
     def array_face(x: Codes) -> Outcome:
         shape = _element_shape(fmt, x)
-        scaled = fast.divide(fmt, x, q.spread(scales, shape), RNE, profile.arithmetic).codes
-        shifted = fast.add(fmt, scaled, q.spread(points, shape), RNE, profile.arithmetic).codes
-        stored = fast.to_integer(fmt, shifted, width, q.storage_signed, rounding, policy)
-        lost = is_nan(fmt, shifted) if saturates else stored.poison
+        scaled = fast.divide(fmt, x, q.spread(scales, shape), RNE, profile.arithmetic)
+        shifted = fast.add(fmt, scaled.codes, q.spread(points, shape), RNE, profile.arithmetic)
+        stored = fast.to_integer(fmt, shifted.codes, width, q.storage_signed, rounding, policy)
+        masks = [scaled.poison, shifted.poison, is_nan(fmt, shifted.codes) if saturates else stored.poison]
         clamped = np.clip(_signed(stored.codes, width, q.storage_signed), q.storage_min, q.storage_max)
         codes = (clamped & mask).astype(stored.codes.dtype)
-        return Outcome((codes,), faults_of([(outside, lost)]))
+        return Outcome((codes,), faults_of((outside, mask) for mask in masks))
 
     one_scale, one_point = _single(fmt, scales), _single(fmt, points)
 
     def scalar_face(x: int) -> Scalar:
-        scaled = scalar.divide(fmt, x, one_scale, RNE, profile.arithmetic).code
-        shifted = scalar.add(fmt, scaled, one_point, RNE, profile.arithmetic).code
-        found = scalar.to_integer(fmt, shifted, width, q.storage_signed, rounding, policy)
-        if found.poison or fmt.is_nan(shifted):
+        scaled = scalar.divide(fmt, x, one_scale, RNE, profile.arithmetic)
+        shifted = scalar.add(fmt, scaled.code, one_point, RNE, profile.arithmetic)
+        found = scalar.to_integer(fmt, shifted.code, width, q.storage_signed, rounding, policy)
+        if scaled.poison or shifted.poison or found.poison or fmt.is_nan(shifted.code):
             return outside
         number = found.code
         if q.storage_signed and number >> (width - 1):

@@ -188,9 +188,10 @@ def _binary_float(mnemonic: str, name: str, traits: tuple[Trait, ...] = _SAME, r
     def build(op: Operation, settings: Settings) -> Kernel:
         return floats.binary(name, _format(op.results[0]), _rounding(op), _fastmath(op), settings.profile)
 
+    mode = "($roundingmode^)? " if rounding else ""
     return arith.op(
         mnemonic,
-        f"$lhs `,` $rhs {'($roundingmode^)? ' if rounding else ''}(`fastmath` `` $fastmath^)? attr-dict `:` type($result)",
+        f"$lhs `,` $rhs {mode}(`fastmath` `` $fastmath^)? attr-dict `:` type($result)",
         operands={"lhs": c.FLOAT_LIKE, "rhs": c.FLOAT_LIKE},
         results={"result": c.FLOAT_LIKE},
         properties=(_FASTMATH, _NEW_ROUNDING_MODE) if rounding else (_FASTMATH,),
@@ -566,6 +567,11 @@ def _verify_select(op: Operation) -> str | None:
     return "failed to verify that condition is signless i1 or has matching shape"
 
 
+def _different_shapes(*operands: Value) -> UndefinedBehavior:
+    shapes = " and ".join(f"'{spell_shape(value.shape)}'" for value in operands)
+    return UndefinedBehavior(f"arith.select: operands have different shapes at run time: {shapes}")
+
+
 def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
     condition_type, result_type = op.operands[0].type, op.results[0].type
 
@@ -576,13 +582,14 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
             for arm in (yes, no):
                 if isinstance(arm, Cast):
                     lift(arm, result_type)
+            if isinstance(yes, Value) and isinstance(no, Value) and yes.shape != no.shape:
+                raise _different_shapes(yes, no)
             return (chosen,)
         return (_choose(run, lift(condition, condition_type), lift(yes, result_type), lift(no, result_type)),)
 
     def _choose(run: Run, condition: Value, yes: Value, no: Value) -> Value:
         if yes.shape != no.shape or (condition.shape and condition.shape != yes.shape[: len(condition.shape)]):
-            shapes = ", ".join(f"'{spell_shape(v.shape)}'" for v in (condition, yes, no))
-            raise UndefinedBehavior(f"arith.select: operands have different shapes at run time: {shapes}")
+            raise _different_shapes(condition, yes, no)
         ids = select.select_poison(condition.bits, condition.poison, yes.poison, no.poison, yes.shape)
         bits = select.select(condition.bits, yes.bits, no.bits)
         return Value(result_type, bits, ids, _open(condition, yes, no), None if ids is None else run.origins)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import Dialect, OpDefinition, TypeConstraint, TypeRule, Unprefixed
 from halfulp.interp.dialects import constraints as c
@@ -17,7 +18,10 @@ quant = Dialect("quant")
 
 
 def quantization(type_: ty.Type) -> semantics.Quantization:
-    """How a value of ``type_``, a scalar or tensor of a quantised type, is stored. Raises Unsupported without a scale."""
+    """How a value of ``type_``, a scalar or tensor of a quantised type, is stored.
+
+    Raises Unsupported for a type without a scale.
+    """
     element = ty.element_type(type_)
     if not isinstance(element, ty.UniformQuantizedType):
         raise Unsupported(f"casts of '{element}' have no defined result: it has no scale")
