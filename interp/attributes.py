@@ -128,7 +128,7 @@ class ArrayAttr(Attribute):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """The elements in square brackets."""
-        return f"[{', '.join(_spelled(element, names) for element in self.elements)}]"
+        return f"[{', '.join(spell_untyped(element, names) for element in self.elements)}]"
 
 
 @dataclass(frozen=True)
@@ -407,7 +407,9 @@ class DistinctAttr(Attribute):
     id: int = field(default=0)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``distinct[id]<attribute>``."""
+        """``distinct[id]<attribute>``; the attribute ``unit`` is elided."""
+        if isinstance(self.attribute, UnitAttr):
+            return f"distinct[{self.id}]<>"
         return f"distinct[{self.id}]<{_spelled(self.attribute, names)}>"
 
 
@@ -431,6 +433,15 @@ class OpaqueAttr(Attribute):
 def integer_attr(value: int, width: int = 64) -> IntegerAttr:
     """``value : i<width>``."""
     return IntegerAttr(value, I64 if width == 64 else IntegerType(width))
+
+
+def spell_untyped(attribute: Attribute, names: Mapping[object, str] = _NO_NAMES) -> str:
+    """The spelling where the type of an i64 or f64 literal goes without saying: in arrays and as a memory space."""
+    if isinstance(attribute, IntegerAttr) and attribute.type == I64:
+        return str(attribute.value)
+    if isinstance(attribute, FloatAttr) and attribute.type.format.name == "f64":
+        return spell_float(attribute.type.format, attribute.code)
+    return _spelled(attribute, names)
 
 
 def _spelled(attribute: Attribute, names: Mapping[object, str]) -> str:

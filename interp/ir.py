@@ -84,7 +84,7 @@ class OpResult(SSAValue):
 class BlockArgument(SSAValue):
     """Argument number ``index`` of ``block``."""
 
-    __slots__ = ("block", "index", "location")
+    __slots__ = ("_location", "block", "index", "token")
 
     def __init__(
         self, type: Type, block: Block, index: int, name: str | None = None, location: Location | None = None
@@ -93,7 +93,21 @@ class BlockArgument(SSAValue):
         self.name = name
         self.block = block
         self.index = index
-        self.location = location
+        self.token = -1
+        self._location = location
+
+    @property
+    def location(self) -> Location:
+        """What ``loc(…)`` says, else where the parser read the name."""
+        if self._location is not None:
+            return self._location
+        owner = None if self.block.parent is None else self.block.parent.parent
+        source = None if owner is None else owner.source
+        return UnknownLoc() if source is None or self.token < 0 else source.at_token(self.token)
+
+    @location.setter
+    def location(self, location: Location) -> None:
+        self._location = location
 
 
 Successor = tuple["Block", list[SSAValue]]

@@ -167,8 +167,11 @@ class MemRefType(Type):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``memref<…>``."""
-        extra = "".join(f", {_attribute(a, names)}" for a in (self.layout, self.memory_space) if a is not None)
-        return f"memref<{_dimensions(self.shape)}{self.element.spell(names)}{extra}>"
+        from halfulp.interp.attributes import spell_untyped
+
+        layout = "" if self.layout is None else f", {_attribute(self.layout, names)}"
+        space = "" if self.memory_space is None else f", {spell_untyped(self.memory_space, names)}"
+        return f"memref<{_dimensions(self.shape)}{self.element.spell(names)}{layout}{space}>"
 
 
 @dataclass(frozen=True)

@@ -414,7 +414,8 @@ def _property_reader(prop: Property, prefix: str) -> Callable[[Parser], Attribut
     kind = prop.kind
     if isinstance(kind, EnumDefinition):
         if kind.storage_width is None:
-            return lambda p: p.enum_brackets(kind, prefix)
+            # An attribute without keywords is written as any other.
+            return (lambda p: p.attribute()) if "" in kind.cases else lambda p: p.enum_brackets(kind, prefix)
         attributes = {name: kind.attribute(value) for name, value in kind.cases.items()}
 
         def keyword(p: Parser) -> Attribute:
@@ -609,6 +610,7 @@ class _Out:
         """A literal of the format; an empty one asks for no space."""
         if not text:
             self.space = False
+            self.punctuation = True
             return
         if self.space and not (len(text) == 1 and text in (">)}]," if self.punctuation else "<>(){}[],")):
             self.text += " "
@@ -737,7 +739,7 @@ def _property_speller(prop: Property) -> Callable[[Printer, Attribute], str]:
 
         def enum(printer: Printer, attribute: Attribute) -> str:
             if isinstance(attribute, EnumAttr):
-                return f"<{attribute.keywords}>"
+                return f"<{attribute.keywords}>" if attribute.keywords else printer.attribute(attribute)
             assert isinstance(attribute, IntegerAttr)
             return names[attribute.value]
 

@@ -13,6 +13,7 @@ from halfulp.interp.attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
+    Codes,
     DenseArrayAttr,
     DenseElementsAttr,
     DenseResourceAttr,
@@ -414,9 +415,10 @@ class AttributeParser(TypeParser):
     def _array_code(self, element: Type) -> int:
         token = self.tokens[self.pos]
         if element == I1:
+            # mlir-opt reports a wrong value at the token after it.
+            self.pos += 1
             if token not in ("true", "false"):
                 self.error("expected 'true' or 'false' values for i1 type")
-            self.pos += 1
             return int(token == "true")
         negative = self.take("-")
         at = self.pos
@@ -427,9 +429,9 @@ class AttributeParser(TypeParser):
             self.pos += 1
             return self.float_code(token, at, negative, element)
         if not is_integer(token):
-            self.wrong_token("expected integer literal")
+            self.error("expected integer literal")
         self.pos += 1
-        return self.integer_code(token, at, negative, element, "integer constant out of range")
+        return self.integer_code(token, at + 1, negative, element, "integer constant out of range")
 
     def _dense_resource(self, type: Type | None) -> Attribute:
         self.pos += 1
@@ -442,7 +444,7 @@ class AttributeParser(TypeParser):
             at = self.pos
             type = self.type()
         if not isinstance(type, ShapedType):
-            self.error("`dense_resource` expected a shaped type", at + 1)
+            self.error_at_offset("`dense_resource` expected a shaped type", self.offset(at - 1))
         return DenseResourceAttr(key, type)
 
     def resource_key(self, message: str) -> str:
@@ -856,17 +858,20 @@ def elements_of_blob(data: bytes, type: ElementsType) -> DenseElementsAttr | Non
     if not splat and len(data) != per_element * count:
         return None
     rows = np.frombuffer(data, np.uint8).reshape(-1, size)
-    if not splat and count and bool((rows.reshape(count, -1) == rows.reshape(count, -1)[0]).all()):
-        rows, splat = rows[: per_element // size], True
     dtype = _dtype(scalar)
     limbs = max(1, -(-width // 64))
     padded = np.zeros((len(rows), limbs * dtype.itemsize), np.uint8)
     padded[:, :size] = rows
-    codes = padded.view(dtype.newbyteorder("<")).astype(dtype)
+    codes: Codes = padded.view(dtype.newbyteorder("<")).astype(dtype)
     if width % 64 and limbs == 1:
         codes &= dtype.type((1 << width) - 1)
     elif width % 64:
         codes[:, -1] &= dtype.type((1 << width % 64) - 1)
+    if not splat and count:
+        # Bits beyond the width are gone by now: what prints alike is alike.
+        elements = codes.reshape(count, -1)
+        splat = bool((elements == elements[0]).all())
+        codes = elements[0] if splat else codes
     return DenseElementsAttr(type, codes.reshape((() if splat else shape) + _element_shape(element)), splat)
 
 

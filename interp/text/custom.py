@@ -140,7 +140,7 @@ def _function_parser(definition: OpDefinition) -> CustomParse:
             properties["sym_visibility"] = StringAttr(p.tokens[p.pos])
             p.pos += 1
         if p.tokens[p.pos][:1] != "@":
-            p.wrong_token(f"custom op '{definition.name}' expected valid '@'-identifier for symbol name")
+            p.error(f"custom op '{definition.name}' expected valid '@'-identifier for symbol name")
         properties["sym_name"] = StringAttr(p.symbol())
         signature = _Signature(p)
         properties["function_type"] = TypeAttr(FunctionType(tuple(signature.inputs), tuple(signature.results)))

@@ -57,9 +57,11 @@ def lexical_error(token: str, following: str) -> tuple[str, int] | None:
         return "expected '\"' in string literal", end.start()
     if token == "@":
         return "@ identifier expected to start with letter or '_'", 0
-    if token in "!#^%":
+    if token in _KINDS:
         return f"invalid {_KINDS[token]}", 0
-    if token == "." or token not in "()[]{}<>:,=+-*/?|":
+    if token == ".":
+        return "expected three consecutive dots for an ellipsis", 1
+    if len(token) == 1 and token not in "()[]{}<>:,=+-*/?|_" and not (token.isascii() and token.isalnum()):
         return "unexpected character", 0
     return None
 

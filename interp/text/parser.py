@@ -15,7 +15,7 @@ from halfulp.interp.attributes import Attribute, DenseArrayAttr
 from halfulp.interp.dialect import Arity, OpDefinition, Registry, Slot, Trait, default_registry
 from halfulp.interp.errors import ParseError
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, Resources, Source, SSAValue, Successor
-from halfulp.interp.locations import Location
+from halfulp.interp.locations import FileLineCol, Location
 from halfulp.interp.text.assembly import CustomParse, compile_parser
 from halfulp.interp.text.attribute_parser import AttributeParser
 from halfulp.interp.types import I32, FunctionType, Type
@@ -44,7 +44,7 @@ class Argument:
 
     __slots__ = ("location", "token", "type")
 
-    def __init__(self, token: int, type: Type, location: Location | str | None) -> None:
+    def __init__(self, token: int, type: Type, location: Location | int | None) -> None:
         self.token = token
         self.type = type
         self.location = location
@@ -314,8 +314,6 @@ class Parser(AttributeParser):
         location = self.deferrable_location()
         if isinstance(location, int):
             self.deferred_locations.append((target, location))
-        elif isinstance(target, Operation):
-            target.location = location
         else:
             target.location = location
 
@@ -517,6 +515,7 @@ class Parser(AttributeParser):
                     notes=[(self._defined_at(self.values[name]), "previously referenced here")],
                 )
             value = block.add_argument(argument.type, name[1:])
+            value.token = argument.token
             self.define(name, value, argument.token)
             if isinstance(argument.location, int):
                 self.deferred_locations.append((value, argument.location))
@@ -549,6 +548,7 @@ class Parser(AttributeParser):
         at = self.operand_token()
         self.expect(":", "expected ':' and type for SSA operand")
         value = block.add_argument(self.type(), self.tokens[at][1:])
+        value.token = at
         self.define(self.tokens[at], value, at)
         if self.tokens[self.pos] == "loc":
             self.trailing_location(value)
@@ -571,6 +571,8 @@ class Parser(AttributeParser):
                 self.operations(top)
                 if self.pos == before or self.tokens[self.pos][:1] in ("}", "^"):
                     self.wrong_token("expected operation name in quotes")
+        if self.undefined_blocks:
+            self.error("reference to an undefined block", min(self.undefined_blocks.values()))
         self.end_scope()
         for target, token_index in self.deferred_locations:
             location = self.attributes.get(self.tokens[token_index])
@@ -589,7 +591,8 @@ class Parser(AttributeParser):
             return operation
         definition = self.registry.find("builtin.module")
         body = Block()
-        module = Operation("builtin.module", definition, regions=[Region([body])])
+        location = FileLineCol(self.source.filename, 0, 0)
+        module = Operation("builtin.module", definition, regions=[Region([body])], location=location)
         for operation in top.operations:
             body.append(operation)
         return module

@@ -67,11 +67,15 @@ class Printer:
         values = self.values
         labels = self.labels
         self._number_results(root, 0, {}, 0)
+        next_value = next_argument = next_conflict = 0
         stack: list[tuple[Region, int, int, int, dict[str, None]]] = [
             (region, 0, 0, 0, {}) for region in root.regions
         ]
         while stack:
-            region, next_value, next_argument, next_conflict, outer = stack.pop()
+            region, *counters, outer = stack.pop()
+            # The generic form never uses a number twice; the custom one goes on from where the parent region ended.
+            if not self.generic:
+                next_value, next_argument, next_conflict = counters
             used = dict(outer)
             nested: list[Region] = []
             for order, block in enumerate(region.blocks):
@@ -96,7 +100,8 @@ class Printer:
     ) -> tuple[int, int]:
         results = operation.results
         definition = operation.definition
-        if definition is not None:
+        # The generic form does not ask an op for names.
+        if definition is not None and not self.generic:
             if definition.named_results:
                 for slot, result in zip(definition.results, results, strict=True):
                     name, next_conflict = _unique(slot.name, used, next_conflict)
@@ -166,13 +171,19 @@ class Printer:
         return f" loc({self.names.get(location) or location.inner(self.names)})"
 
     def location_of_argument(self, argument: BlockArgument) -> str:
-        """`` loc(…)`` after a block argument."""
-        return self.location(argument.location or UnknownLoc()) if self.debug_info else ""
+        """`` loc(…)`` after a block argument: its alias is counted and defined, but not used."""
+        if not self.debug_info:
+            return ""
+        location = argument.location
+        self._note(location)
+        return f" loc({location.inner(self.names)})"
 
     # Operations.
 
     def operation(self, operation: Operation) -> str:
         """An operation without indentation, its location included."""
+        # MLIR numbers the aliases of locations in the order in which the operations begin.
+        location = self.location(operation.location) if self.debug_info else ""
         results = operation.results
         if not results:
             head = ""
@@ -187,14 +198,12 @@ class Printer:
                 prefix = self.default_dialect + "."
                 name = operation.name
                 shown = name[len(prefix) :] if name.startswith(prefix) else name
-                text = f"{head}{shown}{print_custom(self, operation)}"
-                return text + self.location(operation.location) if self.debug_info else text
-        text = head + self.generic_form(operation)
-        return text + self.location(operation.location) if self.debug_info else text
+                return f"{head}{shown}{print_custom(self, operation)}{location}"
+        return f"{head}{self.generic_form(operation)}{location}"
 
     def _bindings(self, operation: Operation) -> str:
         results = operation.results
-        if operation.definition is not None and operation.definition.named_results:
+        if operation.definition is not None and operation.definition.named_results and not self.generic:
             return f"{', '.join(self.values[result] for result in results)} = "
         return f"{self.values[results[0]].partition('#')[0]}:{len(results)} = "
 

@@ -1,0 +1,553 @@
+"""The rules of the language that a parsed module must keep: constraints and rules of each op, terminators, dominance, symbols.
+
+Errors are mlir-opt's, at its position: the op's location. MLIR checks an op before what is inside it, and dominance last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from halfulp.interp.attributes import ArrayAttr, Attribute, DictionaryAttr, StringAttr, SymbolRefAttr, TypeAttr
+from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition, Slot, Trait, Unprefixed
+from halfulp.interp.errors import VerifyError
+from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
+from halfulp.interp.locations import Location
+from halfulp.interp.text.parser import SEGMENTS, spread
+from halfulp.interp.types import FunctionType, Type
+
+
+def verify(module: Module) -> None:
+    """Check a whole module. Raises VerifyError for the first rule it breaks, in mlir-opt's order."""
+    checked: dict[object, None] = {}
+    for operation in module.walk():
+        _verify_operation(operation, checked)
+    for operation in module.walk():
+        for region in operation.regions:
+            _verify_dominance(region, operation)
+
+
+def _fail(operation: Operation, message: str, notes: Sequence[tuple[Location | None, str]] = ()) -> NoReturn:
+    text = message if isinstance(message, Unprefixed) else f"'{operation.name}' op {message}"
+    raise VerifyError(text, location=operation.position or operation.location, op=operation.name, notes=notes)
+
+
+# --- one op ---------------------------------------------------------------------------------------------------------------
+
+
+def _verify_operation(operation: Operation, checked: dict[object, None]) -> None:
+    definition = operation.definition
+    if operation.regions:
+        for region in operation.regions:
+            _verify_blocks(region, operation, definition)
+    if definition is None:
+        return
+    # An op's types are checked once per combination: a large file has few of them.
+    plain = not operation.successors and not operation.regions
+    if plain:
+        key = (
+            definition,
+            tuple([value.type for value in operation.operands]),
+            tuple([result.type for result in operation.results]),
+        )
+        if key not in checked:
+            _verify_types(operation, definition)
+            checked[key] = None
+    else:
+        _verify_types(operation, definition)
+    _verify_properties(operation, definition, checked)
+    if definition.type_rules and not _rules_in_key(definition, plain):
+        _verify_rules(operation, definition)
+    if definition.regions or operation.regions:
+        _verify_regions(operation, definition)
+    if Trait.TERMINATOR in definition.traits:
+        _verify_last(operation)
+    elif operation.successors:
+        _fail(operation, "requires 0 successors but found " + str(len(operation.successors)))
+    if definition.verify is not None:
+        message = definition.verify(operation)
+        if message is not None:
+            _fail(operation, message)
+    special = _SPECIAL.get(operation.name)
+    if special is not None:
+        special(operation)
+    if Trait.SYMBOL_TABLE in definition.traits:
+        _verify_symbols(operation)
+
+
+def _rules_in_key(definition: OpDefinition, plain: bool) -> bool:
+    """Whether the type rules were part of what `_verify_types` remembers: they are unless attributes have a say."""
+    return plain and all(isinstance(prop.kind, EnumDefinition) for prop in definition.properties)
+
+
+def _verify_types(operation: Operation, definition: OpDefinition) -> None:
+    operands = _groups(operation, definition.operands, _declared_operands(operation, definition), "operand")
+    results = _groups(operation, definition.results, list(operation.results), "result")
+    for what, slots, groups in (("operand", definition.operands, operands), ("result", definition.results, results)):
+        number = 0
+        for slot, group in zip(slots, groups, strict=True):
+            for value in group:
+                if not slot.constraint.accepts(value.type):
+                    variadic = "" if slot.arity is Arity.ONE else "variadic of "
+                    _fail(
+                        operation,
+                        f"{what} #{number} must be {variadic}{slot.constraint.description}, but got '{value.type}'",
+                    )
+                number += 1
+    if definition.successors and len(operation.successors) != len(definition.successors):
+        _fail(
+            operation, f"requires {len(definition.successors)} successors but found {len(operation.successors)}"
+        )
+    if _rules_in_key(definition, not operation.successors and not operation.regions):
+        _verify_rules(operation, definition)
+
+
+def _declared_operands(operation: Operation, definition: OpDefinition) -> list[SSAValue]:
+    from halfulp.interp.text.printer import all_operands
+
+    return all_operands(operation) if operation.successors else operation.operands
+
+
+def _groups(
+    operation: Operation, slots: Sequence[Slot], values: Sequence[SSAValue], what: str
+) -> list[Sequence[SSAValue]]:
+    """The values of each slot. Raises VerifyError where their number does not fit."""
+    definition = operation.definition
+    sizes: list[int] | None
+    if what == "operand" and definition is not None and Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
+        sizes = list(getattr(operation.properties.get(SEGMENTS), "values", ()))
+        if len(sizes) != len(slots) or sum(sizes) != len(values):
+            _fail(operation, f"operand count ({len(values)}) does not match with the total size ({sum(sizes)}) specified in attribute '{SEGMENTS}'")
+    else:
+        sizes = spread(slots, len(values))
+    if sizes is None:
+        least = sum(slot.arity is Arity.ONE for slot in slots)
+        exact = least == len(slots)
+        number = {0: f"zero {what}s", 1: f"a single {what}"}.get(least, f"{least} {what}s")
+        if exact and least < 2:
+            _fail(operation, f"requires {number}")
+        if exact:
+            _fail(operation, f"expected {least} {what}s, but found {len(values)}")
+        _fail(operation, f"expected {least} or more {what}s, but found {len(values)}")
+    groups: list[Sequence[SSAValue]] = []
+    start = 0
+    for size in sizes:
+        groups.append(values[start : start + size])
+        start += size
+    return groups
+
+
+def _verify_properties(operation: Operation, definition: OpDefinition, checked: dict[object, None]) -> None:
+    properties = operation.properties
+    for prop in definition.properties:
+        attribute = properties.get(prop.name)
+        if attribute is None:
+            if not prop.optional:
+                _fail(operation, f"requires attribute '{prop.name}'")
+            continue
+        key = (prop.kind, id(attribute))
+        if key in checked:
+            continue
+        if not prop.kind.accepts(attribute):
+            _fail(operation, f"attribute '{prop.name}' failed to satisfy constraint: {prop.kind.description}")
+        checked[key] = None
+
+
+def _verify_rules(operation: Operation, definition: OpDefinition) -> None:
+    types: dict[str, Any] = {}
+    operands = _groups(operation, definition.operands, _declared_operands(operation, definition), "operand")
+    results = _groups(operation, definition.results, list(operation.results), "result")
+    for slots, groups in ((definition.operands, operands), (definition.results, results)):
+        for slot, group in zip(slots, groups, strict=True):
+            kinds = tuple(value.type for value in group)
+            types[slot.name] = kinds[0] if slot.arity is Arity.ONE else kinds
+    for rule in definition.type_rules:
+        if not rule.holds(types, operation.properties):
+            _fail(operation, rule.message)
+
+
+# --- regions and blocks ---------------------------------------------------------------------------------------------------
+
+
+def _verify_regions(operation: Operation, definition: OpDefinition) -> None:
+    if all(slot.arity is Arity.ONE for slot in definition.regions) and len(operation.regions) != len(definition.regions):
+        _fail(operation, f"requires {_count(len(definition.regions), 'region')}")
+    for index, region in enumerate(operation.regions):
+        name = definition.regions[index].name if index < len(definition.regions) else ""
+        if Trait.SINGLE_BLOCK in definition.traits and len(region.blocks) != 1:
+            _fail(operation, f"region #{index} ('{name}') failed to verify constraint: region with 1 blocks")
+        if operation.name == "builtin.module" and region.blocks[0].arguments:
+            _fail(operation, "region should have no arguments")
+
+
+def _count(number: int, what: str) -> str:
+    return {0: f"zero {what}s", 1: f"one {what}"}.get(number, f"{number} {what}s")
+
+
+def _verify_blocks(region: Region, owner: Operation, definition: OpDefinition | None) -> None:
+    if not region.blocks:
+        return
+    free = definition is None or Trait.NO_TERMINATOR in definition.traits
+    for block in region.blocks:
+        last = block.operations[-1] if block.operations else None
+        if last is None:
+            if not (free and len(region.blocks) == 1):
+                _fail_at(owner, "empty block: expect at least a terminator")
+            continue
+        for operation in block.operations[:-1]:
+            if operation.successors:
+                _fail(operation, "operation with block successors must terminate its parent block")
+        unknown = last.definition is None
+        ends = unknown or (last.definition is not None and Trait.TERMINATOR in last.definition.traits)
+        if not ends and not (free and len(region.blocks) == 1):
+            _fail_at(last, f"block with no terminator, has {_described(last)}")
+        for successor, values in last.successors:
+            _verify_branch(last, region, successor, values)
+            if successor is region.blocks[0]:
+                _fail_at(owner, "entry block of region may not have predecessors")
+
+
+def _verify_branch(operation: Operation, region: Region, successor: Block, values: Sequence[SSAValue]) -> None:
+    if successor.parent is not region:
+        _fail(operation, "branching to block of a different region")
+    if operation.definition is None:
+        return
+    number = next(index for index, (block, passed) in enumerate(operation.successors) if passed is values)
+    if len(values) != len(successor.arguments):
+        _fail(
+            operation,
+            f"branch has {len(values)} operands for successor #{number}, but target block has "
+            f"{len(successor.arguments)}",
+        )
+    for index, (value, argument) in enumerate(zip(values, successor.arguments, strict=True)):
+        if value.type != argument.type:
+            _fail(operation, f"type mismatch for bb argument #{index} of successor #{number}")
+
+
+def _fail_at(operation: Operation, message: str) -> NoReturn:
+    _fail(operation, Unprefixed(message))
+
+
+def _described(operation: Operation) -> str:
+    """The op in generic form, as a message quotes it."""
+    from halfulp.interp.text.printer import Printer
+
+    root = operation
+    while root.parent_op is not None:
+        root = root.parent_op
+    printer = Printer(True, False, {})
+    printer.number(root)
+    return printer.operation(operation)
+
+
+def _verify_last(operation: Operation) -> None:
+    block = operation.parent
+    if block is None or block.operations[-1] is not operation:
+        _fail(operation, "must be the last operation in the parent block")
+
+
+# --- dominance ------------------------------------------------------------------------------------------------------------
+
+
+def _verify_dominance(region: Region, owner: Operation) -> None:
+    """Every use inside the region comes after its definition, or in a block that the definition's block dominates."""
+    graph = owner.definition is None or Trait.GRAPH_REGION in owner.definition.traits
+    dominators = _dominators(region) if len(region.blocks) > 1 else None
+    for block in region.blocks:
+        if dominators is not None and block not in dominators:
+            continue
+        defined: set[SSAValue] = set()
+        for operation in block.operations:
+            for number, value in enumerate(_uses(operation)):
+                if value not in defined and not _dominates(value, block, operation, dominators, graph, region):
+                    _undominated(operation, number, value, region)
+            defined.update(operation.results)
+
+
+def _uses(operation: Operation) -> Iterator[SSAValue]:
+    yield from operation.operands
+    for _, values in operation.successors:
+        yield from values
+
+
+def _dominates(
+    value: SSAValue,
+    block: Block,
+    operation: Operation,
+    dominators: Mapping[Block, set[Block]] | None,
+    graph: bool,
+    region: Region,
+) -> bool:
+    home = value.block if isinstance(value, BlockArgument) else value.owner.parent if isinstance(value, OpResult) else None
+    if home is None:
+        return False
+    if home is block:
+        return graph or isinstance(value, BlockArgument)
+    if home.parent is region:
+        return graph or dominators is None or home in dominators[block]
+    # Defined further out: seen from the op of that region which holds this use.
+    holder: Operation | None = operation
+    while holder is not None and (holder.parent is None or holder.parent.parent is not home.parent):
+        if holder.definition is not None and holder is not operation and Trait.ISOLATED_FROM_ABOVE in holder.definition.traits:
+            return False
+        holder = holder.parent_op
+    if holder is None:
+        return False
+    if isinstance(value, BlockArgument) or holder.parent is not home:
+        # Whether that block dominates was or will be judged for the holder's own region.
+        return holder.parent is home or _block_dominates(home, holder.parent)
+    outer = home.parent.parent if home.parent is not None else None
+    if outer is not None and outer.definition is not None and Trait.GRAPH_REGION in outer.definition.traits:
+        return True
+    assert isinstance(value, OpResult)
+    return home.operations.index(value.owner) < home.operations.index(holder)
+
+
+def _block_dominates(above: Block, below: Block | None) -> bool:
+    if below is None or above.parent is None:
+        return False
+    dominators = _dominators(above.parent)
+    return below not in dominators or above in dominators[below]
+
+
+def _undominated(operation: Operation, number: int, value: SSAValue, region: Region) -> NoReturn:
+    where: Location | None = None
+    note = "operand defined here"
+    if isinstance(value, OpResult):
+        where = value.owner.position or value.owner.location
+        home = value.owner.parent
+        if home is operation.parent:
+            note += " (op in the same block)"
+        elif home is not None and home.parent is region:
+            note += " (op in the same region)"
+        else:
+            note += " (op in a parent region)" if home is not None else ""
+    _fail_at_dominance(operation, number, where, note)
+
+
+def _fail_at_dominance(operation: Operation, number: int, where: Location | None, note: str) -> NoReturn:
+    raise VerifyError(
+        f"operand #{number} does not dominate this use",
+        location=operation.position or operation.location,
+        op=operation.name,
+        notes=[(where, note)],
+    )
+
+
+def _dominators(region: Region) -> dict[Block, set[Block]]:
+    """The blocks that dominate each reachable block, itself included (the usual fixed point over the flow graph)."""
+    entry = region.blocks[0]
+    predecessors: dict[Block, list[Block]] = {}
+    order: list[Block] = []
+    seen = {entry}
+    stack: list[tuple[Block, Iterator[Block]]] = [(entry, iter(_targets(entry)))]
+    while stack:
+        block, targets = stack[-1]
+        target = next(targets, None)
+        if target is None:
+            order.append(block)
+            stack.pop()
+            continue
+        predecessors.setdefault(target, []).append(block)
+        if target not in seen:
+            seen.add(target)
+            stack.append((target, iter(_targets(target))))
+    order.reverse()
+    number = {block: index for index, block in enumerate(order)}
+    immediate: dict[Block, Block] = {entry: entry}
+    changed = True
+    while changed:
+        changed = False
+        for block in order[1:]:
+            best: Block | None = None
+            for source in predecessors[block]:
+                if source in immediate:
+                    best = source if best is None else _meet(source, best, immediate, number)
+            assert best is not None
+            if immediate.get(block) is not best:
+                immediate[block] = best
+                changed = True
+    return _Dominators(immediate, entry)
+
+
+class _Dominators(dict[Block, set[Block]]):
+    """Sets of dominators made on demand from the tree of immediate ones."""
+
+    def __init__(self, immediate: Mapping[Block, Block], entry: Block) -> None:
+        super().__init__()
+        self.immediate = immediate
+        self.entry = entry
+
+    def __contains__(self, block: object) -> bool:
+        return block in self.immediate
+
+    def __missing__(self, block: Block) -> set[Block]:
+        above = {block}
+        current = block
+        while current is not self.entry:
+            current = self.immediate[current]
+            above.add(current)
+        self[block] = above
+        return above
+
+
+def _targets(block: Block) -> list[Block]:
+    return [target for target, _ in block.operations[-1].successors] if block.operations else []
+
+
+def _meet(one: Block, other: Block, immediate: Mapping[Block, Block], number: Mapping[Block, int]) -> Block:
+    while one is not other:
+        while number[one] > number[other]:
+            one = immediate[one]
+        while number[other] > number[one]:
+            other = immediate[other]
+    return one
+
+
+# --- symbols and functions ------------------------------------------------------------------------------------------------
+
+
+def _verify_symbols(table: Operation) -> None:
+    """Each symbol once per table; calls name functions of the right type."""
+    seen: dict[str, Operation] = {}
+    for region in table.regions:
+        for block in region.blocks:
+            for operation in block.operations:
+                name = operation.symbol_name
+                if name is None:
+                    continue
+                if name in seen:
+                    known = seen[name]
+                    _fail_symbol(operation, known, name)
+                seen[name] = operation
+    for region in table.regions:
+        for block in region.blocks:
+            for operation in block.operations:
+                for inner in _walk_inside(operation):
+                    if inner.name == "func.call":
+                        _verify_call(inner, seen)
+
+
+def _fail_symbol(operation: Operation, known: Operation, name: str) -> NoReturn:
+    raise VerifyError(
+        f"redefinition of symbol named '{name}'",
+        location=operation.position or operation.location,
+        op=operation.name,
+        notes=[(known.position or known.location, "see existing symbol definition here")],
+    )
+
+
+def _walk_inside(operation: Operation) -> Iterator[Operation]:
+    """The op and all inside it, but not what is inside another symbol table."""
+    stack = [operation]
+    while stack:
+        current = stack.pop()
+        yield current
+        if current.definition is not None and Trait.SYMBOL_TABLE in current.definition.traits:
+            continue
+        for region in reversed(current.regions):
+            for block in reversed(region.blocks):
+                stack.extend(reversed(block.operations))
+
+
+def _verify_call(call: Operation, symbols: Mapping[str, Operation]) -> None:
+    callee = call.properties.get("callee")
+    if not isinstance(callee, SymbolRefAttr):
+        return
+    target = symbols.get(callee.root)
+    if target is None or target.name != "func.func":
+        _fail(call, f"'{callee.root}' does not reference a valid function")
+    type = _function_type(target)
+    if type is None:
+        return
+    if len(type.inputs) != len(call.operands):
+        _fail(call, "incorrect number of operands for callee")
+    for number, (value, input) in enumerate(zip(call.operands, type.inputs, strict=True)):
+        if value.type != input:
+            _fail(
+                call,
+                f"operand type mismatch: expected operand type '{input}', but provided '{value.type}' for operand number "
+                f"{number}",
+            )
+    if len(type.results) != len(call.results):
+        _fail(call, "incorrect number of results for callee")
+    for number, (result, expected) in enumerate(zip(call.results, type.results, strict=True)):
+        if result.type != expected:
+            _fail(
+                call,
+                f"result type mismatch at index {number}",
+                notes=[
+                    (None, f"      op result types: {_types([r.type for r in call.results])}"),
+                    (None, f"function result types: {_types(type.results)}"),
+                ],
+            )
+
+
+def _types(types: Sequence[Type]) -> str:
+    return ", ".join(f"'{type}'" for type in types)
+
+
+def _function_type(function: Operation) -> FunctionType | None:
+    attribute: Attribute | None = function.properties.get("function_type")
+    return attribute.type if isinstance(attribute, TypeAttr) and isinstance(attribute.type, FunctionType) else None
+
+
+def _verify_module(module: Operation) -> None:
+    for name in module.attributes:
+        if "." not in name:
+            _fail(module, f"can only contain attributes with dialect-prefixed names, found: '{name}'")
+
+
+def _verify_function(function: Operation) -> None:
+    parent = function.parent_op
+    if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
+        _fail(function, "symbol's parent must have the SymbolTable trait")
+    type = _function_type(function)
+    if type is None:
+        return
+    for name, what, count in (("arg_attrs", "argument", len(type.inputs)), ("res_attrs", "result", len(type.results))):
+        attributes = function.properties.get(name)
+        if not isinstance(attributes, ArrayAttr):
+            continue
+        if len(attributes.elements) != count:
+            _fail(
+                function,
+                f"expects {what} attribute array to have the same number of elements as the number of function {what}s, "
+                f"got {len(attributes.elements)}, but expected {count}",
+            )
+        for dictionary in attributes.elements:
+            if isinstance(dictionary, DictionaryAttr) and any("." not in key for key, _ in dictionary.entries):
+                _fail(function, f"{what}s may only have dialect attributes")
+    region = function.regions[0]
+    visibility = function.properties.get("sym_visibility")
+    if not region.blocks:
+        if not isinstance(visibility, StringAttr) or visibility.value == "public":
+            _fail(function, "symbol declaration cannot have public visibility")
+        return
+    arguments = region.blocks[0].arguments
+    if len(arguments) != len(type.inputs):
+        _fail(function, f"entry block must have {len(type.inputs)} arguments to match function signature")
+    for number, (argument, input) in enumerate(zip(arguments, type.inputs, strict=True)):
+        if argument.type != input:
+            _fail(
+                function,
+                f"type of entry block argument #{number}('{argument.type}') must match the type of the corresponding "
+                f"argument in function signature('{input}')",
+            )
+
+
+def _verify_return(operation: Operation) -> None:
+    function = operation.parent_op
+    type = None if function is None else _function_type(function)
+    if function is None or type is None or len(type.results) != len(operation.operands):
+        return
+    for number, (value, expected) in enumerate(zip(operation.operands, type.results, strict=True)):
+        if value.type != expected:
+            _fail_at(
+                operation,
+                f"type of return operand {number} ('{value.type}') doesn't match function result type ('{expected}') in "
+                f"function @{function.symbol_name}",
+            )
+
+
+_SPECIAL = {"builtin.module": _verify_module, "func.func": _verify_function, "func.return": _verify_return}
