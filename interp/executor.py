@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from halfulp.interp import types as ty
 from halfulp.interp.collector import paused_collector
+from halfulp.interp.dialect import Trait
 from halfulp.interp.errors import HalfulpError, LimitExceeded, UndefinedBehavior, Unsupported
 from halfulp.interp.events import Listener
 from halfulp.interp.ir import Block, Module, Operation, SSAValue
@@ -539,8 +540,9 @@ class Compiler:
 
     def _control(self, op: Operation, evaluator: Control) -> Callable[[Frame], Frame | None]:
         action = evaluator.build(op, self)
-        if any(_is_cast(value) for value in op.operands):
-            action = _refusing_casts(op, self.slots(op.operands), action)
+        used = [*op.operands, *(value for _, passed in op.successors for value in passed)]
+        if any(_is_cast(value) for value in used):
+            action = _refusing_casts(op, self.slots(used), action)
         if self.settings.listeners:
             action = _observed_control(op, self.slots(op.operands), action)
         return action
@@ -575,7 +577,7 @@ class Compiler:
         if kernel is None:
             kernel = self.program.kernels[key] = evaluator.build(op, self.settings)
         slow = _GeneralPath(op, evaluator, kernel, self.settings, operands, results)
-        if self.settings.track_open or any([isinstance(value.type, ty.ShapedType) for value in values]):
+        if self.settings.track_open or any(isinstance(value.type, ty.ShapedType) for value in values):
             return slow
         return _scalar_step(kernel.scalar, operands, results, slow)
 
@@ -758,7 +760,7 @@ def _observed_control(
     op: Operation, operands: tuple[int, ...], action: Callable[[Frame], Frame | None]
 ) -> Callable[[Frame], Frame | None]:
     types = [value.type for value in op.operands]
-    results = [value.type for value in op.results]
+    returns = op.definition is not None and Trait.RETURN_LIKE in op.definition.traits
 
     def observed(frame: Frame) -> Frame | None:
         run: Run = frame.slots[0]
@@ -766,22 +768,21 @@ def _observed_control(
         for listener in run.settings.listeners:
             listener.op_will_run(op, before)
         following = action(frame)
-        if not results:
+        if not op.results:
             for listener in run.settings.listeners:
                 listener.op_did_run(op, before, ())
+        if returns:
+            _call_returned(frame, before)
         return following
 
     return observed
 
 
-def call_returned(frame: Frame, values: Sequence[Any]) -> None:
+def _call_returned(frame: Frame, results: Sequence[Any]) -> None:
     """Tell the listeners that the call which made ``frame`` has its results."""
-    run: Run = frame.slots[0]
     if frame.call is not None and frame.call.results:
-        types = [result.type for result in frame.call.results]
-        seen = [_seen(value, type_) for value, type_ in zip(values, types, strict=True)]
-        for listener in run.settings.listeners:
-            listener.op_did_run(frame.call, (), seen)
+        for listener in frame.slots[0].settings.listeners:
+            listener.op_did_run(frame.call, (), results)
 
 
 # --- programs ---------------------------------------------------------------------------------------------------------

@@ -200,6 +200,7 @@ class Value:
     def from_bits(cls, bits: npt.ArrayLike | int, type: ty.Type | str) -> Value:
         """A value of the given type from raw bits.
 
+        ``bits``: an array of unsigned integers (with a last axis of uint64 limbs above 64 bits), or Python integers.
         ``type`` is an MLIR type or its spelling. Given an element type and an array, the value is a tensor of the
         array's shape. Raises TypeMismatch when a bit pattern does not fit the width or the shape is not the type's.
         """
@@ -208,7 +209,9 @@ class Value:
         width = element_width(element)
         if width is None:
             raise Unsupported(f"'{element}' has no bit pattern")
-        codes = _codes_from_raw(np.asarray(bits), width, parsed)
+        # Python integers are whole bit patterns; NumPy would make floats of large ones.
+        array = bits if isinstance(bits, np.ndarray | np.generic) else np.array(bits, object)
+        codes = _codes_from_raw(np.asarray(array), width, parsed)
         shape = codes.shape[: codes.ndim - len(code_layout(element)[1])]
         if parsed is element and shape:
             parsed = ty.TensorType(shape, element)
@@ -473,7 +476,7 @@ def _masked(codes: Codes, width: int) -> Codes:
 
 
 def _codes_from_objects(array: npt.NDArray[Any], element: ty.Type, width: int, given: str) -> Codes:
-    ints = [int(x) for x in array.ravel()]
+    ints = [_whole(x, given) for x in array.ravel()]
     low = 0 if _is_unsigned(element) or not isinstance(element, ty.IntegerType) else -(1 << width >> 1)
     for number in ints:
         if not low <= number < 1 << width:
@@ -488,7 +491,7 @@ def _codes_from_raw(array: npt.NDArray[Any], width: int, type_: ty.Type, what: s
     if array.dtype == object or (
         array.dtype.kind in "iu" and limbs > 1 and (array.ndim == 0 or array.shape[-1] != limbs)
     ):
-        flat = [int(x) for x in array.ravel()]
+        flat = [_whole(x, what) for x in array.ravel()]
         bad = next((n for n in flat if not 0 <= n < 1 << width), None)
         if bad is not None:
             raise TypeMismatch(f"{what}: bit pattern {bad:#x} does not fit the {width} bits of '{type_}'")
@@ -504,6 +507,13 @@ def _codes_from_raw(array: npt.NDArray[Any], width: int, type_: ty.Type, what: s
         pattern = int(np.asarray(last)[bad_mask].ravel()[0])
         raise TypeMismatch(f"{what}: bit pattern {pattern:#x} does not fit the {width} bits of '{type_}'")
     return array.astype(dtype)
+
+
+def _whole(number: Any, what: str) -> int:
+    """An element of an object array as an integer."""
+    if not isinstance(number, int | np.integer):
+        raise TypeMismatch(f"{what}: raw bits must be unsigned integers, got {number!r}")
+    return int(number)
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from halfulp.interp import types as ty
 from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.errors import LimitExceeded, TypeMismatch, Unsupported
-from halfulp.interp.executor import Compiler, Control, Frame, Run, call_returned, lift, lower, result_types
+from halfulp.interp.executor import Compiler, Control, Frame, Run, lift, lower, result_types
 from halfulp.interp.ir import Operation
 from halfulp.interp.values import to_value
 
@@ -126,14 +126,11 @@ func.op(
 
 def _return(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
     operands = compiler.slots(op.operands)
-    observed = bool(compiler.settings.listeners)
 
     def return_(frame: Frame) -> Frame | None:
         slots = frame.slots
         values = [slots[slot] for slot in operands]
         parent = frame.parent
-        if observed:
-            call_returned(frame, values)
         if parent is None:
             run: Run = slots[0]
             run.results = tuple(values)
