@@ -1,0 +1,195 @@
+"""Measures halfulp beside its peers, in one process, and prints a table: ``make bench``, or ``python benchmarks``.
+
+Every row gives the best of several runs of both sides, alternating, and their ratio; ratios carry over to other machines,
+times do not. Targets are upper bounds on the ratio, or on the time where there is no peer.
+"""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import halfulp as hu
+import ml_dtypes
+import numpy as np
+
+SIZE = 1_000_000
+ROUNDS = 7
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    seconds: float
+    peer: str = ""
+    peer_seconds: float | None = None
+    per: int = 1
+    target: str = ""
+
+    def cells(self) -> list[str]:
+        ratio = "" if self.peer_seconds is None else f"{self.seconds / self.peer_seconds:.2f}"
+        theirs = "" if self.peer_seconds is None else spell(self.peer_seconds)
+        each = f"{self.seconds / self.per * 1e9:.2f}" if self.per > 1 else ""
+        return [self.name, spell(self.seconds), each, self.peer, theirs, ratio, self.target]
+
+
+def spell(seconds: float) -> str:
+    return f"{seconds * 1e3:.2f} ms"
+
+
+def best(*sides: Callable[[], Any]) -> list[float]:
+    """The best time of each side over several rounds, the sides taking turns."""
+    times = [float("inf")] * len(sides)
+    for _ in range(ROUNDS):
+        for index, side in enumerate(sides):
+            start = time.perf_counter()
+            side()
+            times[index] = min(times[index], time.perf_counter() - start)
+    return times
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+CHAIN = "mulf addf subf mulf divf maximumf minimumf addf mulf subf".split()
+
+
+def chain(element: str) -> str:
+    """Ten ops on two tensors, each on the last result and one of the arguments."""
+    tensor = f"tensor<{SIZE}x{element}>"
+    lines = [f"func.func @main(%x: {tensor}, %y: {tensor}) -> {tensor} {{"]
+    last = "%x"
+    for number, op in enumerate(CHAIN):
+        lines.append(f"  %{number} = arith.{op} {last}, %y : {tensor}")
+        last = f"%{number}"
+    return "\n".join([*lines, f"  return {last} : {tensor}", "}"])
+
+
+def numpy_chain(x: Any, y: Any) -> Any:
+    for op in CHAIN:
+        match op:
+            case "mulf":
+                x = x * y
+            case "addf":
+                x = x + y
+            case "subf":
+                x = x - y
+            case "divf":
+                x = x / y
+            case "maximumf":
+                x = np.maximum(x, y)
+            case "minimumf":
+                x = np.minimum(x, y)
+    return x
+
+
+def straight_line(ops: int) -> str:
+    """Scalar integer and f32 ops in one block."""
+    names = ("addi", "muli", "xori", "subi")
+    lines = ["func.func @main(%a: i32, %b: i32) -> i32 {"]
+    one, two = "%a", "%b"
+    for number in range(ops):
+        lines.append(f"  %{number} = arith.{names[number % 4]} {one}, {two} : i32")
+        one, two = two, f"%{number}"
+    return "\n".join([*lines, f"  return {two} : i32", "}"])
+
+
+LOOP = """
+func.func @main(%n: i32, %x: i32) -> i32 {
+  %one = arith.constant 1 : i32
+  %zero = arith.constant 0 : i32
+  cf.br ^head(%zero, %x : i32, i32)
+^head(%i: i32, %sum: i32):
+  %more = arith.cmpi slt, %i, %n : i32
+  cf.cond_br %more, ^body, ^done
+^body:
+  %a = arith.muli %sum, %x : i32
+  %b = arith.addi %a, %i : i32
+  %c = arith.xori %b, %sum : i32
+  %d = arith.subi %c, %one : i32
+  %next = arith.addi %i, %one : i32
+  cf.br ^head(%next, %d : i32, i32)
+^done:
+  return %sum : i32
+}
+"""
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
+
+
+def chains() -> list[Row]:
+    random = np.random.Generator(np.random.Philox(1))
+    rows = []
+    for element, dtype, target in (("f32", np.float32, "<= 3"), ("f64", np.float64, ""), ("bf16", ml_dtypes.bfloat16, "")):
+        x = random.uniform(0.5, 2, SIZE).astype(dtype)
+        y = random.uniform(0.5, 2, SIZE).astype(dtype)
+        module = hu.load(chain(element))
+        (ours,) = hu.run(module, x, y)
+        assert np.array_equal(ours.bits, numpy_chain(x, y).view(ours.bits.dtype)), element
+        mine, theirs = best(lambda m=module, a=x, b=y: hu.run(m, a, b), lambda a=x, b=y: numpy_chain(a, b))
+        peer = "NumPy" if element != "bf16" else "ml_dtypes"
+        rows.append(Row(f"ten-op {element} chain, {SIZE:,} elements", mine, peer, theirs, 10 * SIZE, target))
+    return rows
+
+
+def scalars() -> list[Row]:
+    text = straight_line(100_000)
+    module = hu.parse(text)
+    first = time.perf_counter()
+    hu.run(module, 3, 5)
+    first = time.perf_counter() - first
+    loop = hu.load(LOOP)
+    again, looping = best(lambda: hu.run(module, 3, 5), lambda: hu.run(loop, 12_500, 3))
+    (parsing,) = best(lambda: hu.parse(text))
+    return [
+        Row("100,000 scalar ops in a loop", looping, per=100_000, target="< 500 ms"),
+        Row("100,000 scalar ops in a line, compiled", again, per=100_000, target="< 500 ms"),
+        Row("the same, first run, compiling included", first, per=100_000),
+        Row("parsing and verifying these 100,000 ops", parsing, per=100_000),
+    ]
+
+
+def conversions() -> list[Row]:
+    random = np.random.Generator(np.random.Philox(2))
+    x = random.standard_normal(SIZE).astype(np.float32)
+    rows = []
+    for name, dtype in (
+        ("f8E4M3FN", ml_dtypes.float8_e4m3fn),
+        ("f4E2M1FN", ml_dtypes.float4_e2m1fn),
+        ("bf16", ml_dtypes.bfloat16),
+        ("f16", np.float16),
+    ):
+        mine, theirs = best(lambda n=name: hu.convert(x, n), lambda d=dtype: x.astype(d))
+        peer = "NumPy" if name == "f16" else "ml_dtypes"
+        rows.append(Row(f"f32 to {name}, {SIZE:,} elements", mine, peer, theirs, SIZE))
+    return rows
+
+
+def starting() -> list[Row]:
+    def run(*arguments: str) -> Callable[[], Any]:
+        return lambda: subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+
+    (bare, helping, importing) = best(run("-c", "pass"), run("-m", "halfulp.cli", "--help"), run("-c", "import halfulp"))
+    return [
+        Row("halfulp --help", helping, "python -c pass", bare, target="< 300 ms"),
+        Row("import halfulp", importing, "python -c pass", bare),
+    ]
+
+
+def main() -> None:
+    head = ["what", "time", "ns each", "peer", "its time", "ratio", "target"]
+    rows = [head, *(row.cells() for group in (chains, scalars, conversions, starting) for row in group())]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    print(f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}")
+    for row in rows:
+        left, right = row[:1], row[1:]
+        print(left[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(right, widths[1:], strict=True)), sep="  ")
+
+
+if __name__ == "__main__":
+    main()
