@@ -113,7 +113,7 @@ def value_text(fmt: FloatFormat, code: int) -> str:
     if fmt.is_infinite(code):
         return "-inf" if negative else "inf"
     kind = "signalling nan" if fmt.is_signalling(code) else "nan"
-    return f"-{kind}" if negative and fmt.has_signed_nan else kind
+    return f"-{kind}" if negative and fmt.nan_has_payload else kind
 
 
 # --- what is rounded --------------------------------------------------------------------------------------------------
@@ -548,14 +548,14 @@ def _special_rule(fmt: FloatFormat, given: _Given) -> str:
         return f"NaN is not representable in {fmt.name}: poison"
     if fmt.nan_has_payload:
         return "NaN stays NaN: quieted, sign kept, payload aligned to the left and cut"
-    return "NaN stays NaN: its sign is kept" if fmt.has_signed_nan else f"NaN becomes the one NaN of {fmt.name}"
+    return "NaN stays NaN: its sign is kept" if fmt.signed and fmt.nan_has_payload else f"NaN becomes the one NaN of {fmt.name}"
 
 
 def _replacement(fmt: FloatFormat) -> str:
     if fmt.infinities:
         return "infinity"
     if fmt.nan_code is not None:
-        return f"{fmt.name} has no infinities: NaN{', of the same sign' if fmt.has_signed_nan else ''}"
+        return f"{fmt.name} has no infinities: NaN{', of the same sign' if fmt.signed and fmt.nan_has_payload else ''}"
     return f"{fmt.name} has neither infinities nor NaN: the largest finite value"
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import Dialect, EnumDefinition, OpDefinition, TypeConstraint, default_registry
+from halfulp.interp.dialect import Dialect, EnumDefinition, OpDefinition, Property, TypeConstraint, default_registry
 from halfulp.interp.dialects.constraints import ANY
 from halfulp.interp.dialects.func import call_external
 from halfulp.interp.errors import InputError, TypeMismatch, Unsupported, VerifyError
@@ -299,13 +299,18 @@ def _module_of(
     return module
 
 
+def property_of(definition: OpDefinition, name: str) -> Property | None:
+    """The property of an op that a keyword of `eval` names: by MLIR's name, or rounding, overflow, exact."""
+    return definition.property_named(_PROPERTY_NAMES.get(name, name))
+
+
 def _properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[str, at.Attribute]:
     """The op's properties from keywords; defaults where none is given. Raises VerifyError for an unknown name or
     value.
     """
     attributes: dict[str, at.Attribute] = {}
     for name, value in given.items():
-        declared = definition.property_named(_PROPERTY_NAMES.get(name, name))
+        declared = property_of(definition, name)
         if declared is None:
             known = ", ".join(prop.name for prop in definition.properties) or "none"
             raise VerifyError(f"'{definition.name}' has no property '{name}'; it has {known}", op=definition.name)

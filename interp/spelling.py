@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -62,18 +63,31 @@ def _float_text(fmt: FloatFormat, code: int) -> str:
         return raw
     if fmt.is_zero(code):
         return "-0" if code else "0"
-    for digits in range(1, 18):
-        text = f"{number:.{digits}g}"
+    for text in _spellings(fmt, number):
         if float_code(fmt, float(text)) == code:
             return _plain(text)
     return raw
 
 
+def _spellings(fmt: FloatFormat, number: float) -> Iterator[str]:
+    """What may stand for a number, the best first: exact digits where a small format needs few, else the fewest digits."""
+    if fmt.bits <= 8:
+        exact = f"{number:.12g}"
+        if float(exact) == number:
+            yield exact
+    elif fmt.bits == 64:
+        yield repr(number)
+    elif fmt.name == "f32":
+        yield str(np.float32(number))
+    for digits in range(1, 18):
+        yield f"{number:.{digits}g}"
+
+
 def _plain(text: str) -> str:
-    """A number in plain digits where that is short: 1e+02 is 100."""
+    """A number in plain digits where that is short: 1e+02 and 100.0 are 100."""
     if "e" in text and -5 < int(text.partition("e")[2]) < 16:
-        return f"{float(text):f}".rstrip("0").rstrip(".") if "e-" in text else f"{float(text):.0f}"
-    return text
+        return f"{Decimal(text):f}"
+    return text.removesuffix(".0")
 
 
 _SPECIAL = {"nan": "nan_code", "inf": "infinity_code", "+inf": "infinity_code"}
@@ -201,22 +215,22 @@ def parse_value(type_: ty.Type, text: str) -> Value:
         raise InputError(f"'{type_}' needs all its dimensions here")
     shape = tuple(size for size in sizes if size is not None)
     texts = list(_elements(text, shape, type_))
-    if len(texts) == 1 and prod(shape) != 1 and shape:
-        texts *= prod(shape)
-    if len(texts) != prod(shape):
+    splat = len(texts) == 1 and bool(shape)
+    if not splat and len(texts) != prod(shape):
         raise InputError(f"'{type_}' has {prod(shape)} elements, but {len(texts)} are given")
     codes = [parse_element(element, item) for item in texts]
     width = element_width(element)
     assert width is not None
-    bits = ints_to_codes([code or 0 for code in codes], width, shape)
-    if None not in codes:
+    given = (1,) * len(shape) if splat else shape
+    bits = ints_to_codes([code or 0 for code in codes], width, given)
+    if splat:  # the one element is not repeated in memory
+        bits = np.broadcast_to(bits, shape + bits.shape[len(shape) :])
+    if None not in codes or not prod(shape):
         return Value(type_, bits)
     origins = Origins()
-    lost = np.array([code is None for code in codes], np.bool_).reshape(shape)
+    lost = np.broadcast_to(np.array([code is None for code in codes], np.bool_).reshape(given), shape)
     first = tuple(int(k) for k in np.argwhere(lost)[0]) if shape else ()
-    ids = np.where(
-        lost, np.uint16(origins.id_of(Origin("input", "command line", "given as poison", first))), np.uint16(0)
-    )
+    ids = np.where(lost, np.uint16(origins.id_of(Origin("input", "command line", "given as poison", first))), np.uint16(0))
     return Value(type_, bits, ids, None, origins)
 
 

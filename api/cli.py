@@ -1,0 +1,582 @@
+"""The command line: ``halfulp run | eval | formats | translate | explain``.
+
+Results go to stdout and are deterministic; diagnostics go to stderr as ``file:line:col: error: …`` with the source line and
+a caret. Exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported, 4 undefined
+behaviour or forbidden poison, 70 an error of halfulp's own, 130 interrupted.
+
+Whatever takes time to import is imported by the command that needs it, so that help is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from halfulp.fp_formats.formats import FloatFormat
+    from halfulp.interp.errors import HalfulpError
+    from halfulp.interp.ir import Module
+    from halfulp.interp.values import Value
+    from halfulp.semantics.profile import Profile
+
+SUCCESS, DIFFERENT, WRONG_USE, UNDEFINED = 0, 1, 2, 4
+INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
+
+SPLIT_MARKER = "// -----\n"
+
+# --- usage ------------------------------------------------------------------------------------------------------------
+
+_EXIT_CODES = """\
+exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported,
+            4 undefined behaviour or forbidden poison
+"""
+
+_VALUES = """\
+inputs:
+  --input="4xf32=1 2 3 4"            a tensor or vector; "2x2xi8=[1 2][3 4]" with brackets, "f32=1.5" a scalar
+  --input="4xf8E4M3FN=0.5"           one element for all
+  --input="1 2 3 4"  --input=7       elements alone take the type of the function's argument
+  --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"      MLIR's own notation
+  --input=@a.npy                     an array of the argument's dtype, or of raw bits (see outputs)
+  --input="2x2xi32=@a.bin"           raw elements: row-major, little-endian, each in whole bytes
+Elements are decimal numbers (read as MLIR reads literals), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
+
+outputs:
+  --output=@y.npy                    the first result as an array (again for the next one) instead of on stdout. Types that
+                                     .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers other than 1, 8, 16,
+                                     32 and 64 bits) are written as raw bits: unsigned integers; wider than 64 bits, uint64
+                                     words on a last axis, least significant first. --input=@y.npy takes them back.
+  --expected_output="4xf32=1 2 3 4"  compare the first result (again for the next one), by type, bits and poison
+"""
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return number
+
+
+class _Version(argparse.Action):
+    """Prints the versions, which take time to find, only when asked."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> NoReturn:
+        from importlib.metadata import version
+
+        from halfulp.semantics.profile import SEMANTICS_VERSION
+
+        print(f"halfulp {version('halfulp')} (semantics {SEMANTICS_VERSION})")
+        parser.exit()
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line; each command sets ``command`` to its function."""
+    style: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    parser = argparse.ArgumentParser(
+        "halfulp", description="Run MLIR numerics bit for bit.", epilog=_EXIT_CODES, **style
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    running = argparse.ArgumentParser(add_help=False)
+    add = running.add_argument
+    add("--input", action="append", default=[], metavar="VALUE", help="the next argument (see below)")
+    add("--output", action="append", default=[], metavar="@FILE", help="write the next result to a .npy file")
+    add("--expected_output", "--expected-output", action="append", default=[], metavar="VALUE", help="compare the next result")
+    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where documents or tools differ")
+    add("--on-ub", choices=("raise", "poison"), default="raise", help="stop at undefined behaviour, or make it poison")
+    add("--index-width", type=int, choices=(64, 32), default=64, help="bits at which index wraps")
+    add("--forbid-poison", action="store_true", help="exit with 4 when a result has poison")
+    add("--max-bytes", type=_positive, metavar="N", help="limit on the bytes of one value")
+
+    run = commands.add_parser(
+        "run", help="run a function of an MLIR file", parents=[running], epilog=f"{_VALUES}\n{_EXIT_CODES}", **style
+    )
+    add = run.add_argument
+    add("file", metavar="FILE", help="MLIR text, or - for the standard input")
+    add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
+    add("--vscale", type=_positive, metavar="N", help="the multiple of scalable vectors")
+    add("--max-steps", type=_positive, metavar="N", help="limit on the ops executed")
+    add("--max-depth", type=_positive, metavar="N", help="limit on nested calls")
+    add("--split-input-file", action="store_true", help="run each part between lines '// -----' on its own")
+    run.set_defaults(command=_run)
+
+    evaluate = commands.add_parser(
+        "eval",
+        help="evaluate one op on typed inputs",
+        parents=[running],
+        description="Evaluate one op: halfulp eval arith.addf --input=f8E4M3FN=1.375 --input=f8E4M3FN=2.25",
+        epilog=f"{_VALUES}\n{_EXIT_CODES}",
+        **style,
+    )
+    add = evaluate.add_argument
+    add("op", metavar="OP", help="the full name, as in arith.addf")
+    add("--to", metavar="TYPE", help="the type, or element type, of the result of a cast")
+    add(
+        "--attr",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact",
+    )
+    evaluate.set_defaults(command=_eval)
+
+    formats = commands.add_parser("formats", help="list the float formats, or describe one", epilog=_EXIT_CODES, **style)
+    formats.add_argument("name", nargs="?", metavar="NAME", help="a format; up to 8 bits all its values are listed")
+    formats.set_defaults(command=_formats)
+
+    translate = commands.add_parser("translate", help="read, verify and print MLIR text", epilog=_EXIT_CODES, **style)
+    add = translate.add_argument
+    add("file", metavar="FILE", help="MLIR text, or - for the standard input")
+    add("-o", dest="output", metavar="FILE", help="write there instead of to stdout")
+    add("--mlir-print-op-generic", "--generic", action="store_true", dest="generic", help="print the generic form")
+    add("--mlir-print-debuginfo", "--debug-info", action="store_true", dest="debug_info", help="print locations")
+    add("--split-input-file", action="store_true", help="read each part between lines '// -----' on its own")
+    add("--allow-unregistered-dialect", action="store_true", help="accept ops that halfulp does not know")
+    translate.set_defaults(command=_translate)
+
+    explain = commands.add_parser(
+        "explain",
+        help="explain how one number is rounded",
+        description="Explain how one number is rounded: halfulp explain 0.3 f8E4M3FN",
+        epilog=_EXIT_CODES,
+        **style,
+    )
+    add = explain.add_argument
+    add("value", metavar="VALUE", help="0.3, 1/3, nan, -inf, raw bits 0x7F of TYPE itself, or typed: f32=0x3E99999A")
+    add("type", metavar="TYPE", help="a float type")
+    add("--rounding", default="to_nearest_even", metavar="MODE", help="to_nearest_even, downward, upward, toward_zero, to_nearest_away")
+    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where tools differ")
+    explain.set_defaults(command=_explain)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code. Writes to stdout and stderr, never a traceback."""
+    try:
+        arguments = build_parser().parse_args(_negative_values(sys.argv[1:] if argv is None else list(argv)))
+        code: int = arguments.command(arguments)
+        sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else WRONG_USE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone. What is left in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except MemoryError:
+        return _fail("the machine has not enough memory for this")
+    except OSError as error:
+        return _fail(error.strerror or str(error))
+    except Exception as error:
+        if os.environ.get("HALFULP_DEBUG") == "1":
+            raise
+        what = " ".join(str(error).split())
+        _say(f"halfulp: internal error: {type(error).__name__}: {what}; please report it (HALFULP_DEBUG=1 shows where)")
+        return INTERNAL_ERROR
+    return code
+
+
+def _negative_values(argv: list[str]) -> list[str]:
+    """Let ``explain -inf f32`` pass: argparse takes -inf and -1e5 for options, unless there is a space in them."""
+    if argv[:1] != ["explain"]:
+        return argv
+    return [f" {word}" if word[:1] == "-" and word[1:2] in tuple("0123456789.iIn") else word for word in argv]
+
+
+# --- saying -----------------------------------------------------------------------------------------------------------
+
+
+def _print(text: str) -> None:
+    """Write to stdout; what its encoding lacks is written with backslashes."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _say(line: str) -> None:
+    encoding = sys.stderr.encoding or "utf-8"
+    sys.stderr.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def _fail(message: str) -> int:
+    _say(f"error: {message}")
+    return WRONG_USE
+
+
+Sources = dict[str, str]
+"""The texts that were read, by the name their locations carry."""
+
+
+def _report(error: HalfulpError, sources: Sources) -> int:
+    """Print an error with its source line, and return its exit code."""
+    from halfulp.interp.locations import file_position
+
+    places = [file_position(place) for place in (error.location, *(place for place, _ in error.notes)) if place]
+    files = {place.file for place in places if place is not None}
+    # A location may name another file than the one that was read.
+    _say(error.render(sources.get(files.pop()) if len(files) == 1 else None))
+    return error.exit_code
+
+
+def _worst(codes: Iterable[int]) -> int:
+    return max(codes, default=SUCCESS)
+
+
+def _read(path: str, sources: Sources) -> tuple[str, str]:
+    """The name and the text of an MLIR file, noted in ``sources``. Raises HalfulpError."""
+    from halfulp.interp.errors import InputError
+    from halfulp.runtime import MAX_FILE_BYTES, decode_text, read_file
+
+    if path == "-":
+        name, data = "<stdin>", sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise InputError(f"the standard input is larger than {MAX_FILE_BYTES} bytes")
+    else:
+        name, data = path, read_file(path)
+    sources[name] = decode_text(data, name)
+    return name, sources[name]
+
+
+def _parts(text: str, split: bool) -> list[str]:
+    if not split:
+        return [text]
+    from halfulp.interp.text.parser import split_input
+
+    return list(split_input(text))
+
+
+def _profile(spelling: str) -> Profile:
+    from halfulp.interp.errors import InputError
+    from halfulp.semantics.profile import as_profile
+
+    try:
+        return as_profile(spelling)
+    except ValueError as error:
+        raise InputError(f"--profile: {error}") from None
+
+
+# --- run --------------------------------------------------------------------------------------------------------------
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from halfulp.interp.errors import HalfulpError
+    from halfulp.interp.text.parser import parse_module
+
+    sources: Sources = {}
+    try:
+        profile = _profile(arguments.profile)
+        _check_outputs(arguments)
+        name, text = _read(arguments.file, sources)
+        parts = _parts(text, arguments.split_input_file)
+        if len(parts) > 1 and arguments.output:
+            return _fail(f"--output stands for the results of one run, but the file has {len(parts)} parts")
+    except HalfulpError as error:
+        return _report(error, sources)
+    codes = []
+    for part in parts:
+        try:
+            module = parse_module(part, name)
+            if module.body or len(parts) == 1:
+                codes.append(_run_module(module, profile, arguments, sources))
+        except HalfulpError as error:
+            codes.append(_report(error, sources))
+    return _worst(codes)
+
+
+def _run_module(module: Module, profile: Profile, arguments: argparse.Namespace, sources: Sources) -> int:
+    from halfulp.cli_values import check_size, read_value
+    from halfulp.interp.errors import TypeMismatch
+    from halfulp.interp.executor import Limits, argument_types, result_types
+    from halfulp.runtime import find_entry, run
+
+    function = find_entry(module, arguments.function)
+    types, name = argument_types(function), f"@{function.symbol_name}"
+    if len(arguments.input) != len(types):
+        raise TypeMismatch(
+            f"{name} takes {len(types)} arguments ({', '.join(map(str, types))}), but {len(arguments.input)} are given",
+            location=function.location,
+            hint="give each with --input",
+        )
+    results_expected = result_types(function)
+    for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
+        if len(given) > len(results_expected):
+            raise TypeMismatch(
+                f"{name} has {len(results_expected)} results, but {len(given)} are named by {option}",
+                location=function.location,
+            )
+    limits = Limits()
+    max_bytes = arguments.max_bytes or limits.bytes
+    values = []
+    for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
+        what = f"<input {index}>"
+        value = read_value(text, type_, what, sources, arguments.vscale)
+        check_size(value, what, max_bytes)
+        values.append(value)
+    expected = [
+        read_value(text, type_, f"<expected output {index}>", sources, arguments.vscale)
+        for index, (text, type_) in enumerate(zip(arguments.expected_output, results_expected, strict=False))
+    ]
+    results = run(
+        module,
+        *values,
+        entry=arguments.function,
+        profile=profile,
+        on_ub=arguments.on_ub,
+        index_width=arguments.index_width,
+        vscale=arguments.vscale,
+        max_steps=arguments.max_steps or limits.steps,
+        max_depth=arguments.max_depth or limits.depth,
+        max_bytes=max_bytes,
+    )
+    return _deliver(results, expected, arguments)
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    from halfulp.interp.errors import InputError
+
+    for output in arguments.output:
+        if not output.startswith("@") or len(output) == 1:
+            raise InputError(f"--output={output}: write --output=@FILE")
+
+
+def _deliver(results: Sequence[Value], expected: Sequence[Value], arguments: argparse.Namespace) -> int:
+    """Print or write the results, tell of their poison, compare them; returns the exit code."""
+    from halfulp.cli_values import differences, poison_origins, write_npy
+    from halfulp.interp.spelling import spell_value
+
+    code = SUCCESS
+    for index, value in enumerate(results):
+        name = f"result[{index}]"
+        if index < len(arguments.output):
+            write_npy(arguments.output[index][1:], value)
+        else:
+            _print(f"{name}: {spell_value(value)}\n")
+        # One stream after the other, so that a terminal shows them in this order.
+        sys.stdout.flush()
+        severity = "error" if arguments.forbid_poison else "note"
+        for origin, count, first in poison_origins(value):
+            elements = f"{count} poison element{'s'[: count > 1]}, the first at {list(first)}" if first else "poison"
+            _say(f"{severity}: {name}: {elements}: {origin}")
+            code = max(code, UNDEFINED if arguments.forbid_poison else SUCCESS)
+        for line in differences(expected[index], value) if index < len(expected) else ():
+            _say(f"error: {name}: {line}")
+            code = max(code, DIFFERENT)
+    return code
+
+
+# --- eval -------------------------------------------------------------------------------------------------------------
+
+
+def _eval(arguments: argparse.Namespace) -> int:
+    from halfulp.interp.errors import HalfulpError
+
+    sources: Sources = {}
+    try:
+        return _eval_op(arguments, sources)
+    except HalfulpError as error:
+        return _report(error, sources)
+
+
+def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
+    from halfulp.cli_values import check_size, naming, read_value
+    from halfulp.interp.errors import TypeMismatch
+    from halfulp.interp.executor import Limits
+    from halfulp.interp.spelling import parse_type_head
+    from halfulp.runtime import eval as evaluate
+
+    _check_outputs(arguments)
+    values: list[Value] = []
+    for index, text in enumerate(arguments.input):
+        # Elements alone take the type of the input before them.
+        value = read_value(text, values[-1].type if values else None, f"<input {index}>", sources)
+        check_size(value, f"<input {index}>", arguments.max_bytes or Limits().bytes)
+        values.append(value)
+    target = None
+    if arguments.to is not None:
+        with naming("--to", arguments.to, sources):
+            target = parse_type_head(arguments.to)
+    outcome = evaluate(
+        arguments.op,
+        *values,
+        to=target,
+        profile=_profile(arguments.profile),
+        on_ub=arguments.on_ub,
+        index_width=arguments.index_width,
+        **_properties(arguments.op, arguments.attr, sources),
+    )
+    results = outcome if isinstance(outcome, tuple) else (outcome,)
+    for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
+        if len(given) > len(results):
+            raise TypeMismatch(f"{arguments.op} has {len(results)} results, but {len(given)} are named by {option}")
+    expected = [
+        read_value(text, results[index].type, f"<expected output {index}>", sources)
+        for index, text in enumerate(arguments.expected_output)
+    ]
+    return _deliver(results, expected, arguments)
+
+
+def _properties(op: str, given: Sequence[str], sources: Sources) -> dict[str, Any]:
+    """The keywords of ``--attr``: a name alone is true; what is no keyword of an enum is read as an MLIR attribute."""
+    from halfulp.cli_values import naming
+    from halfulp.interp.dialect import EnumDefinition, default_registry
+    from halfulp.interp.errors import InputError
+    from halfulp.interp.text.parser import parse_attribute
+    from halfulp.runtime import property_of
+
+    definition = default_registry().find(op)
+    keywords: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not name:
+            raise InputError(f"--attr={text}: write --attr NAME or --attr NAME=VALUE")
+        if name in keywords:
+            raise InputError(f"--attr {name} is given twice")
+        declared = None if definition is None else property_of(definition, name)
+        if not equals or value == "true":
+            keywords[name] = True
+        elif value == "false":
+            keywords[name] = False
+        elif declared is None or isinstance(declared.kind, EnumDefinition):
+            keywords[name] = value
+        else:
+            with naming(f"<attr {name}>", value, sources):
+                keywords[name] = parse_attribute(value)
+    return keywords
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+
+def _formats(arguments: argparse.Namespace) -> int:
+    from halfulp.explain import table_lines
+    from halfulp.fp_formats.formats import FORMATS, float_format
+
+    if arguments.name is None:
+        facts = [_facts(fmt) for fmt in FORMATS.values()]
+        lines = table_lines([tuple(facts[0]), *(tuple(row.values()) for row in facts)])
+    else:
+        try:
+            fmt = float_format(arguments.name)
+        except ValueError as error:
+            return _fail(str(error))
+        lines = _details(fmt)
+    _print("\n".join(lines) + "\n")
+    return SUCCESS
+
+
+def _short_value(fmt: FloatFormat, code: int) -> str:
+    from halfulp.explain import decimal_text
+    from halfulp.fp_formats.scalar import value
+
+    exact = value(fmt, code)
+    assert exact is not None
+    return decimal_text(exact, 14)
+
+
+def _smallest_subnormal(fmt: FloatFormat) -> str:
+    return _short_value(fmt, fmt.from_magnitude(1)) if fmt.zero and fmt.mantissa_bits else "none"
+
+
+def _facts(fmt: FloatFormat) -> dict[str, str]:
+    """One row of the table of formats."""
+    zero = "none" if not fmt.zero else "±0" if fmt.has_negative_zero else "+0"
+    return {
+        "name": fmt.name,
+        "bits": str(fmt.bits),
+        "sign": str(int(fmt.signed)),
+        "exponent": str(fmt.exponent_bits),
+        "mantissa": f"{fmt.mantissa_bits}{'+1' if fmt.explicit_integer_bit else ''}",
+        "bias": str(fmt.bias),
+        "infinities": "yes" if fmt.infinities else "no",
+        "NaN": fmt.nan.value,
+        "zero": zero,
+        "emin": str(fmt.emin),
+        "emax": str(fmt.emax),
+        "max": _short_value(fmt, fmt.max_code),
+        "smallest normal": _short_value(fmt, fmt.min_normal_code),
+        "smallest subnormal": _smallest_subnormal(fmt),
+    }
+
+
+def _details(fmt: FloatFormat) -> list[str]:
+    """Everything about one format; up to 8 bits, all its codes."""
+    from halfulp.explain import bit_fields, bits_text, hex_text, table_lines, value_text
+
+    rows = list(_facts(fmt).items())
+    rows.insert(2, ("fields", ", ".join(f"{name} {width}" for name, width in bit_fields(fmt).items())))
+    for name, code in (
+        ("max", fmt.max_code),
+        ("smallest normal", fmt.min_normal_code),
+        ("+infinity", fmt.infinity_code),
+        ("default NaN", fmt.nan_code),
+    ):
+        rows.append((f"code of {name}", "none" if code is None else hex_text(fmt, code)))
+    lines = table_lines(rows)
+    if fmt.bits <= 8:
+        codes = [("code", "bits", "value")]
+        codes += [(hex_text(fmt, code), bits_text(fmt, code), value_text(fmt, code)) for code in range(1 << fmt.bits)]
+        lines += ["", *table_lines(list(codes))]
+    return lines
+
+
+# --- translate --------------------------------------------------------------------------------------------------------
+
+
+def _translate(arguments: argparse.Namespace) -> int:
+    from halfulp.cli_values import write_file
+    from halfulp.interp.errors import HalfulpError
+    from halfulp.interp.text.parser import parse_module
+    from halfulp.interp.text.printer import print_module
+
+    sources: Sources = {}
+    try:
+        name, text = _read(arguments.file, sources)
+    except HalfulpError as error:
+        return _report(error, sources)
+    printed, codes = [], []
+    for part in _parts(text, arguments.split_input_file):
+        try:
+            module = parse_module(part, name, allow_unregistered=arguments.allow_unregistered_dialect)
+            # mlir-opt ends every module with an empty line.
+            text = print_module(module, generic=arguments.generic, debug_info=arguments.debug_info)
+            printed.append(text.rstrip("\n") + "\n\n")
+        except HalfulpError as error:
+            printed.append("")
+            codes.append(_report(error, sources))
+    output = SPLIT_MARKER.join(printed)
+    if arguments.output is None:
+        _print(output)
+    elif not codes:
+        try:
+            write_file(arguments.output, output.encode("utf-8", "surrogateescape"))
+        except HalfulpError as error:
+            return _report(error, sources)
+    return _worst(codes)
+
+
+# --- explain ----------------------------------------------------------------------------------------------------------
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from halfulp.cli_values import naming
+    from halfulp.explain import explain
+    from halfulp.interp.errors import HalfulpError
+
+    sources: Sources = {}
+    try:
+        profile = _profile(arguments.profile)
+        with naming("TYPE", arguments.type, sources):
+            explanation = explain(arguments.value.strip(), arguments.type, arguments.rounding, profile)
+    except HalfulpError as error:
+        return _report(error, sources)
+    _print(f"{explanation}\n")
+    return SUCCESS
+
+
+if __name__ == "__main__":
+    sys.exit(main())
