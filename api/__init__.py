@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from halfulp.fp_formats.formats import NanEncoding as NanEncoding
     from halfulp.fp_formats.formats import float_format as float_format
     from halfulp.interp.dialect import Dialect as Dialect
+    from halfulp.interp.dialect import Trait as Trait
     from halfulp.interp.errors import BytecodeError as BytecodeError
     from halfulp.interp.errors import HalfulpError as HalfulpError
     from halfulp.interp.errors import InputError as InputError
@@ -56,6 +57,7 @@ _HOME: dict[str, tuple[str, str]] = {
     "Module": ("halfulp.interp.ir", "Module"),
     "NanEncoding": ("halfulp.fp_formats.formats", "NanEncoding"),
     "Profile": ("halfulp.semantics.profile", "Profile"),
+    "Trait": ("halfulp.interp.dialect", "Trait"),
     "Value": ("halfulp.interp.values", "Value"),
     "explain": ("halfulp.explain", "explain"),
     "float_format": ("halfulp.fp_formats.formats", "float_format"),

@@ -418,7 +418,7 @@ def convert(
     known = {mode.spelling: mode for mode in Rounding}
     if rounding is not None and rounding not in known:
         raise ValueError(f"rounding is {rounding!r}, but must be one of {', '.join(known)}")
-    mode = known[rounding] if rounding else None
+    mode = None if rounding is None else known[rounding]
     kernel = _conversion(source, from_, element, mode, as_profile(profile), random)
     return _apply(kernel, "convert", [source], result)
 
@@ -442,21 +442,20 @@ def _conversion(
     profile: Profile,
     random: npt.NDArray[Any] | None,
 ) -> Kernel:
+    into_floats = Rounding.TO_NEAREST_EVEN if mode is None else mode
     match from_, to:
         case ty.FloatType(), ty.FloatType():
             if mode is Rounding.STOCHASTIC:
                 return casts.convert_stochastically(
                     from_.format, to.format, _random_bits(random, source.shape), profile
                 )
-            return casts.convert(from_.format, to.format, mode or Rounding.TO_NEAREST_EVEN, 0, profile)
+            return casts.convert(from_.format, to.format, into_floats, 0, profile)
         case ty.IntegerType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
             signed = from_.signedness != "unsigned" and from_.width != 1
-            return casts.from_integer(
-                from_.width, signed, to.format, profile, rounding=mode or Rounding.TO_NEAREST_EVEN
-            )
+            return casts.from_integer(from_.width, signed, to.format, profile, rounding=into_floats)
         case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
-            signed = to.signedness != "unsigned"
-            return casts.to_integer(from_.format, to.width, signed, profile, rounding=mode or Rounding.TOWARD_ZERO)
+            toward = Rounding.TOWARD_ZERO if mode is None else mode
+            return casts.to_integer(from_.format, to.width, to.signedness != "unsigned", profile, rounding=toward)
     how = "" if mode is not Rounding.STOCHASTIC else " with stochastic rounding"
     raise TypeMismatch(f"cannot convert '{from_}' to '{to}'{how}")
 

@@ -35,6 +35,7 @@ from halfulp.interp.values import (
     Buffer,
     Value,
     code_layout,
+    concrete,
     element_width,
     shape_conflict,
     spell_shape,
@@ -851,7 +852,7 @@ class Program:
         if value.poison is not None:
             origins = Origins()
             poison = origins.adopt(value.poison, value.origins)
-        return Value(type_, bits, poison, value.open, origins)
+        return Value(concrete(type_, value.shape), bits, poison, value.open, origins)
 
 
 _programs: WeakKeyDictionary[Module, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()

@@ -8,7 +8,7 @@ element has a trailing axis of two (real, imaginary) before the limbs. Elements 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,11 @@ def shape_conflict(type_: ty.Type, shape: tuple[int, ...], vscale: int | None = 
         return f"a value of shape {spell_shape(shape)} is not of type '{type_}'"
     element = ty.element_type(type_)
     return ty.check_quantized_container(element, shape) if isinstance(element, ty.UniformQuantizedType) else None
+
+
+def concrete(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:
+    """The type with its dynamic dimensions replaced by those of ``shape``."""
+    return replace(type_, shape=shape) if isinstance(type_, ty.TensorType) and type_.shape != shape else type_
 
 
 def spell_shape(shape: tuple[int, ...]) -> str:
@@ -429,7 +434,9 @@ def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.T
     width = element_width(stored)
     assert width is not None
     low = 0 if _is_unsigned(stored) else -(1 << width >> 1)
-    high = (1 << width) - 1 if width < 2 or _is_unsigned(stored) else (1 << (width - 1)) - 1
+    # A signless integer may be meant either way, as in MLIR's literals; index is signless too.
+    signed = isinstance(stored, ty.IntegerType) and stored.signedness == "signed"
+    high = (1 << width >> signed) - 1
     if not low <= number <= high:
         raise TypeMismatch(f"{what}: {number} is outside the range of '{type_}', {low} to {high}")
     return ints_to_codes([int(number) & ((1 << width) - 1)], width, ())

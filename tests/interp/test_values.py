@@ -171,7 +171,7 @@ def test_inputs_of_the_right_dtype_are_not_copied() -> None:
         (1.5, "tensor<4xf32>", "got the number 1.5"),
         (1.5, "i32", "got the float 1.5"),
         (True, "f32", "got True"),
-        (128 * 2, "i8", "256 is outside the range of 'i8', -128 to 127"),
+        (128 * 2, "i8", "256 is outside the range of 'i8', -128 to 255"),
         (-1, "ui8", "-1 is outside the range of 'ui8', 0 to 255"),
         (np.zeros((4, 3), np.uint64), "tensor<4xf80>", "expected 'tensor<4xf80>'"),
         (np.array([16], np.uint8), "tensor<1xi3>", "bit pattern 0x10 does not fit the 3 bits"),
