@@ -52,7 +52,7 @@ def binary(name: str, flags: str = "") -> str:
 INF32 = 0x7F80_0000
 # 2**128 overflows f32, so that it comes from f64.
 ANSWERS = (
-    # f32 to f8E4M3FN: 464 lies between 448 (the maximum) and 480, whose code is NaN's; the tie 464 goes to the even 448.
+    # f32 to f8E4M3FN: 464 lies between 448 (the maximum) and 480, whose code is NaN's; the tie goes to the even 448.
     Answer(TRUNC, ("f32",), FN, ((f32(464.0), 0x7E), (f32(465.0), 0x7F), (f32(-465.0), 0xFF))),
     Answer(TRUNC_RZ, ("f32",), FN, ((f32(465.0), 0x7E), (f32(-465.0), 0xFE))),
     # 2**-6 is the smallest normal value; 0.0146484375 = 7.5 * 2**-9 is a tie between 7 and 8 of its steps.
@@ -104,9 +104,7 @@ ANSWERS = (
     # Rules stated with numbers elsewhere: x87's invalid operands, NaN payloads, zeros, and each format's overflow.
     Answer(binary("addf"), ("f80", "f80"), "f80", ((0x3FFF_0000_0000_0000_0001, 0, 0x7FFF_C000_0000_0000_0000),)),
     Answer(binary("addf"), ("f80", "f80"), "f80", ((0x0000_8000_0000_0000_0000, 0, 0x0001_8000_0000_0000_0000),)),
-    Answer(
-        EXT, (FN,), "f32", ((0x7F, 0x7FF0_0000), (0xFF, 0xFFF0_0000), (0x80, 0x8000_0000))
-    ),
+    Answer(EXT, (FN,), "f32", ((0x7F, 0x7FF0_0000), (0xFF, 0xFFF0_0000), (0x80, 0x8000_0000))),
     Answer(EXT, ("f8E5M2",), "f32", ((0x7D, 0x7FE0_0000), (0x7C, INF32), (0xFC, 0xFF80_0000))),
     Answer(EXT, ("f8E4M3FNUZ",), "f32", ((0x80, 0x7FC0_0000),)),
     Answer(
@@ -135,9 +133,7 @@ ANSWERS = (
             (0, 0x8000_0000, 0),
         ),
     ),
-    Answer(
-        binary("minnumf"), ("f32", "f32"), "f32", ((0x8000_0000, 0, 0x8000_0000), (0, 0x8000_0000, 0x8000_0000))
-    ),
+    Answer(binary("minnumf"), ("f32", "f32"), "f32", ((0x8000_0000, 0, 0x8000_0000), (0, 0x8000_0000, 0x8000_0000))),
     Answer(
         binary("maximumf"),
         ("f32", "f32"),

@@ -1,0 +1,411 @@
+"""Every example of the arith dialect's document runs, and computes what an independent calculation says.
+
+tests/data/arith_examples.txt holds the examples as printed in the document. `CORRECTIONS` is the one table of what is
+wrong in them: real MLIR rejects those statements too, and the tests marked ``mlir`` prove it.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import operator
+import random
+import re
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from op_faces import outcomes_of, value
+
+import halfulp as hu
+from halfulp.interp.dialect import default_registry
+from halfulp.interp.types import element_type, shape_of
+from halfulp.interp.values import as_type, element_width
+
+EXAMPLES = Path(__file__).parents[1] / "data" / "arith_examples.txt"
+
+CORRECTIONS: Mapping[str, tuple[str, str]] = {
+    # The document's statement: what is wrong, and the statement that was meant.
+    "%3 = arith.shrsi %1, %2 : (i8, i8) -> i8": (
+        "the custom form takes the one type of operands and result, not a function type",
+        "%3 = arith.shrsi %1, %2 : i8",
+    ),
+    "%5 = arith.shrsi %4, %2 : (i8, i8) -> i8": (
+        "the custom form takes the one type of operands and result, not a function type",
+        "%5 = arith.shrsi %4, %2 : i8",
+    ),
+    "%3 = arith.shrui %1, %2 : (i8, i8) -> i8": (
+        "the custom form takes the one type of operands and result, not a function type",
+        "%3 = arith.shrui %1, %2 : i8",
+    ),
+    '%r3 = "arith.cmpf"(%0, %1) {predicate: 0} : (f8, f8) -> i1': (
+        "an attribute is written with an equals sign, and there is no type f8",
+        '%r3 = "arith.cmpf"(%0, %1) {predicate = 0 : i64} : (f8E4M3FN, f8E4M3FN) -> i1',
+    ),
+    "%x = arith.negf %y : tensor<4x?xf8>": (
+        "there is no type f8",
+        "%x = arith.negf %y : tensor<4x?xf8E4M3FN>",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of an example, after those that define its operands."""
+
+    op: str
+    text: str
+    before: tuple[str, ...]
+    comment: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.op}-{self.number}"
+
+
+def names_in(text: str) -> list[str]:
+    return re.findall(r"%\w+", text)
+
+
+def read_examples() -> list[Statement]:
+    statements: list[Statement] = []
+    for section in EXAMPLES.read_text(encoding="utf-8").split("// ==== ")[1:]:
+        op, _, body = section.partition("\n")
+        earlier: dict[str, str] = {}
+        for number, (text, comment) in enumerate(logical_lines(body)):
+            before = [earlier[name] for name in names_in(text.partition("=")[2]) if name in earlier]
+            statements.append(Statement(op, text, tuple(dict.fromkeys(before)), comment, number))
+            results = names_in(text.partition("=")[0])
+            if all(name[1:].isdigit() for name in results) and "arith.constant" in text:
+                earlier[results[0]] = text
+    return statements
+
+
+def logical_lines(body: str) -> list[tuple[str, str]]:
+    """Statements, continuation lines joined, each with the comment behind it."""
+    lines: list[tuple[str, str]] = []
+    for line in body.splitlines():
+        code, _, comment = line.partition("//")
+        if code.strip().startswith("%"):
+            lines.append((code.strip(), comment.strip()))
+        elif code.strip():
+            text, old = lines.pop()
+            lines.append((f"{text} {code.strip()}", old))
+    return lines
+
+
+STATEMENTS = read_examples()
+
+
+def test_no_example_is_missing() -> None:
+    text = EXAMPLES.read_text(encoding="utf-8")
+    assert text.count("// ==== arith.") == 34
+    assert len(STATEMENTS) == 100
+    assert set(CORRECTIONS) <= {statement.text for statement in STATEMENTS}
+    # Ops of the document without an example: casts that are described by others', and those whose text says it all.
+    shown = {statement.op.removeprefix("arith.") for statement in STATEMENTS}
+    assert set(default_registry().dialects["arith"].ops) - {f"arith.{op}" for op in shown} == {
+        f"arith.{op}"
+        for op in (
+            *("bitcast", "divf", "extf", "fptosi", "fptoui", "index_cast", "index_castui", "maxsi", "maxui"),
+            *("minsi", "minui", "remf", "sitofp", "truncf", "uitofp"),
+            *("scaling_extf", "scaling_truncf"),  # not in the document
+            *("subui_extended", "convertf", "flush_denormals"),  # of newer MLIR
+        )
+    }
+
+
+# --- independent results ----------------------------------------------------------------------------------------------
+
+
+def signed(a: int, width: int) -> int:
+    return a - (1 << width) if a >> (width - 1) else a
+
+
+def bf16_value(code: int) -> Fraction:
+    number: float = struct.unpack("<f", struct.pack("<I", code << 16))[0]
+    return Fraction(number)
+
+
+BF16 = [bf16_value(code) for code in range(0x7F80)]
+
+
+def nearest_bf16(exact: Fraction) -> int:
+    """The code of the nearest bf16 value, found among all of them; ties to the even code. Not for overflow."""
+    magnitude = abs(exact)
+    high = bisect.bisect_left(BF16, magnitude)
+    low = max(high - 1, 0)
+    below, above = magnitude - BF16[low], BF16[high] - magnitude
+    code = low if below < above or (below == above and low % 2 == 0) else high
+    return code | (0x8000 if exact < 0 else 0)
+
+
+def float_code(number: float, element: str) -> int:
+    """The code of a double that is the exact sum or product of two numbers of the element type, or itself in it."""
+    if element == "f64":
+        return int(struct.unpack("<Q", struct.pack("<d", number))[0])
+    # A double has more than twice the bits of f32, plus two: rounding sums and products twice is harmless.
+    return int(np.float32(number).view(np.uint32))
+
+
+def float_value(code: int, element: str) -> float:
+    if element == "f64":
+        return float(struct.unpack("<d", struct.pack("<Q", code))[0])
+    return float(np.uint32(code).view(np.float32))
+
+
+def in_order(number: float) -> tuple[float, float]:
+    """A sorting key with -0 below +0."""
+    return number, math.copysign(1.0, number)
+
+
+FLOAT_OPS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "addf": operator.add,
+    "subf": operator.sub,
+    "mulf": operator.mul,
+    "maximumf": lambda a, b: max(a, b, key=in_order),
+    "maxnumf": lambda a, b: max(a, b, key=in_order),
+    "minimumf": lambda a, b: min(a, b, key=in_order),
+    "minnumf": lambda a, b: min(a, b, key=in_order),
+}
+
+
+def float_result(op: str, element: str, a: int, b: int) -> int:
+    function = FLOAT_OPS[op]
+    if element == "bf16":
+        exact = function(bf16_value(a), bf16_value(b))
+        if exact:
+            return nearest_bf16(exact)
+        return float_result(op, "f32", a << 16, b << 16) >> 16  # zeros have signs, fractions do not
+    return float_code(function(float_value(a, element), float_value(b, element)), element)
+
+
+INTEGER_OPS: Mapping[str, Callable[[int, int, int], Any]] = {
+    "addi": lambda a, b, w: a + b,
+    "subi": lambda a, b, w: a - b,
+    "muli": lambda a, b, w: a * b,
+    "andi": lambda a, b, w: a & b,
+    "ori": lambda a, b, w: a | b,
+    "xori": lambda a, b, w: a ^ b,
+    "divsi": lambda a, b, w: int(Fraction(signed(a, w), signed(b, w))),
+    "divui": lambda a, b, w: a // b,
+    "ceildivsi": lambda a, b, w: math.ceil(Fraction(signed(a, w), signed(b, w))),
+    "ceildivui": lambda a, b, w: math.ceil(Fraction(a, b)),
+    "floordivsi": lambda a, b, w: math.floor(Fraction(signed(a, w), signed(b, w))),
+    "remsi": lambda a, b, w: abs(signed(a, w)) % abs(signed(b, w)) * (-1 if signed(a, w) < 0 else 1),
+    "remui": lambda a, b, w: a % b,
+}
+
+
+def integer_result(op: str, flags: str, width: int, a: int, b: int) -> Any:
+    exact = INTEGER_OPS[op](a, b, width)
+    if flags:  # nsw, nuw
+        unsigned_fits = 0 <= exact < 1 << width
+        other = INTEGER_OPS[op](signed(a, width), signed(b, width), width)
+        if not unsigned_fits or not -(1 << width >> 1) <= other < 1 << width >> 1:
+            return "poison"
+    return exact % (1 << width)
+
+
+def extended(op: str, width: int, a: int, b: int) -> tuple[int, int]:
+    if op == "addui_extended":
+        return (a + b) % (1 << width), (a + b) >> width
+    product = signed(a, width) * signed(b, width) if op == "mulsi_extended" else a * b
+    return product % (1 << width), (product >> width) % (1 << width)
+
+
+# --- running a statement ----------------------------------------------------------------------------------------------
+
+
+def types_of(text: str) -> tuple[list[str], list[str]]:
+    """Operand and result types of a statement, read off its text."""
+    types = text.rpartition(" : ")[2]
+    op = re.search(r"arith\.(\w+)", text)
+    assert op is not None
+    if "->" in types:
+        inputs, _, output = types.partition("->")
+        return re.findall(r"[\w<>?]+", inputs), [output.strip()]
+    if " to " in types:
+        source, target = types.split(" to ")
+        return [source], [target]
+    several = types.split(", ")
+    name = op[1]
+    if name == "select":
+        condition, chosen = several if len(several) == 2 else ("i1", several[0])
+        return [condition, chosen, chosen], [chosen]
+    if name == "constant":
+        return [], [types]
+    if name in ("cmpf", "cmpi"):
+        return [types] * 2, [re.sub(r"(f64|f32|i64|i32)(>?)$", r"i1\2", types)]
+    if name == "addui_extended":
+        return [several[0]] * 2, several
+    if name.endswith("_extended"):
+        return [types] * 2, [types] * 2
+    return [types] * (1 if name == "negf" else 2), [types]
+
+
+def program(statement: Statement, text: str) -> tuple[str, list[str]]:
+    """A function that computes the statement from its operands, and the operands' types."""
+    inputs, outputs = types_of(text)
+    defined = {names_in(line)[0] for line in statement.before}
+    left, _, right = text.partition("=")
+    names = names_in(right)
+    assert len(names) == len(inputs)
+    free = {name: type_ for name, type_ in zip(names, inputs, strict=True) if name not in defined}
+    arguments = ", ".join(f"{name}: {type_}" for name, type_ in free.items())
+    results = names_in(left)
+    if re.match(r"%\w+:2", left):
+        results = [f"{results[0]}#0", f"{results[0]}#1"]
+    lines = [*statement.before, text, f"return {', '.join(results)} : {', '.join(outputs)}"]
+    body = "\n  ".join(lines)
+    return f"func.func @f({arguments}) -> ({', '.join(outputs)}) {{\n  {body}\n}}\n", list(free.values())
+
+
+def shape_at_run_time(type_: str) -> tuple[int, ...]:
+    return tuple(3 if size is None else size for size in shape_of(as_type(type_)) or ())
+
+
+def operand_codes(type_: str, count: int, rng: random.Random, op: str, position: int) -> list[int]:
+    """Random codes, with the corners first: finite floats, and divisors that define the result."""
+    element = str(element_type(as_type(type_)))
+    if element in ("f64", "f32", "bf16"):
+        numbers = [1.5, -1.5, 0.0, -0.0, 1e10, -3.0] + [rng.uniform(-100, 100) for _ in range(count)]
+        rng.shuffle(numbers)
+        if element == "bf16":
+            return [int(np.float32(n).view(np.uint32)) >> 16 for n in numbers[:count]]
+        return [float_code(n, element) for n in numbers[:count]]
+    width = element_width(as_type(element))
+    assert width is not None
+    codes = [(1 << width) - 1, 1, 1 << width >> 1, (1 << width >> 1) - 1, 7 % (1 << width)]
+    codes += [rng.getrandbits(width) for _ in range(count)]
+    rng.shuffle(codes)
+    if position and ("div" in op or "rem" in op):
+        codes = [code for code in codes if code not in (0, (1 << width) - 1)] * 2
+    return codes[:count]
+
+
+BATCHES = 60
+
+
+@pytest.mark.parametrize("statement", STATEMENTS, ids=str)
+def test_example_runs(statement: Statement) -> None:
+    text = CORRECTIONS[statement.text][1] if statement.text in CORRECTIONS else statement.text
+    source, inputs = program(statement, text)
+    module = hu.load(source)
+    op = re.search(r"arith\.(\w+)", text)
+    assert op is not None
+    rng = random.Random(str(statement))
+    for _ in range(BATCHES if inputs else 1):
+        shapes = [shape_at_run_time(type_) for type_ in inputs]
+        columns = [
+            operand_codes(type_, math.prod(shape), rng, op[1], position)
+            for position, (type_, shape) in enumerate(zip(inputs, shapes, strict=True))
+        ]
+        arguments = [value(c, t, s) for c, t, s in zip(columns, inputs, shapes, strict=True)]
+        results = hu.run(module, *arguments, on_ub="poison")
+        expected = expectation(statement, text, op[1], inputs, columns)
+        assert [outcomes_of(result) for result in results] == expected
+
+
+def expectation(
+    statement: Statement, text: str, op: str, inputs: Sequence[str], columns: Sequence[list[int]]
+) -> list[list[Any]]:
+    """The codes of every result."""
+    said = re.fullmatch(r"%\d is 0b([01]+)", statement.comment)
+    if said:  # the document itself says what comes out
+        return [[int(said[1], 2)]]
+    if op == "constant":
+        literal = re.search(r"-?\d+ :", text.partition("constant")[2])
+        assert literal is not None
+        return [[int(literal[0][:-2])]]
+    if statement.before:  # shli with flags: 5 << 3 overflows neither reading
+        return [[5 << 3]]
+    element = str(element_type(as_type(inputs[0])))
+    width = element_width(as_type(element))
+    assert width is not None
+    count = max(len(column) for column in columns)
+    rows = list(zip(*(column * count if len(column) == 1 else column for column in columns), strict=True))
+    if op == "select":
+        return [[yes if condition else no for condition, yes, no in rows]]
+    if op == "negf":
+        return [[a ^ 1 << (width - 1) for (a,) in rows]]
+    if op == "cmpi":
+        order = re.search(r"slt|eq", text)
+        signed_less = (order is not None and order[0] == "slt") or "predicate = 2" in text
+        return [[int(signed(a, width) < signed(b, width) if signed_less else a == b) for a, b in rows]]
+    if op == "cmpf":
+        if "predicate" in text:  # 0: always false
+            return [[0 for _ in rows]]
+        holds = operator.eq if "oeq" in text else operator.lt
+        return [[int(holds(float_value(a, element), float_value(b, element))) for a, b in rows]]
+    if op in ("extsi", "extui", "trunci"):
+        wide = 16 if op == "trunci" else 64
+        return [[(signed(a, width) if op == "extsi" else a) % (1 << wide) for (a,) in rows]]
+    if op.endswith("_extended"):
+        pairs = [extended(op, width, a, b) for a, b in rows]
+        return [[low for low, _ in pairs], [high for _, high in pairs]]
+    if op in FLOAT_OPS:
+        return [[float_result(op, element, a, b) for a, b in rows]]
+    return [[integer_result(op, "overflow" if "overflow<" in text else "", width, a, b) for a, b in rows]]
+
+
+# --- what the document's prose says -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("op", "width", "a", "b", "quotient"),
+    [
+        ("ceildivsi", 16, 7, -2, -3),
+        ("ceildivui", 16, 6, -2, 1),
+        ("divsi", 16, 6, -2, -3),
+        ("divui", 16, 6, -2, 0),
+        ("floordivsi", 16, 5, -2, -3),
+        ("remsi", 16, 6, -2, 0),
+        ("remui", 16, 6, -2, 6),
+    ],
+)
+def test_numbers_in_the_prose(op: str, width: int, a: int, b: int, quotient: int) -> None:
+    assert hu.eval(f"arith.{op}", a, b, type=f"i{width}").item() == quotient
+
+
+# --- corrections ------------------------------------------------------------------------------------------------------
+
+
+def corrected() -> list[Statement]:
+    return [statement for statement in STATEMENTS if statement.text in CORRECTIONS]
+
+
+@pytest.mark.parametrize("statement", corrected(), ids=str)
+def test_wrong_example_is_rejected(statement: Statement) -> None:
+    source, _ = printed_program(statement)
+    with pytest.raises((hu.ParseError, hu.VerifyError)) as caught:
+        hu.load(source)
+    assert caught.value.location is not None
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("statement", corrected(), ids=str)
+def test_real_mlir_rejects_the_example_and_accepts_its_correction(statement: Statement, mlir_opt: Any) -> None:
+    source, _ = printed_program(statement)
+    with pytest.raises(RuntimeError, match="error:"):
+        mlir_opt(source)
+    mlir_opt(program(statement, CORRECTIONS[statement.text][1])[0])
+
+
+@pytest.mark.mlir
+def test_real_mlir_accepts_all_other_examples(mlir_opt: Any) -> None:
+    sources = [program(s, s.text)[0] for s in STATEMENTS if s.text not in CORRECTIONS]
+    assert len(sources) == len(STATEMENTS) - len(CORRECTIONS)
+    mlir_opt("\n// -----\n".join(sources), "--split-input-file")
+
+
+def printed_program(statement: Statement) -> tuple[str, str]:
+    """The statement as printed, in a function whose other types are right, so that only the statement is wrong."""
+    fixed = CORRECTIONS[statement.text][1]
+    source, _ = program(statement, fixed)
+    return source.replace(fixed, statement.text), fixed
