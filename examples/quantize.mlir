@@ -3,7 +3,7 @@
 //   halfulp run examples/quantize.mlir --input="2x3xf32=[0.1 0.25 -1][100 -0.375 7]"
 //
 // The first result is what is stored: round(x / scale) + zero point, to nearest even, kept within i8. The second shows what
-// that storage lost: 0.1 is nearer to 0 than to 0.25 / 2, 100 and 7 lie beyond what 8 bits reach.
+// that storage lost: 0.1 is nearer to 0 than to 0.25, 100 and 7 lie beyond what 8 bits reach.
 !matrix = tensor<2x3xf32>
 !stored = tensor<2x3xi8>
 !quantized = tensor<2x3x!quant.uniform<i8:f32:1, {0.25, 0.125:10, 0.05:-3}>>

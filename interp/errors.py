@@ -102,11 +102,14 @@ def _rebuild(kind: type[HalfulpError], message: str, state: dict[str, Any]) -> H
 
 
 def _line(location: Location | None, severity: str, text: str) -> str:
-    if location is None:
-        return f"{severity}: {text}"
+    where = "" if location is None else f"{spell_place(location) or location}: "
+    return f"{where}{severity}: {text}"
+
+
+def spell_place(location: Location) -> str:
+    """``file:line:col`` of the first file position in a location; empty where it has none."""
     place = file_position(location)
-    where = f"{place.file}:{place.line}:{place.column}" if place else str(location)
-    return f"{where}: {severity}: {text}"
+    return f"{place.file}:{place.line}:{place.column}" if place else ""
 
 
 def _excerpt(location: Location | None, source: str | None) -> list[str]:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from halfulp.interp import types as ty
 from halfulp.interp.collector import paused_collector
 from halfulp.interp.dialect import Trait
-from halfulp.interp.errors import HalfulpError, LimitExceeded, UndefinedBehavior, Unsupported
+from halfulp.interp.errors import HalfulpError, LimitExceeded, UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.events import Listener
 from halfulp.interp.ir import Block, Module, Operation, SSAValue
 from halfulp.interp.spelling import spell_element
@@ -185,7 +185,7 @@ class Frame:
         self.parent = parent
         self.results = results
         self.call = call
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
 
     def jump(self, target: BlockCode, values: Sequence[Any]) -> None:
         """Go on at the start of ``target`` with these block arguments."""
@@ -409,7 +409,7 @@ class ElementwiseStep:
             fresh = mask & (merged == 0)
             count = int(np.count_nonzero(fresh))
             if count:
-                origin = Origin(self.op.name, str(self.op.location), reason, _first(fresh))
+                origin = Origin(self.op.name, spell_place(self.op.location), reason, _first(fresh))
                 merged[fresh] = run.origins.id_of(origin)
                 for listener in self.settings.listeners:
                     listener.poison_born(self.op, origin, count)

@@ -230,7 +230,7 @@ def parse_value(type_: ty.Type, text: str) -> Value:
     origins = Origins()
     lost = np.broadcast_to(np.array([code is None for code in codes], np.bool_).reshape(given), shape)
     first = tuple(int(k) for k in np.argwhere(lost)[0]) if shape else ()
-    ids = np.where(lost, np.uint16(origins.id_of(Origin("input", "command line", "given as poison", first))), np.uint16(0))
+    ids = np.where(lost, np.uint16(origins.id_of(Origin("input", "", "given as poison", first))), np.uint16(0))
     return Value(type_, bits, ids, None, origins)
 
 

@@ -19,8 +19,9 @@ OTHER = 65535
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where poison was born: the op, its location in the source, the reason, and the first element in row-major
-    order.
+    """Where poison was born: the op, its place in the source, the reason, and the first element in row-major order.
+
+    ``location`` is ``file:line:col``, or empty where there is none.
     """
 
     op: str
@@ -29,8 +30,9 @@ class Origin:
     element: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        where = f" at element {list(self.element)}" if self.element else ""
-        return f"{self.reason} ({self.op} at {self.location}{where})"
+        place = f" at {self.location}" if self.location else ""
+        where = f", element {list(self.element)}" if self.element else ""
+        return f"{self.reason} ({self.op}{place}{where})"
 
 
 _OVERFLOW = Origin("other", "unknown", "one of more than 65,534 origins")

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfulp.interp.dialect import Dialect, EnumDefinition, Property, Trait
 from halfulp.interp.dialects import constraints as c
-from halfulp.interp.errors import Unsupported
+from halfulp.interp.errors import Unsupported, spell_place
 from halfulp.interp.executor import Pure, Run, Settings, check_allocation
 from halfulp.interp.ir import Operation
 from halfulp.interp.types import element_type
@@ -31,7 +31,7 @@ def _poison(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
         sizes = tuple(size for size in shape if size is not None)
         check_allocation(type_, sizes, settings)
         dtype, trailing = code_layout(element_type(type_))
-        origin = Origin(op.name, str(op.location), "ub.poison", (0,) * len(sizes))
+        origin = Origin(op.name, spell_place(op.location), "ub.poison", (0,) * len(sizes))
         ids = np.full(sizes, run.origins.id_of(origin), np.uint16)
         for listener in settings.listeners:
             listener.poison_born(op, origin, ids.size)
