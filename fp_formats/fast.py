@@ -6,6 +6,7 @@ never trust NumPy's NaNs: the result is searched for NaNs, and those elements ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
@@ -87,7 +88,7 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
     """
     if operation == "negate":
         return "bits" if fmt.signed and fmt.has_negative_zero and fmt.limbs == 1 else None
-    if operation in (*_ARITHMETIC, "remainder") and fmt.bits <= 8 and rounding != STOCHASTIC:
+    if operation in (*_ARITHMETIC, *_EXTREMA, "remainder") and fmt.bits <= 8 and rounding != STOCHASTIC:
         return "table"
     if policy.denormals != "ieee" or not cpu_keeps_subnormals():
         return None
@@ -132,7 +133,7 @@ def _arithmetic(
         return _through_f32(operation, fmt, a, b, policy)
     if path == "table":
         shape = np.broadcast_shapes(a.shape, b.shape)
-        if np.prod(shape, dtype=np.int64) >= PAIR_TABLE_SIZE:
+        if math.prod(shape) >= PAIR_TABLE_SIZE:
             return tables.look_up(tables.pairs(operation, fmt, int(rounding), policy), shape, fmt.bits, a, b)
     result: Result = getattr(exact, operation)(fmt, a, b, rounding, policy, random, want_flags)
     return result
@@ -249,7 +250,12 @@ def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: b
 
 
 def _extremum(operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy, want_flags: bool) -> Result:
-    if want_flags or path_of(operation, fmt, RNE, policy) is None:
+    path = None if want_flags else path_of(operation, fmt, RNE, policy)
+    if path == "table":
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        if math.prod(shape) >= PAIR_TABLE_SIZE:
+            return tables.look_up(tables.pairs(operation, fmt, RNE, policy), shape, fmt.bits, a, b)
+    if path != "native":
         result: Result = getattr(exact, operation)(fmt, a, b, policy, want_flags)
         return result
     choose, of_equals = _EXTREMA[operation]

@@ -12,6 +12,7 @@ from halfulp.fp_formats import exact
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import FloatPolicy
 
+EXACT_OPERATIONS = ("maximum", "minimum", "maximum_number", "minimum_number")
 CHUNK = 1 << 16  # elements: the indices of one chunk stay in the second-level cache
 
 
@@ -24,10 +25,11 @@ class Table(NamedTuple):
 
 @lru_cache(maxsize=256)
 def pairs(operation: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Table:
-    """The table of an arithmetic operation of `exact` on a format of up to 8 bits: at most 64 KiB of codes."""
+    """The table of a binary operation of `exact` on a format of up to 8 bits: at most 64 KiB of codes."""
     every = np.arange(1 << fmt.bits, dtype=fmt.storage_dtype)
     a, b = np.repeat(every, every.size), np.tile(every, every.size)
-    result = getattr(exact, operation)(fmt, a, b, rounding, policy)
+    modes = () if operation in EXACT_OPERATIONS else (rounding,)
+    result = getattr(exact, operation)(fmt, a, b, *modes, policy)
     return Table(result.codes, result.poison)
 
 

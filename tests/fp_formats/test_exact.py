@@ -1,0 +1,325 @@
+"""exact.py equals scalar.py: codes, flags and poison, for every format, mode and policy."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from float_samples import LARGE, SMALL, all_codes, codes, pairs, to_array, to_list
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halfulp.fp_formats import exact, limbs, scalar
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding, policy_choices
+
+ARITHMETIC = ("add", "subtract", "multiply", "divide", "remainder")
+EXTREMA = ("maximum", "minimum", "maximum_number", "minimum_number")
+MODES = tuple(Rounding)[:5]
+STOCHASTIC = Rounding.STOCHASTIC
+WIDTHS = (0, 1, 2, 7, 8, 16, 31, 32, 33, 62, 63, 64, 65, 80, 126, 127, 128, 200, 1024)
+
+# Every value of every field on its own, and the combinations that model something.
+POLICIES = (
+    SPEC,
+    *(FloatPolicy(**{field: value}) for field, values in policy_choices().items() for value in values[1:]),
+    FloatPolicy(denormals="flush_both", denormal_zero="positive", tininess="before"),
+    FloatPolicy(conversion_overflow="saturate", wide_source="through_f32", nan_to_nanless="max"),
+    FloatPolicy(
+        nan_to_nanless="zero", infinity_to_nanless="zero", divide_by_zero_nanless="zero",
+        negative_to_unsigned="sign_bit", zeroless_nan_widened="infinity", number_of_signalling="quieted",
+    ),
+    FloatPolicy(
+        nan_result="canonical_signed", nan_to_nanless="zero_inverted", zero_to_zeroless="nan",
+        wide_source="through_f32",
+    ),
+)  # fmt: skip
+
+# Formats that reach what the builtin ones do not.
+USERS = (
+    FloatFormat("binary8p4", 4, 3, 8, nan=NanEncoding.NEGATIVE_ZERO),
+    FloatFormat("unsigned IEEE", 3, 2, 3, signed=False),
+    FloatFormat("f8E5M3FNU", 5, 3, 15, signed=False, infinities=False, nan=NanEncoding.ALL_ONES),
+    FloatFormat("unsigned without NaN", 4, 3, 5, signed=False, infinities=False, nan=NanEncoding.NONE),
+    FloatFormat("no fraction", 3, 0, 3, infinities=False, nan=NanEncoding.NONE),
+    FloatFormat("binary8p5u", 4, 4, 8, signed=False, nan=NanEncoding.ALL_ONES),
+    FloatFormat("infinity but no NaN", 4, 3, 8, nan=NanEncoding.NONE),
+    FloatFormat("no zero", 4, 3, 7, signed=False, infinities=False, nan=NanEncoding.ALL_ONES, zero=False),
+    FloatFormat("widest one-limb", 15, 30, 16000),
+    FloatFormat("narrow two-limb", 5, 40, 15),
+)
+ALL = (*FORMATS.values(), *USERS)
+
+
+def assert_same(label: object, fmt_limbs: int, want: list[scalar.Result], got: exact.Result, rows: Any) -> None:
+    """Every element, flags and poison included; ``got`` was asked for flags."""
+    flat = got.codes.reshape(-1, fmt_limbs) if fmt_limbs > 1 else got.codes
+    poison = [False] * len(want) if got.poison is None else got.poison.tolist()
+    assert got.poison is None or any(poison)
+    assert got.flags is not None
+    assert got.flags.dtype == np.uint8
+    actual = list(zip(exact.to_ints(flat, fmt_limbs), got.flags.tolist(), poison, strict=True))
+    wrong = [
+        (row, result, other) for row, result, other in zip(rows, want, actual, strict=True) if tuple(result) != other
+    ]
+    assert not wrong, (label, len(wrong), wrong[:3])
+
+
+def check_arithmetic(
+    fmt: FloatFormat, a: list[int], b: list[int], op: str, mode: Rounding, policy: FloatPolicy = SPEC, width: int = 0
+) -> None:
+    operation: Callable[..., scalar.Result] = getattr(scalar, op)
+    rows = list(zip(a, b, strict=True))
+    if width:
+        rng = random.Random(width)
+        values = [rng.getrandbits(width) for _ in rows]
+        want = [operation(fmt, x, y, mode, policy, (r, width)) for (x, y), r in zip(rows, values, strict=True)]
+        noise = (np.array(values, np.uint64), width)
+    else:
+        want, noise = [operation(fmt, x, y, mode, policy) for x, y in rows], None
+    got = getattr(exact, op)(fmt, to_array(fmt, a), to_array(fmt, b), mode, policy, noise, True)
+    assert_same((fmt.name, op, mode, policy, width), fmt.limbs, want, got, rows)
+
+
+def check_unary_and_order(fmt: FloatFormat, a: list[int], b: list[int], policy: FloatPolicy) -> None:
+    x, y = to_array(fmt, a), to_array(fmt, b)
+    rows = list(zip(a, b, strict=True))
+    for op in EXTREMA:
+        want = [getattr(scalar, op)(fmt, p, q, policy) for p, q in rows]
+        assert_same((fmt.name, op, policy), fmt.limbs, want, getattr(exact, op)(fmt, x, y, policy, True), rows)
+    for op in ("negate", "flush"):
+        want = [getattr(scalar, op)(fmt, p, policy) for p in a]
+        assert_same((fmt.name, op, policy), fmt.limbs, want, getattr(exact, op)(fmt, x, policy, True), a)
+
+
+@pytest.mark.parametrize("op", ARITHMETIC)
+@pytest.mark.parametrize("fmt", SMALL, ids=str)
+def test_small_formats(fmt: FloatFormat, op: str) -> None:
+    rng = random.Random(f"{fmt.name} {op}")
+    a, b = ([rng.randrange(1 << fmt.bits) for _ in range(500)] for _ in range(2))
+    for mode in MODES:
+        check_arithmetic(fmt, a, b, op, mode)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("op", ARITHMETIC)
+@pytest.mark.parametrize("fmt", SMALL, ids=str)
+def test_every_pair_of_small_formats(fmt: FloatFormat, op: str) -> None:
+    every = all_codes(fmt)
+    for mode in MODES:
+        check_arithmetic(fmt, [a for a in every for _ in every], every * len(every), op, mode)
+
+
+@pytest.mark.parametrize("op", ARITHMETIC)
+@pytest.mark.parametrize("fmt", LARGE, ids=str)
+def test_large_formats(fmt: FloatFormat, op: str) -> None:
+    a, b = pairs(fmt, 1000, 51)
+    for mode in MODES:
+        check_arithmetic(fmt, a, b, op, mode)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("op", ARITHMETIC)
+@pytest.mark.parametrize("fmt", LARGE, ids=str)
+def test_100_000_pairs_of_large_formats(fmt: FloatFormat, op: str) -> None:
+    a, b = pairs(fmt, 100_000, 52)
+    for mode in MODES:
+        check_arithmetic(fmt, a, b, op, mode)
+
+
+@pytest.mark.parametrize("op", ARITHMETIC)
+@pytest.mark.parametrize("fmt", ALL, ids=str)
+def test_policies(fmt: FloatFormat, op: str) -> None:
+    a, b = pairs(fmt, 60, 53)
+    for number, policy in enumerate(POLICIES):
+        check_arithmetic(fmt, a, b, op, MODES[number % 5], policy)
+    for number, width in enumerate((1, 7, 16, 32, 64)):
+        check_arithmetic(fmt, a, b, op, STOCHASTIC, POLICIES[number * 5], width)
+
+
+@pytest.mark.parametrize("fmt", ALL, ids=str)
+def test_extrema_negate_flush_compare(fmt: FloatFormat) -> None:
+    a, b = pairs(fmt, 300, 54)
+    check_unary_and_order(fmt, a, b, SPEC)
+    for policy in POLICIES:
+        check_unary_and_order(fmt, a[:40], b[:40], policy)
+    for policy in (SPEC, FloatPolicy(denormals="flush_operands")):
+        for predicate in range(16):
+            got = exact.compare(fmt, predicate, to_array(fmt, a), to_array(fmt, b), policy)
+            assert got.codes.dtype == np.uint8
+            want = [scalar.compare(fmt, predicate, x, y, policy) for x, y in zip(a, b, strict=True)]
+            assert got.codes.tolist() == [int(holds) for holds in want]
+
+
+def check_conversion(src: FloatFormat, dst: FloatFormat, a: list[int], mode: Rounding, policy: FloatPolicy) -> None:
+    want = [scalar.convert(src, dst, x, mode, policy) for x in a]
+    got = exact.convert(src, dst, to_array(src, a), mode, policy, None, True)
+    assert_same((src.name, dst.name, mode, policy), dst.limbs, want, got, a)
+
+
+@pytest.mark.parametrize("src", ALL, ids=str)
+def test_conversions(src: FloatFormat) -> None:
+    a = codes(src, 60, 55)
+    for number, dst in enumerate(ALL):
+        for mode in MODES:
+            check_conversion(src, dst, a, mode, SPEC)
+        for turn in range(6):
+            policy = POLICIES[(6 * number + turn) % len(POLICIES)]
+            check_conversion(src, dst, a, MODES[(number + turn) % 5], policy)
+        width = (1, 5, 16, 32, 64)[number % 5]
+        rng = random.Random(number)
+        values = [rng.getrandbits(width) for _ in a]
+        want = [scalar.convert(src, dst, x, STOCHASTIC, SPEC, (r, width)) for x, r in zip(a, values, strict=True)]
+        noise = (np.array(values, np.uint64), width)
+        got = exact.convert(src, dst, to_array(src, a), STOCHASTIC, SPEC, noise, True)
+        assert_same((src.name, dst.name, width), dst.limbs, want, got, a)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("src", FORMATS.values(), ids=str)
+def test_many_conversions(src: FloatFormat) -> None:
+    a = all_codes(src) if src.bits <= 16 else codes(src, 20_000, 56)
+    for dst in FORMATS.values():
+        for mode in MODES:
+            check_conversion(src, dst, a, mode, SPEC)
+    for dst in FORMATS.values():
+        for number, policy in enumerate(POLICIES):
+            check_conversion(src, dst, a[:: len(a) // 250 or 1], MODES[number % 5], policy)
+
+
+def integer_codes(width: int, count: int) -> list[int]:
+    """Integers at the ends of the range, powers of two and their neighbours, and of every size."""
+    rng = random.Random(width)
+    mask = (1 << width) - 1
+    result = [0, 1, mask, mask >> 1, (mask >> 1) + 1, mask - 1]
+    while len(result) < count:
+        size = rng.randint(0, width)
+        number = rng.choice((1 << size, (1 << size) - 1, (1 << size) + 1, rng.getrandbits(size) if size else 0))
+        result.append(rng.choice((number, -number)))
+    return [number & mask for number in result]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("fmt", ALL, ids=str)
+def test_integers(fmt: FloatFormat, width: int) -> None:
+    dtype, count = exact.storage_of(width)
+    integers = integer_codes(width, 40)
+    array = exact.from_ints(integers, dtype, count)
+    floats = codes(fmt, 40, 57)
+    floats += [
+        scalar.from_integer(fmt, number, Rounding.TOWARD_ZERO).code for number in (1 << width, (1 << width) // 2)
+    ]
+    for signed in (False, True):
+        numbers = [n - (1 << width) if signed and width and n >> (width - 1) else n for n in integers]
+        for number, mode in enumerate(MODES):
+            policy = POLICIES[(width + number) % len(POLICIES)]
+            label = (fmt.name, width, signed, mode, policy)
+            want = [scalar.from_integer(fmt, n, mode, policy) for n in numbers]
+            assert_same(
+                label, fmt.limbs, want, exact.from_integer(fmt, array, width, signed, mode, policy, None, True), numbers
+            )
+            for choice in (policy, *(FloatPolicy(float_to_int=c) for c in ("poison", "saturate", "modular"))):  # type: ignore[arg-type]
+                want = [scalar.to_integer(fmt, x, width, signed, mode, choice) for x in floats]
+                got = exact.to_integer(fmt, to_array(fmt, floats), width, signed, mode, choice, None, True)
+                assert_same((*label, choice), count, want, got, floats)
+        for bits in (8, 40):
+            rng = random.Random(bits)
+            values = [rng.getrandbits(bits) for _ in range(42)]
+            noise = (np.array(values, np.uint64), bits)
+            want = [scalar.from_integer(fmt, n, 5, SPEC, (r, bits)) for n, r in zip(numbers, values, strict=False)]
+            got = exact.from_integer(fmt, array, width, signed, 5, SPEC, (noise[0][:40], bits), True)
+            assert_same((fmt.name, width, signed, bits), fmt.limbs, want, got, numbers)
+            want = [
+                scalar.to_integer(fmt, x, width, signed, 5, SPEC, (r, bits))
+                for x, r in zip(floats, values, strict=True)
+            ]
+            got = exact.to_integer(fmt, to_array(fmt, floats), width, signed, 5, SPEC, noise, True)
+            assert_same((fmt.name, width, signed, bits), count, want, got, floats)
+
+
+def test_no_masks_unless_needed() -> None:
+    fmt, f4 = FORMATS["f32"], FORMATS["f4E2M1FN"]
+    one = np.array([0x3F800000, 0x40000000], np.uint32)
+    result = exact.add(fmt, one, one)
+    assert result.poison is None
+    assert result.flags is None
+    nan = exact.convert(fmt, f4, np.array([0x3F800000, 0x7FC00000], np.uint32))
+    assert nan.poison is not None
+    assert nan.poison.tolist() == [False, True]
+    assert nan.codes.tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("name", ["f32", "f128", "f4E2M1FN"])
+def test_shapes(name: str) -> None:
+    fmt = FORMATS[name]
+    tail: tuple[int, ...] = (fmt.limbs,) if fmt.limbs > 1 else ()
+    a, b = pairs(fmt, 12, 58)
+    x, y = to_array(fmt, a).reshape(3, 4, *tail), to_array(fmt, b).reshape(3, 4, *tail)
+    x.flags.writeable = False
+    flat = exact.add(fmt, to_array(fmt, a), to_array(fmt, b))
+    assert to_list(fmt, exact.add(fmt, x, y).codes.reshape(12, *tail)) == to_list(fmt, flat.codes)
+    assert exact.add(fmt, x[:, 0, ...], y[0, 0, ...]).codes.shape == (3, *tail)
+    assert exact.add(fmt, x[0, 0, ...], y[0, 0, ...]).codes.shape == tail
+    assert exact.add(fmt, x[:0], y[:0], want_flags=True).codes.shape == (0, 4, *tail)
+    empty = exact.to_integer(fmt, x[:0], 80, True)
+    assert empty.codes.shape == (0, 4, 2)
+    assert exact.from_integer(fmt, np.zeros((2, 0, 2), np.uint64), 128, True).codes.shape == (2, 0, *tail)
+
+
+def test_many_chunks() -> None:
+    fmt = FORMATS["bf16"]
+    a, b = pairs(fmt, 5000, 59)
+    x, y = np.tile(to_array(fmt, a), 11), np.tile(to_array(fmt, b), 11)
+    once = exact.divide(fmt, x[:5000], y[:5000], want_flags=True)
+    many = exact.divide(fmt, x, y, want_flags=True)
+    assert x.size > 3 * exact.CHUNK
+    np.testing.assert_array_equal(many.codes, np.tile(once.codes, 11))
+    np.testing.assert_array_equal(many.flags, np.tile(once.flags, 11))
+
+
+def test_stochastic_needs_bits() -> None:
+    one = np.array([0x3F800000], np.uint32)
+    with pytest.raises(ValueError, match="random bits"):
+        exact.add(FORMATS["f32"], one, one, STOCHASTIC)
+
+
+WORDS = st.integers(0, 2**128 - 1)
+
+
+def wide(*numbers: int) -> limbs.Wide:
+    return limbs.Wide(
+        np.array([n >> 64 for n in numbers], np.uint64), np.array([n & limbs.WORD for n in numbers], np.uint64)
+    )
+
+
+def ints(x: limbs.Wide) -> list[int]:
+    return [int(hi) << 64 | int(lo) for hi, lo in zip(x.hi, x.lo, strict=True)]
+
+
+@given(WORDS, WORDS, st.integers(0, 140))
+def test_limbs(x: int, y: int, n: int) -> None:
+    mask, p, q, counts = 2**128 - 1, wide(x), wide(y), np.array([n])
+    assert ints(p + q) == [(x + y) & mask]
+    assert ints(p - q) == [(x - y) & mask]
+    assert [bool((p > q)[0]), bool((p < q)[0]), bool(limbs.equal(p, q)[0])] == [x > y, x < y, x == y]
+    for shift in (counts, min(n, 127)):
+        by = min(n, 127) if isinstance(shift, int) else n
+        assert ints(limbs.shift_left(p, shift)) == [(x << by) & mask]
+        assert ints(limbs.shift_right(p, shift)) == [x >> by]
+    assert ints(limbs.jam_right(p, counts)) == [x >> n | (x >> n << n != x)]
+    assert limbs.bit_length(p).tolist() == [x.bit_length()]
+    assert limbs.bit_length(np.array([x >> 65], np.uint64)).tolist() == [(x >> 65).bit_length()]
+
+
+@given(WORDS, WORDS, st.sampled_from([32, 53, 63, 64, 65, 113, 120]))
+def test_limb_products_and_quotients(x: int, y: int, bits: int) -> None:
+    x, y = (n >> (128 - bits) | 1 << (bits - 1) for n in (x, y))
+    product, dropped = limbs.multiply(wide(x), wide(y), bits)
+    assert ints(product) == [x * y >> dropped | (x * y >> dropped << dropped != x * y)]
+    quotient, fraction = limbs.divide(wide(x), wide(y), bits)
+    whole, rest = divmod(x << fraction, y)
+    assert ints(quotient) == [whole | (rest != 0)]
+    assert whole.bit_length() >= bits + 2

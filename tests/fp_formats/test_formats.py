@@ -1,0 +1,177 @@
+"""The format table, what is derived from it, and what a user may build."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding, float_format
+from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding, policy_choices
+
+IEEE, ONES, MINUS_ZERO, NONE = NanEncoding.IEEE, NanEncoding.ALL_ONES, NanEncoding.NEGATIVE_ZERO, NanEncoding.NONE
+
+# name: bits, sign, exponent, mantissa, bias, infinities, NaN, zeros, smallest and largest exponent, largest value
+TABLE = {
+    "f4E2M1FN": (4, 1, 2, 1, 1, False, NONE, 2, 0, 2, 6),
+    "f6E2M3FN": (6, 1, 2, 3, 1, False, NONE, 2, 0, 2, Fraction(15, 2)),
+    "f6E3M2FN": (6, 1, 3, 2, 3, False, NONE, 2, -2, 4, 28),
+    "f8E3M4": (8, 1, 3, 4, 3, True, IEEE, 2, -2, 3, Fraction(31, 2)),
+    "f8E4M3": (8, 1, 4, 3, 7, True, IEEE, 2, -6, 7, 240),
+    "f8E4M3FN": (8, 1, 4, 3, 7, False, ONES, 2, -6, 8, 448),
+    "f8E4M3FNUZ": (8, 1, 4, 3, 8, False, MINUS_ZERO, 1, -7, 7, 240),
+    "f8E4M3B11FNUZ": (8, 1, 4, 3, 11, False, MINUS_ZERO, 1, -10, 4, 30),
+    "f8E5M2": (8, 1, 5, 2, 15, True, IEEE, 2, -14, 15, 57344),
+    "f8E5M2FNUZ": (8, 1, 5, 2, 16, False, MINUS_ZERO, 1, -15, 15, 57344),
+    "f8E8M0FNU": (8, 0, 8, 0, 127, False, ONES, 0, -127, 127, 2**127),
+    "bf16": (16, 1, 8, 7, 127, True, IEEE, 2, -126, 127, (2**8 - 1) * 2**120),
+    "f16": (16, 1, 5, 10, 15, True, IEEE, 2, -14, 15, 65504),
+    "tf32": (19, 1, 8, 10, 127, True, IEEE, 2, -126, 127, (2**11 - 1) * 2**117),
+    "f32": (32, 1, 8, 23, 127, True, IEEE, 2, -126, 127, (2**24 - 1) * 2**104),
+    "f64": (64, 1, 11, 52, 1023, True, IEEE, 2, -1022, 1023, (2**53 - 1) * 2**971),
+    "f80": (80, 1, 15, 63, 16383, True, IEEE, 2, -16382, 16383, (2**64 - 1) * 2**16320),
+    "f128": (128, 1, 15, 112, 16383, True, IEEE, 2, -16382, 16383, (2**113 - 1) * 2**16271),
+}
+
+
+def test_table() -> None:
+    assert set(FORMATS) == set(TABLE)
+    for name, row in TABLE.items():
+        fmt = float_format(name)
+        zeros = sum(fmt.is_zero(code) for code in (0, fmt.sign_mask or 0)) if fmt.signed else int(fmt.is_zero(0))
+        largest = scalar.value(fmt, fmt.max_code)
+        seen = (fmt.bits, int(fmt.signed), fmt.exponent_bits, fmt.mantissa_bits, fmt.bias, fmt.infinities, fmt.nan)
+        assert (*seen, zeros, fmt.emin, fmt.emax, largest) == row, name
+        assert scalar.value(fmt, fmt.min_normal_code) == Fraction(2) ** fmt.emin
+
+
+SPECIAL_CODES = {
+    "f8E4M3FN": (None, 0x7F, 0x7E, 0x08),
+    "f8E5M2": (0x7C, 0x7E, 0x7B, 0x04),
+    "f8E5M2FNUZ": (None, 0x80, 0x7F, 0x04),
+    "f8E8M0FNU": (None, 0xFF, 0xFE, 0x00),
+    "f4E2M1FN": (None, None, 0x7, 0x2),
+    "tf32": (0x3FC00, 0x3FE00, 0x3FBFF, 0x400),
+    "f32": (0x7F800000, 0x7FC00000, 0x7F7FFFFF, 0x00800000),
+    "f80": (0x7FFF8000000000000000, 0x7FFFC000000000000000, 0x7FFEFFFFFFFFFFFFFFFF, 0x00018000000000000000),
+}
+
+
+@pytest.mark.parametrize("name", SPECIAL_CODES)
+def test_special_codes(name: str) -> None:
+    fmt = FORMATS[name]
+    assert (fmt.infinity_code, fmt.nan_code, fmt.max_code, fmt.min_normal_code) == SPECIAL_CODES[name]
+
+
+@pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
+def test_storage(fmt: FloatFormat) -> None:
+    assert fmt.storage_dtype.kind == "u"
+    assert fmt.storage_dtype.itemsize * 8 * fmt.limbs >= fmt.bits
+    assert fmt.limbs == (1 if fmt.bits <= 64 else 2)
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS.values() if fmt.bits <= 8], ids=str)
+def test_every_code_is_in_one_class(fmt: FloatFormat) -> None:
+    for code in range(1 << fmt.bits):
+        classes = (fmt.is_nan(code), fmt.is_infinite(code), fmt.is_zero(code), fmt.is_subnormal(code))
+        assert sum(classes) <= 1
+        finite = scalar.value(fmt, code)
+        assert (finite is None) == (classes[0] or classes[1])
+        if finite is not None:
+            assert (finite == 0) == classes[2]
+            assert (0 < abs(finite) < Fraction(2) ** fmt.emin) == classes[3]
+    nans = [code for code in range(1 << fmt.bits) if fmt.is_nan(code)]
+    per_sign = {IEEE: (1 << fmt.mantissa_bits) - 1, ONES: 1, MINUS_ZERO: Fraction(1, 2), NONE: 0}
+    assert len(nans) == per_sign[fmt.nan] * (2 if fmt.signed else 1)
+    codes = np.arange(1 << fmt.bits, dtype=fmt.storage_dtype)
+    assert [code for code in range(codes.size) if exact.is_nan(fmt, codes)[code]] == nans
+
+
+def test_x87_classes() -> None:
+    fmt = FORMATS["f80"]
+    unnormal, pseudo_infinity, pseudo_denormal = 0x4000 << 64 | 1, 0x7FFF << 64, 1 << 63
+    assert fmt.is_invalid(unnormal)
+    assert fmt.is_signalling(pseudo_infinity)
+    assert not fmt.is_infinite(pseudo_infinity)
+    assert not fmt.is_invalid(pseudo_denormal)
+    assert not fmt.is_subnormal(pseudo_denormal)
+    assert scalar.value(fmt, pseudo_denormal) == scalar.value(fmt, fmt.min_normal_code)
+    assert fmt.is_signalling(0x7FFF << 64 | 1 << 63 | 1)
+    assert not fmt.is_signalling(fmt.nan_code or 0)
+
+
+def test_users_make_formats() -> None:
+    newer = FloatFormat("f8E5M3FNU", 5, 3, 15, signed=False, infinities=False, nan=ONES)
+    assert (newer.bits, newer.nan_code, newer.max_code, newer.sign_mask) == (8, 0xFF, 0xFE, None)
+    assert scalar.from_fraction(newer, Fraction(-1)).code == newer.nan_code
+    binary8p4 = FloatFormat("binary8p4", 4, 3, 8, nan=MINUS_ZERO)
+    assert (binary8p4.nan_code, binary8p4.infinity_code, binary8p4.max_code) == (0x80, 0x7F, 0x7E)
+    assert scalar.value(binary8p4, 0x7E) == 224
+    assert scalar.from_fraction(binary8p4, Fraction(1000)).code == 0x7F
+    unsigned = FloatFormat("binary8p5u", 4, 4, 8, signed=False, nan=ONES)
+    assert (unsigned.nan_code, unsigned.infinity_code) == (0xFF, 0xFE)
+    precise = FloatFormat("e11m52", 11, 52, 1023)
+    assert precise != FORMATS["f64"]
+    third = Fraction(1, 3)
+    assert scalar.from_fraction(precise, third) == scalar.from_fraction(FORMATS["f64"], third)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "reason"),
+    [
+        (("", 4, 3, 7), {}, "name"),
+        (("x", 0, 3, 7), {}, "exponent has 1 to 15"),
+        (("x", 16, 3, 7), {}, "exponent has 1 to 15"),
+        (("x", 4, 113, 7), {}, "mantissa has 0 to 112"),
+        (("x", 4, -1, 7), {}, "mantissa"),
+        (("x", 4, 3, 1 << 20), {}, "bias"),
+        (("x", 4, 0, 7), {}, "IEEE NaNs need a mantissa bit"),
+        (("x", 1, 3, 7), {}, "IEEE NaNs and infinities take"),
+        (("x", 4, 3, 7), {"infinities": False}, "IEEE NaNs come with infinities"),
+        (("x", 4, 3, 7), {"signed": False, "infinities": False, "nan": MINUS_ZERO}, "NaN as -0"),
+        (("x", 8, 0, 7), {"infinities": False, "nan": ONES, "zero": False}, "without zero is unsigned"),
+        (("x", 4, 3, 7), {"infinities": False, "nan": NONE, "explicit_integer_bit": True}, "explicit integer bit"),
+        (("x", 1, 0, 0), {"infinities": False, "nan": ONES}, "no normal value"),
+    ],
+)
+def test_bad_formats_are_rejected(
+    arguments: tuple[str, int, int, int], keywords: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        FloatFormat(*arguments, **keywords)  # type: ignore[arg-type]
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(ValueError, match="unknown float format 'f7'; choose one of f4E2M1FN, "):
+        float_format("f7")
+
+
+def test_formats_and_policies_are_values() -> None:
+    policy = FloatPolicy(denormals="flush_both")
+    for value in (*FORMATS.values(), policy, SPEC):
+        hash(value)
+        for other in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value)):
+            assert other == value
+            assert hash(other) == hash(value)
+    assert len({SPEC, policy, FloatPolicy()}) == 2
+
+
+def test_policy_values_are_checked() -> None:
+    for field, choices in policy_choices().items():
+        assert getattr(SPEC, field) == choices[0]
+        for choice in choices:
+            assert getattr(FloatPolicy(**{field: choice}), field) == choice
+        with pytest.raises(ValueError, match=f"{field} is 'other', but must be one of {choices[0]}, "):
+            FloatPolicy(**{field: "other"})
+
+
+def test_numbers_fixed_by_others() -> None:
+    """MLIR's rounding modes and TestFloat's flags."""
+    assert [mode.spelling for mode in Rounding] == [
+        "to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away", "stochastic",
+    ]  # fmt: skip
+    assert [Flags.INVALID, Flags.DIVIDE_BY_ZERO, Flags.OVERFLOW, Flags.UNDERFLOW, Flags.INEXACT] == [16, 8, 4, 2, 1]
