@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from halfulp.interp.errors import HalfulpError
     from halfulp.interp.ir import Module
     from halfulp.interp.values import Value
+    from halfulp.semantics.poison import Origin
     from halfulp.semantics.profile import Profile
 
 SUCCESS, DIFFERENT, WRONG_USE, UNDEFINED = 0, 1, 2, 4
@@ -197,9 +198,15 @@ def _print(text: str) -> None:
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
+# A file that is no text may be quoted in an error: nothing in it may reach a terminal as a command. One character each, so
+# that carets stay in place.
+_UNPRINTABLE = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+
+
 def _say(line: str) -> None:
     encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    text = "".join(char if not 0xD800 <= ord(char) < 0xE000 else "\N{REPLACEMENT CHARACTER}" for char in line)
+    sys.stderr.write(text.translate(_UNPRINTABLE).encode(encoding, "replace").decode(encoding) + "\n")
 
 
 def _fail(message: str) -> int:
@@ -213,8 +220,10 @@ Sources = dict[str, str]
 
 def _report(error: HalfulpError, sources: Sources) -> int:
     """Print an error with its source line, and return its exit code."""
-    from halfulp.interp.locations import file_position
+    from halfulp.interp.locations import UnknownLoc, file_position
 
+    if isinstance(error.location, UnknownLoc):
+        error.location = None
     places = [file_position(place) for place in (error.location, *(place for place, _ in error.notes)) if place]
     files = {place.file for place in places if place is not None}
     # A location may name another file than the one that was read.
@@ -360,12 +369,18 @@ def _deliver(results: Sequence[Value], expected: Sequence[Value], arguments: arg
         severity = "error" if arguments.forbid_poison else "note"
         for origin, count, first in poison_origins(value):
             elements = f"{count} poison element{'s'[: count > 1]}, the first at {list(first)}" if first else "poison"
-            _say(f"{severity}: {name}: {elements}: {origin}")
+            _say(f"{severity}: {name}: {elements}: {_birth(origin)}")
             code = max(code, UNDEFINED if arguments.forbid_poison else SUCCESS)
         for line in differences(expected[index], value) if index < len(expected) else ():
             _say(f"error: {name}: {line}")
             code = max(code, DIFFERENT)
     return code
+
+
+def _birth(origin: Origin) -> str:
+    """Where poison was born: reason, op, and place and element where there are any."""
+    where = origin.op if origin.location == "unknown" else f"{origin.op} at {origin.location}"
+    return f"{origin.reason} ({where}{f', element {list(origin.element)}' if origin.element else ''})"
 
 
 # --- eval -------------------------------------------------------------------------------------------------------------

@@ -146,12 +146,25 @@ def run(
         to_value(argument, type_, f"argument {index} of {name}", vscale)
         for index, (argument, type_) in enumerate(zip(arguments, types, strict=True))
     ]
+    if index_width == 32:
+        values = [_narrowed(value, f"argument {index} of {name}") for index, value in enumerate(values)]
     if not function.regions[0].blocks:
         external = settings.externals.get(function.symbol_name or "")
         if external is None:
             raise Unsupported(f"'{name}' is a declaration without a body", location=function.location)
         return call_external(external, values, result_types(function), name)
     return program_for(module, settings).run(function, values)
+
+
+def _narrowed(value: Value, what: str) -> Value:
+    """An index of 64 bits as one of 32. Raises TypeMismatch for one that does not fit."""
+    if not isinstance(value.element_type, ty.IndexType) or not value.bits.size:
+        return value
+    signed = value.bits.view(np.int64)
+    for number in (int(signed.min()), int(signed.max())):
+        if not -(1 << 31) <= number < 1 << 32:
+            raise TypeMismatch(f"{what}: {number} does not fit the 32 bits selected for index")
+    return Value(value.type, value.bits & np.uint64(0xFFFFFFFF), value.poison, value.open, value.origins)
 
 
 def find_entry(module: Module, entry: str | None = None) -> Operation:
@@ -167,7 +180,8 @@ def find_entry(module: Module, entry: str | None = None) -> Operation:
         op for op in module.body if op.name == "func.func" and op.regions[0].blocks and _visibility(op) != "private"
     ]
     if len(public) != 1:
-        raise InputError(f"which function is meant? {_choices(module)}", hint='name it: entry="…" (--function=…)')
+        hint = 'name it: entry="…" (--function=…)' if public else None
+        raise InputError(f"which function is to run? {_choices(module)}", hint=hint)
     return public[0]
 
 

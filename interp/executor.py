@@ -530,7 +530,10 @@ class Compiler:
                 segments.append(Segment(tuple(steps), self._control(op, evaluator), cost))
                 steps, cost = [], 0
             else:
-                step = self._step(op, evaluator)
+                try:
+                    step = self._step(op, evaluator)
+                except HalfulpError as error:
+                    raise _located(error, op) from None
                 if step is not None:
                     steps.append(step)
         if steps or not segments:
