@@ -164,7 +164,7 @@ def _narrowed(value: Value, what: str) -> Value:
     for number in (int(signed.min()), int(signed.max())):
         if not -(1 << 31) <= number < 1 << 32:
             raise TypeMismatch(f"{what}: {number} does not fit the 32 bits selected for index")
-    return Value(value.type, value.bits & np.uint64(0xFFFFFFFF), value.poison, value.open, value.origins)
+    return Value(value.type, np.asarray(value.bits & np.uint64(0xFFFFFFFF)), value.poison, value.open, value.origins)
 
 
 def find_entry(module: Module, entry: str | None = None) -> Operation:
@@ -180,7 +180,8 @@ def find_entry(module: Module, entry: str | None = None) -> Operation:
         op for op in module.body if op.name == "func.func" and op.regions[0].blocks and _visibility(op) != "private"
     ]
     if len(public) != 1:
-        hint = 'name it: entry="…" (--function=…)' if public else None
+        named = any(op.name == "func.func" for op in module.walk())
+        hint = 'name it: entry="…" (--function=…)' if named else None
         raise InputError(f"which function is to run? {_choices(module)}", hint=hint)
     return public[0]
 
@@ -235,6 +236,8 @@ def eval(
         _operand(definition, index, operand, spelling)
         for index, (operand, spelling) in enumerate(zip(operands, wanted, strict=True))
     ]
+    if index_width == 32:
+        values = [_narrowed(value, f"operand {index} of {op}") for index, value in enumerate(values)]
     stochastic = properties.get("rounding", properties.get("roundingmode")) == "stochastic"
     if stochastic:
         for name in ("rounding", "roundingmode"):
