@@ -22,7 +22,7 @@ from halfulp.interp.events import Listener
 from halfulp.interp.executor import Control, Limits, Pure, Run, Settings, argument_types, program_for, result_types
 from halfulp.interp.ir import Block, Module, Operation, Region
 from halfulp.interp.text.parser import parse_module
-from halfulp.interp.values import Value, as_type, to_value
+from halfulp.interp.values import Value, as_type, narrowed_index, to_value
 from halfulp.interp.verifier import verify
 from halfulp.semantics import casts, floats
 from halfulp.semantics.kernel import Kernel
@@ -73,7 +73,7 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
 
 
 def decode_text(data: bytes, name: str) -> str:
-    """The MLIR text of a file's bytes; those that are not UTF-8 are kept as surrogates. Raises Unsupported for bytecode."""
+    """The MLIR text of a file's bytes; what is not UTF-8 is kept as surrogates. Raises Unsupported for bytecode."""
     if data.startswith(BYTECODE_MAGIC):
         raise Unsupported(
             f"{name}: reading MLIR bytecode is not supported yet", hint="convert it to text with mlir-opt"
@@ -157,14 +157,10 @@ def run(
 
 
 def _narrowed(value: Value, what: str) -> Value:
-    """An index of 64 bits as one of 32. Raises TypeMismatch for one that does not fit."""
-    if not isinstance(value.element_type, ty.IndexType) or not value.bits.size:
+    """An index of 64 bits as one of 32; any other value as it is."""
+    if not isinstance(value.element_type, ty.IndexType):
         return value
-    signed = value.bits.view(np.int64)
-    for number in (int(signed.min()), int(signed.max())):
-        if not -(1 << 31) <= number < 1 << 32:
-            raise TypeMismatch(f"{what}: {number} does not fit the 32 bits selected for index")
-    return Value(value.type, np.asarray(value.bits & np.uint64(0xFFFFFFFF)), value.poison, value.open, value.origins)
+    return Value(value.type, narrowed_index(value.bits, what), value.poison, value.open, value.origins)
 
 
 def find_entry(module: Module, entry: str | None = None) -> Operation:

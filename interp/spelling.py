@@ -20,7 +20,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, float_format
 from halfulp.interp import types as ty
 from halfulp.interp.errors import InputError
-from halfulp.interp.values import Value, as_type, code_layout, element_width, float_code, numeric, spell_shape
+from halfulp.interp.values import Codes, Value, as_type, code_layout, element_width, float_code, numeric, spell_shape
 from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.poison import Origin, Origins
 
@@ -164,20 +164,28 @@ def spell_value(value: Value, limit: int | None = None) -> str:
     """``type=elements``. With ``limit``, an array of more elements is cut after that many, followed by ``...``."""
     element = value.element_type
     head = spell_type(value.type, value.shape)
-    width = element_width(element)
-    if width is None:
-        return f"{head}={' '.join(str(x) for x in value.bits.ravel())}"
     count = prod(value.shape)
     cut = limit is not None and count > limit
     kept = limit if cut else count
     flat = value.bits.reshape((count, *code_layout(element)[1]))[:kept]
-    texts = [spell_element(element, code) for code in codes_to_ints(flat, width)]
+    texts = list(_element_texts(element, flat))
     if value.poison is not None:
         for index in np.flatnonzero(value.poison.reshape(-1)[:kept]):
             texts[index] = "poison"
     if cut:
         return f"{head}={' '.join(texts)} ..."
     return f"{head}={_nested(texts, value.shape)}"
+
+
+def _element_texts(element: ty.Type, flat: Codes) -> Iterator[str]:
+    """The text of each element along the first axis."""
+    if isinstance(element, ty.ComplexType):
+        parts = list(_element_texts(element.element, flat.reshape(-1, *flat.shape[2:])))
+        return (f"({real},{imaginary})" for real, imaginary in zip(parts[::2], parts[1::2], strict=True))
+    width = element_width(element)
+    if width is None:
+        return (str(carried) for carried in flat)
+    return (spell_element(element, code) for code in codes_to_ints(flat, width))
 
 
 def _nested(texts: list[str], shape: tuple[int, ...]) -> str:

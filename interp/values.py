@@ -450,6 +450,16 @@ def float_code(format_: FloatFormat, number: float) -> int:
     return scalar.convert(FORMATS["f64"], format_, bits).code
 
 
+def narrowed_index(codes: Codes, what: str) -> Codes:
+    """Index codes of 64 bits as ones of 32, in the same storage. Raises TypeMismatch for a number that does not fit."""
+    signed = codes.view(np.int64)
+    if signed.size:
+        for number in (int(signed.min()), int(signed.max())):
+            if not -(1 << 31) <= number < 1 << 32:
+                raise TypeMismatch(f"{what}: {number} does not fit the 32 bits selected for index")
+    return np.asarray(codes & np.uint64(0xFFFFFFFF))
+
+
 def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type, what: str) -> Codes:
     stored = numeric(element)
     width = element_width(stored)

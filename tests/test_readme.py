@@ -8,11 +8,11 @@ import re
 import shlex
 
 import pytest
+from tree import ROOT
+
 from halfulp import cli
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.semantics.profile import PROFILES, profile_choices
-
-from tree import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

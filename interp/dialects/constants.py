@@ -8,17 +8,17 @@ import numpy as np
 
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.errors import InputError, Unsupported, VerifyError
+from halfulp.interp.errors import InputError, Unsupported
 from halfulp.interp.executor import Compiler, Settings, check_allocation
 from halfulp.interp.ir import Operation
-from halfulp.interp.values import Value, element_width, runtime_shape
+from halfulp.interp.values import Value, element_width, narrowed_index, runtime_shape
 from halfulp.semantics.codes import ints_to_codes
 
 
 def constant_value(op: Operation, compiler: Compiler) -> Value:
     """The value of a constant.
 
-    Raises VerifyError for an index that does not fit 32 bits where those are selected, LimitExceeded for a splat too
+    Raises TypeMismatch for an index that does not fit 32 bits where those are selected, LimitExceeded for a splat too
     large to be held, InputError for a resource that is missing or of the wrong size.
     """
     attribute = op.properties["value"]
@@ -52,21 +52,8 @@ def _dense(op: Operation, codes: Any, splat: bool, settings: Settings) -> Any:
 
 def _narrowed(op: Operation, codes: Any, settings: Settings) -> Any:
     """Index codes as 32-bit ones, where those are selected."""
-    if (
-        settings.index_width == 64
-        or not isinstance(ty.element_type(op.results[0].type), ty.IndexType)
-        or not codes.size
-    ):
-        return codes
-    signed = codes.view(np.int64)
-    for number in (int(signed.min()), int(signed.max())):
-        if not -(1 << 31) <= number < 1 << 32:
-            raise VerifyError(
-                f"the index constant {number} does not fit the 32 bits selected for index",
-                location=op.location,
-                op=op.name,
-            )
-    return codes & np.uint64(0xFFFFFFFF)
+    narrow = settings.index_width == 32 and isinstance(ty.element_type(op.results[0].type), ty.IndexType)
+    return narrowed_index(codes, "an index constant") if narrow else codes
 
 
 def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> at.DenseElementsAttr:

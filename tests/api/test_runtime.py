@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import halfulp as hu
 import ml_dtypes
 import numpy as np
 import pytest
+
+import halfulp as hu
 
 ADD = """
 func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
@@ -79,7 +80,7 @@ def test_entry() -> None:
       return %0 : i8 } }
     """
     assert [hu.run(text, entry=name)[0].item() for name in ("a", "@b", "@m::@f", "m::f")] == [1, 2, 3, 3]
-    with pytest.raises(hu.InputError, match=r"which function is meant\? the functions are @a, @b, @c, @f"):
+    with pytest.raises(hu.InputError, match=r"which function is to run\? the functions are @a, @b, @c, @f"):
         hu.run(text)
     with pytest.raises(hu.InputError, match="no function 'z'"):
         hu.run(text, entry="z")
@@ -93,7 +94,9 @@ def test_arguments_that_do_not_fit_name_argument_expected_and_given() -> None:
     x = np.ones(2, np.float32)
     with pytest.raises(hu.TypeMismatch, match=r"@main takes 2 arguments \(tensor<2xf32>, tensor<2xf32>\), but 1 are"):
         hu.run(ADD, x)
-    with pytest.raises(hu.TypeMismatch, match=r"argument 1 of @main: expected 'tensor<2xf32>', got an array of dtype int64"):
+    with pytest.raises(
+        hu.TypeMismatch, match=r"argument 1 of @main: expected 'tensor<2xf32>', got an array of dtype int64"
+    ):
         hu.run(ADD, x, np.array([1, 2]))
 
 
@@ -132,7 +135,12 @@ def test_eval_of_one_op() -> None:
     ("op", "operands", "options", "expected"),
     [
         ("arith.cmpi", (np.array([1, 2]), np.array([2, 1])), {"predicate": "slt"}, [True, False]),
-        ("arith.truncf", (np.array([465.0, 1.0], np.float32),), {"to": "f8E4M3FN", "rounding": "toward_zero"}, [448, 1]),
+        (
+            "arith.truncf",
+            (np.array([465.0, 1.0], np.float32),),
+            {"to": "f8E4M3FN", "rounding": "toward_zero"},
+            [448, 1],
+        ),
         ("arith.select", (np.array([True, False]), np.array([1.0, 2.0]), np.array([3.0, 4.0])), {}, [1.0, 4.0]),
         ("arith.extf", (np.array([1.5], ml_dtypes.bfloat16),), {"to": "f64"}, [1.5]),
         ("arith.addi", (1, 2), {"type": "index"}, 3),

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from halfulp.interp import types as ty
-from halfulp.interp.errors import LimitExceeded, UndefinedBehavior, Unsupported, VerifyError
+from halfulp.interp.errors import LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.events import Listener
 from halfulp.interp.executor import Program, Settings
 from halfulp.interp.text.parser import parse_module
@@ -226,7 +227,7 @@ def test_index_wraps_at_the_selected_width() -> None:
 def test_an_index_constant_too_wide_for_32_bits_is_an_error() -> None:
     text = "func.func @main() -> index { %0 = arith.constant 4294967296 : index\n return %0 : index }"
     assert int(run(text)[0].bits) == 2**32
-    with pytest.raises(VerifyError, match="4294967296 does not fit the 32 bits"):
+    with pytest.raises(TypeMismatch, match="4294967296 does not fit the 32 bits"):
         run(text, index_width=32)
 
 
@@ -345,7 +346,9 @@ def open_of(text: str, *arguments: Any) -> list[int] | None:
 
 
 def unary(op: str) -> str:
-    return f"func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {{ {op}\n return %r : tensor<3xf32> }}"
+    return (
+        f"func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {{ {op}\n return %r : tensor<3xf32> }}"
+    )
 
 
 NAN, SIGN, VALUE = (kind.value for kind in Open)
@@ -357,7 +360,11 @@ def test_open_masks_say_what_the_language_leaves_open() -> None:
     assert open_of(unary("%r = arith.addf %a, %b : tensor<3xf32>"), a, b) == [NAN, 0, 0]
     assert open_of(unary("%r = arith.maxnumf %a, %b : tensor<3xf32>"), a, b) == [0, SIGN, 0]
     assert open_of(unary("%r = arith.mulf %a, %b fastmath<nsz> : tensor<3xf32>"), a, b) == [NAN, SIGN, 0]
-    assert open_of(unary("%r = arith.addf %a, %b fastmath<reassoc> : tensor<3xf32>"), a, b) == [NAN | VALUE, VALUE, VALUE]
+    assert open_of(unary("%r = arith.addf %a, %b fastmath<reassoc> : tensor<3xf32>"), a, b) == [
+        NAN | VALUE,
+        VALUE,
+        VALUE,
+    ]
     assert open_of(unary("%r = arith.negf %a : tensor<3xf32>"), a, b) is None
 
 

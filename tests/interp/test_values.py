@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp import types as ty
 from halfulp.interp.errors import TypeMismatch, Unsupported
@@ -44,7 +45,9 @@ def test_an_identity_function_does_not_hand_out_the_callers_array() -> None:
 
 
 def test_results_that_are_constants_are_read_only() -> None:
-    (y,) = run("func.func @main() -> tensor<4xi8> { %c = arith.constant dense<3> : tensor<4xi8>\n return %c : tensor<4xi8> }")
+    (y,) = run(
+        "func.func @main() -> tensor<4xi8> { %c = arith.constant dense<3> : tensor<4xi8>\n return %c : tensor<4xi8> }"
+    )
     assert y.numpy().tolist() == [3, 3, 3, 3]
     assert not y.bits.flags.writeable
 
