@@ -1,8 +1,8 @@
 """The command line: ``halfulp run | eval | formats | translate | explain``.
 
-Results go to stdout and are deterministic; diagnostics go to stderr as ``file:line:col: error: …`` with the source line and
-a caret. Exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported, 4 undefined
-behaviour or forbidden poison, 70 an error of halfulp's own, 130 interrupted.
+Results go to stdout and are deterministic; diagnostics go to stderr as ``file:line:col: error: …`` with the source line
+and a caret. Exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported, 4
+undefined behaviour or forbidden poison, 70 an error of halfulp's own, 130 interrupted.
 
 Whatever takes time to import is imported by the command that needs it, so that help is quick.
 """
@@ -37,20 +37,20 @@ exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O erro
 
 _VALUES = """\
 inputs:
-  --input="4xf32=1 2 3 4"            a tensor or vector; "2x2xi8=[1 2][3 4]" with brackets, "f32=1.5" a scalar
-  --input="4xf8E4M3FN=0.5"           one element for all
-  --input="1 2 3 4"  --input=7       elements alone take the type of the function's argument
-  --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"      MLIR's own notation
-  --input=@a.npy                     an array of the argument's dtype, or of raw bits (see outputs)
-  --input="2x2xi32=@a.bin"           raw elements: row-major, little-endian, each in whole bytes
+  --input="4xf32=1 2 3 4"      a tensor or vector; "2x2xi8=[1 2][3 4]" with brackets, "f32=1.5" a scalar
+  --input="4xf8E4M3FN=0.5"     one element for all
+  --input="1 2 3 4"            elements alone take the type of the argument (eval: that of the input before)
+  --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
+  --input=@a.npy               an array of the argument's dtype, or of raw bits (see outputs)
+  --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
 Elements are decimal numbers (read as MLIR reads literals), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
 
 outputs:
-  --output=@y.npy                    the first result as an array (again for the next one) instead of on stdout. Types that
-                                     .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers other than 1, 8, 16,
-                                     32 and 64 bits) are written as raw bits: unsigned integers; wider than 64 bits, uint64
-                                     words on a last axis, least significant first. --input=@y.npy takes them back.
-  --expected_output="4xf32=1 2 3 4"  compare the first result (again for the next one), by type, bits and poison
+  --output=@y.npy              the first result as an array (again for the next one) instead of on stdout. Types that
+                               .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths than
+                               1, 8, 16, 32 and 64) are written as raw bits: unsigned integers; wider than 64 bits,
+                               uint64 words on a last axis, least significant first. --input=@y.npy takes them back.
+  --expected_output="f32=1"    compare the first result (again for the next one) by type, bits and poison
 """
 
 
@@ -86,8 +86,20 @@ def build_parser() -> argparse.ArgumentParser:
     add = running.add_argument
     add("--input", action="append", default=[], metavar="VALUE", help="the next argument (see below)")
     add("--output", action="append", default=[], metavar="@FILE", help="write the next result to a .npy file")
-    add("--expected_output", "--expected-output", action="append", default=[], metavar="VALUE", help="compare the next result")
-    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where documents or tools differ")
+    add(
+        "--expected_output",
+        "--expected-output",
+        action="append",
+        default=[],
+        metavar="VALUE",
+        help="compare the next result",
+    )
+    add(
+        "--profile",
+        default="spec",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="the semantics where documents or tools differ",
+    )
     add("--on-ub", choices=("raise", "poison"), default="raise", help="stop at undefined behaviour, or make it poison")
     add("--index-width", type=int, choices=(64, 32), default=64, help="bits at which index wraps")
     add("--forbid-poison", action="store_true", help="exit with 4 when a result has poison")
@@ -125,7 +137,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     evaluate.set_defaults(command=_eval)
 
-    formats = commands.add_parser("formats", help="list the float formats, or describe one", epilog=_EXIT_CODES, **style)
+    formats = commands.add_parser(
+        "formats", help="list the float formats, or describe one", epilog=_EXIT_CODES, **style
+    )
     formats.add_argument("name", nargs="?", metavar="NAME", help="a format; up to 8 bits all its values are listed")
     formats.set_defaults(command=_formats)
 
@@ -149,7 +163,12 @@ def build_parser() -> argparse.ArgumentParser:
     add = explain.add_argument
     add("value", metavar="VALUE", help="0.3, 1/3, nan, -inf, raw bits 0x7F of TYPE itself, or typed: f32=0x3E99999A")
     add("type", metavar="TYPE", help="a float type")
-    add("--rounding", default="to_nearest_even", metavar="MODE", help="to_nearest_even, downward, upward, toward_zero, to_nearest_away")
+    add(
+        "--rounding",
+        default="to_nearest_even",
+        metavar="MODE",
+        help="to_nearest_even, downward, upward, toward_zero, to_nearest_away",
+    )
     add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where tools differ")
     explain.set_defaults(command=_explain)
     return parser
@@ -198,15 +217,15 @@ def _print(text: str) -> None:
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-# A file that is no text may be quoted in an error: nothing in it may reach a terminal as a command. One character each, so
-# that carets stay in place.
-_UNPRINTABLE = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+# A file that is no text may be quoted in an error: nothing in it may reach a terminal as a command. One character each,
+# so that carets stay in place.
+_SURROGATES = range(0xD800, 0xE000)
+_UNPRINTABLE = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *_SURROGATES), "\N{REPLACEMENT CHARACTER}")
 
 
 def _say(line: str) -> None:
     encoding = sys.stderr.encoding or "utf-8"
-    text = "".join(char if not 0xD800 <= ord(char) < 0xE000 else "\N{REPLACEMENT CHARACTER}" for char in line)
-    sys.stderr.write(text.translate(_UNPRINTABLE).encode(encoding, "replace").decode(encoding) + "\n")
+    sys.stderr.write(line.translate(_UNPRINTABLE).encode(encoding, "replace").decode(encoding) + "\n")
 
 
 def _fail(message: str) -> int:
@@ -535,7 +554,7 @@ def _details(fmt: FloatFormat) -> list[str]:
     if fmt.bits <= 8:
         codes = [("code", "bits", "value")]
         codes += [(hex_text(fmt, code), bits_text(fmt, code), value_text(fmt, code)) for code in range(1 << fmt.bits)]
-        lines += ["", *table_lines(list(codes))]
+        lines += ["", *table_lines(codes)]
     return lines
 
 

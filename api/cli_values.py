@@ -54,7 +54,7 @@ def _split(text: str) -> tuple[str, str, str]:
 
 @contextmanager
 def naming(what: str, text: str, sources: dict[str, str]) -> Iterator[None]:
-    """Let errors inside say which option they are about; those with a place point into its text, kept in ``sources``."""
+    """Let errors inside say which option they are about; a place in them points into its text, kept in ``sources``."""
     try:
         yield
     except HalfulpError as error:
@@ -67,7 +67,9 @@ def naming(what: str, text: str, sources: dict[str, str]) -> Iterator[None]:
         raise
 
 
-def read_value(text: str, type_: ty.Type | None, what: str, sources: dict[str, str], vscale: int | None = None) -> Value:
+def read_value(
+    text: str, type_: ty.Type | None, what: str, sources: dict[str, str], vscale: int | None = None
+) -> Value:
     """A value from the text of an option.
 
     ``type_``: the type it is to have, where that is known; elements without a type of their own take it. ``what`` names
@@ -265,9 +267,7 @@ def differences(expected: Value, actual: Value) -> list[str]:
     """What distinguishes two values, a line each; nothing when type, poison and bits agree."""
     element = actual.element_type
     if expected.element_type != element or expected.shape != actual.shape:
-        return [
-            f"expected {spell_type(expected.type, expected.shape)}, got {spell_type(actual.type, actual.shape)}"
-        ]
+        return [f"expected {spell_type(expected.type, expected.shape)}, got {spell_type(actual.type, actual.shape)}"]
     width = element_width(element)
     if width is None:
         return [] if expected == actual else ["the values differ"]

@@ -1,15 +1,15 @@
 """Why this bit pattern: one rounding taken apart.
 
-`explain` computes nothing of its own: every result comes from `halfulp.fp_formats.scalar`, the specification; here the exact
-value is set beside its two neighbours in the format, and the rule that decided is put into words.
+`explain` computes nothing of its own: every result comes from `halfulp.fp_formats.scalar`, the specification; here the
+exact value is set beside its two neighbours in the format, and the rule that decided is put into words.
 """
 
 from __future__ import annotations
 
 import decimal
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -39,10 +39,11 @@ _MOST_DIGITS = 4300
 
 
 def decimal_text(number: Fraction, digits: int = 60) -> str:
-    """A rational number in decimal digits, exact where ``digits`` suffice; else cut after half as many, with ``...``."""
+    """A rational number in decimals: exact where ``digits`` suffice, else cut after half as many, with ``...``."""
     if not number:
         return "0"
-    with decimal.localcontext(prec=digits, rounding=decimal.ROUND_DOWN, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN) as context:
+    context = decimal.Context(digits, decimal.ROUND_DOWN, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
+    with decimal.localcontext(context) as context:
         text = decimal.Decimal(number.numerator) / decimal.Decimal(number.denominator)
         exact = not context.flags[decimal.Inexact]
         if not exact:
@@ -187,7 +188,7 @@ def _given_text(text: str, fmt: FloatFormat) -> _Given:
             raise InputError(f"the bit pattern {text} does not fit the {fmt.bits} bits of {fmt.name}")
         given = _given_code(text, f"the bits of an {fmt.name}", fmt, code)
         # A code is not rounded: not even a signalling NaN is quieted.
-        return _Given(given.text, given.reading, given.exact, given.negative, given.infinite, lambda *_: scalar.Result(code))
+        return replace(given, round=lambda *_: scalar.Result(code))
     if _SPECIAL.fullmatch(text):
         return _given_code(text, "", _F64, _f64_code(float(text)))
     if _DECIMAL.fullmatch(text):
@@ -274,10 +275,11 @@ class Rounded:
 class Explanation:
     """One rounding, taken apart; ``str`` puts it into words.
 
-    ``exact``: the value to be rounded, None for NaN and infinities. ``result``: what ``rounding`` gives under ``profile``;
-    ``modes``: what each mode gives. ``below``, ``above``: codes of the nearest finite values strictly on either side of
-    the exact one, None beyond the ends of the format. ``midpoint``: halfway between the two between which it lies, None
-    when it is a value of the format. ``ulp``: the distance of those two. ``rule``: which rule decided.
+    ``exact``: the value to be rounded, None for NaN and infinities. ``result``: what ``rounding`` gives under
+    ``profile``; ``modes``: what each mode gives. ``below``, ``above``: codes of the nearest finite values strictly on
+    either side of the exact one, None beyond the ends of the format. ``midpoint``: halfway between the two between
+    which it lies, None when it is a value of the format. ``ulp``: the distance of those two. ``rule``: which rule of
+    profile ``spec`` decided; ``profile_rule``: where ``profile`` departs from that, else empty.
     """
 
     given: str
@@ -356,7 +358,7 @@ class Explanation:
         return "\n".join(self._lines)
 
 
-def table_lines(rows: list[tuple[str, ...]]) -> list[str]:
+def table_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows of text as lines with aligned columns."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -373,19 +375,19 @@ def _signed(number: Fraction) -> str:
 
 def explain(
     value: Any,
-    type: str | FloatFormat | Type,  # noqa: A002 - the public name
+    type: str | FloatFormat | Type,
     rounding: str = "to_nearest_even",
     profile: Profile | str = "spec",
 ) -> Explanation:
     """Explain how one number is rounded to a float type.
 
-    ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a scalar `Value`, or text: a decimal
-    number (read through f64, as MLIR reads a literal), a fraction such as ``1/3``, ``nan``, ``inf``, raw bits ``0x7F`` of
-    the type itself, or a typed element such as ``f32=0x7F800001``. ``type``: a float type. ``rounding``: one of the five
-    modes by MLIR's keyword. ``profile``: a name, ``name,field=value``, or a `Profile`.
+    ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a scalar `Value`, or text: a
+    decimal number (read through f64, as MLIR reads a literal), a fraction such as ``1/3``, ``nan``, ``inf``, raw bits
+    ``0x7F`` of the type itself, or a typed element such as ``f32=0x7F800001``. ``type``: a float type. ``rounding``:
+    one of the five modes by MLIR's keyword. ``profile``: a name, ``name,field=value``, or a `Profile`.
 
-    Raises InputError for what is no number or mode, Unsupported for a type that is no float type, ValueError for an unknown
-    profile.
+    Raises InputError for what is no number or mode, Unsupported for a type that is no float type, ValueError for an
+    unknown profile.
     """
     fmt = _format(type)
     if rounding not in MODES:
@@ -446,7 +448,7 @@ def _rounded(fmt: FloatFormat, given: _Given, result: scalar.Result, ulp: Fracti
 
 
 def _code_at(fmt: FloatFormat, rank: int) -> int:
-    """The code of the finite value number ``rank``, counted from zero (or from the smallest value where there is none)."""
+    """The code of finite value number ``rank``, counted from zero, or from the smallest value where there is none."""
     return scalar.with_sign(fmt, int(rank < 0), fmt.from_magnitude(abs(rank)))
 
 
@@ -546,9 +548,11 @@ def _special_rule(fmt: FloatFormat, given: _Given) -> str:
         return f"infinity stays infinity in {fmt.name}" if fmt.infinities else f"infinity: {_replacement(fmt)}"
     if fmt.nan_code is None:
         return f"NaN is not representable in {fmt.name}: poison"
-    if fmt.nan_has_payload:
+    if fmt.quiet_bit:
         return "NaN stays NaN: quieted, sign kept, payload aligned to the left and cut"
-    return "NaN stays NaN: its sign is kept" if fmt.signed and fmt.nan_has_payload else f"NaN becomes the one NaN of {fmt.name}"
+    if fmt.signed and fmt.nan_has_payload:
+        return "NaN stays NaN: its sign is kept"
+    return f"NaN becomes the one NaN of {fmt.name}"
 
 
 def _replacement(fmt: FloatFormat) -> str:
@@ -599,9 +603,7 @@ def _inner_rule(fmt: FloatFormat, exact: Fraction, mode: Rounding, result: scala
     return f"to nearest: the value {side} is nearer"
 
 
-def _profile_rule(
-    fmt: FloatFormat, given: _Given, mode: Rounding, spec: scalar.Result, profile: Profile
-) -> str:
+def _profile_rule(fmt: FloatFormat, given: _Given, mode: Rounding, spec: scalar.Result, profile: Profile) -> str:
     """Where a profile departs from ``spec`` here: the fields that change the result on their own."""
     result = given.round(fmt, mode, profile.conversions)
     if result == spec:
@@ -619,5 +621,6 @@ def _profile_rule(
     ] or [f"{field}={choice}" for field, choice in changed.items()]
     usual = "poison" if spec.poison else hex_text(fmt, spec.code)
     other = "poison" if result.poison else hex_text(fmt, result.code)
-    what = f"gives {other} instead of {usual}" if (result.code, result.poison) != (spec.code, spec.poison) else "differs in flags"
+    same = (result.code, result.poison) == (spec.code, spec.poison)
+    what = "raises other flags" if same else f"gives {other} instead of {usual}"
     return f"profile {profile.name} {what}: {', '.join(causes)}"

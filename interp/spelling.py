@@ -70,7 +70,7 @@ def _float_text(fmt: FloatFormat, code: int) -> str:
 
 
 def _spellings(fmt: FloatFormat, number: float) -> Iterator[str]:
-    """What may stand for a number, the best first: exact digits where a small format needs few, else the fewest digits."""
+    """What may stand for a number: exact digits where a small format needs few, else the fewest digits that do."""
     if fmt.bits <= 8:
         exact = f"{number:.12g}"
         if float(exact) == number:
