@@ -259,7 +259,7 @@ def positive_values(fmt: FloatFormat) -> list[Fraction]:
     if fmt.nan is NanEncoding.IEEE:
         largest = codes - (1 << fmt.mantissa_bits)
     else:
-        largest = codes - (fmt.nan is NanEncoding.ALL_ONES)
+        largest = codes - (fmt.nan is NanEncoding.ALL_ONES) - fmt.infinities
     ulp = values[largest] - values[largest - 1] if fmt.mantissa_bits else values[largest]
     return [*values[: largest + 1], values[largest] + ulp]
 
@@ -280,19 +280,20 @@ def search(fmt: FloatFormat, exact: Fraction, negative_zero: bool, rounding: Rou
     elif index < len(values):
         low, high = magnitude - values[index - 1], values[index] - magnitude
         if rounding in (RNE, RNA):
-            even = index % 2 == 0 or not fmt.mantissa_bits
+            # Without a fraction every significand but zero's is 1, and odd.
+            even = index % 2 == 0 if fmt.mantissa_bits else index > 1 or not fmt.zero
             up = high < low or (low == high and (even or rounding == RNA))
         else:
             up = outward
         index -= not up
     if index >= len(values) - 1:  # overflow
         largest = len(values) - 2
-        if not (outward or rounding in (RNE, RNA)) or fmt.nan is NanEncoding.NONE:
+        if not (outward or rounding in (RNE, RNA)) or (fmt.nan is NanEncoding.NONE and not fmt.infinities):
             index = largest
         elif fmt.infinities:
             return sign | largest + 1
         else:
-            return fmt.nan_code if fmt.nan_code == 0x80 else sign | (fmt.nan_code or 0)
+            return fmt.nan_code if fmt.nan is NanEncoding.NEGATIVE_ZERO else sign | (fmt.nan_code or 0)
     if index == 0 and fmt.zero and fmt.nan is NanEncoding.NEGATIVE_ZERO:
         sign = 0
     return sign | index
@@ -301,7 +302,7 @@ def search(fmt: FloatFormat, exact: Fraction, negative_zero: bool, rounding: Rou
 def value_of(fmt: FloatFormat, a: int) -> tuple[Fraction, bool] | None:
     """The value and the sign of a finite code."""
     negative = fmt.signed and bool(a >> (fmt.bits - 1))
-    if fmt.nan is NanEncoding.NEGATIVE_ZERO and a == 0x80:
+    if a == fmt.nan_code:
         return None
     magnitude = a & ((1 << (fmt.bits - fmt.signed)) - 1)
     if magnitude >= len(positive_values(fmt)) - 1:
@@ -387,6 +388,26 @@ def test_all_conversions_by_search(dst: FloatFormat) -> None:
 @given(st.fractions(), st.sampled_from(SMALL), st.sampled_from(MODES))
 def test_rationals_by_search(number: Fraction, fmt: FloatFormat, mode: Rounding) -> None:
     assert scalar.from_fraction(fmt, number, mode).code == search(fmt, number, False, mode)
+
+
+@st.composite
+def user_formats(draw: st.DrawFn) -> FloatFormat:
+    """Any valid format of up to 10 bits with a zero."""
+    nan = draw(st.sampled_from(NanEncoding))
+    signed = True if nan is NanEncoding.NEGATIVE_ZERO else draw(st.booleans())
+    infinities = True if nan is NanEncoding.IEEE else draw(st.booleans())
+    exponent_bits, mantissa_bits = draw(st.integers(2, 5)), draw(st.integers(1 if nan is NanEncoding.IEEE else 0, 4))
+    bias = draw(st.integers(-3, 20))
+    return FloatFormat("drawn", exponent_bits, mantissa_bits, bias, signed, infinities, nan)
+
+
+@given(st.fractions(), user_formats(), st.sampled_from(MODES))
+def test_user_formats_by_search(number: Fraction, fmt: FloatFormat, mode: Rounding) -> None:
+    result = scalar.from_fraction(fmt, number, mode)
+    expected = search(fmt, number, False, mode)
+    assert (None if result.poison else result.code) == expected
+    finite = value_of(fmt, result.code)
+    assert result.poison or scalar.value(fmt, result.code) == (finite and finite[0])
 
 
 @given(st.floats(), st.floats())
