@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.interp.literals import escaped, is_bare_identifier, quoted, spell_bits, spell_float, spell_symbol
+from halfulp.interp.literals import is_bare_identifier, quoted, spell_float, spell_symbol
 from halfulp.interp.types import (
     I1,
     I64,
     ComplexType,
     FloatType,
-    IndexType,
     IntegerType,
-    Type,
-    TensorType,
-    VectorType,
     MemRefType,
-    element_count,
+    TensorType,
+    Type,
+    VectorType,
+    fields_only,
+    immutable,
 )
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ _NO_NAMES: Mapping[object, str] = {}
 INDEX_WIDTH = 64
 
 
-@dataclass(frozen=True)
+@immutable
 class Attribute:
     """The base of all attributes."""
+
+    __getstate__ = fields_only
 
     def spell(self, names: Mapping[object, str]) -> str:
         """The spelling, with those attributes inside that ``names`` has an alias for spelled by it."""
@@ -50,7 +52,7 @@ class Attribute:
         return self.spell(_NO_NAMES)
 
 
-@dataclass(frozen=True)
+@immutable
 class UnitAttr(Attribute):
     """``unit``: an attribute that says something by being there."""
 
@@ -59,7 +61,7 @@ class UnitAttr(Attribute):
         return "unit"
 
 
-@dataclass(frozen=True)
+@immutable
 class IntegerAttr(Attribute):
     """``5 : i32``, ``true``. ``value`` is the number MLIR prints: signed unless the type is unsigned; i1 is 0 or 1."""
 
@@ -79,7 +81,7 @@ class IntegerAttr(Attribute):
         return f"{self.value} : {self.type.spell(names)}"
 
 
-def BoolAttr(value: bool) -> IntegerAttr:  # noqa: N802 - MLIR's name for an IntegerAttr of i1
+def BoolAttr(value: bool) -> IntegerAttr:
     """``true`` or ``false``."""
     return IntegerAttr(int(value), I1)
 
@@ -91,7 +93,7 @@ def integer_of_code(code: int, type: Type) -> int:
     return code if unsigned or not width or not code >> (width - 1) else code - (1 << width)
 
 
-@dataclass(frozen=True)
+@immutable
 class FloatAttr(Attribute):
     """``1.0 : f32``: a bit pattern of a float type."""
 
@@ -103,7 +105,7 @@ class FloatAttr(Attribute):
         return f"{spell_float(self.type.format, self.code)} : {self.type.spell(names)}"
 
 
-@dataclass(frozen=True)
+@immutable
 class StringAttr(Attribute):
     """``"text"``, possibly typed. Bytes that are not UTF-8 are surrogates in ``value`` (``surrogateescape``)."""
 
@@ -120,7 +122,7 @@ class StringAttr(Attribute):
         return quoted(self.value) if self.type is None else f"{quoted(self.value)} : {self.type.spell(names)}"
 
 
-@dataclass(frozen=True)
+@immutable
 class ArrayAttr(Attribute):
     """``[a, b]``."""
 
@@ -131,7 +133,7 @@ class ArrayAttr(Attribute):
         return f"[{', '.join(spell_untyped(element, names) for element in self.elements)}]"
 
 
-@dataclass(frozen=True)
+@immutable
 class DictionaryAttr(Attribute):
     """``{name = value}``: entries sorted by name, each name once."""
 
@@ -162,7 +164,7 @@ def _entry(name: str, value: Attribute, names: Mapping[object, str]) -> str:
     return key if isinstance(value, UnitAttr) else f"{key} = {_spelled(value, names)}"
 
 
-@dataclass(frozen=True)
+@immutable
 class TypeAttr(Attribute):
     """A type as an attribute."""
 
@@ -173,7 +175,7 @@ class TypeAttr(Attribute):
         return self.type.spell(names)
 
 
-@dataclass(frozen=True)
+@immutable
 class SymbolRefAttr(Attribute):
     """``@root::@nested``."""
 
@@ -185,7 +187,7 @@ class SymbolRefAttr(Attribute):
         return "::".join(spell_symbol(name) for name in (self.root, *self.nested))
 
 
-@dataclass(frozen=True)
+@immutable
 class EnumAttr(Attribute):
     """An enum attribute of a dialect's own: ``#arith.fastmath<nnan,contract>``."""
 
@@ -286,7 +288,7 @@ def nest(texts: list[str], shape: tuple[int, ...]) -> str:
     return texts[0]
 
 
-@dataclass(frozen=True)
+@immutable
 class DenseStringAttr(Attribute):
     """``dense<…>`` of strings, in a tensor of any element type; one value for a splat."""
 
@@ -302,7 +304,7 @@ class DenseStringAttr(Attribute):
         return f"dense<{literal}> : {self.type.spell(names)}"
 
 
-@dataclass(frozen=True)
+@immutable
 class SparseElementsAttr(Attribute):
     """``sparse<indices, values> : type``: coordinates, one row per value; every other element is zero."""
 
@@ -317,7 +319,7 @@ class SparseElementsAttr(Attribute):
         return f"sparse<{self.indices.literal()}, {literal}> : {self.type.spell(names)}"
 
 
-@dataclass(frozen=True)
+@immutable
 class DenseArrayAttr(Attribute):
     """``array<i32: 1, 2>``: ``codes`` as Python integers (bit patterns) of the element type."""
 
@@ -344,7 +346,7 @@ class DenseArrayAttr(Attribute):
         return tuple(integer_of_code(code, self.element) for code in self.codes)
 
 
-@dataclass(frozen=True)
+@immutable
 class DenseResourceAttr(Attribute):
     """``dense_resource<key> : type``: elements kept in the file's resource section under ``key``."""
 
@@ -357,7 +359,7 @@ class DenseResourceAttr(Attribute):
         return f"dense_resource<{key}> : {self.type.spell(names)}"
 
 
-@dataclass(frozen=True)
+@immutable
 class AffineMapAttr(Attribute):
     """``affine_map<…>``, as it was written."""
 
@@ -374,7 +376,7 @@ class AffineMapAttr(Attribute):
         return f"affine_map<{self.text}>"
 
 
-@dataclass(frozen=True)
+@immutable
 class IntegerSetAttr(Attribute):
     """``affine_set<…>``, as it was written."""
 
@@ -385,7 +387,7 @@ class IntegerSetAttr(Attribute):
         return f"affine_set<{self.text}>"
 
 
-@dataclass(frozen=True)
+@immutable
 class StridedLayoutAttr(Attribute):
     """``strided<[strides], offset: n>``; None stands for ``?``."""
 
@@ -413,7 +415,7 @@ class DistinctAttr(Attribute):
         return f"distinct[{self.id}]<{_spelled(self.attribute, names)}>"
 
 
-@dataclass(frozen=True)
+@immutable
 class OpaqueAttr(Attribute):
     """An attribute of a dialect that is not registered, kept as written: ``#dialect.body`` or ``#dialect<body>``.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
-from halfulp.interp.attributes import Attribute, quoted
+from halfulp.interp.attributes import Attribute
+from halfulp.interp.literals import quoted
+from halfulp.interp.types import immutable
 
 
-@dataclass(frozen=True)
+@immutable
 class Location(Attribute):
     """The base of all locations."""
 
@@ -24,7 +25,7 @@ class Location(Attribute):
         return self.inner({})
 
 
-@dataclass(frozen=True)
+@immutable
 class UnknownLoc(Location):
     """No location: ``?``."""
 
@@ -33,7 +34,7 @@ class UnknownLoc(Location):
         return "unknown"
 
 
-@dataclass(frozen=True)
+@immutable
 class FileLineCol(Location):
     """``"file":line:column``; lines and columns count from 1, 0 means unknown."""
 
@@ -46,7 +47,7 @@ class FileLineCol(Location):
         return f"{quoted(self.file)}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True)
+@immutable
 class FileRange(Location):
     """``"file":line:column to line:column``; an end line equal to the first is elided."""
 
@@ -62,7 +63,7 @@ class FileRange(Location):
         return f"{quoted(self.file)}:{self.line}:{self.column} to {end}:{self.end_column}"
 
 
-@dataclass(frozen=True)
+@immutable
 class NameLoc(Location):
     """``"name"(child)``; an unknown child is elided."""
 
@@ -76,7 +77,7 @@ class NameLoc(Location):
         return f"{quoted(self.name)}({_nested(self.child, names)})"
 
 
-@dataclass(frozen=True)
+@immutable
 class CallSiteLoc(Location):
     """``callsite(callee at caller)``."""
 
@@ -88,7 +89,7 @@ class CallSiteLoc(Location):
         return f"callsite({_nested(self.callee, names)} at {_nested(self.caller, names)})"
 
 
-@dataclass(frozen=True)
+@immutable
 class FusedLoc(Location):
     """``fused<metadata>[location, …]``."""
 

@@ -9,13 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar, dataclass_transform
 
 from halfulp.fp_formats.formats import FloatFormat, float_format
 from halfulp.interp.literals import spell_double
 
 if TYPE_CHECKING:
     from halfulp.interp.attributes import Attribute
+
+Made = TypeVar("Made")
 
 Shape = tuple[int | None, ...]
 Signedness = Literal["signless", "signed", "unsigned"]
@@ -26,9 +28,32 @@ _NO_NAMES: Mapping[object, str] = {}
 MAX_INTEGER_WIDTH = (1 << 24) - 1
 
 
-@dataclass(frozen=True)
+@dataclass_transform(frozen_default=True)
+def immutable(cls: type[Made]) -> type[Made]:
+    """A frozen dataclass that works out its hash once: types and attributes nest, and are looked up all the time."""
+    made = dataclass(frozen=True)(cls)
+    compute = made.__hash__
+
+    def cached_hash(self: object) -> int:
+        known: int | None = self.__dict__.get("_hash")
+        if known is None:
+            known = self.__dict__["_hash"] = compute(self)
+        return known
+
+    made.__hash__ = cached_hash  # type: ignore[method-assign,assignment]
+    return made
+
+
+def fields_only(self: object) -> dict[str, object]:
+    """The state to pickle: without what was worked out, since hashes of strings differ between processes."""
+    return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+
+@immutable
 class Type:
     """The base of all types."""
+
+    __getstate__ = fields_only
 
     def spell(self, names: Mapping[object, str]) -> str:
         """The spelling, with those attributes inside that ``names`` has an alias for spelled by it."""
@@ -42,7 +67,7 @@ class Type:
         return self._spelling
 
 
-@dataclass(frozen=True)
+@immutable
 class IntegerType(Type):
     """``i32``, ``si8``, ``ui4``: ``width`` bits, 0 to 2^24 - 1."""
 
@@ -54,7 +79,7 @@ class IntegerType(Type):
         return f"{_PREFIX[self.signedness]}{self.width}"
 
 
-@dataclass(frozen=True)
+@immutable
 class IndexType(Type):
     """``index``: a signless integer of the machine's width."""
 
@@ -63,7 +88,7 @@ class IndexType(Type):
         return "index"
 
 
-@dataclass(frozen=True)
+@immutable
 class NoneType(Type):
     """``none``: a type with one value."""
 
@@ -72,7 +97,7 @@ class NoneType(Type):
         return "none"
 
 
-@dataclass(frozen=True)
+@immutable
 class FloatType(Type):
     """A float type; ``format`` says everything about it."""
 
@@ -82,11 +107,8 @@ class FloatType(Type):
         """The name of the format."""
         return self.format.name
 
-    def __hash__(self) -> int:
-        return hash(self.format.name)
 
-
-@dataclass(frozen=True)
+@immutable
 class ComplexType(Type):
     """``complex<element>``."""
 
@@ -97,7 +119,7 @@ class ComplexType(Type):
         return f"complex<{self.element.spell(names)}>"
 
 
-@dataclass(frozen=True)
+@immutable
 class TupleType(Type):
     """``tuple<…>``."""
 
@@ -108,7 +130,7 @@ class TupleType(Type):
         return f"tuple<{_list(self.elements, names)}>"
 
 
-@dataclass(frozen=True)
+@immutable
 class FunctionType(Type):
     """``(inputs) -> results``."""
 
@@ -123,7 +145,7 @@ class FunctionType(Type):
         return f"({_list(self.inputs, names)}) -> {results}"
 
 
-@dataclass(frozen=True)
+@immutable
 class VectorType(Type):
     """``vector<2x[4]xf32>``; ``scalable`` holds one bool per dimension (empty: none is scalable)."""
 
@@ -142,7 +164,7 @@ class VectorType(Type):
         return f"vector<{dims}{self.element.spell(names)}>"
 
 
-@dataclass(frozen=True)
+@immutable
 class TensorType(Type):
     """``tensor<2x?xf32, encoding>``; ``shape`` None is ``tensor<*xf32>``."""
 
@@ -156,7 +178,7 @@ class TensorType(Type):
         return f"tensor<{_dimensions(self.shape)}{self.element.spell(names)}{encoding}>"
 
 
-@dataclass(frozen=True)
+@immutable
 class MemRefType(Type):
     """``memref<2x?xf32, layout, space>``; ``shape`` None is unranked. An identity layout is None."""
 
@@ -174,7 +196,7 @@ class MemRefType(Type):
         return f"memref<{_dimensions(self.shape)}{self.element.spell(names)}{layout}{space}>"
 
 
-@dataclass(frozen=True)
+@immutable
 class OpaqueType(Type):
     """A type of a dialect that is not registered, kept as written: ``!dialect.body`` or ``!dialect<body>``.
 
@@ -189,7 +211,7 @@ class OpaqueType(Type):
         return f"!{self.dialect}{self.body}"
 
 
-@dataclass(frozen=True)
+@immutable
 class UniformQuantizedType(Type):
     """``!quant.uniform<…>``: how stored integers stand for real numbers, expressed = (stored - zero point) * scale.
 
@@ -224,7 +246,7 @@ class UniformQuantizedType(Type):
         return f"!quant.uniform<{head}, {pairs[0]}>"
 
 
-@dataclass(frozen=True)
+@immutable
 class AnyQuantizedType(Type):
     """``!quant.any<i8<-16:7>:f32>``: stored integers of unknown scale; ``expressed`` may be None."""
 
@@ -240,7 +262,7 @@ class AnyQuantizedType(Type):
         return f"!quant.any<{_storage(self)}{expressed}>"
 
 
-@dataclass(frozen=True)
+@immutable
 class CalibratedQuantizedType(Type):
     """``!quant.calibrated<f32<-0.998:1.2321>>``: a float type with the range its values were seen in."""
 
@@ -258,7 +280,7 @@ QuantizedType = UniformQuantizedType | AnyQuantizedType | CalibratedQuantizedTyp
 ShapedType = VectorType | TensorType | MemRefType
 
 
-def F(name: str) -> FloatType:  # noqa: N802 - reads as the type it makes: F("bf16")
+def F(name: str) -> FloatType:
     """The float type of that MLIR name. Raises ValueError for an unknown one."""
     return FloatType(float_format(name))
 

@@ -22,9 +22,10 @@ def verify(module: Module) -> None:
     checked: dict[object, None] = {}
     for operation in module.walk():
         _verify_operation(operation, checked)
+    dominance = _Dominance()
     for operation in module.walk():
         for region in operation.regions:
-            _verify_dominance(region, operation)
+            dominance.verify(region, operation)
 
 
 def _fail(operation: Operation, message: str, notes: Sequence[tuple[Location | None, str]] = ()) -> NoReturn:
@@ -81,7 +82,7 @@ def _rules_in_key(definition: OpDefinition, plain: bool) -> bool:
 
 
 def _verify_types(operation: Operation, definition: OpDefinition) -> None:
-    operands = _groups(operation, definition.operands, _declared_operands(operation, definition), "operand")
+    operands = _groups(operation, definition.operands, _all_operands(operation), "operand")
     results = _groups(operation, definition.results, list(operation.results), "result")
     for what, slots, groups in (("operand", definition.operands, operands), ("result", definition.results, results)):
         number = 0
@@ -95,14 +96,12 @@ def _verify_types(operation: Operation, definition: OpDefinition) -> None:
                     )
                 number += 1
     if definition.successors and len(operation.successors) != len(definition.successors):
-        _fail(
-            operation, f"requires {len(definition.successors)} successors but found {len(operation.successors)}"
-        )
+        _fail(operation, f"requires {len(definition.successors)} successors but found {len(operation.successors)}")
     if _rules_in_key(definition, not operation.successors and not operation.regions):
         _verify_rules(operation, definition)
 
 
-def _declared_operands(operation: Operation, definition: OpDefinition) -> list[SSAValue]:
+def _all_operands(operation: Operation) -> list[SSAValue]:
     from halfulp.interp.text.printer import all_operands
 
     return all_operands(operation) if operation.successors else operation.operands
@@ -117,7 +116,10 @@ def _groups(
     if what == "operand" and definition is not None and Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
         sizes = list(getattr(operation.properties.get(SEGMENTS), "values", ()))
         if len(sizes) != len(slots) or sum(sizes) != len(values):
-            _fail(operation, f"operand count ({len(values)}) does not match with the total size ({sum(sizes)}) specified in attribute '{SEGMENTS}'")
+            _fail(
+                operation,
+                f"operand count ({len(values)}) does not match with the total size ({sum(sizes)}) specified in attribute '{SEGMENTS}'",
+            )
     else:
         sizes = spread(slots, len(values))
     if sizes is None:
@@ -155,7 +157,7 @@ def _verify_properties(operation: Operation, definition: OpDefinition, checked: 
 
 def _verify_rules(operation: Operation, definition: OpDefinition) -> None:
     types: dict[str, Any] = {}
-    operands = _groups(operation, definition.operands, _declared_operands(operation, definition), "operand")
+    operands = _groups(operation, definition.operands, _all_operands(operation), "operand")
     results = _groups(operation, definition.results, list(operation.results), "result")
     for slots, groups in ((definition.operands, operands), (definition.results, results)):
         for slot, group in zip(slots, groups, strict=True):
@@ -170,7 +172,9 @@ def _verify_rules(operation: Operation, definition: OpDefinition) -> None:
 
 
 def _verify_regions(operation: Operation, definition: OpDefinition) -> None:
-    if all(slot.arity is Arity.ONE for slot in definition.regions) and len(operation.regions) != len(definition.regions):
+    if all(slot.arity is Arity.ONE for slot in definition.regions) and len(operation.regions) != len(
+        definition.regions
+    ):
         _fail(operation, f"requires {_count(len(definition.regions), 'region')}")
     for index, region in enumerate(operation.regions):
         name = definition.regions[index].name if index < len(definition.regions) else ""
@@ -246,96 +250,124 @@ def _verify_last(operation: Operation) -> None:
         _fail(operation, "must be the last operation in the parent block")
 
 
-# --- dominance ------------------------------------------------------------------------------------------------------------
+# --- dominance ------------------------------------------------------------------------------------------------------
 
 
-def _verify_dominance(region: Region, owner: Operation) -> None:
-    """Every use inside the region comes after its definition, or in a block that the definition's block dominates."""
-    graph = owner.definition is None or Trait.GRAPH_REGION in owner.definition.traits
-    dominators = _dominators(region) if len(region.blocks) > 1 else None
-    for block in region.blocks:
-        if dominators is not None and block not in dominators:
-            continue
-        defined: set[SSAValue] = set()
-        for operation in block.operations:
-            for number, value in enumerate(_uses(operation)):
-                if value not in defined and not _dominates(value, block, operation, dominators, graph, region):
-                    _undominated(operation, number, value, region)
-            defined.update(operation.results)
+class _Dominance:
+    """What dominates what, worked out per region and block on first use."""
 
+    def __init__(self) -> None:
+        self._trees: dict[Region, dict[Block, tuple[int, int]]] = {}
+        self._orders: dict[Block, dict[Operation, int]] = {}
 
-def _uses(operation: Operation) -> Iterator[SSAValue]:
-    yield from operation.operands
-    for _, values in operation.successors:
-        yield from values
+    def verify(self, region: Region, owner: Operation) -> None:
+        """Check that every use inside the region comes after its definition, or in a block that the definition's dominates.
 
+        What is unreachable is not judged, nor is order in a graph region.
+        """
+        graph = _is_graph(owner)
+        reachable = self._tree(region) if len(region.blocks) > 1 else None
+        for block in region.blocks:
+            if reachable is not None and block not in reachable:
+                continue
+            defined: set[SSAValue] = set(block.arguments)
+            for operation in block.operations:
+                for value in operation.operands:
+                    if value not in defined and not self._holds(value, block, operation, graph, region):
+                        _undominated(operation, value, region)
+                for _, values in operation.successors:
+                    for value in values:
+                        if value not in defined and not self._holds(value, block, operation, graph, region):
+                            _undominated(operation, value, region)
+                defined.update(operation.results)
 
-def _dominates(
-    value: SSAValue,
-    block: Block,
-    operation: Operation,
-    dominators: Mapping[Block, set[Block]] | None,
-    graph: bool,
-    region: Region,
-) -> bool:
-    home = value.block if isinstance(value, BlockArgument) else value.owner.parent if isinstance(value, OpResult) else None
-    if home is None:
-        return False
-    if home is block:
-        return graph or isinstance(value, BlockArgument)
-    if home.parent is region:
-        return graph or dominators is None or home in dominators[block]
-    # Defined further out: seen from the op of that region which holds this use.
-    holder: Operation | None = operation
-    while holder is not None and (holder.parent is None or holder.parent.parent is not home.parent):
-        if holder.definition is not None and holder is not operation and Trait.ISOLATED_FROM_ABOVE in holder.definition.traits:
+    def _holds(self, value: SSAValue, block: Block, operation: Operation, graph: bool, region: Region) -> bool:
+        home = _home(value)
+        if home is None:
             return False
-        holder = holder.parent_op
-    if holder is None:
-        return False
-    if isinstance(value, BlockArgument) or holder.parent is not home:
-        # Whether that block dominates was or will be judged for the holder's own region.
-        return holder.parent is home or _block_dominates(home, holder.parent)
-    outer = home.parent.parent if home.parent is not None else None
-    if outer is not None and outer.definition is not None and Trait.GRAPH_REGION in outer.definition.traits:
-        return True
-    assert isinstance(value, OpResult)
-    return home.operations.index(value.owner) < home.operations.index(holder)
+        if home.parent is region:
+            return graph or (home is not block and self._block_dominates(home, block))
+        # Defined further out: what counts is the op of that region which holds this use.
+        holder = operation.parent_op
+        while holder is not None and (holder.parent is None or holder.parent.parent is not home.parent):
+            if _is_isolated(holder):
+                return False
+            holder = holder.parent_op
+        if holder is None or _is_isolated(holder) or holder.parent is None:
+            return False
+        if holder.parent is not home:
+            return self._block_dominates(home, holder.parent)
+        if isinstance(value, BlockArgument):
+            return True
+        outer = None if home.parent is None else home.parent.parent
+        if outer is not None and _is_graph(outer):
+            return True
+        assert isinstance(value, OpResult)
+        order = self._order(home)
+        return order[value.owner] < order[holder]
+
+    def _order(self, block: Block) -> dict[Operation, int]:
+        known = self._orders.get(block)
+        if known is None:
+            known = self._orders[block] = {operation: index for index, operation in enumerate(block.operations)}
+        return known
+
+    def _block_dominates(self, above: Block, below: Block) -> bool:
+        region = above.parent
+        if region is None or below.parent is not region:
+            return False
+        tree = self._tree(region)
+        if below not in tree:
+            return True
+        if above not in tree:
+            return False
+        (first, last), (at, _) = tree[above], tree[below]
+        return first <= at <= last
+
+    def _tree(self, region: Region) -> dict[Block, tuple[int, int]]:
+        """Each reachable block's interval in a walk over the tree of dominators: it dominates what lies within."""
+        known = self._trees.get(region)
+        if known is None:
+            known = self._trees[region] = _intervals(_immediate_dominators(region), region.blocks[0])
+        return known
 
 
-def _block_dominates(above: Block, below: Block | None) -> bool:
-    if below is None or above.parent is None:
-        return False
-    dominators = _dominators(above.parent)
-    return below not in dominators or above in dominators[below]
+def _is_graph(operation: Operation) -> bool:
+    return operation.definition is None or Trait.GRAPH_REGION in operation.definition.traits
 
 
-def _undominated(operation: Operation, number: int, value: SSAValue, region: Region) -> NoReturn:
+def _is_isolated(operation: Operation) -> bool:
+    return operation.definition is not None and Trait.ISOLATED_FROM_ABOVE in operation.definition.traits
+
+
+def _home(value: SSAValue) -> Block | None:
+    """The block a value is defined in."""
+    if isinstance(value, BlockArgument):
+        return value.block
+    return value.owner.parent if isinstance(value, OpResult) else None
+
+
+def _undominated(operation: Operation, value: SSAValue, region: Region) -> NoReturn:
+    number = next(index for index, operand in enumerate(_all_operands(operation)) if operand is value)
     where: Location | None = None
     note = "operand defined here"
+    home = _home(value)
     if isinstance(value, OpResult):
         where = value.owner.position or value.owner.location
-        home = value.owner.parent
         if home is operation.parent:
             note += " (op in the same block)"
         elif home is not None and home.parent is region:
             note += " (op in the same region)"
         else:
-            note += " (op in a parent region)" if home is not None else ""
-    _fail_at_dominance(operation, number, where, note)
+            note += " (op in a parent region)"
+    elif isinstance(value, BlockArgument):
+        where = value.location
+        note += " as a block argument"
+    _fail(operation, Unprefixed(f"operand #{number} does not dominate this use"), [(where, note)])
 
 
-def _fail_at_dominance(operation: Operation, number: int, where: Location | None, note: str) -> NoReturn:
-    raise VerifyError(
-        f"operand #{number} does not dominate this use",
-        location=operation.position or operation.location,
-        op=operation.name,
-        notes=[(where, note)],
-    )
-
-
-def _dominators(region: Region) -> dict[Block, set[Block]]:
-    """The blocks that dominate each reachable block, itself included (the usual fixed point over the flow graph)."""
+def _immediate_dominators(region: Region) -> dict[Block, Block]:
+    """The closest dominator of each reachable block; the entry is its own (Cooper, Harvey and Kennedy's fixed point)."""
     entry = region.blocks[0]
     predecessors: dict[Block, list[Block]] = {}
     order: list[Block] = []
@@ -367,32 +399,7 @@ def _dominators(region: Region) -> dict[Block, set[Block]]:
             if immediate.get(block) is not best:
                 immediate[block] = best
                 changed = True
-    return _Dominators(immediate, entry)
-
-
-class _Dominators(dict[Block, set[Block]]):
-    """Sets of dominators made on demand from the tree of immediate ones."""
-
-    def __init__(self, immediate: Mapping[Block, Block], entry: Block) -> None:
-        super().__init__()
-        self.immediate = immediate
-        self.entry = entry
-
-    def __contains__(self, block: object) -> bool:
-        return block in self.immediate
-
-    def __missing__(self, block: Block) -> set[Block]:
-        above = {block}
-        current = block
-        while current is not self.entry:
-            current = self.immediate[current]
-            above.add(current)
-        self[block] = above
-        return above
-
-
-def _targets(block: Block) -> list[Block]:
-    return [target for target, _ in block.operations[-1].successors] if block.operations else []
+    return immediate
 
 
 def _meet(one: Block, other: Block, immediate: Mapping[Block, Block], number: Mapping[Block, int]) -> Block:
@@ -402,6 +409,30 @@ def _meet(one: Block, other: Block, immediate: Mapping[Block, Block], number: Ma
         while number[other] > number[one]:
             other = immediate[other]
     return one
+
+
+def _targets(block: Block) -> list[Block]:
+    return [target for target, _ in block.operations[-1].successors] if block.operations else []
+
+
+def _intervals(immediate: Mapping[Block, Block], entry: Block) -> dict[Block, tuple[int, int]]:
+    children: dict[Block, list[Block]] = {}
+    for block, above in immediate.items():
+        if block is not entry:
+            children.setdefault(above, []).append(block)
+    intervals: dict[Block, tuple[int, int]] = {}
+    count = 0
+    stack: list[tuple[Block, int, Iterator[Block]]] = [(entry, 0, iter(children.get(entry, ())))]
+    while stack:
+        block, first, rest = stack[-1]
+        child = next(rest, None)
+        if child is None:
+            intervals[block] = (first, count)
+            stack.pop()
+            continue
+        count += 1
+        stack.append((child, count, iter(children.get(child, ()))))
+    return intervals
 
 
 # --- symbols and functions ------------------------------------------------------------------------------------------------

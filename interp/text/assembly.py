@@ -26,7 +26,16 @@ from halfulp.interp.attributes import (
     SymbolRefAttr,
     UnitAttr,
 )
-from halfulp.interp.dialect import Arity, AttributeConstraint, EnumDefinition, OpDefinition, Property, Slot, Trait, TypeConstraint
+from halfulp.interp.dialect import (
+    Arity,
+    AttributeConstraint,
+    EnumDefinition,
+    OpDefinition,
+    Property,
+    Slot,
+    Trait,
+    TypeConstraint,
+)
 from halfulp.interp.ir import Block, Operation, Region, SSAValue, Successor
 from halfulp.interp.types import I1, I32, I64, INDEX, F, FunctionType, Type
 
@@ -458,7 +467,11 @@ def _read_array(p: Parser) -> Attribute:
     return p.array_values(I32)
 
 
-_READERS: Mapping[str, Callable[[Any], Attribute]] = {"string": _read_string, "symbol": _read_symbol, "array": _read_array}
+_READERS: Mapping[str, Callable[[Any], Attribute]] = {
+    "string": _read_string,
+    "symbol": _read_symbol,
+    "array": _read_array,
+}
 
 
 def _parse_type(indices: list[int], slots: _Slots) -> _Step:
@@ -514,7 +527,8 @@ def _parse_functional(inputs: list[int], results: list[int], slots: _Slots) -> _
         if operands != len(type.inputs):
             first = next((t for i in inputs for t in _tokens_of(state.operands[i])), at)
             p.error(
-                f"number of operands and types do not match: got {operands} operands and {len(type.inputs)} types", first
+                f"number of operands and types do not match: got {operands} operands and {len(type.inputs)} types",
+                first,
             )
         _spread_types(p, state, inputs, slots, type.inputs)
         _spread_types(p, state, results, slots, type.results)
@@ -547,9 +561,7 @@ def _parse_group(group: Group, slots: _Slots, definition: OpDefinition) -> _Step
     units = [
         element.name
         for element in group.elements
-        if isinstance(element, Variable)
-        and (prop := slots.properties.get(element.name)) is not None
-        and _is_unit(prop)
+        if isinstance(element, Variable) and (prop := slots.properties.get(element.name)) is not None and _is_unit(prop)
     ]
     elements = [e for e in group.elements if not (isinstance(e, Variable) and e.name in units)]
     test = _starts(elements[0], slots)
@@ -593,7 +605,6 @@ def _starts(element: Element, slots: _Slots) -> _Test:
 
 
 # --- printing -------------------------------------------------------------------------------------------------------------
-
 
 
 class _Out:
@@ -792,9 +803,13 @@ def _emit_group(group: Group, slots: _Slots, definition: OpDefinition) -> _Emit:
     units = {
         element.name
         for element in group.elements
-        if isinstance(element, Variable) and element.name in slots.properties and _is_unit(slots.properties[element.name])
+        if isinstance(element, Variable)
+        and element.name in slots.properties
+        and _is_unit(slots.properties[element.name])
     }
-    inner = _emit_all([e for e in group.elements if not (isinstance(e, Variable) and e.name in units)], slots, definition)
+    inner = _emit_all(
+        [e for e in group.elements if not (isinstance(e, Variable) and e.name in units)], slots, definition
+    )
     otherwise = _emit_all(group.otherwise, slots, definition)
 
     def emit(printer: Printer, operation: Operation, out: _Out) -> None:

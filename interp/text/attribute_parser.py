@@ -46,10 +46,10 @@ from halfulp.interp.locations import (
 )
 from halfulp.interp.text.type_parser import TypeParser, is_integer
 from halfulp.interp.types import (
-    F,
     I1,
     I64,
     ComplexType,
+    F,
     FloatType,
     IndexType,
     IntegerType,
@@ -93,7 +93,9 @@ class AttributeParser(TypeParser):
             # mlir-opt points at the character after the one that is wrong.
             digits = re.match(r"\\([0-9a-fA-F]?)", token[bad.start() :])
             assert digits is not None
-            self.error_at_offset("unknown escape in string literal", self.offset(index) + bad.start() + len(digits[0]) + 1)
+            self.error_at_offset(
+                "unknown escape in string literal", self.offset(index) + bad.start() + len(digits[0]) + 1
+            )
         return unescaped(token[start:-1])
 
     def symbol(self, message: str = "expected valid '@'-identifier for symbol name") -> str:
@@ -586,7 +588,9 @@ class AttributeParser(TypeParser):
         elif self.tokens[self.pos] != ":":
             self.wrong_token("expected either integer or `:` post `to` in FileLineColRange")
         self.expect(":", "expected either integer or `:` post `to` in FileLineColRange")
-        return FileRange(file, line, column, end_line, self._line_number("expected integer column number in FileLineColRange"))
+        return FileRange(
+            file, line, column, end_line, self._line_number("expected integer column number in FileLineColRange")
+        )
 
     def _line_number(self, message: str) -> int:
         token = self.tokens[self.pos]

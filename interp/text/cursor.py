@@ -25,7 +25,9 @@ class Cursor:
 
     # Errors.
 
-    def error(self, message: str, token: int | None = None, notes: Sequence[tuple[Location | None, str]] = ()) -> NoReturn:
+    def error(
+        self, message: str, token: int | None = None, notes: Sequence[tuple[Location | None, str]] = ()
+    ) -> NoReturn:
         """Raise a ParseError at a token (default: the current one)."""
         index = self.pos if token is None else token
         self.check_lexical(index)

@@ -98,7 +98,9 @@ class _Signature:
         at = p.pos
         named = p.tokens[at][:1] == "%" and len(p.tokens[at]) > 1
         if self.inputs and named != bool(self.arguments):
-            p.error(f"custom op 'func.func' expected {'SSA identifier' if self.arguments else 'type instead of SSA identifier'}")
+            p.error(
+                f"custom op 'func.func' expected {'SSA identifier' if self.arguments else 'type instead of SSA identifier'}"
+            )
         if named:
             if "#" in p.tokens[at]:
                 p.error("result number not allowed in argument list")
@@ -197,7 +199,9 @@ def _print_function(printer: Printer, operation: Operation) -> str:
         ]
     text += f"{', '.join(inputs)})"
     if type.results:
-        results = _with_attributes(printer, [printer.type(result) for result in type.results], properties.get("res_attrs"))
+        results = _with_attributes(
+            printer, [printer.type(result) for result in type.results], properties.get("res_attrs")
+        )
         bare = len(results) == 1 and not isinstance(type.results[0], FunctionType) and "res_attrs" not in properties
         text += f" -> {results[0]}" if bare else f" -> ({', '.join(results)})"
     extra = dict(operation.attributes)

@@ -14,16 +14,31 @@ from typing import NoReturn, TypeVar
 from halfulp.interp.attributes import Attribute, DenseArrayAttr
 from halfulp.interp.dialect import Arity, OpDefinition, Registry, Slot, Trait, default_registry
 from halfulp.interp.errors import ParseError
-from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, Resources, Source, SSAValue, Successor
+from halfulp.interp.ir import (
+    Block,
+    BlockArgument,
+    Module,
+    Operation,
+    OpResult,
+    Region,
+    Resources,
+    Source,
+    SSAValue,
+    Successor,
+)
 from halfulp.interp.locations import FileLineCol, Location
 from halfulp.interp.text.assembly import CustomParse, compile_parser
 from halfulp.interp.text.attribute_parser import AttributeParser
+from halfulp.interp.text.nested import nested_size
 from halfulp.interp.types import I32, FunctionType, Type
 
 # The dialect whose ops may be written without its name inside the regions of an op.
 DEFAULT_DIALECTS = {"builtin.module": "builtin", "func.func": "func"}
 
 SEGMENTS = "operandSegmentSizes"
+
+# How much larger than the whole file an alias may be once the aliases in it are written out.
+MAX_ALIAS_SIZE = 1 << 16
 
 T = TypeVar("T")
 
@@ -69,6 +84,7 @@ class Parser(AttributeParser):
         # Locations given by an alias that is not defined yet.
         self.deferred_locations: list[tuple[Operation | BlockArgument, int]] = []
         self.resources = Resources()
+        self.sizes: dict[int, int] = {}
 
     # Values.
 
@@ -139,7 +155,9 @@ class Parser(AttributeParser):
                     self.error(
                         f"definition of SSA value '{name}' has type '{value.type}'",
                         token,
-                        notes=[(self.source.at_token(forward.token), f"previously used here with type '{forward.type}'")],
+                        notes=[
+                            (self.source.at_token(forward.token), f"previously used here with type '{forward.type}'")
+                        ],
                     )
         self.values[name] = value
 
@@ -381,7 +399,10 @@ class Parser(AttributeParser):
     def _check_unregistered(self, name: str, at: int) -> None:
         dialect, _, mnemonic = name.partition(".")
         if mnemonic and dialect in self.registry.dialects:
-            self.error(f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown operations", at)
+            self.error(
+                f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown operations",
+                at,
+            )
         if not self.allow_unregistered:
             self.error_at_offset(
                 "operation being parsed with an unregistered dialect. If this is intended, please use "
@@ -468,9 +489,7 @@ class Parser(AttributeParser):
             self.undefined_blocks[token] = at
         return block
 
-    def region(
-        self, owner: str, arguments: Sequence[Argument] = (), isolated: bool = False
-    ) -> Region:
+    def region(self, owner: str, arguments: Sequence[Argument] = (), isolated: bool = False) -> Region:
         """``{ blocks }``; ``owner`` is the op's name, ``arguments`` those of the entry block that were read before it."""
         self.expect("{", "expected '{' to begin a region")
         self.enter()
@@ -606,16 +625,25 @@ class Parser(AttributeParser):
         self.pos += 1
         self.expect("=", "expected '=' in attribute alias definition")
         attribute = self.attribute()
+        self._check_size(attribute, at)
         self.attributes[self.tokens[at]] = attribute
+
+    def _check_size(self, thing: Attribute | Type, at: int) -> None:
+        limit = MAX_ALIAS_SIZE + len(self.tokens)
+        if nested_size(thing, self.sizes) > limit:
+            self.error(f"the alias stands for more than {limit} nested attributes and types", at)
 
     def _type_alias(self, token: str) -> None:
         if token in self.types:
             self.error(f"redefinition of type alias id '{token[1:]}'")
         if "." in token:
             self.error("type names with a '.' are reserved for dialect-defined names")
+        at = self.pos
         self.pos += 1
         self.expect("=", "expected '=' in type alias definition")
-        self.types[token] = self.type()
+        type = self.type()
+        self._check_size(type, at)
+        self.types[token] = type
 
     def _resource_section(self) -> None:
         self.pos += 1
@@ -663,7 +691,10 @@ class Parser(AttributeParser):
             self.error("expected hex string blob to encode alignment in first 4 bytes", at)
         alignment = int.from_bytes(data[:4], "little")
         if alignment & (alignment - 1):
-            self.error(f"expected hex string blob to encode alignment in first 4 bytes, but got non-power-of-2 value: {alignment}", at)
+            self.error(
+                f"expected hex string blob to encode alignment in first 4 bytes, but got non-power-of-2 value: {alignment}",
+                at,
+            )
         return data
 
 

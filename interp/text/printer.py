@@ -27,6 +27,7 @@ from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, S
 from halfulp.interp.literals import escaped, is_bare_identifier, quoted
 from halfulp.interp.locations import CallSiteLoc, FusedLoc, Location, NameLoc, UnknownLoc
 from halfulp.interp.text.assembly import compile_printer
+from halfulp.interp.text.nested import parts
 from halfulp.interp.text.parser import DEFAULT_DIALECTS
 from halfulp.interp.types import (
     I1,
@@ -68,9 +69,7 @@ class Printer:
         labels = self.labels
         self._number_results(root, 0, {}, 0)
         next_value = next_argument = next_conflict = 0
-        stack: list[tuple[Region, int, int, int, dict[str, None]]] = [
-            (region, 0, 0, 0, {}) for region in root.regions
-        ]
+        stack: list[tuple[Region, int, int, int, dict[str, None]]] = [(region, 0, 0, 0, {}) for region in root.regions]
         while stack:
             region, *counters, outer = stack.pop()
             # The generic form never uses a number twice; the custom one goes on from where the parent region ended.
@@ -158,7 +157,7 @@ class Printer:
         """Record what may need an alias in something that is about to be printed, innermost first."""
         if isinstance(thing, _PLAIN):
             return
-        for part in _parts(thing):
+        for part in parts(thing):
             self._note(part, deferrable and isinstance(thing, Location))
         if _alias(thing) is not None:
             self.seen[thing] = self.seen.get(thing, True) and deferrable
@@ -233,12 +232,11 @@ class Printer:
         lines = ["{"]
         outer_dialect, outer_indent = self.default_dialect, self.indent
         self.default_dialect = DEFAULT_DIALECTS.get(owner.name, "")
+        sources = _predecessors(region)
         for order, block in enumerate(region.blocks):
-            labelled = order > 0 or (
-                (header and not block.operations) or (entry_arguments and bool(block.arguments))
-            )
+            labelled = order > 0 or ((header and not block.operations) or (entry_arguments and bool(block.arguments)))
             if labelled:
-                lines.append(f"{outer_indent}{self._header(block, region)}")
+                lines.append(f"{outer_indent}{self._header(block, sources.get(block, ()), order)}")
             self.indent = inner = outer_indent + "  "
             operation = self.operation
             lines += [inner + operation(op) for op in block.operations]
@@ -247,7 +245,7 @@ class Printer:
         lines.append(outer_indent + "}")
         return "\n".join(lines)
 
-    def _header(self, block: Block, region: Region) -> str:
+    def _header(self, block: Block, sources: Sequence[Block], order: int) -> str:
         text = self.labels[block]
         if block.arguments:
             arguments = (
@@ -255,9 +253,9 @@ class Printer:
                 for argument in block.arguments
             )
             text += f"({', '.join(arguments)})"
-        predecessors = [self.labels[source] for source in _predecessors(region).get(block, ())]
+        predecessors = [self.labels[source] for source in sources]
         if not predecessors:
-            note = "" if block is region.blocks[0] else "  // no predecessors"
+            note = "  // no predecessors" if order else ""
         elif len(predecessors) == 1:
             note = f"  // pred: {predecessors[0]}"
         else:
@@ -287,6 +285,8 @@ def all_operands(operation: Operation) -> list[SSAValue]:
 def _predecessors(region: Region) -> dict[Block, list[Block]]:
     """The blocks that branch to each block, once per branch, in the order of the region."""
     found: dict[Block, list[Block]] = {}
+    if len(region.blocks) == 1:
+        return found
     for block in region.blocks:
         if block.operations:
             for target, _ in block.operations[-1].successors:
@@ -340,53 +340,11 @@ def _alias(thing: Attribute | Type) -> str | None:
     return None
 
 
-def _parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
-    """What is printed inside something, in order."""
-    if isinstance(thing, ArrayAttr):
-        yield from thing.elements
-    elif isinstance(thing, DictionaryAttr):
-        yield from (value for _, value in thing.entries)
-    elif isinstance(
-        thing,
-        TypeAttr | IntegerAttr | DenseElementsAttr | DenseStringAttr | SparseElementsAttr | DenseResourceAttr,
-    ):
-        yield thing.type
-    elif isinstance(thing, StringAttr | OpaqueAttr):
-        if thing.type is not None:
-            yield thing.type
-    elif isinstance(thing, DistinctAttr):
-        yield thing.attribute
-    elif isinstance(thing, NameLoc):
-        if thing.child != UnknownLoc():
-            yield thing.child
-    elif isinstance(thing, CallSiteLoc):
-        yield thing.callee
-        yield thing.caller
-    elif isinstance(thing, FusedLoc):
-        if thing.metadata is not None:
-            yield thing.metadata
-        yield from thing.locations
-    elif isinstance(thing, FunctionType):
-        yield from thing.inputs
-        yield from thing.results
-    elif isinstance(thing, TupleType):
-        yield from thing.elements
-    elif isinstance(thing, ComplexType | VectorType):
-        yield thing.element
-    elif isinstance(thing, TensorType):
-        yield thing.element
-        if thing.encoding is not None:
-            yield thing.encoding
-    elif isinstance(thing, MemRefType):
-        yield thing.element
-        yield from (extra for extra in (thing.layout, thing.memory_space) if extra is not None)
-
-
 def _depth(thing: Attribute | Type, depths: dict[Attribute | Type, int]) -> int:
     """How many aliases stand inside one another in what an alias spells."""
     known = depths.get(thing)
     if known is None:
-        inner = max((_depth(part, depths) for part in _parts(thing)), default=0)
+        inner = max((_depth(part, depths) for part in parts(thing)), default=0)
         known = depths[thing] = inner + (_alias(thing) is not None)
     return known
 
@@ -478,5 +436,5 @@ def _used_resources(module: Module) -> set[str]:
             thing = stack.pop()
             if isinstance(thing, DenseResourceAttr):
                 used.add(thing.key)
-            stack.extend(_parts(thing))
+            stack.extend(parts(thing))
     return used

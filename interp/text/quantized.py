@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from halfulp.fp_formats.formats import FloatFormat, float_format
 from halfulp.fp_formats.scalar import convert
+from halfulp.interp.errors import VerifyError
 from halfulp.interp.literals import bits_double, double_bits, spell_float
 from halfulp.interp.text.attribute_parser import AttributeParser
 from halfulp.interp.text.type_parser import TypeParser
@@ -154,7 +155,8 @@ def _scale(
         zero = parser.integer()
         lowest, highest = storage.bounds
         if not lowest <= zero <= highest:
-            parser.error(f"zero point {zero} is outside the storage type's range {lowest}:{highest}", at)
+            message = f"zero point {zero} is outside the storage type's range {lowest}:{highest}"
+            raise VerifyError(message, location=parser.source.at_token(at))
     scales.append(scale)
     zeros.append(zero)
 
@@ -212,7 +214,8 @@ def _check_blocks(parser: AttributeParser, blocks: tuple[tuple[int, int], ...], 
         if size <= 0:
             parser.error(f"illegal block size: {size}", start)
         if axis in seen:
-            parser.error(f"quantized dimension {axis} is named twice in the block sizes", at_axis)
+            message = f"quantized dimension {axis} is named twice in the block sizes"
+            raise VerifyError(message, location=parser.source.at_token(at_axis))
         seen.add(axis)
 
 

@@ -1,0 +1,83 @@
+"""Walking what is nested in attributes and types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from halfulp.interp.attributes import (
+    ArrayAttr,
+    Attribute,
+    DenseElementsAttr,
+    DenseResourceAttr,
+    DenseStringAttr,
+    DictionaryAttr,
+    DistinctAttr,
+    IntegerAttr,
+    OpaqueAttr,
+    SparseElementsAttr,
+    StringAttr,
+    TypeAttr,
+)
+from halfulp.interp.locations import CallSiteLoc, FusedLoc, NameLoc, UnknownLoc
+from halfulp.interp.types import (
+    ComplexType,
+    FunctionType,
+    MemRefType,
+    TensorType,
+    TupleType,
+    Type,
+    VectorType,
+)
+
+
+def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
+    """What is printed inside something, in order."""
+    if isinstance(thing, ArrayAttr):
+        yield from thing.elements
+    elif isinstance(thing, DictionaryAttr):
+        yield from (value for _, value in thing.entries)
+    elif isinstance(
+        thing,
+        TypeAttr | IntegerAttr | DenseElementsAttr | DenseStringAttr | SparseElementsAttr | DenseResourceAttr,
+    ):
+        yield thing.type
+    elif isinstance(thing, StringAttr | OpaqueAttr):
+        if thing.type is not None:
+            yield thing.type
+    elif isinstance(thing, DistinctAttr):
+        yield thing.attribute
+    elif isinstance(thing, NameLoc):
+        if thing.child != UnknownLoc():
+            yield thing.child
+    elif isinstance(thing, CallSiteLoc):
+        yield thing.callee
+        yield thing.caller
+    elif isinstance(thing, FusedLoc):
+        if thing.metadata is not None:
+            yield thing.metadata
+        yield from thing.locations
+    elif isinstance(thing, FunctionType):
+        yield from thing.inputs
+        yield from thing.results
+    elif isinstance(thing, TupleType):
+        yield from thing.elements
+    elif isinstance(thing, ComplexType | VectorType):
+        yield thing.element
+    elif isinstance(thing, TensorType):
+        yield thing.element
+        if thing.encoding is not None:
+            yield thing.encoding
+    elif isinstance(thing, MemRefType):
+        yield thing.element
+        yield from (extra for extra in (thing.layout, thing.memory_space) if extra is not None)
+
+
+def nested_size(thing: Attribute | Type, known: dict[int, int]) -> int:
+    """How many attributes and types are printed for something. ``known``: sizes by id, of things that stay alive.
+
+    Aliases share what they name, so a short file can mean a spelling of any length; this counts it without making it.
+    """
+    number = known.get(id(thing))
+    if number is None:
+        number = known[id(thing)] = 1 + sum(nested_size(part, known) for part in parts(thing))
+    return number
