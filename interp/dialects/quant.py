@@ -17,14 +17,15 @@ from halfulp.semantics.kernel import Kernel
 quant = Dialect("quant")
 
 
-def quantization(type_: ty.Type) -> semantics.Quantization:
-    """How a value of ``type_``, a scalar or tensor of a quantised type, is stored.
+def quantization(op: Operation, type_: ty.Type) -> semantics.Quantization:
+    """How a value of ``type_``, a scalar or tensor of a quantised type that ``op`` reads or makes, is stored.
 
     Raises Unsupported for a type without a scale.
     """
     element = ty.element_type(type_)
     if not isinstance(element, ty.UniformQuantizedType):
-        raise Unsupported(f"casts of '{element}' have no defined result: it has no scale")
+        message = f"casts of '{element}' have no defined result: it has no scale"
+        raise Unsupported(message, location=op.location, op=op.name)
     assert isinstance(element.expressed, ty.FloatType)
     return semantics.Quantization(
         element.expressed.format,
@@ -111,7 +112,7 @@ def _cast(
 def _kernel(
     factory: semantics.QuantKernel, of: Callable[[Operation], ty.Type]
 ) -> Callable[[Operation, Settings], Kernel]:
-    return lambda op, settings: factory(quantization(of(op)), settings.profile)
+    return lambda op, settings: factory(quantization(op, of(op)), settings.profile)
 
 
 def _storage_cast(op: Operation, settings: Settings) -> Kernel:

@@ -1,7 +1,7 @@
 """The quant dialect's types from text: ``!quant.uniform``, ``!quant.any``, ``!quant.calibrated``, with MLIR 22's rules.
 
-Two rules are stricter than mlir-opt 22, which lets both pass: a zero point outside the storage type (it wraps it, or prints
-what it cannot hold), and an axis named twice among the block sizes.
+Two rules are stricter than mlir-opt 22, which lets both pass: a zero point outside the storage type (it wraps it, or
+prints what it cannot hold), and an axis named twice among the block sizes.
 """
 
 from __future__ import annotations
