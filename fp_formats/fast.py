@@ -83,7 +83,7 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
     maximum, apart.
     through_f32: the same in f32, rounded again to nearest even, which for bf16 and f16 equals rounding once.
     table: a table of all pairs, in any mode and policy.
-    bits: an operation on bits alone.
+    bits: integer operations on codes; comparisons of bf16 and f16 take place in f32.
     No path gives flags or rounds stochastically.
     """
     if operation == "negate":
@@ -94,8 +94,8 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
         return None
     if operation in _ARITHMETIC and rounding == RNE:
         return "native" if fmt in NATIVE else "through_f32" if fmt in THROUGH_F32 else None
-    if (operation in _EXTREMA or operation == "compare") and fmt in NATIVE:
-        return "native"
+    if operation in _EXTREMA or operation == "compare":
+        return "native" if fmt in NATIVE else "bits" if fmt in THROUGH_F32 else None
     return None
 
 
@@ -255,6 +255,8 @@ def _extremum(operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: Floa
         shape = np.broadcast_shapes(a.shape, b.shape)
         if math.prod(shape) >= PAIR_TABLE_SIZE:
             return tables.look_up(tables.pairs(operation, fmt, RNE, policy), shape, fmt.bits, a, b)
+    if path == "bits":
+        return _extremum_of_keys(operation, fmt, a, b, policy)
     if path != "native":
         result: Result = getattr(exact, operation)(fmt, a, b, policy, want_flags)
         return result
@@ -276,6 +278,28 @@ def _extremum(operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: Floa
             if nan.any():
                 index = np.flatnonzero(nan)
                 chunk[index] = getattr(exact, operation)(fmt, p[index], q[index], policy).codes
+    return Result(codes.reshape(shape))
+
+
+def _keys(codes: npt.NDArray[np.uint16]) -> npt.NDArray[np.int16]:
+    """Integers in the order of the 16-bit values, with -0 < +0; its own inverse."""
+    signed = codes.view(np.int16)
+    return signed ^ ((signed >> 15) & np.int16(0x7FFF))
+
+
+def _extremum_of_keys(operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy) -> Result:
+    choose, _ = _EXTREMA[operation]
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    x, y = np.broadcast_to(a, shape).reshape(-1), np.broadcast_to(b, shape).reshape(-1)
+    codes = np.empty(x.size, np.uint16)
+    infinity = fmt.infinity_code or 0
+    for start in range(0, x.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        p, q = _keys(x[part]), _keys(y[part])
+        codes[part] = _keys(choose(p, q).view(np.uint16)).view(np.uint16)
+        if max(p.max(), q.max()) > infinity or min(p.min(), q.min()) < ~infinity:
+            nan = (np.maximum(p, q) > infinity) | (np.minimum(p, q) < ~infinity)
+            codes[part][nan] = getattr(exact, operation)(fmt, x[part][nan], y[part][nan], policy).codes
     return Result(codes.reshape(shape))
 
 
@@ -328,7 +352,8 @@ def compare(
     relation, negated = known
     holds = np.empty(np.broadcast_shapes(a.shape, b.shape), np.bool_)
     with np.errstate(all="ignore"):
-        relation(a.view(NATIVE[fmt]), b.view(NATIVE[fmt]), out=holds)
+        x, y = (codes.view(NATIVE[fmt]) if fmt in NATIVE else _to_f32(fmt, codes) for codes in (a, b))
+        relation(x, y, out=holds)
     if negated:
         np.logical_not(holds, out=holds)
     return Result(holds.view(np.uint8))
@@ -345,7 +370,7 @@ def convert(
 ) -> Result:
     """See `exact.convert`.
 
-    Beside tables for sources of up to 16 bits, NumPy converts between f32 and f64 (and f32 to f16, and to bf16 by bits)
+    Beside tables for sources of up to 16 bits, and for f32 to formats of up to 6 bits of precision, NumPy converts between f32 and f64 (and f32 to f16, and to bf16 by bits)
     where nothing is flushed or saturated.
     """
 
@@ -356,6 +381,11 @@ def convert(
         return exactly(a)
     if src.bits <= 16 and a.size >= min(CONVERSION_TABLE_SIZE, 1 << (src.bits + 3)):
         return tables.look_up(tables.conversions(src, dst, int(rounding), policy), a.shape, src.bits, a)
+    if src == FORMATS["f32"] and dst.precision + 2 <= FORMATS["bf16"].precision and a.size >= CONVERSION_TABLE_SIZE:
+        # The upper half, with its lowest bit set if the lower half is not zero, is bf16 rounded to odd: it rounds to a
+        # format that is at least two bits less precise as the f32 value does, in every mode.
+        odd = (a >> 16).astype(np.uint16) | (a.astype(np.uint16) != 0)
+        return tables.look_up(tables.conversions(FORMATS["bf16"], dst, int(rounding), policy), a.shape, 16, odd)
     if src in NATIVE and _converts_natively(src, dst, int(rounding), policy):
         floats = a.view(NATIVE[src])
         with np.errstate(all="ignore"):

@@ -45,6 +45,9 @@ def test_domains() -> None:
         assert fast.path_of(operation, FORMATS["f32"], Rounding.UPWARD) is None
         assert fast.path_of(operation, FORMATS["f32"], policy=FloatPolicy(denormals="flush_results")) is None
     assert fast.path_of("maximum", FORMATS["f32"]) == "native"
+    assert fast.path_of("minimum_number", FORMATS["bf16"]) == "bits"
+    assert fast.path_of("compare", FORMATS["f64"]) == "native"
+    assert fast.path_of("compare", FORMATS["tf32"]) is None
     assert fast.path_of("remainder", FORMATS["f32"]) is None
     assert fast.path_of("add", FORMATS["f8E5M2"], Rounding.STOCHASTIC) is None
 
@@ -94,6 +97,20 @@ def test_extrema_negate_and_compare(fmt: FloatFormat) -> None:
         assert_same(fast.flush(fmt, a, policy), exact.flush(fmt, a, policy))
     for predicate in range(16):
         assert_same(fast.compare(fmt, predicate, a, b), exact.compare(fmt, predicate, a, b))
+
+
+@pytest.mark.parametrize("dst", SMALL, ids=str)
+def test_conversions_of_f32(dst: FloatFormat) -> None:
+    """All modes and policies: what is rounded to odd first rounds as if once."""
+    src = FORMATS["f32"]
+    sample = to_array(src, codes(src, COUNT, 37))
+    values = exact.convert(dst, src, np.arange(1 << dst.bits).astype(dst.storage_dtype)).codes
+    middles = np.concatenate([values[:-1] // 2 + values[1:] // 2 + np.uint32(step) for step in (0, 1, 2)])
+    sample = np.concatenate([sample, middles, middles - np.uint32(3)])
+    for mode in MODES:
+        for policy in POLICIES:
+            assert_same(fast.convert(src, dst, sample, mode, policy), exact.convert(src, dst, sample, mode, policy))
+    tables.conversions.cache_clear()
 
 
 @pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
