@@ -1,7 +1,7 @@
 """MLIR's attributes: frozen, hashable, equal by value. ``str(attribute)`` is the spelling mlir-opt prints.
 
-Elements are codes, as everywhere in halfulp: raw bit patterns, zero-extended, in the smallest of uint8/16/32/64 that holds
-the width; wider elements have one more trailing axis of uint64 limbs, least significant first.
+Elements are codes, as everywhere in halfulp: raw bit patterns, zero-extended, in the smallest of uint8/16/32/64 that
+holds the width; wider elements have one more trailing axis of uint64 limbs, least significant first.
 """
 
 from __future__ import annotations
@@ -212,8 +212,8 @@ ElementsType = TensorType | VectorType | MemRefType
 class DenseElementsAttr(Attribute):
     """``dense<…>`` of integers, index, floats or complex numbers of these, in a statically shaped tensor or vector.
 
-    ``codes``: read-only codes, row-major, of the type's shape; of shape () for a splat. A complex element has one more axis
-    of two (real, imaginary) before the axis of limbs.
+    ``codes``: read-only codes, row-major, of the type's shape; of shape () for a splat. A complex element has one
+    more axis of two (real, imaginary) before the axis of limbs.
     """
 
     type: ElementsType
@@ -403,7 +403,7 @@ class StridedLayoutAttr(Attribute):
 
 @dataclass(frozen=True, eq=False)
 class DistinctAttr(Attribute):
-    """``distinct[id]<attribute>``: equal only to itself. Ids are given anew when a module is printed."""
+    """``distinct[id]<attribute>``: equal only to itself."""
 
     attribute: Attribute
     id: int = field(default=0)

@@ -15,8 +15,8 @@ from halfulp.interp.locations import FileLineCol, Location, file_position
 class HalfulpError(Exception):
     """The base of halfulp's errors.
 
-    ``location``: where, or None. ``op``: the name of the op, or None. ``values``: the offending values, as given. ``notes``:
-    pairs of a location (or None) and a text. ``hint``: what may help, or None.
+    ``location``: where, or None. ``op``: the name of the op, or None. ``values``: the offending values, as given.
+    ``notes``: pairs of a location (or None) and a text. ``hint``: what may help, or None.
     """
 
     exit_code = 2

@@ -116,10 +116,11 @@ Successor = tuple["Block", list[SSAValue]]
 class Operation:
     """One operation.
 
-    ``definition`` is None for an operation of an unregistered dialect; then everything written in its dictionaries is in
+    ``definition`` is None for an operation of an unregistered dialect; then everything written in its dictionaries
+    is in
     ``attributes`` (and in ``properties`` what stood in ``<{…}>``). ``properties`` holds the inherent attributes,
-    ``attributes`` the discardable ones. Each successor is a block with the values for its arguments, which are operands of
-    the op in MLIR and are kept apart here.
+    ``attributes`` the discardable ones. Each successor is a block with the values for its arguments, which are
+    operands of the op in MLIR and are kept apart here.
     """
 
     __slots__ = (
@@ -253,8 +254,8 @@ class Region:
 class Resources:
     """The ``{-# … #-}`` section of a file.
 
-    ``dialect`` maps a dialect and a key to an entry, ``external`` a tool's name and a key: an entry is bytes (a blob, with
-    its leading four bytes of alignment), a bool or a string.
+    ``dialect`` maps a dialect and a key to an entry, ``external`` a tool's name and a key: an entry is bytes (a
+    blob, with its leading four bytes of alignment), a bool or a string.
     """
 
     def __init__(self) -> None:
@@ -300,8 +301,8 @@ class Module:
     def lookup(self, symbol: SymbolRefAttr | str, scope: Operation | None = None) -> Operation | None:
         """The operation a symbol names, seen from inside ``scope`` (default: the top level), or None.
 
-        A string may be ``name`` or ``@a::@b``. The root is looked up in the nearest symbol table around ``scope`` that has
-        it, as MLIR's `lookupNearestSymbolFrom` does in the nearest table only.
+        A string may be ``name`` or ``@a::@b``. The root is looked up in the nearest symbol table around ``scope``
+        that has it, as MLIR's `lookupNearestSymbolFrom` does in the nearest table only.
         """
         path = _symbol_path(symbol)
         table = self.operation if scope is None else nearest_symbol_table(scope)

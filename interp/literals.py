@@ -1,8 +1,9 @@
 """Numbers and strings as MLIR text spells them. Floats are raw bit patterns on this side, never Python floats.
 
-How MLIR spells a float (AsmPrinter's `printFloatValue` over `APFloat::toString`): six significant digits in exponent form if
-they read back equal in the format itself; else as many digits as the precision asks for, if that spelling has a point; else,
-and for infinities and NaNs, the bit pattern in hexadecimal.
+How MLIR spells a float (AsmPrinter's `printFloatValue` over `APFloat::toString`): six significant digits in exponent
+form if
+they read back equal in the format itself; else as many digits as the precision asks for, if that spelling has a
+point; else, and for infinities and NaNs, the bit pattern in hexadecimal.
 """
 
 from __future__ import annotations
@@ -112,11 +113,8 @@ def _exponent_form(digits: str, exponent: int) -> str:
 def _default_form(digits: str, exponent: int, precision: int) -> str:
     """`APFloat::toString` with its default of at most three padding zeros; without a point for short integers."""
     top = exponent + len(digits) - 1
-    if exponent >= 0:
-        scientific = exponent > 3 or len(digits) + exponent > precision
-    else:
-        scientific = top < -3
-    if scientific:
+    too_long = exponent > 3 or len(digits) + exponent > precision
+    if too_long if exponent >= 0 else top < -3:
         return f"{digits[0]}.{digits[1:] or '0'}E{'-' if top < 0 else '+'}{abs(top)}"
     if exponent >= 0:
         return digits + "0" * exponent

@@ -1,4 +1,6 @@
-"""Source locations. A location is an attribute in MLIR; ``str`` gives what stands between the brackets of ``loc(…)``."""
+"""Source locations. A location is an attribute in MLIR; ``str`` gives what stands between the brackets of
+``loc(…)``.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def immutable(cls: type[Made]) -> type[Made]:
             known = self.__dict__["_hash"] = compute(self)
         return known
 
-    made.__hash__ = cached_hash  # type: ignore[method-assign,assignment]
+    made.__hash__ = cached_hash  # type: ignore[method-assign]
     return made
 
 
@@ -216,7 +216,8 @@ class UniformQuantizedType(Type):
     """``!quant.uniform<…>``: how stored integers stand for real numbers, expressed = (stored - zero point) * scale.
 
     Per layer: ``axis`` and ``block_sizes`` are None, one scale. Per channel: ``axis`` is set, a scale per index of it.
-    Sub-channel: ``block_sizes`` holds (axis, size) pairs, and the scales form an array of ``parameter_shape``, row-major.
+    Sub-channel: ``block_sizes`` holds (axis, size) pairs, and the scales form an array of ``parameter_shape``,
+    row-major.
     ``scales`` are the literals' values as f64 (sub-channel: rounded to the expressed type, as MLIR does).
     """
 
@@ -329,7 +330,8 @@ def check_quantized_container(type: Type, shape: Shape | None) -> str | None:
     """What is wrong with ``type`` as the element type of a tensor of ``shape``, or None.
 
     The quant document's "Per-axis quantization integrity" and MLIR 22's rules for sub-channel quantisation. Dynamic
-    dimensions and unranked shapes (None) are not judged where the rule needs their size: call again with the actual shape.
+    dimensions and unranked shapes (None) are not judged where the rule needs their size: call again with the actual
+    shape.
     ``shape`` () means a rank-0 tensor; a scalar is for `check_quantized_scalar`.
     """
     if not isinstance(type, UniformQuantizedType):

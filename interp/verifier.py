@@ -1,6 +1,8 @@
-"""The rules of the language that a parsed module must keep: constraints and rules of each op, terminators, dominance, symbols.
+"""The rules of the language that a parsed module must keep: constraints and rules of each op, terminators,
+dominance, symbols.
 
-Errors are mlir-opt's, at its position: the op's location. MLIR checks an op before what is inside it, and dominance last.
+Errors are mlir-opt's, at its position: the op's location. MLIR checks an op before what is inside it, and dominance
+last.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def _fail(operation: Operation, message: str, notes: Sequence[tuple[Location | N
     raise VerifyError(text, location=operation.position or operation.location, op=operation.name, notes=notes)
 
 
-# --- one op ---------------------------------------------------------------------------------------------------------------
+# --- one op ---------------------------------------------------------------------------------------------------------
 
 
 def _verify_operation(operation: Operation, checked: dict[object, None]) -> None:
@@ -118,7 +120,8 @@ def _groups(
         if len(sizes) != len(slots) or sum(sizes) != len(values):
             _fail(
                 operation,
-                f"operand count ({len(values)}) does not match with the total size ({sum(sizes)}) specified in attribute '{SEGMENTS}'",
+                f"operand count ({len(values)}) does not match with the total size ({sum(sizes)}) specified in "
+                f"attribute '{SEGMENTS}'",
             )
     else:
         sizes = spread(slots, len(values))
@@ -168,7 +171,7 @@ def _verify_rules(operation: Operation, definition: OpDefinition) -> None:
             _fail(operation, rule.message)
 
 
-# --- regions and blocks ---------------------------------------------------------------------------------------------------
+# --- regions and blocks ---------------------------------------------------------------------------------------------
 
 
 def _verify_regions(operation: Operation, definition: OpDefinition) -> None:
@@ -261,7 +264,8 @@ class _Dominance:
         self._orders: dict[Block, dict[Operation, int]] = {}
 
     def verify(self, region: Region, owner: Operation) -> None:
-        """Check that every use inside the region comes after its definition, or in a block that the definition's dominates.
+        """Check that every use inside the region comes after its definition, or in a block that the definition's
+        dominates.
 
         What is unreachable is not judged, nor is order in a graph region.
         """
@@ -367,7 +371,9 @@ def _undominated(operation: Operation, value: SSAValue, region: Region) -> NoRet
 
 
 def _immediate_dominators(region: Region) -> dict[Block, Block]:
-    """The closest dominator of each reachable block; the entry is its own (Cooper, Harvey and Kennedy's fixed point)."""
+    """The closest dominator of each reachable block; the entry is its own (Cooper, Harvey and Kennedy's fixed
+    point).
+    """
     entry = region.blocks[0]
     predecessors: dict[Block, list[Block]] = {}
     order: list[Block] = []
@@ -435,7 +441,7 @@ def _intervals(immediate: Mapping[Block, Block], entry: Block) -> dict[Block, tu
     return intervals
 
 
-# --- symbols and functions ------------------------------------------------------------------------------------------------
+# --- symbols and functions ------------------------------------------------------------------------------------------
 
 
 def _verify_symbols(table: Operation) -> None:
@@ -497,8 +503,8 @@ def _verify_call(call: Operation, symbols: Mapping[str, Operation]) -> None:
         if value.type != input:
             _fail(
                 call,
-                f"operand type mismatch: expected operand type '{input}', but provided '{value.type}' for operand number "
-                f"{number}",
+                f"operand type mismatch: expected operand type '{input}', but provided '{value.type}' for operand "
+                f"number {number}",
             )
     if len(type.results) != len(call.results):
         _fail(call, "incorrect number of results for callee")
@@ -543,8 +549,8 @@ def _verify_function(function: Operation) -> None:
         if len(attributes.elements) != count:
             _fail(
                 function,
-                f"expects {what} attribute array to have the same number of elements as the number of function {what}s, "
-                f"got {len(attributes.elements)}, but expected {count}",
+                f"expects {what} attribute array to have the same number of elements as the number of function "
+                f"{what}s, got {len(attributes.elements)}, but expected {count}",
             )
         for dictionary in attributes.elements:
             if isinstance(dictionary, DictionaryAttr) and any("." not in key for key, _ in dictionary.entries):
@@ -576,8 +582,8 @@ def _verify_return(operation: Operation) -> None:
         if value.type != expected:
             _fail_at(
                 operation,
-                f"type of return operand {number} ('{value.type}') doesn't match function result type ('{expected}') in "
-                f"function @{function.symbol_name}",
+                f"type of return operand {number} ('{value.type}') doesn't match function result type ('{expected}') "
+                f"in function @{function.symbol_name}",
             )
 
 

@@ -1,12 +1,13 @@
 """MLIR's declarative assembly notation, compiled from an op's declaration into a parser and a printer.
 
-The notation is that of the "Declarative Assembly Format" section of MLIR's "Operation Definition Specification": literals in
-back quotes (an empty one joins its neighbours), ``$name`` of an operand, attribute, region or successor, ``type($name)``,
+The notation is that of the "Declarative Assembly Format" section of MLIR's "Operation Definition Specification":
+literals in back quotes (an empty one joins its neighbours), ``$name`` of an operand, attribute, region or successor,
+``type($name)``,
 ``functional-type($operands, results)``, ``attr-dict``, ``attr-dict-with-keyword``, and optional groups
 ``(… ^ …)? : (…)?`` with an anchor.
 
-A parser is a list of closures, one per element, each of which steps over what it reads and notes it in a `_State`; types that
-are not written are then worked out from the op's type rules, once per combination of those that are.
+A parser is a list of closures, one per element, each of which steps over what it reads and notes it in a `_State`;
+types that are not written are then worked out from the op's type rules, once per combination of those that are.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ CustomPrint = Callable[["Printer", Operation], str]
 
 _UNIT = UnitAttr()
 
-# --- the notation ---------------------------------------------------------------------------------------------------------
+# --- the notation ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _read(tokens: list[str], at: int) -> tuple[list[Element], int, int]:
     return elements, at, anchor
 
 
-# --- what an op's names mean ----------------------------------------------------------------------------------------------
+# --- what an op's names mean ----------------------------------------------------------------------------------------
 
 
 class _Slots:
@@ -200,7 +201,7 @@ class _State:
 _Step = Callable[["Parser", _State], None]
 _Test = Callable[["Parser"], bool]
 
-# --- parsing --------------------------------------------------------------------------------------------------------------
+# --- parsing --------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -325,8 +326,8 @@ def _solver(
             for rule in rules:
                 rule.solve(known, properties)
         solved = [known.get(slot.name) for slot in slots.all]
-        for slot, type in zip(slots.all, solved, strict=True):
-            if type is None and slot.arity is Arity.ONE:
+        for slot, found in zip(slots.all, solved, strict=True):
+            if found is None and slot.arity is Arity.ONE:
                 p.error(f"'{definition.name}' op: the type of '{slot.name}' does not follow from those written", at)
         return solved
 
@@ -604,7 +605,7 @@ def _starts(element: Element, slots: _Slots) -> _Test:
     raise ValueError(f"{slots.definition.name}: an optional group cannot begin with {element}")
 
 
-# --- printing -------------------------------------------------------------------------------------------------------------
+# --- printing -------------------------------------------------------------------------------------------------------
 
 
 class _Out:

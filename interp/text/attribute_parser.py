@@ -138,9 +138,9 @@ class AttributeParser(TypeParser):
             return self.symbol_reference()
         if first == "#" and len(token) > 1 and token != "#-}":
             return self._hash(token, type)
-        if self.at_type():
-            return TypeAttr(self.type())
-        self.wrong_token("expected attribute value")
+        if not self.at_type():
+            self.wrong_token("expected attribute value")
+        return TypeAttr(self.type())
 
     def number(self, type: Type | None = None) -> Attribute:
         """An integer or float literal with its type."""
@@ -550,9 +550,9 @@ class AttributeParser(TypeParser):
             return UnknownLoc()
         if token == "callsite":
             return self._callsite()
-        if token == "fused":
-            return self._fused()
-        self.wrong_token("expected location instance")
+        if token != "fused":
+            self.wrong_token("expected location instance")
+        return self._fused()
 
     def _location_alias(self, token: str) -> Location:
         self.pos += 1
@@ -837,7 +837,8 @@ def _blob_elements(parser: AttributeParser, index: int, type: ElementsType, star
 def elements_of_blob(data: bytes, type: ElementsType) -> DenseElementsAttr | None:
     """Elements from raw bytes as MLIR 22 lays them out; None where their number is wrong.
 
-    Each element takes whole bytes, little-endian (i4 and f4 one, tf32 three, f80 ten, index eight); one element alone is a
+    Each element takes whole bytes, little-endian (i4 and f4 one, tf32 three, f80 ten, index eight); one element
+    alone is a
     splat; i1 is packed eight to the byte, least significant bit first, a single byte 0x00 or 0xFF being a splat.
     """
     element = type.element

@@ -55,7 +55,8 @@ class Cursor:
     def wrong_token(self, message: str) -> NoReturn:
         """Raise a ParseError for a missing token: at the end of what stands before the current one, as mlir-opt does.
 
-        Blank lines and lines of comment are passed over, so that a forgotten token is reported on the line it belongs to.
+        Blank lines and lines of comment are passed over, so that a forgotten token is reported on the line it
+        belongs to.
         """
         self.check_lexical(self.pos)
         text = self.source.text

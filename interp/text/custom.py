@@ -38,7 +38,7 @@ def _made(
     return operation
 
 
-# --- builtin.module -------------------------------------------------------------------------------------------------------
+# --- builtin.module -------------------------------------------------------------------------------------------------
 
 
 def _module_parser(definition: OpDefinition) -> CustomParse:
@@ -73,7 +73,7 @@ def _print_module(printer: Printer, operation: Operation) -> str:
     return f"{text} {printer.region(operation.regions[0], operation)}"
 
 
-# --- func.func ------------------------------------------------------------------------------------------------------------
+# --- func.func ------------------------------------------------------------------------------------------------------
 
 
 class _Signature:
@@ -98,9 +98,8 @@ class _Signature:
         at = p.pos
         named = p.tokens[at][:1] == "%" and len(p.tokens[at]) > 1
         if self.inputs and named != bool(self.arguments):
-            p.error(
-                f"custom op 'func.func' expected {'SSA identifier' if self.arguments else 'type instead of SSA identifier'}"
-            )
+            expected = "SSA identifier" if self.arguments else "type instead of SSA identifier"
+            p.error(f"custom op 'func.func' expected {expected}")
         if named:
             if "#" in p.tokens[at]:
                 p.error("result number not allowed in argument list")
@@ -156,8 +155,8 @@ def _function_parser(definition: OpDefinition) -> CustomParse:
             for name in inferred:
                 if name in attributes:
                     p.error_at_offset(
-                        f"custom op '{definition.name}' '{name}' is an inferred attribute and should not be specified in the "
-                        "explicit attribute dictionary",
+                        f"custom op '{definition.name}' '{name}' is an inferred attribute and should not be specified in "
+                        "the explicit attribute dictionary",
                         p.offset(at_attributes),
                     )
             for name in inherent & attributes.keys():
@@ -225,7 +224,7 @@ def _with_attributes(printer: Printer, texts: list[str], attributes: Attribute |
     ]
 
 
-# --- arith.select ---------------------------------------------------------------------------------------------------------
+# --- arith.select ---------------------------------------------------------------------------------------------------
 
 
 def _select_parser(definition: OpDefinition) -> CustomParse:

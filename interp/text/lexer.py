@@ -1,8 +1,8 @@
 """MLIR text to tokens: one regular expression, one pass, no positions.
 
 Positions are worked out by a second pass when somebody asks for one (an error, a location), which keeps reading a large
-correct file fast. Every character of the text that is neither space nor comment ends up in some token, so a character that
-cannot start one becomes a token of its own, which no rule of the parser accepts.
+correct file fast. Every character of the text that is neither space nor comment ends up in some token, so a
+character that cannot start one becomes a token of its own, which no rule of the parser accepts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def token_offsets(text: str) -> Sequence[int]:
 
 
 def lexical_error(token: str, following: str) -> tuple[str, int] | None:
-    """What is wrong with a token that is not one: the message and how far into ``following`` (the text from it on) it is."""
+    """What is wrong with a token that is not one: the message and how far into ``following`` (the text from it on)
+    it is.
+    """
     if token == '"':
         end = re.search(r"[\n\v\f]|\Z", following)
         assert end is not None

@@ -1,7 +1,7 @@
 """Operations, blocks, regions and whole files from text.
 
-Custom forms are read by closures that `halfulp.interp.text.assembly` compiles from each op's declaration; the few ops whose
-syntax MLIR writes by hand are read by `halfulp.interp.text.custom`.
+Custom forms are read by closures that `halfulp.interp.text.assembly` compiles from each op's declaration; the few
+ops whose syntax MLIR writes by hand are read by `halfulp.interp.text.custom`.
 """
 
 from __future__ import annotations
@@ -400,7 +400,8 @@ class Parser(AttributeParser):
         dialect, _, mnemonic = name.partition(".")
         if mnemonic and dialect in self.registry.dialects:
             self.error(
-                f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown operations",
+                f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown "
+                "operations",
                 at,
             )
         if not self.allow_unregistered:
@@ -419,7 +420,9 @@ class Parser(AttributeParser):
     def _sort_properties(
         self, definition: OpDefinition, properties: dict[str, Attribute], attributes: dict[str, Attribute]
     ) -> None:
-        """Move the inherent attributes out of the plain dictionary, where MLIR accepts them too, and add the defaults."""
+        """Move the inherent attributes out of the plain dictionary, where MLIR accepts them too, and add the
+        defaults.
+        """
         sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
         for name in list(attributes):
             if definition.property_named(name) is not None or (sized and name == SEGMENTS):
@@ -490,7 +493,9 @@ class Parser(AttributeParser):
         return block
 
     def region(self, owner: str, arguments: Sequence[Argument] = (), isolated: bool = False) -> Region:
-        """``{ blocks }``; ``owner`` is the op's name, ``arguments`` those of the entry block that were read before it."""
+        """``{ blocks }``; ``owner`` is the op's name, ``arguments`` those of the entry block that were read before
+        it.
+        """
         self.expect("{", "expected '{' to begin a region")
         self.enter()
         saved = self.blocks, self.undefined_blocks, self.default_dialect
@@ -692,7 +697,8 @@ class Parser(AttributeParser):
         alignment = int.from_bytes(data[:4], "little")
         if alignment & (alignment - 1):
             self.error(
-                f"expected hex string blob to encode alignment in first 4 bytes, but got non-power-of-2 value: {alignment}",
+                f"expected hex string blob to encode alignment in first 4 bytes, but got non-power-of-2 value: "
+                f"{alignment}",
                 at,
             )
         return data
@@ -729,7 +735,9 @@ def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] |
 
 
 def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
-    """How many of ``count`` values each slot stands for, at most one slot being variable; None where they do not fit."""
+    """How many of ``count`` values each slot stands for, at most one slot being variable; None where they do not
+    fit.
+    """
     variable = [index for index, slot in enumerate(slots) if slot.arity is not Arity.ONE]
     sizes = [1] * len(slots)
     if not variable:
@@ -752,8 +760,8 @@ def parse_module(
 ) -> Module:
     """Read a file of MLIR text. Several top-level operations, or none, stand in an implicit module.
 
-    ``allow_unregistered``: keep operations, types and attributes of dialects that ``registry`` does not have. ``verify``: check
-    the rules of the language and of the ops. Raises ParseError and VerifyError.
+    ``allow_unregistered``: keep operations, types and attributes of dialects that ``registry`` does not have.
+    ``verify``: check the rules of the language and of the ops. Raises ParseError and VerifyError.
     """
     parser = _parser(text, filename, allow_unregistered, registry)
     collecting = gc.isenabled()
@@ -784,7 +792,9 @@ def parse_attribute(text: str, type: Type | None = None, registry: Registry | No
 
 
 def split_input(text: str) -> Iterator[str]:
-    """The parts of a text between lines that begin with ``// -----``, each padded so that its lines keep their numbers."""
+    """The parts of a text between lines that begin with ``// -----``, each padded so that its lines keep their
+    numbers.
+    """
     lines = 0
     part: list[str] = []
     for line in text.splitlines(keepends=True):
@@ -798,16 +808,29 @@ def split_input(text: str) -> Iterator[str]:
 
 
 def _parser(text: str | bytes, filename: str, allow_unregistered: bool, registry: Registry | None) -> Parser:
-    if isinstance(text, bytes):
-        try:
-            text = text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            source = Source(text[: error.start].decode("utf-8"), filename, lambda _: ())
-            raise ParseError("invalid UTF-8", location=source.at_offset(error.start)) from None
-    if "\0" in text:
-        source = Source(text, filename, lambda _: ())
-        raise ParseError("unexpected character: NUL", location=source.at_offset(text.index("\0")))
-    return Parser(text, filename, registry or default_registry(), allow_unregistered)
+    decoded = _decoded(text, filename) if isinstance(text, bytes) else text
+    for wrong, what in (("\0", "unexpected character: NUL"), (_not_unicode(decoded), "invalid UTF-8")):
+        if wrong and wrong in decoded:
+            source = Source(decoded, filename, lambda _: ())
+            raise ParseError(what, location=source.at_offset(decoded.index(wrong)))
+    return Parser(decoded, filename, registry or default_registry(), allow_unregistered)
+
+
+def _decoded(data: bytes, filename: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        source = Source(data[: error.start].decode("utf-8"), filename, lambda _: ())
+        raise ParseError("invalid UTF-8", location=source.at_offset(error.start)) from None
+
+
+def _not_unicode(text: str) -> str:
+    """The first lone surrogate of a text, if it has one."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        return text[error.start]
+    return ""
 
 
 def _whole(parser: Parser, read: Callable[[], T]) -> T:

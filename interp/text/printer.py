@@ -1,44 +1,35 @@
-"""Modules to text, byte for byte as mlir-opt 22 prints them: SSA names, block labels, aliases, custom and generic forms."""
+"""Modules to text, byte for byte as mlir-opt 22 prints them: SSA names, block labels, aliases, custom and generic
+forms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from halfulp.interp.attributes import (
     AffineMapAttr,
-    ArrayAttr,
     Attribute,
     DenseElementsAttr,
     DenseResourceAttr,
-    DenseStringAttr,
-    DictionaryAttr,
     DistinctAttr,
     FloatAttr,
     IntegerAttr,
     IntegerSetAttr,
-    OpaqueAttr,
-    SparseElementsAttr,
-    StringAttr,
-    TypeAttr,
     UnitAttr,
 )
 from halfulp.interp.dialect import Trait
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
 from halfulp.interp.literals import escaped, is_bare_identifier, quoted
-from halfulp.interp.locations import CallSiteLoc, FusedLoc, Location, NameLoc, UnknownLoc
+from halfulp.interp.locations import Location
 from halfulp.interp.text.assembly import compile_printer
 from halfulp.interp.text.nested import parts
 from halfulp.interp.text.parser import DEFAULT_DIALECTS
 from halfulp.interp.types import (
     I1,
-    ComplexType,
     FunctionType,
     IntegerType,
-    MemRefType,
-    TensorType,
     TupleType,
     Type,
-    VectorType,
 )
 
 _NO_NAMES: Mapping[object, str] = {}
@@ -47,7 +38,9 @@ _LONG_TUPLE = 16
 
 
 class Printer:
-    """Prints one module. ``names`` holds the aliases of attributes and types; the first pass finds out which are needed."""
+    """Prints one module. ``names`` holds the aliases of attributes and types; the first pass finds out which are
+    needed.
+    """
 
     def __init__(self, generic: bool, debug_info: bool, names: Mapping[object, str]) -> None:
         self.generic = generic
@@ -64,7 +57,9 @@ class Printer:
     # Names.
 
     def number(self, root: Operation) -> None:
-        """Give every value and block inside ``root`` its name, as MLIR does: a region goes on from where its parent ended."""
+        """Give every value and block inside ``root`` its name, as MLIR does: a region goes on from where its parent
+        ended.
+        """
         values = self.values
         labels = self.labels
         self._number_results(root, 0, {}, 0)
@@ -319,7 +314,7 @@ def _unique(name: str, used: dict[str, None], next_conflict: int) -> tuple[str, 
     return name, next_conflict
 
 
-# --- aliases --------------------------------------------------------------------------------------------------------------
+# --- aliases --------------------------------------------------------------------------------------------------------
 
 # Attributes and types without parts that could have an alias.
 _PLAIN = (FloatAttr, IntegerType, UnitAttr)
@@ -349,12 +344,16 @@ def _depth(thing: Attribute | Type, depths: dict[Attribute | Type, int]) -> int:
     return known
 
 
-def _assign_aliases(seen: Mapping[Attribute | Type, bool]) -> dict[Attribute | Type, str]:
-    """Names for what needs an alias: by depth, types first, then by name, else in the order printed; numbered per name."""
+def _alias_order(seen: Iterable[Attribute | Type]) -> list[Attribute | Type]:
+    """The order of the definitions of aliases: by depth, types first, then by name, else as printed."""
     depths: dict[Attribute | Type, int] = {}
-    order = sorted(seen, key=lambda thing: (_depth(thing, depths), not isinstance(thing, Type), _alias(thing) or ""))
+    return sorted(seen, key=lambda thing: (_depth(thing, depths), not isinstance(thing, Type), _alias(thing) or ""))
+
+
+def _alias_names(order: Iterable[Attribute | Type]) -> dict[object, str]:
+    """Aliases of one kind are numbered from the second on: ``#map``, ``#map1``."""
     counts: dict[str, int] = {}
-    names: dict[Attribute | Type, str] = {}
+    names: dict[object, str] = {}
     for thing in order:
         base = _alias(thing)
         assert base is not None
@@ -364,16 +363,9 @@ def _assign_aliases(seen: Mapping[Attribute | Type, bool]) -> dict[Attribute | T
     return names
 
 
-def _definitions(names: Mapping[Attribute | Type, str], things: Sequence[Attribute | Type]) -> list[str]:
-    lines = []
-    for thing in things:
-        name = names[thing]
-        lines.append(f"{name} = {thing.spell(names)}")
-    return lines
-
-
 def print_module(module: Module, generic: bool = False, debug_info: bool = False) -> str:
-    """The text of a module, as mlir-opt 22 prints it: ``generic`` as with --mlir-print-op-generic, ``debug_info`` as with
+    """The text of a module, as mlir-opt 22 prints it: ``generic`` as with --mlir-print-op-generic, ``debug_info`` as
+    with
     --mlir-print-debuginfo. Resources that an attribute of the module names are printed at the end.
     """
     printer = Printer(generic, debug_info, _NO_NAMES)
@@ -382,18 +374,20 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
     head: list[str] = []
     tail: list[str] = []
     if printer.seen:
-        names = _assign_aliases(printer.seen)
-        first = printer
+        seen = printer.seen
+        order = _alias_order(seen)
+        names = _alias_names(order)
+        numbered = printer
         printer = Printer(generic, debug_info, names)
-        printer.values, printer.labels = first.values, first.labels
+        printer.values, printer.labels = numbered.values, numbered.labels
         text = printer.operation(module.operation)
-        head = _definitions(names, [thing for thing in names if not first.seen[thing]])
-        tail = _definitions(names, [thing for thing in names if first.seen[thing]])
-    parts = [*head, text, *tail]
+        head = [f"{names[thing]} = {thing.spell(names)}" for thing in order if not seen[thing]]
+        tail = [f"{names[thing]} = {thing.spell(names)}" for thing in order if seen[thing]]
+    lines = [*head, text, *tail]
     resources = _resource_section(module)
     if resources:
-        parts += ["", resources]
-    return "\n".join(parts) + "\n"
+        lines += ["", resources]
+    return "\n".join(lines) + "\n"
 
 
 def _resource_section(module: Module) -> str:
