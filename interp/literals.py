@@ -31,11 +31,18 @@ def spell_float(format: FloatFormat, code: int) -> str:
     if exact == 0:
         return f"{sign}0.000000e+00"
     short = _exponent_form(*_digits(abs(exact), 6))
-    if from_fraction(format, exact_decimal(sign + short)).code == code:
+    if _is_exact(format, sign + short, code):
         return sign + short
     precision = 2 + format.precision * _LOG2_10[1] // _LOG2_10[0]
     text = _default_form(*_digits(abs(exact), precision), precision)
-    return sign + text if "." in text else spell_bits(code)
+    if "." not in text or read_decimal(format, sign + text) != code:
+        return spell_bits(code)
+    return sign + text
+
+
+def _is_exact(format: FloatFormat, text: str, code: int) -> bool:
+    """Whether a spelling reads back equal both as MLIR's printer tries it, in the format itself, and as its parser does."""
+    return from_fraction(format, Fraction(text)).code == code == read_decimal(format, text)
 
 
 def spell_bits(code: int) -> str:
@@ -66,11 +73,6 @@ def read_decimal(format: FloatFormat, text: str) -> int:
     That the path goes through f64 is the language (MLIR 22 and newer), not an approximation.
     """
     return convert(float_format("f64"), format, double_bits(float(text))).code
-
-
-def exact_decimal(text: str) -> Fraction:
-    """The exact value of a decimal spelling."""
-    return Fraction(text)
 
 
 def _digits(exact: Fraction, precision: int) -> tuple[str, int]:

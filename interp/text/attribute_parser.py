@@ -90,12 +90,7 @@ class AttributeParser(TypeParser):
         start = 1 if token[0] == '"' else 2
         bad = _BAD_ESCAPE.search(token, start, len(token) - 1)
         if bad is not None:
-            # mlir-opt points at the character after the one that is wrong.
-            digits = re.match(r"\\([0-9a-fA-F]?)", token[bad.start() :])
-            assert digits is not None
-            self.error_at_offset(
-                "unknown escape in string literal", self.offset(index) + bad.start() + len(digits[0]) + 1
-            )
+            self.error_at_offset("unknown escape in string literal", self.offset(index) + bad.start())
         return unescaped(token[start:-1])
 
     def symbol(self, message: str = "expected valid '@'-identifier for symbol name") -> str:
@@ -289,8 +284,9 @@ class AttributeParser(TypeParser):
         return OpaqueAttr(name, body, type)
 
     def _dialect_attribute(self, dialect: Dialect, mnemonic: str) -> Attribute:
+        offset = self.offset(self.pos - 1) + len(dialect.name) + 2
         if not dialect.enums:
-            self.wrong_token(f"dialect '{dialect.name}' provides no attribute parsing hook")
+            self.error_at_offset(f"dialect '{dialect.name}' provides no attribute parsing hook", offset)
         wrapped = not mnemonic
         if wrapped:
             self.pos += 1
@@ -298,7 +294,7 @@ class AttributeParser(TypeParser):
             self.pos += 1
         definition = dialect.enums.get(mnemonic)
         if definition is None:
-            self.wrong_token(f"unknown attribute `{mnemonic}` in dialect `{dialect.name}`")
+            self.error_at_offset(f"unknown attribute `{mnemonic}` in dialect `{dialect.name}`", offset)
         if "" in definition.cases:
             attribute = definition.attribute(definition.cases[""])
         else:

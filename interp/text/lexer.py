@@ -58,7 +58,7 @@ def lexical_error(token: str, following: str) -> tuple[str, int] | None:
         assert end is not None
         return "expected '\"' in string literal", end.start()
     if token == "@":
-        return "@ identifier expected to start with letter or '_'", 0
+        return "@ identifier expected to start with letter or '_'", 1
     if token in _KINDS:
         return f"invalid {_KINDS[token]}", 0
     if token == ".":

@@ -46,32 +46,34 @@ class _Storage:
                 parser.error("illegal storage type prefix" if type is None else "storage type must be an integer", at)
             self.width, self.signed = type.width, type.signedness != "unsigned"
         if not 1 <= self.width <= MAX_STORAGE_WIDTH:
-            parser.error(f"illegal storage type size: {self.width}")
+            parser.error(f"illegal storage type size: {self.width}", at)
         self.min, self.max = self.bounds = storage_bounds(self.width, self.signed)
         if parser.take("<"):
             self._read_bounds(parser)
 
     def _read_bounds(self, parser: AttributeParser) -> None:
         lowest, highest = self.bounds
+        at = parser.pos
         self.min = parser.integer()
         if not lowest <= self.min <= highest:
-            parser.error(f"illegal storage type minimum: {self.min}, the storage type begins at {lowest}")
+            parser.error(f"illegal storage type minimum: {self.min}, the storage type begins at {lowest}", at)
         parser.expect(":")
+        at = parser.pos
         self.max = parser.integer()
         if not lowest <= self.max <= highest:
-            parser.error(f"illegal storage type maximum: {self.max}, the storage type ends at {highest}")
+            parser.error(f"illegal storage type maximum: {self.max}, the storage type ends at {highest}", at)
         parser.expect(">")
 
     def check(self, parser: AttributeParser, start: int) -> None:
         """Raise a ParseError at the type where the bounds do not make a range."""
         if self.min >= self.max:
-            parser.error(f"illegal storage min and storage max: ({self.min}:{self.max})", start)
+            parser.error_at_offset(f"illegal storage min and storage max: ({self.min}:{self.max})", start)
 
 
 def uniform(cursor: TypeParser) -> Type:
     """``<storage:expressed, scale:zero>``, ``<storage:expressed:axis, {…}>`` or ``<…:{axis:block, …}, {{…}}>``."""
     parser = _attributes(cursor)
-    start = parser.pos - 1
+    start = parser.mnemonic_offset
     parser.expect("<")
     storage = _Storage(parser)
     parser.expect(":")
@@ -97,7 +99,7 @@ def uniform(cursor: TypeParser) -> Type:
     parser.expect(">")
     storage.check(parser, start)
     if axis is not None and axis < 0:
-        parser.error(f"illegal quantized dimension: {axis}", start)
+        parser.error_at_offset(f"illegal quantized dimension: {axis}", start)
     if blocks is not None:
         _check_blocks(parser, blocks, start, at_axis)
         scales = [_rounded(scale, expressed.format) for scale in scales]
@@ -134,7 +136,7 @@ def _double(parser: AttributeParser) -> float:
     at = parser.pos
     token = parser.tokens[at]
     if not token[:1].isdigit():
-        parser.wrong_token("expected floating point literal")
+        parser.error("expected floating point literal")
     parser.pos += 1
     return bits_double(parser.float_code(token, at, negative, F("f64")))
 
@@ -210,9 +212,9 @@ def _check_blocks(parser: AttributeParser, blocks: tuple[tuple[int, int], ...], 
     seen: set[int] = set()
     for axis, size in blocks:
         if axis < 0:
-            parser.error(f"illegal quantized dimension: {axis}", start)
+            parser.error_at_offset(f"illegal quantized dimension: {axis}", start)
         if size <= 0:
-            parser.error(f"illegal block size: {size}", start)
+            parser.error_at_offset(f"illegal block size: {size}", start)
         if axis in seen:
             message = f"quantized dimension {axis} is named twice in the block sizes"
             raise VerifyError(message, location=parser.source.at_token(at_axis))
@@ -222,7 +224,7 @@ def _check_blocks(parser: AttributeParser, blocks: tuple[tuple[int, int], ...], 
 def any_quantized(cursor: TypeParser) -> Type:
     """``<storage>`` or ``<storage:expressed>``."""
     parser = _attributes(cursor)
-    start = parser.pos - 1
+    start = parser.mnemonic_offset
     parser.expect("<")
     storage = _Storage(parser)
     expressed = _expressed(parser) if parser.take(":") else None
@@ -234,7 +236,7 @@ def any_quantized(cursor: TypeParser) -> Type:
 def calibrated(cursor: TypeParser) -> Type:
     """``<expressed<min:max>>``."""
     parser = _attributes(cursor)
-    start = parser.pos - 1
+    start = parser.mnemonic_offset
     parser.expect("<")
     expressed = _expressed(parser)
     parser.expect("<")
@@ -244,7 +246,7 @@ def calibrated(cursor: TypeParser) -> Type:
     parser.expect(">")
     parser.expect(">")
     if not minimum < maximum:
-        parser.error(f"illegal min and max: ({_spelled(minimum)}:{_spelled(maximum)})", start)
+        parser.error_at_offset(f"illegal min and max: ({_spelled(minimum)}:{_spelled(maximum)})", start)
     return CalibratedQuantizedType(expressed, minimum, maximum)
 
 

@@ -52,6 +52,8 @@ class TypeParser(Cursor):
         self.registry = registry
         self.allow_unregistered = allow_unregistered
         self.types: dict[str, Type] = dict(SCALARS)
+        # Where the mnemonic of the dialect's type stands that is being read: mlir-opt reports what is wrong with it there.
+        self.mnemonic_offset = 0
 
     def attribute(self, type: Type | None = None) -> Attribute:
         """An attribute value."""
@@ -317,11 +319,13 @@ class TypeParser(Cursor):
         if wrapped:
             self.pos += 1
             mnemonic = self.tokens[self.pos]
+            self.mnemonic_offset = self.offset(self.pos)
             self.pos += 1
+        else:
+            self.mnemonic_offset = self.offset(start) + len(name) + 2
         parse = dialect.types.get(mnemonic) or _builtin_types().get(f"{name}.{mnemonic}")
         if parse is None:
-            what = f"has no type '{mnemonic}'" if dialect.types else "provides no type parsing hook"
-            self.wrong_token(f"dialect '{name}' {what}")
+            self.error_at_offset(f"dialect '{name}' has no type '{mnemonic}'", self.mnemonic_offset)
         if self.tokens[self.pos] == "<":
             self.check_balanced()
         self.enter()
