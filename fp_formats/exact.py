@@ -283,13 +283,13 @@ class Operand:
             invalid,
         )
 
-    def unless_nan(self, other: Operand) -> Operand:
-        """The other's elements where these are not NaN; for NaN results only."""
+    def where(self, mask: Mask, other: Operand) -> Operand:
+        """These elements where the mask holds, else the other's, as `operand_nan` wants them."""
         invalid = None
         if self.invalid is not None and other.invalid is not None:
-            invalid = np.where(self.nan, self.invalid, other.invalid)
-        codes = where(self.nan, self.codes, other.codes)
-        sign = np.where(self.nan, self.sign, other.sign)
+            invalid = np.where(mask, self.invalid, other.invalid)
+        codes = where(mask, self.codes, other.codes)
+        sign = np.where(mask, self.sign, other.sign)
         return Operand(codes, sign, self.zero, self.infinite, self.nan, self.signalling, invalid)
 
 
@@ -838,7 +838,7 @@ def nans_into(
         return packed
     part = np.flatnonzero(nan)
     x, y = x.at(part), y.at(part)
-    result = operand_nan(fmt, fmt, x.unless_nan(y), signalling_flags(how, x, y), how)
+    result = operand_nan(fmt, fmt, x.where(x.nan, y), signalling_flags(how, x, y), how)
     return replace(packed, index[part], result)
 
 
@@ -1157,11 +1157,12 @@ def _extremum(
         if flags is not None:
             flags[index] |= signalling_flags(how, p, q)
         keeps = p.nan & q.nan
-        if policy.number_of_signalling == "quieted":
+        quieted = policy.number_of_signalling == "quieted"
+        if quieted:
             keeps = keeps | p.signalling | q.signalling
         part = np.flatnonzero(keeps)
         p, q = p.at(part), q.at(part)
-        result = operand_nan(fmt, fmt, q.unless_nan(p), signalling_flags(how, p, q), how)
+        result = operand_nan(fmt, fmt, p.where(p.signalling & quieted, q), signalling_flags(how, p, q), how)
         return replace(packed, index[part], result)
 
     return run(kernel, How(RNE, policy, want_flags), storage(fmt), (a, fmt.limbs), (b, fmt.limbs))

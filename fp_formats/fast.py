@@ -370,8 +370,8 @@ def convert(
 ) -> Result:
     """See `exact.convert`.
 
-    Beside tables for sources of up to 16 bits, and for f32 to formats of up to 6 bits of precision, NumPy converts between f32 and f64 (and f32 to f16, and to bf16 by bits)
-    where nothing is flushed or saturated.
+    Tables serve sources of up to 16 bits, and f32 to formats of up to 6 bits of precision. NumPy converts between f32
+    and f64, and from f32 to f16 (to bf16 by bits), where nothing is flushed or saturated.
     """
 
     def exactly(x: Codes) -> Result:

@@ -54,8 +54,8 @@ class FloatPolicy:
         with the top bit set.
     ``zero_to_zeroless``: zero in a format without zero: the smallest value, or NaN.
     ``zeroless_nan_widened``: the NaN of a format without zero converted to a format with infinities: NaN or +infinity.
-    ``number_of_signalling``: maximum_number and minimum_number of a number and a signalling NaN: the number, or that
-        NaN quieted.
+    ``number_of_signalling``: maximum_number and minimum_number with a signalling NaN: it counts as any NaN, so that a
+        number wins; or the first signalling NaN wins, quieted (MLIR's folder).
     ``wide_source``: conversions to formats narrower than f32, from floats wider than f32 and from integers: rounded
         once, or twice through f32 (to nearest even first).
     ``denormals``: subnormal operands, results or both become zero; ``denormal_zero``: of their sign, or +0.

@@ -461,7 +461,9 @@ def extremum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy, largest: boo
         if not number:
             return first_nan(fmt, x, y, policy)
         nan, other = (y, x) if y.kind >= QUIET_NAN else (x, y)
-        if other.kind >= QUIET_NAN or (nan.kind == SIGNALLING_NAN and policy.number_of_signalling == "quieted"):
+        if flags and policy.number_of_signalling == "quieted":
+            return encode_nan(fmt, x if x.kind == SIGNALLING_NAN else y, policy, flags)
+        if other.kind >= QUIET_NAN:
             return encode_nan(fmt, nan, policy, flags)
         chosen = other
     else:

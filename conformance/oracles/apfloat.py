@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -14,7 +15,8 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
 
 LIBRARY = "libLLVM.so.22.1"
-WRAPPERS = "/usr/lib/llvm-22/lib/libmlir_apfloat_wrappers.so.22.1"
+WRAPPERS = "libmlir_apfloat_wrappers.so.22.1"
+LLVM_FOLDER = "/usr/lib/llvm-22/lib"  # where Debian keeps the libraries that the loader does not know by name
 
 # llvm::APFloatBase::Semantics of LLVM 22.
 SEMANTICS = {
@@ -92,6 +94,17 @@ def load() -> APFloat:
     if reason:
         raise OSError(reason)
     return APFloat()
+
+
+def wrapper(operation: str) -> Callable[[FloatFormat, int, int], int]:
+    """A binary function of MLIR's run-time library, such as ``maxnum``, on formats of up to 64 bits; RNE, no flags."""
+    try:
+        library = ctypes.CDLL(WRAPPERS)
+    except OSError:
+        library = ctypes.CDLL(f"{LLVM_FOLDER}/{WRAPPERS}")
+    function = getattr(library, f"_mlir_apfloat_{operation}")
+    function.restype, function.argtypes = ctypes.c_uint64, [ctypes.c_int32, ctypes.c_uint64, ctypes.c_uint64]
+    return lambda fmt, a, b: int(function(SEMANTICS[fmt.name], a, b))
 
 
 def flags_of(status: int) -> int:

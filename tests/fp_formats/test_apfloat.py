@@ -490,3 +490,23 @@ def test_mlir_folds_alike(mlir_opt: Callable[..., str]) -> None:
     assert "dense<[0, -8, 0, 0]> : vector<4xi4>" in mlir_opt(text, "--canonicalize")
     quotients = [scalar.divide(NANLESS[0], a, b, RNE, FOLD).code for a, b in ((2, 0), (10, 0), (0, 0), (8, 8))]
     assert quotients == [0, 8, 0, 0]
+
+
+@pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS.values() if fmt.bits <= 64], ids=str)
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("minimum", "minimum"),
+        ("maximum", "maximum"),
+        ("minnum", "minimum_number"),
+        ("maxnum", "maximum_number"),
+    ],
+)
+def test_extrema(fmt: FloatFormat, theirs: str, ours: str) -> None:
+    """MLIR's run-time library, and the folder's policy; in ours a number wins over a signalling NaN."""
+    function = apfloat.wrapper(theirs)
+    for a, b in sample_pairs(fmt, 800):
+        result = function(fmt, a, b)
+        assert getattr(scalar, ours)(fmt, a, b, FOLD).code == result, (hex(a), hex(b))
+        if not (fmt.is_signalling(a) or fmt.is_signalling(b)):
+            assert getattr(scalar, ours)(fmt, a, b).code == result, (hex(a), hex(b))
