@@ -1,0 +1,563 @@
+"""Conversions between element types: exactness, ranges, bit casts, block scaling and stochastic rounding."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import Counter
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from float_samples import codes as sample_codes
+from float_samples import interesting
+from neighbours import NAN, Number, neighbours
+from op_faces import Outcome, check, outcomes_of, value
+
+import halfulp as hu
+from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import Rounding
+
+E8M0 = FORMATS["f8E8M0FNU"]
+SMALL = [fmt for fmt in FORMATS.values() if fmt.bits <= 8]
+POISON: Outcome = "poison"
+
+
+def number_of(fmt: FloatFormat, code: int) -> Number:
+    """What a code stands for, f8E8M0FNU included."""
+    if fmt == E8M0:
+        return NAN if code == 0xFF else Fraction(2) ** (code - 127)
+    return neighbours(fmt).read(code)
+
+
+def on_tensor(
+    op: str, source: str, target: str, codes: list[int], profile: Any = "spec", **given: Any
+) -> list[Outcome]:
+    argument = value(codes, f"tensor<{len(codes)}x{source}>", (len(codes),))
+    return outcomes_of(hu.eval(op, argument, to=target, profile=profile, **given))
+
+
+# --- extf: which conversions to a wider type are exact ----------------------------------------------------------------
+
+
+def values_of(fmt: FloatFormat) -> set[Number]:
+    codes = range(1 << fmt.bits) if fmt.bits <= 8 else interesting(fmt)
+    return {number_of(fmt, code) for code in codes}
+
+
+def holds(fmt: FloatFormat, number: Number) -> bool:
+    """Whether a format has a code for a number, found by looking among its values."""
+    if isinstance(number, str):
+        return fmt.infinities if number != NAN else fmt.nan_code is not None
+    if fmt == E8M0:
+        return number > 0 and number in {Fraction(2) ** e for e in range(-127, 128)}
+    return neighbours(fmt)(number) == number
+
+
+def inexact_pairs() -> dict[tuple[str, str], set[str]]:
+    """Pairs of a narrower and a wider type that lose values or signs of zero, with how."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for source, target in itertools.product(FORMATS.values(), repeat=2):
+        if source.bits >= target.bits:
+            continue
+        how = set()
+        for number in values_of(source):
+            if not holds(target, number):
+                lost = "value" if isinstance(number, Fraction) else number
+                how.add("sign or zero" if lost == "value" and target == E8M0 else lost)
+        if source.has_negative_zero and not target.has_negative_zero:
+            how.add("-0")
+        if how:
+            found[source.name, target.name] = how
+    return found
+
+
+INEXACT = {
+    # Finite values that the wider type lacks.
+    ("f6E2M3FN", "f8E5M2"): {"value"},
+    ("f6E2M3FN", "f8E5M2FNUZ"): {"value", "-0"},
+    ("f6E3M2FN", "f8E3M4"): {"value"},
+    ("f8E8M0FNU", "f16"): {"value"},
+    # No sign and no zero.
+    **{(f"f{k}", "f8E8M0FNU"): {"sign or zero", "-0"} for k in ("4E2M1FN", "6E2M3FN", "6E3M2FN")},
+    # -0 becomes +0.
+    **{(f"f{s}", f"f8{t}"): {"-0"} for s in ("4E2M1FN", "6E3M2FN") for t in ("E4M3FNUZ", "E4M3B11FNUZ", "E5M2FNUZ")},
+    **{("f6E2M3FN", f"f8{t}"): {"-0"} for t in ("E4M3FNUZ", "E4M3B11FNUZ")},
+}
+
+
+def test_which_extensions_are_exact() -> None:
+    assert inexact_pairs() == INEXACT
+
+
+def test_every_extension() -> None:
+    """Every value of every narrower type in every wider one: the nearest value there, found by looking for it."""
+    cases = 0
+    for source, target in itertools.product(FORMATS.values(), repeat=2):
+        if source.bits >= target.bits or target == E8M0:
+            continue
+        codes = list(range(1 << source.bits)) if source.bits <= 8 else sample_codes(source, 60, 1) + interesting(source)
+        found = on_tensor("arith.extf", source.name, target.name, codes)
+        for code, got in zip(codes, found, strict=True):
+            number = number_of(source, code)
+            assert isinstance(got, int)
+            assert number_of(target, got) == neighbours(target)(number), (source.name, target.name, hex(code))
+            if number == 0 and target.has_negative_zero:
+                negative = source.signed and code >> (source.bits - 1)
+                assert got >> (target.bits - 1) == negative
+            cases += 1
+    assert cases > 15_000
+
+
+def test_extensions_that_lose_something() -> None:
+    check("arith.extf %a : {0} to {r}", ["f6E2M3FN"], ["f8E5M2"], [[0x09, 0x0F, 0x1F]], [0x3C, 0x40, 0x48])
+    check("arith.extf %a : {0} to {r}", ["f6E3M2FN"], ["f8E3M4"], [[0x1B, 0x1C, 0x3F]], [0x6C, 0x70, 0xF0])
+    # f8E8M0FNU to f16: 2**15 is the largest, 2**-24 the smallest, 2**-25 a tie with zero.
+    check(
+        "arith.extf %a : {0} to {r}",
+        ["f8E8M0FNU"],
+        ["f16"],
+        [[127 + 15, 127 + 16, 127 - 24, 127 - 25, 0, 0xFF]],
+        [0x7800, 0x7C00, 0x0001, 0, 0, 0x7E00],
+    )
+    check("arith.extf %a : {0} to {r}", ["f4E2M1FN"], ["f8E8M0FNU"], [[0, 8, 1, 3, 9]], [0, 0, 126, 128, 0xFF])
+    check("arith.extf %a : {0} to {r}", ["f4E2M1FN"], ["f8E4M3FNUZ"], [[8, 10]], [0x00, 0xC0])
+
+
+@pytest.mark.parametrize("nanless", ["f4E2M1FN", "f6E2M3FN", "f6E3M2FN"])
+def test_nan_into_a_format_without_nan_is_poison(nanless: str) -> None:
+    for source in ("f32", "f8E5M2", "f8E4M3FNUZ", "f80"):
+        fmt = FORMATS[source]
+        assert fmt.nan_code is not None
+        check("arith.truncf %a : {0} to {r}", [source], [nanless], [[fmt.nan_code, 0]], [POISON, 0])
+        found = hu.eval("arith.truncf", value([fmt.nan_code], source, ()), to=nanless)
+        origin = found.origin()
+        assert origin is not None
+        assert origin.reason == f"NaN is not representable in {nanless}"
+
+
+def test_convertf_keeps_the_width() -> None:
+    # 1.0, then 2**-133, which only bf16 has: RNE and RU in f16.
+    check("arith.convertf %a : {0} to {r}", ["bf16"], ["f16"], [[0x3F80, 0x0001, 0x7F80]], [0x3C00, 0, 0x7C00])
+    check("arith.convertf %a upward : {0} to {r}", ["bf16"], ["f16"], [[0x0001, 0x8001]], [0x0001, 0x8000])
+    check("arith.convertf %a : {0} to {r}", ["f8E4M3FN"], ["f8E4M3FNUZ"], [[0x38, 0x80, 0xFF]], [0x40, 0x00, 0x80])
+    for refused in ("f16", "f32"):
+        with pytest.raises(hu.VerifyError):
+            hu.eval("arith.convertf", value([0], "f16", ()), to=refused)
+
+
+# --- integers ---------------------------------------------------------------------------------------------------------
+
+
+def integer_range(width: int, signed: bool) -> tuple[int, int]:
+    half = 1 << width >> 1
+    return (-half, half - 1) if signed and width else (0, (1 << width) - 1)
+
+
+def expected_integer(number: Number, width: int, signed: bool) -> Outcome:
+    if isinstance(number, str):
+        return POISON
+    low, high = integer_range(width, signed)
+    truncated = int(number)
+    return truncated & ((1 << width) - 1) if low <= truncated <= high else POISON
+
+
+@pytest.mark.parametrize("signed", [True, False], ids=["fptosi", "fptoui"])
+@pytest.mark.parametrize(
+    "source", ["f32", "f64", "f80", "f128", "bf16", "f8E5M2", "f8E4M3FNUZ", "f6E3M2FN", "f8E8M0FNU"]
+)
+def test_floats_to_integers_of_every_width(source: str, signed: bool) -> None:
+    """Widths 0 to 128 at the ends of the range, by halves; the rest of the format's corners."""
+    fmt = FORMATS[source]
+    for width in (0, 1, 2, 7, 8, 15, 16, 24, 31, 32, 33, 53, 63, 64, 65, 100, 127, 128):
+        low, high = integer_range(width, signed)
+        codes = sample_codes(fmt, 10, width) + interesting(fmt)
+        if fmt != E8M0:
+            ends = [Fraction(n) + Fraction(k, 2) for n in (low, high, 0) for k in range(-3, 4)]
+            for end in ends:
+                index = min(neighbours(fmt).index(abs(end)), fmt.max_magnitude - 1)
+                codes += [fmt.from_magnitude(index + k) | (fmt.sign_mask or 0 if end < 0 else 0) for k in (0, 1)]
+        want = [expected_integer(number_of(fmt, code), width, signed) for code in codes]
+        op = "arith.fptosi" if signed else "arith.fptoui"
+        assert on_tensor(op, source, f"i{width}", codes) == want, width
+        for code, expected in list(zip(codes, want, strict=True))[::7]:
+            assert outcomes_of(hu.eval(op, value([code], source, ()), to=f"i{width}")) == [expected]
+
+
+def test_ends_of_ranges() -> None:
+    def f32(number: float) -> int:
+        return int(np.float32(number).view(np.uint32))
+
+    unsigned, signed = "arith.fptoui %a : {0} to {r}", "arith.fptosi %a : {0} to {r}"
+    rows = [-0.9, -1.0, 255.99, 256.0, -0.0]
+    check(unsigned, ["f32"], ["i8"], [[f32(n) for n in rows]], [0, POISON, 255, POISON, 0])
+    check(signed, ["f32"], ["i1"], [[f32(n) for n in (1.0, 0.99, -1.0, -1.99, -2.0)]], [POISON, 0, 1, 1, POISON])
+    check(unsigned, ["f32"], ["i1"], [[f32(n) for n in (1.0, 1.99, 2.0, -0.99)]], [1, 1, POISON, 0])
+    check(signed, ["f32"], ["i0"], [[f32(n) for n in (0.0, 0.99, 1.0)]], [0, 0, POISON])
+    origin = hu.eval("arith.fptosi", 3e9, type="f32", to="i32").origin()
+    assert origin is not None
+    assert origin.reason == "NaN, infinity or a value outside the range of a signed i32"
+
+
+@pytest.mark.parametrize("signed", [True, False], ids=["sitofp", "uitofp"])
+@pytest.mark.parametrize("target", [name for name in FORMATS if name != "f8E8M0FNU"])
+def test_integers_to_floats(target: str, signed: bool) -> None:
+    fmt = FORMATS[target]
+    rng = random.Random(target)
+    for width in (1, 2, 4, 8, 16, 24, 32, 53, 64, 65, 127, 128, 129, 300):
+        low, high = integer_range(width, signed)
+        numbers = {low, high, 0, high - 1, high // 2, high // 3} | {rng.randint(low, high) for _ in range(8)}
+        for power in range(0, width, 5):  # near ties of the format
+            numbers |= {(1 << power) * ((2 << fmt.precision) + 1) >> 1, (1 << power) - 1}
+        given = sorted(n for n in numbers if low <= n <= high)
+        codes = [n & ((1 << width) - 1) for n in given]
+        found = on_tensor("arith.sitofp" if signed else "arith.uitofp", f"i{width}", target, codes)
+        for number, got in zip(given, found, strict=True):
+            assert isinstance(got, int)
+            assert number_of(fmt, got) == neighbours(fmt)(Fraction(number)), (width, number)
+
+
+def test_small_integers() -> None:
+    check("arith.sitofp %a : {0} to {r}", ["i1"], ["f16"], [[0, 1]], [0, 0xBC00])
+    check("arith.uitofp %a : {0} to {r}", ["i1"], ["f16"], [[0, 1]], [0, 0x3C00])
+    check("arith.uitofp %a : {0} to {r}", ["i0"], ["f16"], [[0, 0]], [0, 0])
+    check("arith.sitofp %a : {0} to {r}", ["i8"], ["f8E8M0FNU"], [[0, 1, 3, 0xFF]], [0, 127, 129, 0xFF])
+
+
+@pytest.mark.parametrize("width", [1, 8, 32, 64, 128])
+def test_nneg(width: int) -> None:
+    half = 1 << (width - 1)
+    codes = [0, half - 1, half, 2 * half - 1]
+    plain = on_tensor("arith.uitofp", f"i{width}", "f128", codes)
+    marked = on_tensor("arith.uitofp", f"i{width}", "f128", codes, nneg=True)
+    assert marked == [plain[0], plain[1], POISON, POISON]
+    body = "arith.uitofp %a nneg : {0} to {r}"
+    check(body, [f"i{width}"], ["f128"], [codes], marked)
+    assert on_tensor("arith.uitofp", f"i{width}", "f128", codes, profile="mlir22-fold", nneg=True) == plain
+
+
+# --- bitcast ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_bitcast_moves_bits_unchanged(name: str) -> None:
+    fmt = FORMATS[name]
+    codes = list(range(1 << fmt.bits)) if fmt.bits <= 8 else interesting(fmt) + sample_codes(fmt, 40, 3)
+    # Signalling NaNs and f80's invalid operands are among them.
+    assert any(fmt.is_signalling(code) for code in codes) or not fmt.quiet_bit
+    containers = ("tensor", "vector", "unranked tensor")
+    check("arith.bitcast %a : {0} to {r}", [name], [f"i{fmt.bits}"], [codes], codes, containers=containers)
+    check("arith.bitcast %a : {0} to {r}", [f"i{fmt.bits}"], [name], [codes], codes, containers=containers)
+
+
+def test_bitcast_of_the_odd_widths() -> None:
+    for source, target, code in (
+        ("tf32", "i19", 0x7FFFF),
+        ("f80", "i80", 0x0000_8000_0000_0000_0000),  # a pseudo-denormal stays one
+        ("i128", "f128", 0x7FFF_0000_0000_0000_0000_0000_0000_0001),
+        ("bf16", "f16", 0x7F81),
+    ):
+        check("arith.bitcast %a : {0} to {r}", [source], [target], [[code, 0]], [code, 0])
+    for source, target in (("tf32", "i32"), ("f80", "i128"), ("index", "i64"), ("i64", "index")):
+        with pytest.raises(hu.VerifyError):
+            hu.eval("arith.bitcast", value([0], source, ()), to=target)
+
+
+# --- scaling ----------------------------------------------------------------------------------------------------------
+
+
+def f16_of(number: float) -> int:
+    return int(np.float16(number).view(np.uint16))
+
+
+def test_scaling_examples_in_f16() -> None:
+    """0.0 * 2**16, 0.5 * 2**16 and 6.0 * 2**-25: what the op's text says, and what the OCP format means."""
+    rows = [[0x0, 0x1, 0x7], [127 + 16, 127 + 16, 127 - 25]]
+    body = "arith.scaling_extf %a, %b : {0}, {1} to {r}"
+    step_by_step = [0x7E00, 0x7C00, 0x0000]
+    exactly = [0x0000, 0x7800, 0x0003]
+    check(body, ["f4E2M1FN", "f8E8M0FNU"], ["f16"], rows, step_by_step)
+    check(body, ["f4E2M1FN", "f8E8M0FNU"], ["f16"], rows, exactly, profile="spec,scaling=exact")
+
+
+def power_of(scale: FloatFormat, code: int) -> Number:
+    """The scale as f8E8M0FNU: the nearest power of two, ties to the larger (the significand is always odd)."""
+    number = number_of(scale, code)
+    if number == NAN or isinstance(number, str) or number < 0:
+        return NAN
+    if number <= Fraction(2) ** -127:
+        return Fraction(2) ** -127
+    exponent = math.floor(math.log2(number.numerator) - math.log2(number.denominator)) + 1
+    while Fraction(2) ** exponent > number:
+        exponent -= 1
+    if number >= 3 * Fraction(2) ** (exponent - 1):
+        exponent += 1
+    return Fraction(2) ** exponent if exponent <= 127 else NAN
+
+
+def in_format(fmt: FloatFormat, number: Number) -> Number:
+    return neighbours(fmt)(number)
+
+
+def times(a: Number, b: Number, divide: bool) -> Number:
+    """A product or quotient by a power of two, NaN, infinity or zero (in which the power may have ended)."""
+    if NAN in (a, b):
+        return NAN
+    if isinstance(b, str):  # an infinite scale
+        if divide:
+            return NAN if isinstance(a, str) else Fraction(0)
+        return NAN if a == 0 else a if isinstance(a, str) else b if a > 0 else "-inf"
+    if b == 0:
+        if divide:
+            return NAN if a == 0 else a if isinstance(a, str) else "+inf" if a > 0 else "-inf"
+        return NAN if isinstance(a, str) else Fraction(0)
+    if isinstance(a, str):
+        return a
+    return a / b if divide else a * b
+
+
+@pytest.mark.parametrize("scale", ["f8E8M0FNU", "f32", "f8E5M2", "f16", "f64", "f80"])
+@pytest.mark.parametrize("target", ["f16", "bf16", "f32", "f64"])
+def test_scaling_extf_step_by_step(scale: str, target: str) -> None:
+    wide = FORMATS[target]
+    fmt = FORMATS[scale]
+    rng = random.Random(f"{scale} {target}")
+    for source in (f for f in SMALL if f.bits < wide.bits and f != E8M0):
+        columns: list[list[int]] = [[], []]
+        for _ in range(40):
+            columns[0].append(rng.randrange(1 << source.bits))
+            columns[1].append(sample_codes(fmt, 1, rng.randrange(10**6))[0])
+        for mode in ("document", "exact"):
+            found = scaled("arith.scaling_extf", columns, (source.name, scale, target), mode)
+            for a, s, got in zip(*columns, found, strict=True):
+                x, power = number_of(source, a), power_of(fmt, s)
+                if mode == "document":
+                    want = in_format(wide, times(in_format(wide, x), in_format(wide, power), divide=False))
+                else:
+                    want = in_format(wide, times(x, power, divide=False))
+                assert isinstance(got, int)
+                assert number_of(wide, got) == want, (source.name, mode, hex(a), hex(s))
+
+
+@pytest.mark.parametrize("source", ["f16", "bf16", "f32", "f80"])
+@pytest.mark.parametrize("target", ["f4E2M1FN", "f6E3M2FN", "f8E4M3FN", "f8E5M2", "f8E5M2FNUZ"])
+def test_scaling_truncf_step_by_step(source: str, target: str) -> None:
+    wide, narrow = FORMATS[source], FORMATS[target]
+    rng = random.Random(f"{source} {target}")
+    columns: list[list[int]] = [[], []]
+    for _ in range(150):
+        a = sample_codes(wide, 1, rng.randrange(10**6))[0]
+        number = number_of(wide, a)
+        near = 127  # a scale that brings the quotient near the target's range, or any
+        if isinstance(number, Fraction) and number:
+            near += number.numerator.bit_length() - number.denominator.bit_length() + rng.randint(-4, 4)
+        columns[0].append(a)
+        columns[1].append(near if 0 <= near < 255 and rng.random() < 0.8 else rng.randrange(256))
+    for mode in ("document", "exact"):
+        found = scaled("arith.scaling_truncf", columns, (source, "f8E8M0FNU", target), mode)
+        for a, s, got in zip(*columns, found, strict=True):
+            x, power = number_of(wide, a), number_of(E8M0, s)
+            if mode == "document":
+                quotient = in_format(wide, times(x, in_format(wide, power), divide=True))
+            else:
+                quotient = times(x, power, divide=True)
+            lost = quotient == NAN and narrow.nan_code is None
+            if lost:
+                assert got == POISON
+                continue
+            want = in_format(narrow, quotient)
+            if isinstance(quotient, str) and quotient != NAN and not narrow.infinities:
+                largest = neighbours(narrow).largest
+                want = NAN if narrow.nan_code is not None else largest if quotient == "+inf" else -largest
+            assert isinstance(got, int)
+            assert number_of(narrow, got) == want, (mode, hex(a), hex(s))
+
+
+def scaled(op: str, columns: list[list[int]], types: tuple[str, str, str], mode: str, **given: Any) -> list[Outcome]:
+    arguments = [
+        value(column, f"tensor<{len(column)}x{type_}>", (len(column),))
+        for column, type_ in zip(columns, types, strict=False)
+    ]
+    return outcomes_of(hu.eval(op, *arguments, to=types[2], profile=hu.Profile(scaling=mode), **given))
+
+
+def test_scaling_truncf_rounds_its_last_step_in_the_mode() -> None:
+    # 1 + 2**-23 divided by 1, to f8E5M2; and 1.125 divided by 2: halfway between 0.5 and 0.625.
+    one = 0x3F80_0001
+    rows = [[one, one | 1 << 31, 0x3F90_0000], [127, 127, 128]]
+    modes = {
+        "to_nearest_even": [0x3C, 0xBC, 0x38],
+        "upward": [0x3D, 0xBC, 0x39],
+        "downward": [0x3C, 0xBD, 0x38],
+        "toward_zero": [0x3C, 0xBC, 0x38],
+        "to_nearest_away": [0x3C, 0xBC, 0x39],
+    }
+    for mode, want in modes.items():
+        body = f"arith.scaling_truncf %a, %b {mode} : {{0}}, {{1}} to {{r}}"
+        check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], rows, want)  # type: ignore[arg-type]
+        check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], rows, want, "spec,scaling=exact")  # type: ignore[arg-type]
+
+
+def test_the_division_of_scaling_truncf_always_rounds_to_nearest() -> None:
+    # 2**-149 / 2 is a tie with zero in f32: the quotient is 0 before the mode has a say; exactly, upward gives 2**-16.
+    body = "arith.scaling_truncf %a, %b upward : {0}, {1} to {r}"
+    check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], [[1, 3], [128, 128]], [0x00, 0x01])
+    check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], [[1, 3], [128, 128]], [0x01, 0x01], "spec,scaling=exact")
+
+
+@pytest.mark.parametrize("mode", ["document", "exact"])
+def test_a_scalar_scale_is_broadcast(mode: str) -> None:
+    text = """func.func @f(%x: tensor<2x3xf4E2M1FN>, %s: {0}) -> tensor<2x3xf16> {{
+  %y = arith.scaling_extf %x, %s : tensor<2x3xf4E2M1FN>, {0} to tensor<2x3xf16>
+  return %y : tensor<2x3xf16>
+}}
+"""
+    x = value([0, 1, 2, 3, 9, 15], "tensor<2x3xf4E2M1FN>", (2, 3))
+    for scale, code in (("f8E8M0FNU", 128), ("f32", 0x4000_0000), ("f80", 0x4000_8000_0000_0000_0000)):
+        (found,) = hu.run(text.format(scale), x, value([code], scale, ()), profile=hu.Profile(scaling=mode))
+        np.testing.assert_array_equal(found.numpy(), np.float16([[0, 1, 2], [3, -1, -12]]))
+    (found,) = hu.run(text.format("f8E8M0FNU"), x, value([255], "f8E8M0FNU", ()), profile=hu.Profile(scaling=mode))
+    assert outcomes_of(found) == [0x7E00] * 6
+
+
+@pytest.mark.parametrize("mode", ["document", "exact"])
+def test_nan_scale_in_a_format_without_nan_is_poison(mode: str) -> None:
+    rows = [[0x3C00, 0x7E00, 0x3C00], [255, 127, 127]]
+    found = scaled("arith.scaling_truncf", rows, ("f16", "f8E8M0FNU", "f4E2M1FN"), mode)
+    assert found == [POISON, POISON, 2]
+    body = "arith.scaling_truncf %a, %b : {0}, {1} to {r}"
+    check(body, ["f16", "f8E8M0FNU"], ["f4E2M1FN"], rows, found, f"spec,scaling={mode}")
+
+
+def test_scaling_keeps_the_first_nan() -> None:
+    for mode in ("document", "exact"):
+        rows = [[0xFD, 0x38, 0xFD], [127, 255, 255]]
+        found = scaled("arith.scaling_extf", rows, ("f8E5M2", "f8E8M0FNU", "f32"), mode)
+        assert found == [0xFFE0_0000, 0x7FC0_0000, 0xFFE0_0000]
+
+
+def test_scaling_with_fastmath() -> None:
+    rows = [[0x38, 0x38, 0x7C], [127, 255, 127]]
+    types = ("f8E5M2", "f8E8M0FNU", "f32")
+    clean = 0x3F00_0000
+    assert scaled("arith.scaling_extf", rows, types, "document", fastmath="nnan") == [clean, POISON, 0x7F80_0000]
+    assert scaled("arith.scaling_extf", rows, types, "document", fastmath="ninf") == [clean, 0x7FC0_0000, POISON]
+
+
+@pytest.mark.parametrize("name", ["f64", "f80", "f128"])
+def test_exact_scaling_reaches_the_ends_of_wide_formats(name: str) -> None:
+    """No intermediate format: the largest value over 2**127, and the smallest over 2**-127."""
+    fmt = FORMATS[name]
+    largest, smallest = neighbours(fmt).largest, neighbours(fmt).magnitude(1)
+    narrow = FORMATS["f32"]
+    target = "f32" if name == "f64" else "f64"
+    narrow = FORMATS[target]
+    rows = [[fmt.max_code, 1, 1, fmt.max_code, fmt.min_normal_code], [254, 0, 254, 0, 0]]
+    found = scaled("arith.scaling_truncf", rows, (name, "f8E8M0FNU", target), "exact")
+    low, high = Fraction(2) ** -127, Fraction(2) ** 127
+    normal = number_of(fmt, fmt.min_normal_code)
+    assert isinstance(normal, Fraction)
+    want = [largest / high, smallest / low, smallest / high, largest / low, normal / low]
+    assert [number_of(narrow, got) for got in found] == [neighbours(narrow)(w) for w in want]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", ["f4E2M1FN", "f8E4M3FN", "f16", "f32", "f64", "f80", "f128", "f8E8M0FNU"])
+@pytest.mark.parametrize("target", ["f4E2M1FN", "f8E5M2FNUZ", "f16", "f32", "f80", "f128", "f8E8M0FNU"])
+def test_conversion_times_a_power_of_two(source: str, target: str) -> None:
+    """`exact.convert` and `scalar.convert` with exponents: alike in every mode, and right in RNE."""
+    src, dst = FORMATS[source], FORMATS[target]
+    codes = interesting(src) + sample_codes(src, 30, 9)
+    codes = codes * 3
+    rng = random.Random(4)
+    exponents = [rng.choice([0, 1, -1, 127, -127, rng.randint(-40, 40)]) for _ in codes]
+    array = value(codes, f"tensor<{len(codes)}x{source}>", (len(codes),)).bits
+    for mode in (m for m in Rounding if m is not Rounding.STOCHASTIC):
+        found = exact.convert(src, dst, array, mode, exponent=np.array(exponents, np.int64), want_flags=True)
+        got = exact.to_ints(found.codes, dst.limbs)
+        for k, (code, exponent) in enumerate(zip(codes, exponents, strict=True)):
+            one = scalar.convert(src, dst, code, mode, exponent=exponent)
+            assert found.flags is not None
+            lost = found.poison is not None and bool(found.poison[k])
+            assert (got[k], int(found.flags[k]), lost) == one, (hex(code), exponent)
+            number = number_of(src, code)
+            if mode is Rounding.TO_NEAREST_EVEN and isinstance(number, Fraction) and dst != E8M0:
+                assert number_of(dst, got[k]) == neighbours(dst)(number * Fraction(2) ** exponent)
+
+
+# --- stochastic rounding ----------------------------------------------------------------------------------------------
+
+
+def test_stochastic_conversion_is_unbiased_over_all_random_values() -> None:
+    """Every 8-bit random value once: as many go up as the discarded fraction says, to the nearest whole one above."""
+    low, high = 0x3F80_0000, 0x3F90_0000  # 1 and 1.125: neighbours in f8E4M3FN, whose codes are 0x38 and 0x39
+    random_values = np.arange(256, dtype=np.uint8)
+    for fraction in (0, 1, 2, 77, 128, 255):
+        x = np.full(256, low + (high - low) * fraction // 256, np.uint32).view(np.float32)
+        for sign in (0, 1):
+            given = -x if sign else x
+            found = hu.convert(given, "f8E4M3FN", rounding="stochastic", random=random_values)
+            again = hu.eval("arith.truncf", given, to="f8E4M3FN", rounding="stochastic", random=random_values)
+            assert found == again == hu.convert(given, "f8E4M3FN", rounding="stochastic", random=random_values)
+            assert Counter(outcomes_of(found)) == +Counter(
+                {0x39 | sign << 7: fraction, 0x38 | sign << 7: 256 - fraction}
+            )
+            ups = [(code & 0x7F) == 0x39 for code in outcomes_of(found)]  # type: ignore[operator]
+            assert ups == [r < fraction for r in range(256)]
+
+
+@pytest.mark.parametrize("width", [8, 16, 32, 64])
+def test_stochastic_rounding_of_every_width(width: int) -> None:
+    """A random value below the fraction goes up, one at it or above does not."""
+    fraction = Fraction(5, 8)
+    threshold = int(fraction * (1 << width))
+    dtype = np.dtype(f"u{width // 8}")
+    random_values = np.array([0, threshold - 1, threshold, (1 << width) - 1], dtype)
+    x = np.full(4, 1.0 + float(fraction) * 2.0**-7)
+    assert outcomes_of(hu.convert(x, "bf16", rounding="stochastic", random=random_values)) == [
+        0x3F81,
+        0x3F81,
+        0x3F80,
+        0x3F80,
+    ]
+
+
+def test_stochastic_arithmetic_is_unbiased_over_all_random_values() -> None:
+    one = 0x3C00  # f16
+    random_values = np.arange(256, dtype=np.uint8)
+    # The exact result lies at this fraction between two neighbours of f16 around one or three.
+    cases = {
+        "arith.addf": (one, f16_of(2.0**-12), Fraction(1, 4), one),
+        "arith.subf": (f16_of(1 + 2.0**-10), f16_of(2.0**-12), Fraction(3, 4), one),
+        "arith.mulf": (f16_of(1 + 2.0**-10), f16_of(1.5), Fraction(1, 2), f16_of(1.5) + 1),
+        "arith.divf": (one, f16_of(3.0), Fraction(1, 3), f16_of(1 / 3)),
+    }
+    for op, (a, b, fraction, low) in cases.items():
+        arguments = [value([code] * 256, "tensor<256xf16>", (256,)) for code in (a, b)]
+        found = hu.eval(op, *arguments, rounding="stochastic", random=random_values)
+        ups = math.ceil(fraction * 256)  # r / 256 < fraction
+        assert Counter(outcomes_of(found)) == Counter({low + 1: ups, low: 256 - ups}), op
+
+
+def test_stochastic_rounding_of_subnormals_and_overflow() -> None:
+    random_values = np.arange(256, dtype=np.uint8)
+    tiny = np.full(256, 2.0**-9 * 0.25, np.float32)  # a quarter of f8E4M3FN's smallest value
+    assert Counter(outcomes_of(hu.convert(tiny, "f8E4M3FN", rounding="stochastic", random=random_values))) == {
+        0: 192,
+        1: 64,
+    }
+    large = np.full(256, 456.0, np.float32)  # a quarter of the way from 448 to 480, which is NaN
+    found = hu.convert(large, "f8E4M3FN", rounding="stochastic", random=random_values)
+    assert Counter(outcomes_of(found)) == {0x7E: 192, 0x7F: 64}
+
+
+def test_stochastic_rounding_needs_random_bits() -> None:
+    x = np.float32([1.0, 2.0])
+    with pytest.raises(hu.InputError, match="random"):
+        hu.convert(x, "bf16", rounding="stochastic")
+    with pytest.raises(hu.TypeMismatch, match="random"):
+        hu.convert(x, "bf16", rounding="stochastic", random=np.zeros(3, np.uint8))
+    with pytest.raises(hu.TypeMismatch, match="random"):
+        hu.convert(x, "bf16", rounding="stochastic", random=np.zeros(2, np.int8))
