@@ -46,21 +46,21 @@ def unpack(fmt: FloatFormat, a: int) -> Unpacked:
     """Take a code apart. NaNs without sign and payload, and invalid x87 operands, have sign 0 and fraction 0."""
     sign = a >> (fmt.bits - 1) if fmt.signed else 0
     fraction = a & fmt.fraction_mask
-    field = a >> (fmt.mantissa_bits + fmt.explicit_integer_bit) & ((1 << fmt.exponent_bits) - 1)
-    magnitude = field << fmt.mantissa_bits | fraction
     if fmt.explicit_integer_bit:
-        integer_bit = a >> fmt.mantissa_bits & 1
+        field, integer_bit = a >> fmt.precision & ((1 << fmt.exponent_bits) - 1), a >> fmt.mantissa_bits & 1
         if field and not integer_bit:
             return Unpacked(SIGNALLING_NAN, 0, 0, 0)
+        magnitude = field << fmt.mantissa_bits | fraction
     else:
-        integer_bit = int(magnitude >= fmt.min_normal_magnitude)
+        magnitude = a & fmt.magnitude_mask
+        field, integer_bit = magnitude >> fmt.mantissa_bits, 1 if magnitude >= fmt.min_normal_magnitude else 0
     if magnitude > fmt.max_magnitude or a == fmt.nan_code:
         if magnitude == fmt.infinity_magnitude:
             return Unpacked(INFINITE, sign, 0, 0)
         if not fmt.nan_has_payload:
             return Unpacked(QUIET_NAN, 0, 0, 0)
         return Unpacked(SIGNALLING_NAN if fmt.quiet_bit & ~a else QUIET_NAN, sign, fraction, 0)
-    exponent = (field or int(fmt.zero)) - fmt.bias - fmt.mantissa_bits
+    exponent = (field or fmt.zero) - fmt.bias - fmt.mantissa_bits
     return Unpacked(FINITE, sign, integer_bit << fmt.mantissa_bits | fraction, exponent)
 
 
