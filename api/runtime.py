@@ -380,10 +380,11 @@ def _stochastically(
     source, target = formats[0], formats[-1]
     if not isinstance(source, ty.FloatType) or not isinstance(target, ty.FloatType):
         raise Unsupported(f"'{op.name}' has no stochastic rounding")
+    fastmath = getattr(op.properties.get("fastmath"), "value", 0)
     if op.name in _STOCHASTIC:
-        kernel = floats.stochastic(_STOCHASTIC[op.name], target.format, bits, profile)
+        kernel = floats.stochastic(_STOCHASTIC[op.name], target.format, bits, profile, fastmath)
     elif op.name in _CONVERSIONS:
-        kernel = casts.convert_stochastically(source.format, target.format, bits, profile)
+        kernel = casts.convert_stochastically(source.format, target.format, bits, profile, fastmath)
     else:
         raise Unsupported(f"'{op.name}' has no stochastic rounding")
     return _apply(kernel, op.name, values, op.results[0].type)

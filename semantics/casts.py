@@ -12,7 +12,7 @@ from halfulp.fp_formats import exact, fast, scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.codes import ints_to_codes
-from halfulp.semantics.floats import Random, float_kernel, lost_nan
+from halfulp.semantics.floats import Random, float_kernel, lost_nan, no_scalar_face
 from halfulp.semantics.kernel import Codes, Kernel, Mask, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
 
@@ -33,19 +33,19 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
     )
 
 
-def convert_stochastically(source: FloatFormat, target: FloatFormat, random: Random, profile: Profile) -> Kernel:
-    """A conversion with stochastic rounding: ``random`` is (one unsigned integer per element, its width)."""
-    assert random is not None
-    lost = lost_nan(target)
-
-    def array_face(a: Codes) -> Outcome:
-        found = exact.convert(source, target, a, Rounding.STOCHASTIC, profile.conversions, random)
-        return Outcome((found.codes,), faults_of([(lost, found.poison)]))
-
-    def scalar_face(a: int) -> Scalar:
-        raise AssertionError("stochastic rounding takes its random bits from an array")
-
-    return Kernel(scalar_face, array_face)
+def convert_stochastically(
+    source: FloatFormat, target: FloatFormat, random: Random, profile: Profile, fastmath: int = 0
+) -> Kernel:
+    """A conversion with stochastic rounding: ``random`` is (one unsigned integer per element, its width). There is no
+    scalar face.
+    """
+    return float_kernel(
+        no_scalar_face,
+        lambda a: exact.convert(source, target, a, Rounding.STOCHASTIC, profile.conversions, random),
+        (source,),
+        target,
+        fastmath,
+    )
 
 
 def _sign_bit(codes: Codes, width: int) -> Mask:

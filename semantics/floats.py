@@ -175,26 +175,23 @@ def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profi
     )
 
 
-def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile) -> Kernel:
+def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fastmath: int = 0) -> Kernel:
     """add, subtract, multiply or divide with stochastic rounding: ``random`` is (one unsigned integer per element,
-    its width).
+    its width). There is no scalar face.
     """
-    assert random is not None
     array = getattr(exact, name)
-    return _stochastic_kernel(
-        lambda a, b: array(fmt, a, b, Rounding.STOCHASTIC, profile.arithmetic, random), lost_nan(fmt)
+    return float_kernel(
+        no_scalar_face,
+        lambda a, b: array(fmt, a, b, Rounding.STOCHASTIC, profile.arithmetic, random),
+        (fmt, fmt),
+        fmt,
+        fastmath,
     )
 
 
-def _stochastic_kernel(array: Callable[..., exact.Result], lost: Fault) -> Kernel:
-    def array_face(*codes: Codes) -> Outcome:
-        found = array(*codes)
-        return Outcome((found.codes,), faults_of([(lost, found.poison)]))
-
-    def scalar_face(*codes: int) -> Scalar:
-        raise AssertionError("stochastic rounding takes its random bits from an array")
-
-    return Kernel(scalar_face, array_face)
+def no_scalar_face(*codes: int) -> scalar.Result:
+    """Stands for the specification where random bits come with an array."""
+    raise AssertionError("stochastic rounding takes its random bits from an array")
 
 
 @lru_cache(maxsize=1024)
