@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 SUCCESS, DIFFERENT, WRONG_USE, UNDEFINED = 0, 1, 2, 4
 INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
+
+ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
+"""The modes of halfulp.explain.MODES, known here without importing anything."""
 
 SPLIT_MARKER = "// -----\n"
 
@@ -163,12 +167,7 @@ def build_parser() -> argparse.ArgumentParser:
     add = explain.add_argument
     add("value", metavar="VALUE", help="0.3, 1/3, nan, -inf, raw bits 0x7F of TYPE itself, or typed: f32=0x3E99999A")
     add("type", metavar="TYPE", help="a float type")
-    add(
-        "--rounding",
-        default="to_nearest_even",
-        metavar="MODE",
-        help="to_nearest_even, downward, upward, toward_zero, to_nearest_away",
-    )
+    add("--rounding", default=ROUNDINGS[0], choices=ROUNDINGS, help="the mode of the first part; all are listed")
     add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where tools differ")
     explain.set_defaults(command=_explain)
     return parser
@@ -185,12 +184,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone. What is left in the buffer would fail once more when Python ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()
         return BROKEN_PIPE
     except MemoryError:
         return _fail("the machine has not enough memory for this")
     except OSError as error:
+        _abandon_output()
         return _fail(error.strerror or str(error))
     except Exception as error:
         if os.environ.get("HALFULP_DEBUG") == "1":
@@ -199,6 +198,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"halfulp: internal error: {type(error).__name__}: {what}; please report it (HALFULP_DEBUG=1 shows where)")
         return INTERNAL_ERROR
     return code
+
+
+def _abandon_output() -> None:
+    """Give up stdout, which cannot be written to: what is left in its buffer would fail once more when Python ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _negative_values(argv: list[str]) -> list[str]:
@@ -598,14 +606,17 @@ def _translate(arguments: argparse.Namespace) -> int:
 
 def _explain(arguments: argparse.Namespace) -> int:
     from halfulp.cli_values import naming
-    from halfulp.explain import explain
+    from halfulp.explain import explain, format_of
     from halfulp.interp.errors import HalfulpError
 
     sources: Sources = {}
     try:
         profile = _profile(arguments.profile)
-        with naming("TYPE", arguments.type, sources):
-            explanation = explain(arguments.value.strip(), arguments.type, arguments.rounding, profile)
+        with naming("<type>", arguments.type, sources):
+            fmt = format_of(arguments.type)
+        value = arguments.value.strip()
+        with naming("<value>", value, sources):
+            explanation = explain(value, fmt, arguments.rounding, profile)
     except HalfulpError as error:
         return _report(error, sources)
     _print(f"{explanation}\n")

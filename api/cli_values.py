@@ -162,7 +162,7 @@ def read_npy(data: bytes, path: str) -> npt.NDArray[Any]:
         raise
     except Exception as error:  # whatever NumPy's own parser of the header, Python literals included, may raise
         raise InputError(f"{path!r} is no readable .npy file: {str(error).splitlines()[0]}") from None
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _from_array(array: npt.NDArray[Any], type_: ty.Type, what: str, vscale: int | None) -> Value:

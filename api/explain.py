@@ -389,7 +389,7 @@ def explain(
     Raises InputError for what is no number or mode, Unsupported for a type that is no float type, ValueError for an
     unknown profile.
     """
-    fmt = _format(type)
+    fmt = format_of(type)
     if rounding not in MODES:
         raise InputError(f"rounding is {rounding!r}, but must be one of {', '.join(MODES)}")
     chosen = as_profile(profile)
@@ -422,7 +422,8 @@ def explain(
     )
 
 
-def _format(type_: str | FloatFormat | Type) -> FloatFormat:
+def format_of(type_: str | FloatFormat | Type) -> FloatFormat:
+    """The format of a float type. Raises ParseError for text that is no type, Unsupported for any other type."""
     if isinstance(type_, FloatFormat):
         return type_
     if isinstance(type_, str) and type_ in FORMATS:

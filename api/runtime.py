@@ -291,7 +291,8 @@ def _module_of(
     missing = [slot.name for slot in definition.results if slot.name not in types]
     if missing:
         raise TypeMismatch(
-            f"the type of the {missing[0]} of {definition.name} does not follow from its operands", hint="give to=…"
+            f"the type of the {missing[0]} of {definition.name} does not follow from its operands",
+            hint="give to=… (--to=…)",
         )
     result_list = [types[slot.name] for slot in definition.results]
     op = Operation(definition.name, definition, list(arguments), result_list, attributes)
