@@ -120,8 +120,10 @@ def _excerpt(location: Location | None, source: str | None) -> list[str]:
     if not 1 <= place.line <= len(lines):
         return []
     line = lines[place.line - 1].rstrip("\r")
-    # A tab keeps its width above the caret; a very long line is cut around the column.
-    start = max(0, place.column - 1 - 200)
+    # Columns count bytes. A tab keeps its width above the caret; a very long line is cut around the column.
+    before = line.encode("utf-8", "surrogateescape")[: max(0, place.column - 1)]
+    column = len(before.decode("utf-8", "surrogateescape"))
+    start = max(0, column - 200)
     shown = line[start : start + 400]
-    margin = "".join("\t" if char == "\t" else " " for char in shown[: place.column - 1 - start])
+    margin = "".join("\t" if char == "\t" else " " for char in shown[: column - start])
     return [shown, f"{margin}^"]

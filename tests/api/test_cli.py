@@ -905,6 +905,15 @@ def test_what_was_not_expected(
             command("run", ADD)
 
 
+def test_the_caret_stands_under_the_place(command: Command, write: Any) -> None:
+    path = write("wide.mlir", 'func.func @f() { "é.é"() : () -> ()\tretun }\n')
+    _, _, err = command("translate", path, "--allow-unregistered-dialect")
+    message, line, caret = err.splitlines()
+    assert message.startswith("wide.mlir:1:39: error: ")  # in bytes, as mlir-opt counts
+    assert len(caret) - 1 == line.index("retun")
+    assert caret.count("\t") == 1
+
+
 def test_any_locale(write: Any) -> None:
     path = write("u.mlir", 'func.func @f() {\n  "öther.op"() : () -> ()\n  return\n}\n')
     for options in ((), ("--allow-unregistered-dialect",)):
