@@ -172,7 +172,7 @@ class TypeAttr(Attribute):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """The type."""
-        return self.type.spell(names)
+        return names.get(self.type) or self.type.spell(names)
 
 
 @immutable

@@ -55,6 +55,11 @@ def spell_double(number: float) -> str:
     return spell_float(float_format("f64"), double_bits(number))
 
 
+def spell_rounded(number: float, format: FloatFormat) -> str:
+    """The spelling of a Python float as a number of ``format``, to which it is rounded."""
+    return spell_float(format, convert(float_format("f64"), format, double_bits(number)).code)
+
+
 def double_bits(number: float) -> int:
     """The bit pattern of a Python float."""
     return int.from_bytes(struct.pack("<d", number), "little")

@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Literal, TypeVar, dataclass_transform
 
 from halfulp.fp_formats.formats import FloatFormat, float_format
-from halfulp.interp.literals import spell_double
+from halfulp.interp.literals import spell_double, spell_rounded
 
 if TYPE_CHECKING:
     from halfulp.interp.attributes import Attribute
@@ -235,10 +235,10 @@ class UniformQuantizedType(Type):
     def spell(self, names: Mapping[object, str]) -> str:
         """``!quant.uniform<…>``; the storage bounds are elided where they are the whole range."""
         head = f"{_storage(self)}:{self.expressed.spell(names)}"
-        pairs = [
-            f"{spell_double(scale)}:{zero}" if zero else spell_double(scale)
-            for scale, zero in zip(self.scales, self.zero_points, strict=True)
-        ]
+        scales = [spell_double(scale) for scale in self.scales]
+        if self.block_sizes is not None and isinstance(self.expressed, FloatType):
+            scales = [spell_rounded(scale, self.expressed.format) for scale in self.scales]
+        pairs = [f"{scale}:{zero}" if zero else scale for scale, zero in zip(scales, self.zero_points, strict=True)]
         if self.block_sizes is not None:
             blocks = ", ".join(f"{axis}:{size}" for axis, size in self.block_sizes)
             return f"!quant.uniform<{head}:{{{blocks}}}, {_braces(pairs, self.parameter_shape)}>"
@@ -391,7 +391,7 @@ def _check_blocks(type: UniformQuantizedType, blocks: tuple[tuple[int, int], ...
 
 
 def _list(types: tuple[Type, ...], names: Mapping[object, str]) -> str:
-    return ", ".join(type.spell(names) for type in types)
+    return ", ".join(names.get(type) or type.spell(names) for type in types)
 
 
 def _attribute(attribute: Attribute, names: Mapping[object, str]) -> str:

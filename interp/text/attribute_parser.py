@@ -60,7 +60,7 @@ from halfulp.interp.types import (
     is_dynamic,
 )
 
-_BAD_ESCAPE = re.compile(r'\\(?!["\\nt]|[0-9a-fA-F]{2})')
+_ESCAPED = re.compile(r'(?:[^\\]|\\(?:["\\nt]|[0-9a-fA-F]{2}))*')
 _UNIT = UnitAttr()
 
 
@@ -88,9 +88,9 @@ class AttributeParser(TypeParser):
         if "\\" not in token:
             return token[1:-1]
         start = 1 if token[0] == '"' else 2
-        bad = _BAD_ESCAPE.search(token, start, len(token) - 1)
-        if bad is not None:
-            self.error_at_offset("unknown escape in string literal", self.offset(index) + bad.start())
+        good = _ESCAPED.match(token, start, len(token) - 1)
+        if good is not None and good.end() < len(token) - 1:
+            self.error_at_offset("unknown escape in string literal", self.offset(index) + good.end())
         return unescaped(token[start:-1])
 
     def symbol(self, message: str = "expected valid '@'-identifier for symbol name") -> str:

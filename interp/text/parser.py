@@ -42,6 +42,9 @@ MAX_ALIAS_SIZE = 1 << 16
 
 T = TypeVar("T")
 
+# What ends a list of operations.
+_ENDS = frozenset(("}", "^", "#", "!", ""))
+
 
 class Forward(SSAValue):
     """A value used before its definition was read; ``token`` is its first use."""
@@ -193,7 +196,7 @@ class Parser(AttributeParser):
     # Operations.
 
     def operations(self, block: Block) -> None:
-        """Operations up to a ``}``, a block label or the end of the file."""
+        """Operations up to a ``}``, a block label, the definition of an alias or the end of the file."""
         tokens = self.tokens
         custom = self.custom
         append = block.operations.append
@@ -204,7 +207,7 @@ class Parser(AttributeParser):
             if first == "%":
                 self._bound_operation(block, start, token)
                 continue
-            if first in ("}", "^", ""):
+            if first in _ENDS or token == "{-#":
                 return
             parse = custom.get(token)
             if parse is not None:
