@@ -55,8 +55,8 @@ Caster = Callable[..., Any]
 class Limits:
     """Bounds of one run: ops executed, frames on the stack, bytes of one constant or result."""
 
-    steps: int = 20_000_000
-    depth: int = 10_000
+    steps: int = 10_000_000
+    depth: int = 1_000
     bytes: int = 1 << 32
 
 
@@ -150,6 +150,7 @@ class Segment:
 
     steps: tuple[Step, ...]
     control: Callable[[Frame], Frame | None]
+    op: Operation
     cost: int
 
 
@@ -221,6 +222,8 @@ class Run:
             if self.steps < 0:
                 raise LimitExceeded(
                     f"the program ran more than {self.settings.limits.steps} ops",
+                    location=segment.op.location,
+                    op=segment.op.name,
                     hint="raise the limit with max_steps (--max-steps)",
                 )
             slots = frame.slots
@@ -527,7 +530,7 @@ class Compiler:
             cost += 1
             evaluator = None if op.definition is None else op.definition.evaluate
             if isinstance(evaluator, Control):
-                segments.append(Segment(tuple(steps), self._control(op, evaluator), cost))
+                segments.append(Segment(tuple(steps), self._control(op, evaluator), op, cost))
                 steps, cost = [], 0
             else:
                 try:

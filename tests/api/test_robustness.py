@@ -123,7 +123,7 @@ CASES = {
     ),
     # Time.
     "endless recursion": Case(
-        function("%0 = call @f(%x) : (f32) -> f32"), "m.mlir:2:8: error: calls are nested more than 10000 deep"
+        function("%0 = call @f(%x) : (f32) -> f32"), "m.mlir:2:8: error: calls are nested more than 1000 deep"
     ),
     "endless loop": Case(
         "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n}\n", "ran more than 100000 ops", 2, ("--max-steps=100000",)
