@@ -41,7 +41,7 @@ def spell_float(format: FloatFormat, code: int) -> str:
 
 
 def _is_exact(format: FloatFormat, text: str, code: int) -> bool:
-    """Whether a spelling reads back equal both as MLIR's printer tries it, in the format itself, and as its parser does."""
+    """Whether a spelling reads back equal: in the format itself, as MLIR's printer tries it, and as its parser does."""
     return from_fraction(format, Fraction(text)).code == code == read_decimal(format, text)
 
 

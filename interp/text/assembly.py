@@ -4,7 +4,7 @@ The notation is that of the "Declarative Assembly Format" section of MLIR's "Ope
 literals in back quotes (an empty one joins its neighbours), ``$name`` of an operand, attribute, region or successor,
 ``type($name)``,
 ``functional-type($operands, results)``, ``attr-dict``, ``attr-dict-with-keyword``, and optional groups
-``(… ^ …)? : (…)?`` with an anchor.
+``(… ^ …):(…)?`` with an anchor.
 
 A parser is a list of closures, one per element, each of which steps over what it reads and notes it in a `_State`;
 types that are not written are then worked out from the op's type rules, once per combination of those that are.
@@ -227,7 +227,7 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
     solve = _solver(definition, slots)
     # The types that follow from the written ones do not depend on attributes that have a type.
     cacheable = all(isinstance(prop.kind, EnumDefinition) for prop in definition.properties)
-    plain = all(slot.arity is Arity.ONE for slot in slots.all)
+    plain = all(slot.arity is Arity.ONE for slot in slots.all) and not definition.regions and not definition.successors
     defaults = default_properties(definition)
     sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
     passed = slots.passed

@@ -155,8 +155,8 @@ def _function_parser(definition: OpDefinition) -> CustomParse:
             for name in inferred:
                 if name in attributes:
                     p.error_at_offset(
-                        f"custom op '{definition.name}' '{name}' is an inferred attribute and should not be specified in "
-                        "the explicit attribute dictionary",
+                        f"custom op '{definition.name}' '{name}' is an inferred attribute and should not be "
+                        "specified in the explicit attribute dictionary",
                         p.offset(at_attributes),
                     )
             for name in inherent & attributes.keys():

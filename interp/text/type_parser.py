@@ -52,7 +52,7 @@ class TypeParser(Cursor):
         self.registry = registry
         self.allow_unregistered = allow_unregistered
         self.types: dict[str, Type] = dict(SCALARS)
-        # Where the mnemonic of the dialect's type stands that is being read: mlir-opt reports what is wrong with it there.
+        # Where the mnemonic of the dialect's type stands that is being read: there mlir-opt reports what is wrong.
         self.mnemonic_offset = 0
 
     def attribute(self, type: Type | None = None) -> Attribute:

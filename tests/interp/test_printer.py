@@ -51,7 +51,10 @@ STRICTER = {
     on_op("-1.0 : f8E8M0FNU"): (NEGATIVE, "mlir-opt gives the code of another number"),
     on_op("-0.0 : f8E8M0FNU"): (NEGATIVE, "mlir-opt gives the code of another number"),
     on_op("dense<-1.0> : tensor<1xf8E8M0FNU>"): (NEGATIVE, "mlir-opt gives the code of another number"),
-    on_op("!quant.uniform<i8:f32, 1.0:200>"): (ZERO_POINT.format(200, "-128:127"), "it is not a value of the storage type"),
+    on_op("!quant.uniform<i8:f32, 1.0:200>"): (
+        ZERO_POINT.format(200, "-128:127"),
+        "it is not a value of the storage type",
+    ),
     on_op("!quant.uniform<i4:f32, 1.0:-9>"): (ZERO_POINT.format(-9, "-8:7"), "it is not a value of the storage type"),
     on_op("!quant.uniform<i8:f32:0, {1.0:0, 2.0:300}>"): (
         ZERO_POINT.format(300, "-128:127"),
@@ -73,7 +76,7 @@ STRICTER = {
 
 # Where halfulp accepts, or reports something else first.
 OTHERWISE = {
-    'func.func @f(%a : f32) { func.func @g() { %0 = arith.addf %a, %a : f32 return } return }': (
+    "func.func @f(%a : f32) { func.func @g() { %0 = arith.addf %a, %a : f32 return } return }": (
         "<stdin>:1:59: error: use of undeclared SSA value name",
         "names are settled before the rules of ops are checked",
     ),

@@ -96,7 +96,10 @@ def test_pickles_carry_no_hash() -> None:
         ("(index) -> ()", FunctionType((IndexType(),), ())),
         ("!a.b<c>", OpaqueType("a", ".b<c>")),
         ("!a<b>", OpaqueType("a", ".b")),
-        ("!quant.uniform<si8:f32, 0x3FF0000000000000>", UniformQuantizedType(8, True, -128, 127, F("f32"), (1.0,), (0,))),
+        (
+            "!quant.uniform<si8:f32, 0x3FF0000000000000>",
+            UniformQuantizedType(8, True, -128, 127, F("f32"), (1.0,), (0,)),
+        ),
         ("!quant.uniform<i1:f32, 1.0>", UniformQuantizedType(1, True, -1, 0, F("f32"), (1.0,), (0,))),
     ],
 )

@@ -1,0 +1,182 @@
+"""The rules of the language: what is rejected, where, and in which words.
+
+Most rejections are checked against mlir-opt in test_printer.py; here are those with something more to see, and what must be
+accepted.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from halfulp.interp.errors import VerifyError
+from halfulp.interp.ir import Block, Operation
+from halfulp.interp.locations import FileLineCol
+from halfulp.interp.text.parser import parse_module
+from halfulp.interp.verifier import verify
+
+
+def rejected(text: str) -> VerifyError:
+    with pytest.raises(VerifyError) as caught:
+        parse_module(text, "in")
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # Order does not matter in a graph region, nor in unreachable blocks.
+        '"test.use"(%x) : (i32) -> ()\n%x = "test.make"() : () -> i32',
+        "func.func @f() { return\n^dead: %a = arith.addi %b, %b : i32\n %b = arith.addi %a, %a : i32\n return }",
+        # A block sees what dominates it through every path.
+        """func.func @f(%c: i1, %x: i32) {
+  %0 = arith.addi %x, %x : i32
+  cf.cond_br %c, ^a, ^b
+^a:
+  cf.br ^c
+^b:
+  cf.br ^c
+^c:
+  %1 = arith.addi %0, %0 : i32
+  cf.cond_br %c, ^a, ^d
+^d:
+  %2 = arith.addi %1, %0 : i32
+  return
+}""",
+        # A region sees what stands before its op, and its own loop.
+        """func.func @f(%x: i32) {
+  %0 = arith.addi %x, %x : i32
+  "test.op"() ({
+    %1 = arith.addi %0, %x : i32
+    "test.end"() : () -> ()
+  }) : () -> ()
+  return
+}""",
+    ],
+)
+def test_accepted(text: str) -> None:
+    parse_module(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "note"),
+    [
+        (
+            "func.func @f(%x: i32) {\n  %0 = arith.addi %1, %x : i32\n  %1 = arith.addi %x, %x : i32\n  return\n}",
+            (2, 8),
+            "in the same block",
+        ),
+        (
+            """func.func @f(%c: i1, %x: i32) {
+  cf.cond_br %c, ^a, ^b
+^a:
+  %0 = arith.addi %x, %x : i32
+  cf.br ^b
+^b:
+  %1 = arith.addi %0, %x : i32
+  return
+}""",
+            (7, 8),
+            "in the same region",
+        ),
+        (
+            """func.func @f(%x: i32) {
+  cf.br ^a
+^a:
+  "test.op"() ({
+    %1 = arith.addi %0, %x : i32
+    "test.end"() : () -> ()
+  }) : () -> ()
+  %0 = arith.addi %x, %x : i32
+  return
+}""",
+            (5, 10),
+            "in a parent region",
+        ),
+    ],
+)
+def test_a_use_must_be_dominated(text: str, place: tuple[int, int], note: str) -> None:
+    error = rejected(text)
+    assert error.message == "operand #0 does not dominate this use"
+    assert error.location == FileLineCol("in", *place)
+    assert note in error.notes[0][1]
+    assert error.notes[0][0] is not None
+
+
+def test_an_isolated_op_sees_nothing_outside() -> None:
+    module = parse_module(
+        "func.func @f(%x: i32) { return }\nfunc.func @g(%y: i32) { %0 = arith.addi %y, %y : i32 return }"
+    )
+    f, g = module.body
+    add = g.regions[0].blocks[0].operations[0]
+    add.operands[0] = f.regions[0].blocks[0].arguments[0]
+    with pytest.raises(VerifyError, match="dominate"):
+        verify(module)
+
+
+def test_a_redefined_symbol_points_at_the_first() -> None:
+    error = rejected("func.func private @f()\nfunc.func private @f()")
+    assert error.location == FileLineCol("in", 2, 1)
+    assert error.notes == ((FileLineCol("in", 1, 1), "see existing symbol definition here"),)
+
+
+def test_calls_are_checked_against_their_own_table() -> None:
+    parse_module("module { func.func private @g()\n func.func @f() { call @g() : () -> () return } }")
+    error = rejected("func.func private @g()\nmodule { func.func @f() { call @g() : () -> () return } }")
+    assert "does not reference a valid function" in error.message
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("call @g() : () -> i32", "incorrect number of operands"),
+        ("call @g(%x) : (i32) -> ()", "incorrect number of results"),
+        ("%0 = call @g(%y) : (f32) -> i32", "expected operand type 'i32', but provided 'f32'"),
+        ("%0 = call @g(%x) : (i32) -> f32", "result type mismatch at index 0"),
+        ("call @h(%x) : (i32) -> ()", "'h' does not reference a valid function"),
+    ],
+)
+def test_a_call_fits_its_function(call: str, words: str) -> None:
+    bound = call if call.startswith("%") or ("->" in call and call.endswith("()")) else f"%0 = {call}"
+    error = rejected(f"func.func private @g(i32) -> i32\nfunc.func @f(%x: i32, %y: f32) {{ {bound} return }}")
+    assert words in error.message
+    assert error.op == "func.call"
+
+
+def test_constraints_name_the_operand_and_its_type() -> None:
+    error = rejected("func.func @f(%a: f32) { %0 = arith.andi %a, %a : f32 return }")
+    assert error.message == "'arith.andi' op operand #0 must be signless-integer-like, but got 'f32'"
+    error = rejected(
+        'func.func @f(%a: i32) { %0 = "arith.cmpi"(%a, %a) <{predicate = 10 : i64}> : (i32, i32) -> i1 return }'
+    )
+    assert "predicate" in error.message
+
+
+def test_the_same_types_are_judged_in_every_op() -> None:
+    """The verifier remembers combinations of types: an op after many good ones is judged as the first would be."""
+    good = "\n".join(f"%{i} = arith.addf %a, %a : f32" for i in range(50))
+    error = rejected(
+        f'func.func @f(%a: f32, %b: f16) {{\n{good}\n%x = "arith.addf"(%a, %b) : (f32, f16) -> f32\n{good.replace("%", "%z")}\nreturn }}'.replace(
+            "%za", "%a"
+        )
+    )
+    assert error.location is not None
+    assert error.location == FileLineCol("in", 52, 6)
+    assert "same type for all operands" in error.message
+
+
+def test_a_module_made_by_hand_is_checked_too() -> None:
+    module = parse_module("func.func @f() { return }")
+    module.body[0].regions[0].blocks[0].operations.clear()
+    with pytest.raises(VerifyError, match="empty block"):
+        verify(module)
+    module = parse_module("func.func @f() { return }")
+    stray = Operation("test.op")
+    module.body[0].regions[0].append(Block(operations=[stray]))
+    stray.parent = module.body[0].regions[0].blocks[1]
+    verify(module)
+
+
+def test_many_blocks_take_linear_time() -> None:
+    count = 3000
+    chain = "".join(f"^b{i}: cf.br ^b{i + 1}\n" for i in range(count))
+    parse_module(f"func.func @f() {{ cf.br ^b0\n{chain}^b{count}: return }}")
