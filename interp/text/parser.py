@@ -204,7 +204,7 @@ class Parser(AttributeParser):
             start = self.pos
             token = tokens[start]
             first = token[:1]
-            if first == "%":
+            if first == "%" and token != "%":
                 self._bound_operation(block, start, token)
                 continue
             if first in _ENDS or token == "{-#":

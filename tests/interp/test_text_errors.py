@@ -48,6 +48,7 @@ HOSTILE = {
     "attributes in aliases": doubling("#t{} = [{}]", "#t", "1"),
     "locations in aliases": doubling("#t{} = loc(callsite({}))", "#t", '"a" at "b"', " at "),
     "strings": '"' * MANY,
+    "a value without a name": "% = arith.constant 1 : i32",
     "minus signs": '"t.a"() {a = ' + "-" * MANY,
     "digits": '"t.a"() {a = ' + "9" * 1_000_000 + "} : () -> ()",
     "hexadecimal digits": '"t.a"() {a = 0x' + "9" * 1_000_000 + "} : () -> ()",
