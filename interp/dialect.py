@@ -197,7 +197,7 @@ class OpDefinition:
     ``assembly`` is MLIR's declarative notation; ``custom`` names a hand-written parse/print pair instead; with neither,
     the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in front;
     `Unprefixed` where MLIR has none) or None.
-    ``named_results``: the printer calls the results after their slots (``%low, %high``).
+    ``named_results``: what the printer calls the results (``%low, %high``).
     ``evaluate`` is one of the evaluator classes of `halfulp.interp.executor`, or None: executing the op is
     `Unsupported`.
     """
@@ -214,7 +214,7 @@ class OpDefinition:
     type_rules: tuple[TypeRule, ...] = ()
     verify: Callable[[Operation], str | None] | None = None
     evaluate: Any = None
-    named_results: bool = False
+    named_results: tuple[str, ...] = ()
     since: Schema = Schema.MLIR22
 
     @property

@@ -21,7 +21,7 @@ class Listener:
         """``op`` is about to run on ``operands``."""
 
     def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        """``op`` has run. A call is reported when its callee returns; a terminator has no results."""
+        """``op`` has run. A call, and an op with regions, is reported when it ends, without operands."""
 
     def poison_born(self, op: Operation, origin: Origin, count: int) -> None:
         """``count`` elements that were not poison before became poison in ``op``."""

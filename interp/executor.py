@@ -26,10 +26,9 @@ import numpy.typing as npt
 
 from halfulp.interp import types as ty
 from halfulp.interp.collector import paused_collector
-from halfulp.interp.dialect import Trait
 from halfulp.interp.errors import HalfulpError, LimitExceeded, UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.events import Listener
-from halfulp.interp.ir import Block, Module, Operation, SSAValue
+from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.spelling import spell_element
 from halfulp.interp.values import (
     Buffer,
@@ -49,6 +48,8 @@ Slots = list[Any]
 Step = Callable[[Slots], None]
 External = Callable[..., Any]
 Caster = Callable[..., Any]
+Yield = Callable[["Frame", list[Any]], "Frame | None"]
+"""What the op around a region does with the operands of the region's terminator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +285,32 @@ def lower(value: Any) -> Any:
     return value
 
 
+def decided(value: Any, op: Operation) -> bool:
+    """The i1 that a control op decides by. Raises UndefinedBehavior for poison, whatever ``on_ub`` says."""
+    if value.__class__ is int:
+        return bool(value)
+    if value.shape:
+        raise Unsupported("lanes cannot part ways here", location=op.location, op=op.name)
+    raise _undecided(value, op, "condition")
+
+
+def number(value: Any, type_: ty.Type, op: Operation, name: str, settings: Settings, signed: bool = True) -> int:
+    """An integer or index operand of a control op as a number. Raises UndefinedBehavior for poison."""
+    if value.__class__ is not int:
+        raise _undecided(value, op, name)
+    width = settings.width(type_)
+    return int(value) - (1 << width) if signed and width and value >> (width - 1) else int(value)
+
+
+def _undecided(value: Value, op: Operation, name: str) -> UndefinedBehavior:
+    return UndefinedBehavior(
+        f"{op.name}: undefined behaviour: the {name} is poison: {value.origin()}",
+        location=op.location,
+        op=op.name,
+        values=(value,),
+    )
+
+
 # --- the general path of an elementwise op ----------------------------------------------------------------------------
 
 
@@ -494,6 +521,8 @@ class Compiler:
         self._slots: dict[SSAValue, int] = {}
         self._template: Slots = [None]
         self._blocks: dict[Block, BlockCode] = {}
+        self._segments: list[Segment] = []
+        self.on_yield: Yield | None = None
 
     def slot(self, value: SSAValue) -> int:
         """The slot of a value."""
@@ -514,16 +543,45 @@ class Compiler:
             code = self._blocks[block] = BlockCode(self.slots(block.arguments), [])
         return code
 
+    def hidden_slot(self) -> int:
+        """A slot of a control op's own, for what it keeps between visits."""
+        self._template.append(None)
+        return len(self._template) - 1
+
     def compile(self) -> FunctionCode:
         """The whole function."""
-        region = self.function.regions[0]
-        for block in region.blocks:
-            self.block(block).segments[:] = self.segments(block)
-        return FunctionCode(self.function, self._template, self.block(region.blocks[0]))
+        return FunctionCode(self.function, self._template, self.region(self.function.regions[0]))
 
-    def segments(self, block: Block) -> list[Segment]:
+    def region(self, region: Region, on_yield: Yield | None = None) -> BlockCode:
+        """Compile the blocks of a region; its entry. ``on_yield``: what becomes of the operands of its terminators."""
+        outer, self.on_yield = self.on_yield, on_yield
+        for block in region.blocks:
+            self._fill(block, self.block(block).segments)
+        self.on_yield = outer
+        return self.block(region.blocks[0])
+
+    def resume(self, op: Operation) -> Callable[[Frame, Sequence[Any]], Frame]:
+        """What ends ``op``, the control op with regions being compiled: its results, then the place after it."""
+        segments, after = self._segments, len(self._segments) + 1
+        slots, listeners = self.slots(op.results), self.settings.listeners
+        types = [result.type for result in op.results]
+
+        def resume(frame: Frame, results: Sequence[Any]) -> Frame:
+            for slot, value in zip(slots, results, strict=True):
+                frame.slots[slot] = value
+            frame.segments = segments
+            frame.pc = after
+            if listeners:
+                seen = [_seen(value, type_) for value, type_ in zip(results, types, strict=True)]
+                for listener in listeners:
+                    listener.op_did_run(op, (), seen)
+            return frame
+
+        return resume
+
+    def _fill(self, block: Block, segments: list[Segment]) -> None:
         """The steps of a block, cut at its control ops."""
-        segments: list[Segment] = []
+        outer, self._segments = self._segments, segments
         steps: list[Step] = []
         cost = 0
         for op in block.operations:
@@ -543,7 +601,7 @@ class Compiler:
             raise Unsupported(
                 "the block ends without a terminator that halfulp executes", location=self.function.location
             )
-        return segments
+        self._segments = outer
 
     def _control(self, op: Operation, evaluator: Control) -> Callable[[Frame], Frame | None]:
         action = evaluator.build(op, self)
@@ -767,7 +825,6 @@ def _observed_control(
     op: Operation, operands: tuple[int, ...], action: Callable[[Frame], Frame | None]
 ) -> Callable[[Frame], Frame | None]:
     types = [value.type for value in op.operands]
-    returns = op.definition is not None and Trait.RETURN_LIKE in op.definition.traits
 
     def observed(frame: Frame) -> Frame | None:
         run: Run = frame.slots[0]
@@ -775,10 +832,10 @@ def _observed_control(
         for listener in run.settings.listeners:
             listener.op_will_run(op, before)
         following = action(frame)
-        if not op.results:
+        if not op.results and not op.regions:
             for listener in run.settings.listeners:
                 listener.op_did_run(op, before, ())
-        if returns:
+        if following is frame.parent:
             _call_returned(frame, before)
         return following
 

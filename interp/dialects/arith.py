@@ -331,7 +331,7 @@ for _mnemonic, _names, _factory, _traits, _since in (
             ),
         ),
         evaluate=_integer_kernel(_factory),
-        named_results=True,
+        named_results=_names,
         since=_since,
     )
 
@@ -344,7 +344,7 @@ for _mnemonic, _factory in (("mulsi_extended", integer.mulsi_extended), ("mului_
         traits=(Trait.ELEMENTWISE, Trait.COMMUTATIVE),
         type_rules=(same_type("lhs", "rhs", "low", "high"),),
         evaluate=_integer_kernel(_factory),
-        named_results=True,
+        named_results=("low", "high"),
     )
 
 

@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 from halfulp.interp.dialect import Arity, Dialect, Property, Slot, SuccessorSlot, Trait
 from halfulp.interp.dialects import constraints as c
-from halfulp.interp.errors import UndefinedBehavior, Unsupported
-from halfulp.interp.executor import Compiler, Control, Frame
+from halfulp.interp.executor import Compiler, Control, Frame, decided
 from halfulp.interp.ir import Operation
-from halfulp.interp.values import Value
 
 cf = Dialect("cf")
 
@@ -37,23 +35,9 @@ def _conditional(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame |
     yes, no = _jump(op, compiler, 0), _jump(op, compiler, 1)
 
     def branch(frame: Frame) -> Frame:
-        value = frame.slots[condition]
-        if value.__class__ is not int:
-            raise _not_decided(op, value)
-        return yes(frame) if value else no(frame)
+        return yes(frame) if decided(frame.slots[condition], op) else no(frame)
 
     return branch
-
-
-def _not_decided(op: Operation, value: Value) -> Exception:
-    if value.shape:
-        return Unsupported("lanes cannot part ways at a branch", location=op.location, op=op.name)
-    return UndefinedBehavior(
-        f"{op.name}: undefined behaviour: the condition is poison: {value.origin()}",
-        location=op.location,
-        op=op.name,
-        values=(value,),
-    )
 
 
 cf.op(

@@ -59,6 +59,7 @@ def _is_function(type_: ty.Type) -> bool:
 
 
 ANY = TypeConstraint("any type", lambda type_: True)
+INTEGER_OR_INDEX = TypeConstraint("signless integer or index", _is_signless_or_index)
 BOOL = TypeConstraint("1-bit signless integer", _is_bool)
 FUNCTION = TypeConstraint("function type", _is_function)
 FLOAT_LIKE = TypeConstraint("floating-point-like", _like(_is_float))
@@ -71,6 +72,21 @@ BITCASTABLE = TypeConstraint(
 )
 INDEX_CASTABLE = TypeConstraint(
     "signless-integer-like or memref of signless-integer", _like_or_memref(_is_signless_or_index)
+)
+INDEX = TypeConstraint("index", lambda type_: isinstance(type_, ty.IndexType))
+TENSOR = TypeConstraint("tensor of any type values", lambda type_: isinstance(type_, ty.TensorType))
+RANKED_TENSOR = TypeConstraint(
+    "ranked tensor of any type values", lambda type_: isinstance(type_, ty.TensorType) and type_.shape is not None
+)
+NON_ZERO_RANK_TENSOR = TypeConstraint(
+    "non-0-ranked or unranked tensor", lambda type_: isinstance(type_, ty.TensorType) and type_.shape != ()
+)
+STATIC_TENSOR = TypeConstraint(
+    "statically shaped tensor of any type values",
+    lambda type_: isinstance(type_, ty.TensorType) and ty.element_count(type_) is not None,
+)
+SPLATTABLE = TypeConstraint(
+    "integer/index/float type", lambda type_: isinstance(type_, ty.IntegerType | ty.IndexType | ty.FloatType)
 )
 FLOAT_OR_TENSOR = TypeConstraint("scalar or tensor of floating-point", _scalar_or_tensor(_is_float))
 QUANTIZED_OR_TENSOR = TypeConstraint("scalar or tensor of quantized type", _scalar_or_tensor(_is_quantized))

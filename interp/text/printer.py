@@ -97,8 +97,8 @@ class Printer:
         # The generic form does not ask an op for names.
         if definition is not None and not self.generic:
             if definition.named_results:
-                for slot, result in zip(definition.results, results, strict=True):
-                    name, next_conflict = _unique(slot.name, used, next_conflict)
+                for suggested, result in zip(definition.named_results, results, strict=True):
+                    name, next_conflict = _unique(suggested, used, next_conflict)
                     self.values[result] = f"%{name}"
                 return next_value, next_conflict
             if Trait.CONSTANT_LIKE in definition.traits and "value" in operation.properties:
