@@ -7,6 +7,7 @@ does beyond its profile's fields stands in a table with counts.
 from __future__ import annotations
 
 import itertools
+import random
 import re
 import warnings
 from collections import Counter
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 from float_samples import codes as sample_codes
 from float_samples import interesting
-from op_faces import Outcome, check, outcomes_of, value
+from op_faces import Outcome, check, every_face, outcomes_of, value, width_of
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -284,6 +285,89 @@ def test_tininess_changes_flags_alone() -> None:
         assert result.code == MIN_NORMAL
         assert bool(result.flags & Flags.UNDERFLOW) == tiny
         assert hu.eval("arith.mulf", value([a], "f32", ()), value([b], "f32", ()), profile=profile).bits == MIN_NORMAL
+
+
+# --- every combination of fields --------------------------------------------------------------------------------------
+
+
+def random_op(rng: random.Random) -> tuple[str, tuple[str, ...], str]:
+    """The body, operand types and result type of some op whose result depends on a profile."""
+    names = list(FORMATS)
+    source, target, scale = rng.choices(names, k=3)
+    integer = f"i{rng.choice([1, 4, 8, 16, 32, 64, 65, 128])}"
+    flags = rng.choice(["", "", " fastmath<nnan>", " fastmath<ninf>", " fastmath<nnan,ninf>"])
+    mode = rng.choice(["", " downward", " upward", " toward_zero", " to_nearest_away"])
+    kind = rng.choice(["binary", "rounded", "compare", "unary", "convert", "scaling", "to", "from", "quant"])
+    order = FORMATS[source].bits - FORMATS[target].bits
+    if kind == "binary":
+        op = rng.choice(["remf", "maximumf", "minimumf", "maxnumf", "minnumf"])
+        return f"arith.{op} %a, %b{flags} : {{0}}", (source, source), source
+    if kind == "rounded":
+        return (
+            f"arith.{rng.choice(['addf', 'subf', 'mulf', 'divf'])} %a, %b{mode}{flags} : {{0}}",
+            (source, source),
+            source,
+        )
+    if kind == "compare":
+        predicate = rng.choice(["oeq", "ult", "one", "uno", "ord", "oge"])
+        return f"arith.cmpf {predicate}, %a, %b{flags} : {{0}}", (source, source), "i1"
+    if kind == "unary":
+        op = rng.choice([f"negf %a{flags}", "flush_denormals %a"])
+        return f"arith.{op} : {{0}}", (source,), source
+    if kind == "to":
+        return f"arith.{rng.choice(['fptosi', 'fptoui'])} %a : {{0}} to {{r}}", (source,), integer
+    if kind == "from":
+        op = rng.choice(["sitofp %a", "uitofp %a", "uitofp %a nneg"])
+        return f"arith.{op} : {{0}} to {{r}}", (integer,), target
+    if kind == "quant":
+        source = rng.choice(["f32", "f16", "f8E5M2", "f8E4M3FN", "f4E2M1FN", "f80"])
+        quantized = (
+            f"!quant.uniform<{rng.choice(['i8', 'u8', 'i16', 'i3'])}:{source}, {rng.choice(['0.5', '1.0', '3.0'])}:1>"
+        )
+        if rng.random() < 0.5:
+            return "quant.qcast %a : {0} to {r}", (source,), quantized
+        return "quant.dcast %a : {0} to {r}", (quantized,), source
+    if kind == "scaling" and order:
+        op = f"scaling_extf %a, %b{flags}" if order < 0 else f"scaling_truncf %a, %b{mode}{flags}"
+        return f"arith.{op} : {{0}}, {{1}} to {{r}}", (source, scale), target
+    if source == target:
+        return random_op(rng)
+    op = "extf %a" if order < 0 else f"truncf %a{mode}" if order else f"convertf %a{mode}"
+    return f"arith.{op}{flags} : {{0}} to {{r}}", (source,), target
+
+
+def some_codes(element: str, count: int, rng: random.Random) -> list[int]:
+    if element in FORMATS:
+        return sample_codes(FORMATS[element], count, rng.randrange(10**6))
+    bits = width_of(element)
+    return [
+        rng.choice([0, 1, (1 << bits) - 1, 1 << bits >> 1, rng.getrandbits(bits)]) % (1 << bits) for _ in range(count)
+    ]
+
+
+def check_random_profiles(count: int, seed: int) -> None:
+    """All faces of an op agree, whatever the fields of the profile."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        settings = {field: rng.choice(choices) for field, choices in profile_choices().items() if rng.random() < 0.4}
+        profile = ",".join(["spec", *(f"{field}={choice}" for field, choice in settings.items())])
+        body, types, result = random_op(rng)
+        columns = [some_codes(element, 12, rng) for element in types]
+        containers = ("tensor",) if "quant" in body else ("tensor", "vector")
+        faces = every_face(body, types, (result,), columns, profile, containers)
+        first = faces["scalar kernel"]
+        for face, found in faces.items():
+            assert found == first, (face, body, types, result, profile, columns)
+
+
+def test_faces_agree_in_any_profile() -> None:
+    check_random_profiles(120, 1)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(2, 34))
+def test_faces_agree_in_many_profiles(seed: int) -> None:
+    check_random_profiles(1500, seed)
 
 
 # --- mlir22-fold against mlir-opt-22 ----------------------------------------------------------------------------------
