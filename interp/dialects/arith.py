@@ -5,7 +5,8 @@ The tables read like that document; what each op computes is in `halfulp.semanti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,35 @@ _SAME_DIMENSIONS = TypeRule(
     solve=lambda types, properties: None,
     holds=lambda types, properties: ty.with_element(types["in"], ty.I1) == ty.with_element(types["out"], ty.I1),
 )
+
+
+def _compatible(one: ty.Type, other: ty.Type) -> bool:
+    """Whether both are vectors, ranked tensors or unranked ones, of shapes that may be the same."""
+    if isinstance(one, ty.VectorType) != isinstance(other, ty.VectorType):
+        return False
+    first, second = ty.shape_of(one), ty.shape_of(other)
+    if first is None or second is None or len(first) != len(second):
+        return first is second is None
+    return all(a == b or a is None or b is None for a, b in zip(first, second, strict=True))
+
+
+def _containers(types: Mapping[str, Any]) -> list[ty.Type]:
+    return [type_ for type_ in types.values() if isinstance(type_, ty.VectorType | ty.TensorType)]
+
+
+_ELEMENTWISE = (
+    TypeRule(
+        "if an operand is non-scalar, then there must be at least one non-scalar result",
+        solve=lambda types, properties: None,
+        holds=lambda types, properties: not _containers(types) or bool(_containers({"out": types["out"]})),
+    ),
+    TypeRule(
+        "all non-scalar operands/results must have the same shape and base type",
+        solve=lambda types, properties: None,
+        holds=lambda types, properties: all(_compatible(one, other) for one, other in pairwise(_containers(types))),
+    ),
+)
+"""The trait Elementwise where no other trait makes the types alike: a scalar operand stands for all elements."""
 
 
 def _bool_like(type_: ty.Type) -> ty.Type:
@@ -541,7 +571,7 @@ def _scaling(
         results={"out": c.FLOAT_LIKE},
         properties=properties,
         traits=(Trait.ELEMENTWISE,),
-        type_rules=(_SAME_DIMENSIONS,),
+        type_rules=(*_ELEMENTWISE, _SAME_DIMENSIONS),
         verify=verify,
         evaluate=Elementwise(build, may_be_scalar=frozenset({1})),
     )

@@ -423,6 +423,57 @@ def test_a_scalar_scale_is_broadcast(mode: str) -> None:
     assert outcomes_of(found) == [0x7E00] * 6
 
 
+SHAPES = (
+    # Types of operand, scale and result, and what is wrong with them.
+    ("tensor<2x{}>", "{}", "tensor<2x{}>", None),
+    ("tensor<2x{}>", "tensor<2x{}>", "tensor<2x{}>", None),
+    ("tensor<2x{}>", "tensor<?x{}>", "tensor<2x{}>", None),
+    ("tensor<*x{}>", "tensor<*x{}>", "tensor<*x{}>", None),
+    ("tensor<2x{}>", "tensor<{}>", "tensor<2x{}>", "same shape and base type"),
+    ("tensor<2x{}>", "tensor<3x{}>", "tensor<2x{}>", "same shape and base type"),
+    ("tensor<2x{}>", "tensor<*x{}>", "tensor<2x{}>", "same shape and base type"),
+    ("tensor<2x{}>", "vector<2x{}>", "tensor<2x{}>", "same shape and base type"),
+    ("tensor<2x{}>", "tensor<2x{}>", "vector<2x{}>", "same shape and base type"),
+    ("{}", "tensor<2x{}>", "{}", "at least one non-scalar result"),
+    ("tensor<2x{}>", "tensor<2x{}>", "tensor<?x{}>", "same tensor dimensions"),
+)
+
+
+def scaling_program(containers: tuple[str, str, str]) -> str:
+    source, scale, target = (c.format(e) for c, e in zip(containers, ("f4E2M1FN", "f8E8M0FNU", "f16"), strict=True))
+    body = f"  %y = arith.scaling_extf %x, %s : {source}, {scale} to {target}\n  return %y : {target}\n"
+    return f"func.func @f(%x: {source}, %s: {scale}) -> {target} {{\n{body}}}\n"
+
+
+@pytest.mark.parametrize(("source", "scale", "target", "wrong"), SHAPES)
+def test_shapes_of_scaling(source: str, scale: str, target: str, wrong: str | None) -> None:
+    program = scaling_program((source, scale, target))
+    if wrong is None:
+        hu.load(program)
+        return
+    with pytest.raises(hu.VerifyError, match=wrong):
+        hu.load(program)
+
+
+@pytest.mark.mlir
+def test_real_mlir_agrees_on_shapes_of_scaling(mlir_opt: Any) -> None:
+    for source, scale, target, wrong in SHAPES:
+        program = scaling_program((source, scale, target))
+        if wrong is None:
+            mlir_opt(program)
+            continue
+        with pytest.raises(RuntimeError, match=wrong):
+            mlir_opt(program)
+
+
+def test_dynamic_shapes_of_scaling_are_checked_at_run_time() -> None:
+    program = scaling_program(("tensor<?x{}>", "tensor<?x{}>", "tensor<?x{}>"))
+    x = value([1, 2], "tensor<?xf4E2M1FN>", (2,))
+    for count in (1, 3):  # never NumPy's broadcasting
+        with pytest.raises(hu.UndefinedBehavior, match=f"'2' and '{count}'"):
+            hu.run(program, x, value([127] * count, "tensor<?xf8E8M0FNU>", (count,)))
+
+
 @pytest.mark.parametrize("mode", ["document", "exact"])
 def test_nan_scale_in_a_format_without_nan_is_poison(mode: str) -> None:
     rows = [[0x3C00, 0x7E00, 0x3C00], [255, 127, 127]]
