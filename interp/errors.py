@@ -95,6 +95,12 @@ class UndefinedBehavior(HalfulpError):
     exit_code = 4
 
 
+class AssertionFailed(HalfulpError):
+    """A cf.assert of the program does not hold."""
+
+    exit_code = 4
+
+
 def _rebuild(kind: type[HalfulpError], message: str, state: dict[str, Any]) -> HalfulpError:
     error = kind(message)
     error.__dict__.update(state)

@@ -14,6 +14,7 @@ An op's declaration names one of four evaluators: `Constant`, `Elementwise`, `Pu
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -80,6 +81,7 @@ class Settings:
     listeners: tuple[Listener, ...] = ()
     externals: Mapping[str, External] = field(default_factory=dict)
     casts: Mapping[tuple[tuple[str, ...], tuple[str, ...]], Caster] = field(default_factory=dict)
+    write: Callable[[str], object] = lambda text: sys.stdout.write(text)
 
     def __post_init__(self) -> None:
         if self.on_ub not in ("raise", "poison"):
@@ -98,7 +100,8 @@ class Settings:
 
     def _compile_key(self) -> tuple[Any, ...]:
         casts = tuple(sorted((key, id(function)) for key, function in self.casts.items()))
-        return (self.profile, self.on_ub, self.index_width, self.vscale, self.track_open, self.limits.bytes, casts)
+        sizes = (self.index_width, self.vscale, self.limits.bytes)
+        return (self.profile, self.on_ub, *sizes, self.track_open, casts, self.write)
 
 
 # --- evaluators -------------------------------------------------------------------------------------------------------
@@ -108,7 +111,7 @@ class Settings:
 class Constant:
     """An op with no operands whose value is known when its block is compiled."""
 
-    build: Callable[[Operation, Compiler], Value]
+    build: Callable[[Operation, Compiler], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

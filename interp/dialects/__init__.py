@@ -5,6 +5,9 @@ from halfulp.interp.dialects.builtin import builtin
 from halfulp.interp.dialects.cf import cf
 from halfulp.interp.dialects.func import func
 from halfulp.interp.dialects.quant import quant
+from halfulp.interp.dialects.scf import scf
+from halfulp.interp.dialects.tensor import tensor
 from halfulp.interp.dialects.ub import ub
+from halfulp.interp.dialects.vector import vector
 
-BUILT_IN = (builtin, arith, cf, func, quant, ub)
+BUILT_IN = (builtin, arith, cf, func, quant, scf, tensor, ub, vector)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from halfulp.interp import attributes as at
 from halfulp.interp.dialect import Arity, Dialect, Property, Slot, SuccessorSlot, Trait
 from halfulp.interp.dialects import constraints as c
-from halfulp.interp.executor import Compiler, Control, Frame, decided
+from halfulp.interp.errors import AssertionFailed
+from halfulp.interp.executor import Compiler, Control, Frame, decided, number
 from halfulp.interp.ir import Operation
 
 cf = Dialect("cf")
@@ -62,4 +64,59 @@ cf.op(
     successors=(SuccessorSlot("trueDest"), SuccessorSlot("falseDest")),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     evaluate=Control(_conditional),
+)
+
+
+def _switch(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+    """The case whose value the flag equals, else the default, which is the first successor."""
+    (flag,) = compiler.slots(op.operands[:1])
+    type_, settings = op.operands[0].type, compiler.settings
+    default, *cases = [_jump(op, compiler, index) for index in range(len(op.successors))]
+    values = op.properties.get("case_values")
+    codes = values.array().reshape(-1).tolist() if isinstance(values, at.DenseElementsAttr) else []
+    table = dict(zip(codes, cases, strict=True))
+    mask = (1 << settings.width(type_)) - 1
+
+    def branch(frame: Frame) -> Frame:
+        value = number(frame.slots[flag], type_, op, "flag", settings, signed=False)
+        return table.get(value & mask, default)(frame)
+
+    return branch
+
+
+def _assert(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+    (condition,) = compiler.slots(op.operands)
+    message = op.properties["msg"]
+
+    def check(frame: Frame) -> Frame:
+        if not decided(frame.slots[condition], op):
+            text = message.value if isinstance(message, at.StringAttr) else str(message)
+            raise AssertionFailed(f"cf.assert: {text}", location=op.location, op=op.name)
+        return frame
+
+    return check
+
+
+cf.op(
+    "switch",
+    custom="cf_switch",
+    operands=(
+        Slot("flag", c.INTEGER),
+        Slot("defaultOperands", c.ANY, Arity.VARIADIC),
+        Slot("caseOperands", c.ANY, Arity.VARIADIC),
+    ),
+    properties=(
+        Property("case_operand_segments", c.INTEGER_ARRAY_ATTR),
+        Property("case_values", c.INTEGER_ELEMENTS_ATTR, optional=True),
+    ),
+    successors=(SuccessorSlot("default"), SuccessorSlot("case", Arity.VARIADIC)),
+    traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
+    evaluate=Control(_switch),
+)
+cf.op(
+    "assert",
+    "$arg `,` $msg attr-dict",
+    operands={"arg": c.BOOL},
+    properties=(Property("msg", c.STRING_ATTR),),
+    evaluate=Control(_assert),
 )

@@ -60,6 +60,7 @@ def _is_function(type_: ty.Type) -> bool:
 
 ANY = TypeConstraint("any type", lambda type_: True)
 INTEGER_OR_INDEX = TypeConstraint("signless integer or index", _is_signless_or_index)
+INTEGER = TypeConstraint("integer", lambda type_: isinstance(type_, ty.IntegerType))
 BOOL = TypeConstraint("1-bit signless integer", _is_bool)
 FUNCTION = TypeConstraint("function type", _is_function)
 FLOAT_LIKE = TypeConstraint("floating-point-like", _like(_is_float))
@@ -88,6 +89,7 @@ STATIC_TENSOR = TypeConstraint(
 SPLATTABLE = TypeConstraint(
     "integer/index/float type", lambda type_: isinstance(type_, ty.IntegerType | ty.IndexType | ty.FloatType)
 )
+VECTOR = TypeConstraint("vector of any type values", lambda type_: isinstance(type_, ty.VectorType))
 FLOAT_OR_TENSOR = TypeConstraint("scalar or tensor of floating-point", _scalar_or_tensor(_is_float))
 QUANTIZED_OR_TENSOR = TypeConstraint("scalar or tensor of quantized type", _scalar_or_tensor(_is_quantized))
 STORAGE_OR_TENSOR = TypeConstraint(
@@ -124,5 +126,7 @@ FLAT_SYMBOL_REF_ATTR = AttributeConstraint(
 FUNCTION_TYPE_ATTR = AttributeConstraint("type attribute of function type", _is_function_type)
 DICTIONARY_ARRAY_ATTR = AttributeConstraint("Array of dictionary attributes", _array_of(at.DictionaryAttr))
 TYPED_ATTR = AttributeConstraint("TypedAttr instance", _is_typed)
+INTEGER_ELEMENTS_ATTR = AttributeConstraint("integer elements attribute", _of(at.DenseElementsAttr))
+POSITION_ARRAY_ATTR = AttributeConstraint("i64 dense array attribute", _of(at.DenseArrayAttr))
 INTEGER_ARRAY_ATTR = AttributeConstraint("i32 dense array attribute", _of(at.DenseArrayAttr))
 ANY_ATTR = AttributeConstraint("any attribute", lambda attribute: True)

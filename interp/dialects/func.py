@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait, TypeRule
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.errors import LimitExceeded, TypeMismatch, Unsupported
-from halfulp.interp.executor import Compiler, Control, Frame, Run, lift, lower, result_types
+from halfulp.interp.executor import (
+    Compiler,
+    Constant,
+    Control,
+    Frame,
+    Program,
+    Run,
+    Settings,
+    lift,
+    lower,
+    result_types,
+)
 from halfulp.interp.ir import Operation
 from halfulp.interp.values import to_value
 
@@ -19,6 +31,25 @@ func = Dialect("func")
 _ARGUMENT_ATTRIBUTES = (
     Property("arg_attrs", c.DICTIONARY_ARRAY_ATTR, optional=True),
     Property("res_attrs", c.DICTIONARY_ARRAY_ATTR, optional=True),
+)
+
+
+def _solve_callee(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
+    callee = types.get("callee")
+    if isinstance(callee, ty.FunctionType):
+        types.setdefault("callee_operands", callee.inputs)
+        types.setdefault("results", callee.results)
+
+
+def _fits_callee(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
+    callee = types["callee"]
+    return callee.inputs == tuple(types["callee_operands"]) and callee.results == tuple(types["results"])
+
+
+_TYPES_OF_CALLEE = TypeRule(
+    "failed to verify that callee input types match argument types and callee result types match result types",
+    _solve_callee,
+    _fits_callee,
 )
 
 func.op(
@@ -36,16 +67,33 @@ func.op(
 )
 
 
-def _call(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
-    program = compiler.program
-    callee = op.properties["callee"]
-    assert isinstance(callee, at.SymbolRefAttr)
-    target = program.module.lookup(callee, op)
-    operands, results = compiler.slots(op.operands), compiler.slots(op.results)
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function as a value: what func.constant makes and func.call_indirect calls."""
+
+    op: Operation
+
+
+def _target(op: Operation, symbol: at.Attribute, compiler: Compiler) -> Operation:
+    """The function a symbol names, seen from ``op``."""
+    assert isinstance(symbol, at.SymbolRefAttr)
+    target = compiler.program.module.lookup(symbol, op)
     if target is None or target.name != "func.func":
-        raise Unsupported(f"'{callee}' is not a function", location=op.location, op=op.name)
+        raise Unsupported(f"'{symbol}' is not a function", location=op.location, op=op.name)
+    return target
+
+
+def _call(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+    target = _target(op, op.properties["callee"], compiler)
+    return _caller(op, target, compiler.slots(op.operands), compiler.slots(op.results), compiler.program)
+
+
+def _caller(
+    op: Operation, target: Operation, operands: tuple[int, ...], results: tuple[int, ...], program: Program
+) -> Callable[[Frame], Frame | None]:
+    """What calls ``target`` with the values of some slots."""
     if not target.regions[0].blocks:
-        return _external_call(op, target, operands, results, compiler)
+        return _external_call(op, target, operands, results, program.settings)
     limit = program.settings.limits.depth
 
     def call(frame: Frame) -> Frame:
@@ -57,21 +105,38 @@ def _call(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
                 hint="raise the limit with max_depth (--max-depth)",
             )
         code = program.function(target)
-        callee_frame = Frame(code, frame.slots[0], frame, results, op)
-        slots, values = callee_frame.slots, frame.slots
+        callee = Frame(code, frame.slots[0], frame, results, op)
+        slots, values = callee.slots, frame.slots
         for slot, operand in zip(code.entry.arguments, operands, strict=True):
             slots[slot] = values[operand]
-        return callee_frame
+        return callee
 
     return call
 
 
+def _call_indirect(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+    callee, *operands = compiler.slots(op.operands)
+    results, program = compiler.slots(op.results), compiler.program
+
+    def call(frame: Frame) -> Frame | None:
+        function = frame.slots[callee]
+        if not isinstance(function, Function):
+            raise Unsupported(f"{op.name}: the callee is no function of this module", location=op.location, op=op.name)
+        return _caller(op, function.op, tuple(operands), results, program)(frame)
+
+    return call
+
+
+def _constant(op: Operation, compiler: Compiler) -> Function:
+    return Function(_target(op, op.properties["value"], compiler))
+
+
 def _external_call(
-    op: Operation, target: Operation, operands: tuple[int, ...], results: tuple[int, ...], compiler: Compiler
+    op: Operation, target: Operation, operands: tuple[int, ...], results: tuple[int, ...], settings: Settings
 ) -> Callable[[Frame], Frame | None]:
     """A call of a declaration: the Python function bound to its name."""
     name = target.symbol_name or ""
-    function = compiler.settings.externals.get(name)
+    function = settings.externals.get(name)
     types = [value.type for value in op.operands]
     declared = result_types(target)
 
@@ -121,6 +186,25 @@ func.op(
         Property("no_inline", c.UNIT_ATTR, optional=True),
     ),
     evaluate=Control(_call),
+)
+
+
+func.op(
+    "call_indirect",
+    "$callee `(` $callee_operands `)` attr-dict `:` type($callee)",
+    operands=(Slot("callee", c.FUNCTION), Slot("callee_operands", c.ANY, Arity.VARIADIC)),
+    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    properties=_ARGUMENT_ATTRIBUTES,
+    type_rules=(_TYPES_OF_CALLEE,),
+    evaluate=Control(_call_indirect),
+)
+func.op(
+    "constant",
+    "attr-dict $value `:` type($result)",
+    results={"result": c.ANY},
+    properties=(Property("value", c.FLAT_SYMBOL_REF_ATTR),),
+    traits=(Trait.CONSTANT_LIKE,),
+    evaluate=Constant(_constant),
 )
 
 

@@ -1,4 +1,4 @@
-"""The ub dialect: `ub.poison`."""
+"""The ub dialect: poison, and code that must not be reached (`UBOps.td`)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from halfulp.interp.dialect import Dialect, EnumDefinition, Property, Trait
 from halfulp.interp.dialects import constraints as c
-from halfulp.interp.errors import Unsupported, spell_place
-from halfulp.interp.executor import Pure, Run, Settings, check_allocation
+from halfulp.interp.errors import UndefinedBehavior, Unsupported, spell_place
+from halfulp.interp.executor import Compiler, Control, Frame, Pure, Run, Settings, check_allocation
 from halfulp.interp.ir import Operation
 from halfulp.interp.types import element_type
 from halfulp.interp.values import Value, code_layout, runtime_shape
@@ -48,3 +48,13 @@ ub.op(
     traits=(Trait.CONSTANT_LIKE,),
     evaluate=Pure(_poison),
 )
+
+
+def _unreachable(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+    def reached(frame: Frame) -> Frame | None:
+        raise UndefinedBehavior("ub.unreachable: undefined behaviour: it was reached", location=op.location, op=op.name)
+
+    return reached
+
+
+ub.op("unreachable", "attr-dict", traits=(Trait.TERMINATOR,), evaluate=Control(_unreachable))

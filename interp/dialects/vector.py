@@ -1,0 +1,205 @@
+"""The vector dialect, as far as it makes, takes apart and prints values (`VectorOps.td`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+from halfulp.interp import attributes as at
+from halfulp.interp import types as ty
+from halfulp.interp.dialect import Arity, Dialect, EnumDefinition, Property, Slot, TypeRule
+from halfulp.interp.dialects import constraints as c
+from halfulp.interp.dialects.tensor import Function, Operands, element_at, numbers, picked, repeated, replaced
+from halfulp.interp.executor import Pure, Run, Settings
+from halfulp.interp.ir import Operation
+from halfulp.interp.spelling import spell_element
+from halfulp.interp.values import Value, element_width, runtime_shape
+from halfulp.semantics.codes import codes_to_ints
+
+vector = Dialect("vector")
+
+DYNAMIC = -(1 << 63)
+"""In ``static_position``: the index is given by an operand."""
+
+PUNCTUATION = vector.enum(
+    EnumDefinition(
+        "Punctuation for separating vectors or vector elements",
+        {"no_punctuation": 0, "newline": 1, "comma": 2, "open": 3, "close": 4},
+        mnemonic="vector.punctuation",
+    )
+)
+_PUNCTUATION_TEXT = ("", "\n", ", ", "( ", " )")
+
+_POSITION = (Property("static_position", c.POSITION_ARRAY_ATTR),)
+_DYNAMIC_POSITION = Slot("dynamic_position", c.INDEX, Arity.VARIADIC)
+
+
+def _position(op: Operation, dynamic: Operands, settings: Settings) -> tuple[int, ...]:
+    """The position an op names: constants with the operands in place of the dynamic ones."""
+    written = op.properties["static_position"]
+    assert isinstance(written, at.DenseArrayAttr)
+    given = iter(numbers(op, dynamic, settings))
+    return tuple(next(given) if number == DYNAMIC else number for number in written.values)
+
+
+def _inside(op: Operation, whole: Value, position: tuple[int, ...]) -> tuple[int, ...]:
+    return element_at(op, whole.shape[: len(position)], position)
+
+
+def _extract(op: Operation, settings: Settings) -> Function:
+    type_ = op.results[0].type
+
+    def extract(run: Run, operands: Operands) -> tuple[Any, ...]:
+        whole = operands[0]
+        return (picked(whole, _inside(op, whole, _position(op, operands[1:], settings)), type_),)
+
+    return extract
+
+
+def _insert(op: Operation, settings: Settings) -> Function:
+    def insert(run: Run, operands: Operands) -> tuple[Any, ...]:
+        part, whole = operands[:2]
+        return (replaced(run, whole, _inside(op, whole, _position(op, operands[2:], settings)), part),)
+
+    return insert
+
+
+def _broadcast(op: Operation, settings: Settings) -> Function:
+    """New leading axes, and axes of one element repeated."""
+    type_ = op.results[0].type
+
+    def broadcast(run: Run, operands: Operands) -> tuple[Any, ...]:
+        shape = tuple(size for size in runtime_shape(type_, settings.vscale) or () if size is not None)
+        return (repeated(operands[0], shape, type_, len(operands[0].shape)),)
+
+    return broadcast
+
+
+def _print(op: Operation, settings: Settings) -> Function:
+    literal, mark = op.properties.get("stringLiteral"), op.properties.get("punctuation")
+    ending = _PUNCTUATION_TEXT[mark.value] if isinstance(mark, at.EnumAttr) else "\n"
+
+    def show(run: Run, operands: Operands) -> tuple[Any, ...]:
+        if isinstance(literal, at.StringAttr):
+            settings.write(literal.value)  # the punctuation is for values: none follows a string
+        else:
+            settings.write("".join(map(printed, operands)) + ending)
+        return ()
+
+    return show
+
+
+def printed(value: Value) -> str:
+    """A value as MLIR's run time prints it: brackets and commas around elements, floats with six digits."""
+    element = value.element_type
+    width = element_width(element)
+    assert width is not None
+    poisoned = value.poisoned.reshape(-1)
+    flat = value.bits.reshape(-1, *value.bits.shape[len(value.shape) :])
+    texts = [_digits(element, code) for code in codes_to_ints(flat, width)]
+    texts = ["poison" if lost else text for text, lost in zip(texts, poisoned, strict=True)]
+    for size in reversed(value.shape):
+        count = prod(value.shape) and len(texts) // size if size else 0
+        texts = [f"( {', '.join(texts[k * size : (k + 1) * size])} )" for k in range(count)] or ["( )"]
+    return texts[0]
+
+
+def _digits(element: ty.Type, code: int) -> str:
+    if element == ty.I1:
+        return str(code)
+    text = spell_element(element, code)
+    if isinstance(element, ty.FloatType) and text not in ("nan", "inf", "-inf") and not text.startswith("0x"):
+        return f"{float(text):g}"
+    return text
+
+
+# --- declarations -----------------------------------------------------------------------------------------------------
+
+
+def _part_type(whole: ty.Type, depth: int) -> ty.Type:
+    """The type of what lies at a position of ``depth`` indices: a vector of the other dimensions, or an element."""
+    assert isinstance(whole, ty.VectorType)
+    if depth >= len(whole.shape):
+        return whole.element
+    return ty.VectorType(whole.shape[depth:], whole.element, whole.scalable[depth:] if whole.scalable else ())
+
+
+def _depth(properties: Mapping[str, at.Attribute]) -> int:
+    position = properties.get("static_position")
+    return len(position.codes) if isinstance(position, at.DenseArrayAttr) else 0
+
+
+def _part_of(part: str, whole: str) -> TypeRule:
+    def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
+        if whole in types and "static_position" in properties:
+            types.setdefault(part, _part_type(types[whole], _depth(properties)))
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
+        return bool(types[part] == _part_type(types[whole], _depth(properties)))
+
+    return TypeRule("expected the type of what is at the position", solve, holds)
+
+
+def _same(name: str, source: str) -> TypeRule:
+    def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
+        if source in types:
+            types.setdefault(name, types[source])
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
+        return bool(types[name] == types[source])
+
+    return TypeRule(f"failed to verify that all of {{{source}, {name}}} have same type", solve, holds)
+
+
+def _broadcastable(op: Operation) -> str | None:
+    source, target = op.operands[0].type, op.results[0].type
+    assert isinstance(target, ty.VectorType)
+    if ty.element_type(source) != target.element:
+        return "source operand and result must have same element type"
+    shape = ty.shape_of(source) or ()
+    if len(shape) > len(target.shape):
+        return "source rank higher than destination rank"
+    trailing = target.shape[len(target.shape) - len(shape) :]
+    for ours, theirs in zip(shape, trailing, strict=True):
+        if ours not in (1, theirs):
+            return f"dimension mismatch ({ours} vs. {theirs})"
+    return None
+
+
+vector.op(
+    "broadcast",
+    "$source attr-dict `:` type($source) `to` type($vector)",
+    operands={"source": c.ANY},
+    results={"vector": c.VECTOR},
+    verify=_broadcastable,
+    evaluate=Pure(_broadcast),
+)
+vector.op(
+    "extract",
+    custom="vector_extract",
+    operands=(Slot("source", c.VECTOR), _DYNAMIC_POSITION),
+    results={"result": c.ANY},
+    properties=_POSITION,
+    type_rules=(_part_of("result", "source"),),
+    evaluate=Pure(_extract),
+)
+vector.op(
+    "insert",
+    custom="vector_insert",
+    operands=(Slot("valueToStore", c.ANY), Slot("dest", c.VECTOR), _DYNAMIC_POSITION),
+    results={"result": c.VECTOR},
+    properties=_POSITION,
+    type_rules=(_same("result", "dest"), _part_of("valueToStore", "dest")),
+    evaluate=Pure(_insert),
+)
+vector.op(
+    "print",
+    custom="vector_print",
+    operands=(Slot("source", c.ANY, Arity.OPTIONAL),),
+    properties=(
+        Property("punctuation", PUNCTUATION, default=1),
+        Property("stringLiteral", c.STRING_ATTR, optional=True),
+    ),
+    evaluate=Pure(_print),
+)
