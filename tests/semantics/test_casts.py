@@ -428,7 +428,6 @@ SHAPES = (
     ("tensor<2x{}>", "{}", "tensor<2x{}>", None),
     ("tensor<2x{}>", "tensor<2x{}>", "tensor<2x{}>", None),
     ("tensor<2x{}>", "tensor<?x{}>", "tensor<2x{}>", None),
-    ("tensor<*x{}>", "tensor<*x{}>", "tensor<*x{}>", None),
     ("tensor<2x{}>", "tensor<{}>", "tensor<2x{}>", "same shape and base type"),
     ("tensor<2x{}>", "tensor<3x{}>", "tensor<2x{}>", "same shape and base type"),
     ("tensor<2x{}>", "tensor<*x{}>", "tensor<2x{}>", "same shape and base type"),
@@ -464,6 +463,14 @@ def test_real_mlir_agrees_on_shapes_of_scaling(mlir_opt: Any) -> None:
             continue
         with pytest.raises(RuntimeError, match=wrong):
             mlir_opt(program)
+
+
+def test_unranked_tensors_scale() -> None:
+    """MLIR 22 refuses these, though not in any other cast: it compares ranks that are not there."""
+    program = scaling_program(("tensor<*x{}>",) * 3)
+    x = value([2, 4], "tensor<*xf4E2M1FN>", (2,))
+    (found,) = hu.run(program, x, value([128, 127], "tensor<*xf8E8M0FNU>", (2,)))
+    np.testing.assert_array_equal(found.numpy(), [2.0, 2.0])
 
 
 def test_dynamic_shapes_of_scaling_are_checked_at_run_time() -> None:
