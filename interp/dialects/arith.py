@@ -571,7 +571,7 @@ def _scaling(
         results={"out": c.FLOAT_LIKE},
         properties=properties,
         traits=(Trait.ELEMENTWISE,),
-        type_rules=(*_ELEMENTWISE, _SAME_DIMENSIONS),
+        type_rules=(_SAME_DIMENSIONS, *_ELEMENTWISE),
         verify=verify,
         evaluate=Elementwise(build, may_be_scalar=frozenset({1})),
     )
