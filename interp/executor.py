@@ -69,7 +69,7 @@ class Settings:
     ``on_ub``: "raise", or "poison" to make only the offending elements poison. ``index_width``: 64 or 32. ``vscale``:
     the multiple of scalable vectors. ``track_open``: keep the masks of elements that the language leaves open.
     ``externals``: Python functions for declarations, by symbol name; ``casts``: functions for
-    builtin.unrealized_conversion_cast, by the spelling of operand and result types.
+    builtin.unrealized_conversion_cast, by the spelling of operand and result types. ``write``: where vector.print prints.
     """
 
     profile: Profile = SPEC
