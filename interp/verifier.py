@@ -97,7 +97,8 @@ def _verify_types(operation: Operation, definition: OpDefinition) -> None:
                         f"{what} #{number} must be {variadic}{slot.constraint.description}, but got '{value.type}'",
                     )
                 number += 1
-    if definition.successors and len(operation.successors) != len(definition.successors):
+    variable = any(slot.arity is not Arity.ONE for slot in definition.successors)
+    if definition.successors and not variable and len(operation.successors) != len(definition.successors):
         _fail(operation, f"requires {len(definition.successors)} successors but found {len(operation.successors)}")
     if _rules_in_key(definition, not operation.successors and not operation.regions):
         _verify_rules(operation, definition)

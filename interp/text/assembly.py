@@ -2,9 +2,9 @@
 
 The notation is that of the "Declarative Assembly Format" section of MLIR's "Operation Definition Specification":
 literals in back quotes (an empty one joins its neighbours), ``$name`` of an operand, attribute, region or successor,
-``type($name)``,
-``functional-type($operands, results)``, ``attr-dict``, ``attr-dict-with-keyword``, and optional groups
-``(… ^ …):(…)?`` with an anchor.
+``type($name)``, ``functional-type($operands, results)``, ``attr-dict``, ``attr-dict-with-keyword``, optional groups
+``(… ^ …):(…)?`` with an anchor, clauses in any order ``oilist(… | …)``, and ``custom<Directive>(…)`` of the table
+`DIRECTIVES`.
 
 A parser is a list of closures, one per element, each of which steps over what it reads and notes it in a `_State`;
 types that are not written are then worked out from the op's type rules, once per combination of those that are.
@@ -48,6 +48,9 @@ CustomParse = Callable[["Parser", int], Operation]
 CustomPrint = Callable[["Printer", Operation], str]
 
 _UNIT = UnitAttr()
+
+# What a static index list holds where a value stands: the smallest 64-bit integer (its code).
+DYNAMIC = 1 << 63
 
 # --- the notation ---------------------------------------------------------------------------------------------------
 
@@ -97,9 +100,24 @@ class Group:
     otherwise: tuple[Element, ...] = ()
 
 
-Element = Literal | Variable | TypeOf | FunctionalType | AttributeDictionary | Group
+@dataclass(frozen=True)
+class Clauses:
+    """``oilist(clause | clause)``: each begins with a literal and stands at most once."""
 
-_TOKEN = re.compile(r"\s*(`[^`]*`|\$\w+|[\w-]+|[()?:^,])")
+    clauses: tuple[tuple[Element, ...], ...]
+
+
+@dataclass(frozen=True)
+class Directive:
+    """``custom<Name>($one, $other)``."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+Element = Literal | Variable | TypeOf | FunctionalType | AttributeDictionary | Group | Clauses | Directive
+
+_TOKEN = re.compile(r"\s*(`[^`]*`|\$\w+|custom<\w+>|[\w-]+|[()?:^,|])")
 
 
 def read_format(text: str) -> tuple[Element, ...]:
@@ -116,7 +134,7 @@ def read_format(text: str) -> tuple[Element, ...]:
 def _read(tokens: list[str], at: int) -> tuple[list[Element], int, int]:
     elements: list[Element] = []
     anchor = 0
-    while at < len(tokens) and tokens[at] != ")":
+    while at < len(tokens) and tokens[at] not in (")", "|"):
         token = tokens[at]
         at += 1
         if token[0] == "`":
@@ -131,6 +149,17 @@ def _read(tokens: list[str], at: int) -> tuple[list[Element], int, int]:
         elif token == "functional-type":
             elements.append(FunctionalType(tokens[at + 1].lstrip("$"), tokens[at + 3].lstrip("$")))
             at += 5
+        elif token.startswith("custom<"):
+            end = tokens.index(")", at)
+            elements.append(Directive(token[7:-1], tuple(name[1:] for name in tokens[at + 1 : end : 2])))
+            at = end + 1
+        elif token == "oilist":
+            clauses: list[tuple[Element, ...]] = []
+            while tokens[at] != ")":
+                clause, at, _ = _read(tokens, at + 1)
+                clauses.append(tuple(clause))
+            elements.append(Clauses(tuple(clauses)))
+            at += 1
         elif token == "^":
             anchor = len(elements) - 1
         elif token == "(":
@@ -231,6 +260,7 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
     defaults = default_properties(definition)
     sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
     passed = slots.passed
+    buildable = [_only_type(slot.constraint) for slot in slots.operands]
     known: dict[tuple[Any, ...], list[Any]] = {}
     segments: dict[tuple[int, ...], DenseArrayAttr] = {}
 
@@ -264,8 +294,8 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
             operation = Operation(name, definition, operands, types[operand_count:], properties, state.attributes)
         else:
             groups = [
-                _resolve(p, slot, names, type)
-                for slot, names, type in zip(slots.operands, state.operands, types, strict=False)
+                _resolve(p, slot, names, type, only)
+                for slot, names, type, only in zip(slots.operands, state.operands, types, buildable, strict=False)
             ]
             results: list[Type] = []
             for slot, type in zip(slots.results, types[operand_count:], strict=True):
@@ -296,11 +326,13 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
     return parse
 
 
-def _resolve(p: Parser, slot: Slot, names: Any, types: Any) -> list[SSAValue]:
+def _resolve(p: Parser, slot: Slot, names: Any, types: Any, only: Type | None) -> list[SSAValue]:
+    """The values of a slot; ``only``: the type of each of them, where the constraint leaves no choice."""
     if slot.arity is Arity.ONE:
         return [p.use(names, types)]
     names = names or []
-    types = types or ()
+    if types is None:
+        types = () if only is None else (only,) * len(names)
     if len(names) != len(types):
         p.error(
             f"number of operands and types do not match: got {len(names)} operands and {len(types)} types",
@@ -355,6 +387,10 @@ def _parse_step(element: Element, slots: _Slots, definition: OpDefinition) -> _S
         return _parse_functional(slots.of(element.inputs), slots.of(element.results), slots)
     if isinstance(element, AttributeDictionary):
         return _parse_dictionary(element.keyword, definition)
+    if isinstance(element, Clauses):
+        return _parse_clauses(element, slots, definition)
+    if isinstance(element, Directive):
+        return DIRECTIVES[element.name][0](slots, *element.arguments)
     return _parse_group(element, slots, definition)
 
 
@@ -582,6 +618,57 @@ def _parse_group(group: Group, slots: _Slots, definition: OpDefinition) -> _Step
     return step
 
 
+def _parse_clauses(clauses: Clauses, slots: _Slots, definition: OpDefinition) -> _Step:
+    by_keyword = {
+        clause[0].text: tuple(_parse_step(element, slots, definition) for element in clause[1:])
+        for clause in clauses.clauses
+        if isinstance(clause[0], Literal)
+    }
+
+    def step(p: Parser, state: _State) -> None:
+        seen: set[str] = set()
+        while (keyword := p.tokens[p.pos]) in by_keyword:
+            p.pos += 1
+            if keyword in seen:
+                p.error(f"`{keyword}` clause can appear at most once in the expansion of the oilist directive", p.pos)
+            seen.add(keyword)
+            for inner in by_keyword[keyword]:
+                inner(p, state)
+
+    return step
+
+
+def _parse_index_list(slots: _Slots, dynamic: str, static: str) -> _Step:
+    """``[%a, 2]``: the values among the ``dynamic`` operands, the numbers in ``static`` with a mark for each value."""
+    index = slots.index[dynamic]
+
+    def step(p: Parser, state: _State) -> None:
+        names: list[int] = []
+        codes: list[int] = []
+        p.expect("[")
+        while p.tokens[p.pos] != "]":
+            if p.tokens[p.pos][:1] == "%":
+                names.append(p.operand_token())
+                codes.append(DYNAMIC)
+            else:
+                codes.append(_index(p))
+            if not p.take(","):
+                break
+        p.expect("]")
+        state.operands[index] = names
+        state.properties[static] = DenseArrayAttr(I64, tuple(codes))
+
+    return step
+
+
+def _index(p: Parser) -> int:
+    at = p.pos
+    value = p.integer("expected SSA value or integer")
+    if not -(1 << 63) <= value < 1 << 63:
+        p.error("integer value too large", at)
+    return value & ((1 << 64) - 1)
+
+
 def _is_unit(prop: Property) -> bool:
     return isinstance(prop.kind, AttributeConstraint) and _shape_of_attribute(prop.kind) == "unit"
 
@@ -691,6 +778,10 @@ def _emit(element: Element, slots: _Slots, definition: OpDefinition) -> _Emit:
         return functional
     if isinstance(element, AttributeDictionary):
         return _emit_dictionary(element.keyword, definition)
+    if isinstance(element, Clauses):
+        return _emit_clauses(element, slots, definition)
+    if isinstance(element, Directive):
+        return DIRECTIVES[element.name][1](slots, *element.arguments)
     return _emit_group(element, slots, definition)
 
 
@@ -795,6 +886,10 @@ def _written_names(elements: Sequence[Element]) -> frozenset[str]:
             names.add(element.name)
         elif isinstance(element, Group):
             names |= _written_names(element.elements) | _written_names(element.otherwise)
+        elif isinstance(element, Clauses):
+            names |= {name for clause in element.clauses for name in _written_names(clause)}
+        elif isinstance(element, Directive):
+            names |= set(element.arguments)
     return frozenset(names)
 
 
@@ -818,6 +913,39 @@ def _emit_group(group: Group, slots: _Slots, definition: OpDefinition) -> _Emit:
             step(printer, operation, out)
 
     return emit
+
+
+def _emit_clauses(clauses: Clauses, slots: _Slots, definition: OpDefinition) -> _Emit:
+    emits = tuple((_presence(clause[1], slots), _emit_all(clause, slots, definition)) for clause in clauses.clauses)
+
+    def emit(printer: Printer, operation: Operation, out: _Out) -> None:
+        for present, steps in emits:
+            if present(operation):
+                for step in steps:
+                    step(printer, operation, out)
+
+    return emit
+
+
+def _emit_index_list(slots: _Slots, dynamic: str, static: str) -> _Emit:
+    index = slots.index[dynamic]
+
+    def emit(printer: Printer, operation: Operation, out: _Out) -> None:
+        values = iter(_values(operation, index, slots))
+        numbers = operation.properties[static]
+        assert isinstance(numbers, DenseArrayAttr)
+        texts = (
+            printer.name(next(values)) if code == DYNAMIC else str(number)
+            for code, number in zip(numbers.codes, numbers.values, strict=True)
+        )
+        out.value(f"[{', '.join(texts)}]")
+
+    return emit
+
+
+DIRECTIVES: Mapping[str, tuple[Callable[..., _Step], Callable[..., _Emit]]] = {
+    "DynamicIndexList": (_parse_index_list, _emit_index_list),
+}
 
 
 def _presence(anchor: Element, slots: _Slots) -> Callable[[Operation], bool]:

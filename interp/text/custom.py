@@ -8,13 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from halfulp.interp.attributes import ArrayAttr, Attribute, DictionaryAttr, StringAttr, TypeAttr
+from halfulp.interp.attributes import (
+    ArrayAttr,
+    Attribute,
+    DenseArrayAttr,
+    DenseElementsAttr,
+    DictionaryAttr,
+    StringAttr,
+    TypeAttr,
+    python_codes,
+)
 from halfulp.interp.dialect import OpDefinition
-from halfulp.interp.ir import Block, Operation, Region
+from halfulp.interp.ir import Block, Operation, Region, SSAValue, Successor
 from halfulp.interp.literals import spell_symbol
 from halfulp.interp.locations import Location
-from halfulp.interp.text.parser import Argument
-from halfulp.interp.types import I1, FunctionType, ShapedType, Type
+from halfulp.interp.text.attribute_parser import store_codes
+from halfulp.interp.text.parser import SEGMENTS, Argument
+from halfulp.interp.text.structured import STRUCTURED
+from halfulp.interp.types import I1, I32, FunctionType, IntegerType, ShapedType, Type, VectorType
 
 if TYPE_CHECKING:
     from halfulp.interp.text.assembly import CustomParse, CustomPrint
@@ -264,8 +275,108 @@ def _print_select(printer: Printer, operation: Operation) -> str:
     return f" {names}{extra} : {condition}{printer.type(result)}"
 
 
+# --- cf.switch ------------------------------------------------------------------------------------------------------
+
+
+def _successor(p: Parser) -> Successor:
+    """``^block`` or ``^block(%a, %b : type, type)``."""
+    block = p.successor_block()
+    values: list[SSAValue] = []
+    if p.take("("):
+        tokens = p.operand_tokens()
+        types: list[Type] = []
+        if tokens:
+            p.expect(":")
+            types = p.type_list()
+        p.expect(")")
+        if len(tokens) != len(types):
+            p.error(
+                f"number of operands and types do not match: got {len(tokens)} operands and {len(types)} types",
+                tokens[0],
+            )
+        values = [p.use(token, type) for token, type in zip(tokens, types, strict=True)]
+        if p.forward:
+            p.pending.append(values)
+    return block, values
+
+
+def _switch_parser(definition: OpDefinition) -> CustomParse:
+    """``%flag : type, [default: ^a, 1: ^b(%x : i32)]``."""
+
+    def parse(p: Parser, at: int) -> Operation:
+        name = p.operand_token()
+        p.expect(":")
+        type = p.type()
+        p.expect(",")
+        p.expect("[")
+        p.expect("default")
+        p.expect(":")
+        successors = [_successor(p)]
+        codes: list[int] = []
+        while p.take(","):
+            at_value = p.pos
+            value = p.integer(f"custom op '{definition.name}' expected integer value")
+            codes.append(_case_code(p, at_value, value, type))
+            p.expect(":")
+            successors.append(_successor(p))
+        p.expect("]")
+        sizes = [len(values) for _, values in successors]
+        properties: dict[str, Attribute] = {
+            "case_operand_segments": DenseArrayAttr(I32, tuple(sizes[1:])),
+            SEGMENTS: DenseArrayAttr(I32, (1, sizes[0], sum(sizes[1:]))),
+        }
+        if codes:
+            values_type = VectorType((len(codes),), type)
+            splat = codes.count(codes[0]) == len(codes)
+            array = store_codes(codes[:1] if splat else codes, type)
+            properties["case_values"] = DenseElementsAttr(values_type, array.reshape(array.shape[splat:]), splat)
+        attributes: dict[str, Attribute] = {}
+        if p.tokens[p.pos] == "{":
+            p.dictionary(attributes)
+        flag = p.use(name, type)
+        operation = Operation(definition.name, definition, [flag], (), properties, attributes, successors=successors)
+        operation.source = p.source
+        operation.token = at
+        if p.forward:
+            p.pending.append(operation.operands)
+        return operation
+
+    return parse
+
+
+def _case_code(p: Parser, at: int, value: int, type: Type) -> int:
+    width = type.width if isinstance(type, IntegerType) else 64
+    if not -(1 << width >> 1) <= value < 1 << width:
+        p.error("integer value too large", at)
+    return value & ((1 << width) - 1)
+
+
+def _print_switch(printer: Printer, operation: Operation) -> str:
+    flag = operation.operands[0]
+    values = operation.properties.get("case_values")
+    labels = ["default"]
+    if isinstance(values, DenseElementsAttr):
+        width = len(values.element_shape)
+        flat = values.array().reshape(-1, *values.element_shape)
+        labels += [str(code) for code in python_codes(flat, wide=bool(width))]
+    indent = "\n" + printer.indent + "  "
+    cases = []
+    for label, (block, passed) in zip(labels, operation.successors, strict=True):
+        text = f"{indent}{label}: {printer.label(block)}"
+        if passed:
+            names = ", ".join(printer.name(value) for value in passed)
+            types = ", ".join(printer.type(value.type) for value in passed)
+            text += f"({names} : {types})"
+        cases.append(text)
+    end = "]" if len(cases) == 1 else f"\n{printer.indent}]"
+    extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+    return f" {printer.name(flag)} : {printer.type(flag.type)}, [{','.join(cases)}{end}{extra}"
+
+
 CUSTOM: Mapping[str, tuple[Callable[[OpDefinition], CustomParse], CustomPrint]] = {
     "module": (_module_parser, _print_module),
     "func": (_function_parser, _print_function),
     "select": (_select_parser, _print_select),
+    "cf_switch": (_switch_parser, _print_switch),
+    **STRUCTURED,
 }

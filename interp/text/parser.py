@@ -7,7 +7,7 @@ ops whose syntax MLIR writes by hand are read by `halfulp.interp.text.custom`.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NoReturn, TypeVar
 
@@ -473,10 +473,7 @@ class Parser(AttributeParser):
             else:
                 rest += values
         operation.operands = rest
-        operation.successors = [
-            (block, passed.get(f"{slot.name}Operands", []))
-            for slot, (block, _) in zip(definition.successors, operation.successors, strict=False)
-        ]
+        operation.successors = _with_operands(operation, definition, passed)
         if self.forward:
             self.pending += [rest, *(values for _, values in operation.successors)]
 
@@ -705,6 +702,27 @@ class Parser(AttributeParser):
                 at,
             )
         return data
+
+
+def _with_operands(
+    operation: Operation, definition: OpDefinition, passed: Mapping[str, list[SSAValue]]
+) -> list[Successor]:
+    """The successors of an op with what is passed to each. A variadic one has the sizes of its shares in a property
+    of its own (``case_operand_segments``).
+    """
+    shares: list[list[SSAValue]] = []
+    for slot in definition.successors:
+        values = passed.get(f"{slot.name}Operands", [])
+        if slot.arity is Arity.ONE:
+            shares.append(values)
+            continue
+        sizes = operation.properties.get(f"{slot.name}_operand_segments")
+        start = 0
+        for size in sizes.values if isinstance(sizes, DenseArrayAttr) else ():
+            shares.append(values[start : start + size])
+            start += size
+    blocks = [block for block, _ in operation.successors]
+    return list(zip(blocks, [*shares, *([] for _ in blocks[len(shares) :])], strict=False))
 
 
 def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> None:

@@ -222,8 +222,17 @@ class Printer:
 
     # Regions.
 
-    def region(self, region: Region, owner: Operation, entry_arguments: bool = True, header: bool = False) -> str:
-        """``{ … }`` over several lines. ``header``: label even an empty entry block, as the generic form does."""
+    def region(
+        self,
+        region: Region,
+        owner: Operation,
+        entry_arguments: bool = True,
+        header: bool = False,
+        terminators: bool = True,
+    ) -> str:
+        """``{ … }`` over several lines. ``header``: label even an empty entry block, as the generic form does.
+        ``terminators``: False leaves out the entry block's.
+        """
         lines = ["{"]
         outer_dialect, outer_indent = self.default_dialect, self.indent
         self.default_dialect = DEFAULT_DIALECTS.get(owner.name, "")
@@ -234,7 +243,10 @@ class Printer:
                 lines.append(f"{outer_indent}{self._header(block, sources.get(block, ()), order)}")
             self.indent = inner = outer_indent + "  "
             operation = self.operation
-            lines += [inner + operation(op) for op in block.operations]
+            operations = block.operations
+            if not terminators and not order and operations and _is_terminator(operations[-1]):
+                operations = operations[:-1]
+            lines += [inner + operation(op) for op in operations]
             self.indent = outer_indent
         self.default_dialect = outer_dialect
         lines.append(outer_indent + "}")
@@ -258,6 +270,10 @@ class Printer:
         return f"{text}:{note}"
 
 
+def _is_terminator(operation: Operation) -> bool:
+    return operation.definition is not None and Trait.TERMINATOR in operation.definition.traits
+
+
 def all_operands(operation: Operation) -> list[SSAValue]:
     """The operands in MLIR's order: the op's own, with those passed to its successors where they are declared."""
     if not operation.successors:
@@ -266,7 +282,10 @@ def all_operands(operation: Operation) -> list[SSAValue]:
     passed = [values for _, values in operation.successors]
     if definition is None or not definition.successors:
         return [*operation.operands, *(value for values in passed for value in values)]
-    by_slot = {f"{slot.name}Operands": values for slot, values in zip(definition.successors, passed, strict=False)}
+    by_slot: dict[str, list[SSAValue]] = {f"{slot.name}Operands": [] for slot in definition.successors}
+    last = len(definition.successors) - 1
+    for index, values in enumerate(passed):
+        by_slot[f"{definition.successors[min(index, last)].name}Operands"] += values
     own = iter(operation.operands)
     operands: list[SSAValue] = []
     for slot in definition.operands:
