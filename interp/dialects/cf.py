@@ -74,7 +74,7 @@ def _switch(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None
     default, *cases = [_jump(op, compiler, index) for index in range(len(op.successors))]
     values = op.properties.get("case_values")
     codes = values.array().reshape(-1).tolist() if isinstance(values, at.DenseElementsAttr) else []
-    table = dict(zip(codes, cases, strict=True))
+    table: dict[int, Callable[[Frame], Frame]] = dict(zip(codes, cases, strict=True))
     mask = (1 << settings.width(type_)) - 1
 
     def branch(frame: Frame) -> Frame:

@@ -43,7 +43,7 @@ def _solve_callee(types: dict[str, Any], properties: Mapping[str, at.Attribute])
 
 def _fits_callee(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
     callee = types["callee"]
-    return callee.inputs == tuple(types["callee_operands"]) and callee.results == tuple(types["results"])
+    return bool(callee == ty.FunctionType(tuple(types["callee_operands"]), tuple(types["results"])))
 
 
 _TYPES_OF_CALLEE = TypeRule(
@@ -204,6 +204,7 @@ func.op(
     results={"result": c.ANY},
     properties=(Property("value", c.FLAT_SYMBOL_REF_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
+    named_results=("f",),
     evaluate=Constant(_constant),
 )
 

@@ -33,7 +33,7 @@ def _poison(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
         dtype, trailing = code_layout(element_type(type_))
         origin = Origin(op.name, spell_place(op.location), "ub.poison", (0,) * len(sizes))
         ids = np.full(sizes, run.origins.id_of(origin), np.uint16)
-        for listener in settings.listeners:
+        for listener in settings.listeners if ids.size else ():
             listener.poison_born(op, origin, ids.size)
         return (Value(type_, np.zeros(sizes + trailing, dtype), ids if ids.size else None, None, run.origins),)
 
