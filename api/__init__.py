@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halfulp.explain import explain as explain
-    from halfulp.fp_formats.formats import FORMATS as float_formats
+    from halfulp.fp_formats.formats import FORMATS as float_formats  # noqa: F401
     from halfulp.fp_formats.formats import FloatFormat as FloatFormat
     from halfulp.fp_formats.formats import NanEncoding as NanEncoding
     from halfulp.fp_formats.formats import float_format as float_format
     from halfulp.interp.dialect import Dialect as Dialect
     from halfulp.interp.dialect import Trait as Trait
+    from halfulp.interp.errors import AssertionFailed as AssertionFailed
     from halfulp.interp.errors import BytecodeError as BytecodeError
     from halfulp.interp.errors import HalfulpError as HalfulpError
     from halfulp.interp.errors import InputError as InputError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from halfulp.interp.errors import VerifyError as VerifyError
     from halfulp.interp.events import Listener as Listener
     from halfulp.interp.ir import Module as Module
-    from halfulp.interp.text.parser import parse_module as parse
+    from halfulp.interp.text.parser import parse_module as parse  # noqa: F401
     from halfulp.interp.text.printer import print_module as print_module
     from halfulp.interp.values import Value as Value
     from halfulp.runtime import convert as convert
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from halfulp.runtime import register_external as register_external
     from halfulp.runtime import register_op as register_op
     from halfulp.runtime import run as run
-    from halfulp.semantics.profile import PROFILES as profiles
-    from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
+    from halfulp.semantics.profile import PROFILES as profiles  # noqa: F401
+    from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version  # noqa: F401
     from halfulp.semantics.profile import Profile as Profile
 
 _ERRORS = "BytecodeError HalfulpError InputError LimitExceeded ParseError TypeMismatch UndefinedBehavior Unsupported VerifyError"

@@ -1,7 +1,7 @@
 """Measures halfulp beside its peers, in one process, and prints a table: ``make bench``, or ``python benchmarks``.
 
-Every row gives the best of several runs of both sides, alternating, and their ratio; ratios carry over to other machines,
-times do not. Targets are upper bounds on the ratio, or on the time where there is no peer.
+Every row gives the best of several runs of both sides, alternating, and their ratio; ratios carry over to other
+machines, times do not. Targets are upper bounds on the ratio, or on the time where there is no peer.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import halfulp as hu
 import ml_dtypes
 import numpy as np
+
+import halfulp as hu
 
 SIZE = 1_000_000
 ROUNDS = 7
@@ -55,7 +56,7 @@ def best(*sides: Callable[[], Any]) -> list[float]:
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 
-CHAIN = "mulf addf subf mulf divf maximumf minimumf addf mulf subf".split()
+CHAIN = ["mulf", "addf", "subf", "mulf", "divf", "maximumf", "minimumf", "addf", "mulf", "subf"]
 
 
 def chain(element: str) -> str:
@@ -125,7 +126,11 @@ func.func @main(%n: i32, %x: i32) -> i32 {
 def chains() -> list[Row]:
     random = np.random.Generator(np.random.Philox(1))
     rows = []
-    for element, dtype, target in (("f32", np.float32, "<= 3"), ("f64", np.float64, ""), ("bf16", ml_dtypes.bfloat16, "")):
+    for element, dtype, target in (
+        ("f32", np.float32, "<= 3"),
+        ("f64", np.float64, ""),
+        ("bf16", ml_dtypes.bfloat16, ""),
+    ):
         x = random.uniform(0.5, 2, SIZE).astype(dtype)
         y = random.uniform(0.5, 2, SIZE).astype(dtype)
         module = hu.load(chain(element))
@@ -174,7 +179,7 @@ def starting() -> list[Row]:
     def run(*arguments: str) -> Callable[[], Any]:
         return lambda: subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
 
-    (bare, helping, importing) = best(run("-c", "pass"), run("-m", "halfulp.cli", "--help"), run("-c", "import halfulp"))
+    bare, helping, importing = best(run("-c", "pass"), run("-m", "halfulp.cli", "--help"), run("-c", "import halfulp"))
     return [
         Row("halfulp --help", helping, "python -c pass", bare, target="< 300 ms"),
         Row("import halfulp", importing, "python -c pass", bare),
@@ -185,10 +190,11 @@ def main() -> None:
     head = ["what", "time", "ns each", "peer", "its time", "ratio", "target"]
     rows = [head, *(row.cells() for group in (chains, scalars, conversions, starting) for row in group())]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    print(f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}")
+    versions = f"Python {platform.python_version()}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}"
+    print(f"{platform.machine()}, {versions}")
     for row in rows:
-        left, right = row[:1], row[1:]
-        print(left[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(right, widths[1:], strict=True)), sep="  ")
+        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+        print(row[0].ljust(widths[0]), *cells[1:], sep="  ")
 
 
 if __name__ == "__main__":
