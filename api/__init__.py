@@ -47,7 +47,10 @@ if TYPE_CHECKING:
     from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version  # noqa: F401
     from halfulp.semantics.profile import Profile as Profile
 
-_ERRORS = "BytecodeError HalfulpError InputError LimitExceeded ParseError TypeMismatch UndefinedBehavior Unsupported VerifyError"
+_ERRORS = (
+    "AssertionFailed BytecodeError HalfulpError InputError LimitExceeded ParseError TypeMismatch UndefinedBehavior "
+    "Unsupported VerifyError"
+)
 _RUNTIME = "convert eval load register_cast register_dialect register_external register_op run"
 
 # Loaded on first use, so that importing halfulp, and the command line's help, stay quick.
