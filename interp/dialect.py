@@ -47,11 +47,23 @@ class Trait(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class TypeKind:
+    """The class of a type in MLIR (``builtin.vector``): a custom form that writes the type admits no other there."""
+
+    name: str
+    accepts: Callable[[Type], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class TypeConstraint:
-    """A predicate on types with MLIR's description of it, as diagnostics print it ("must be floating-point-like")."""
+    """A predicate on types with MLIR's description of it, as diagnostics print it ("must be floating-point-like").
+
+    ``kind``: the class MLIR's declaration gives the type, if any.
+    """
 
     description: str
     accepts: Callable[[Type], bool]
+    kind: TypeKind | None = None
 
 
 class Arity(Enum):
@@ -196,7 +208,7 @@ class OpDefinition:
 
     ``assembly`` is MLIR's declarative notation; ``custom`` names a hand-written parse/print pair instead; with neither,
     the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in front;
-    `Unprefixed` where MLIR has none) or None.
+    `Unprefixed` where MLIR has none) or None; ``verify_regions`` does so after what is inside the op was verified.
     ``named_results``: what the printer calls the results (``%low, %high``).
     ``evaluate`` is one of the evaluator classes of `halfulp.interp.executor`, or None: executing the op is
     `Unsupported`.
@@ -213,6 +225,7 @@ class OpDefinition:
     traits: frozenset[Trait] = frozenset()
     type_rules: tuple[TypeRule, ...] = ()
     verify: Callable[[Operation], str | None] | None = None
+    verify_regions: Callable[[Operation], str | None] | None = None
     evaluate: Any = None
     named_results: tuple[str, ...] = ()
     since: Schema = Schema.MLIR22

@@ -22,12 +22,37 @@ from halfulp.interp.types import FunctionType, Type
 def verify(module: Module) -> None:
     """Check a whole module. Raises VerifyError for the first rule it breaks, in mlir-opt's order."""
     checked: dict[object, None] = {}
-    for operation in module.walk():
-        _verify_operation(operation, checked)
+    # Operations that hold the one at hand, each with what is left of its inside.
+    open_: list[tuple[Operation, Iterator[Operation]]] = []
+    rest: Iterator[Operation] = iter((module.operation,))
+    while True:
+        for operation in rest:
+            _verify_operation(operation, checked)
+            if operation.regions:
+                open_.append((operation, rest))
+                rest = _inside(operation)
+                break
+        else:
+            if not open_:
+                break
+            owner, rest = open_.pop()
+            _verify_regions_after(owner)
     dominance = _Dominance()
     for operation in module.walk():
         for region in operation.regions:
             dominance.verify(region, operation)
+
+
+def _inside(operation: Operation) -> Iterator[Operation]:
+    return (inner for region in operation.regions for block in region.blocks for inner in block.operations)
+
+
+def _verify_regions_after(operation: Operation) -> None:
+    definition = operation.definition
+    if definition is not None and definition.verify_regions is not None:
+        message = definition.verify_regions(operation)
+        if message is not None:
+            _fail(operation, message)
 
 
 def _fail(operation: Operation, message: str, notes: Sequence[tuple[Location | None, str]] = ()) -> NoReturn:
@@ -222,7 +247,7 @@ def _verify_branch(operation: Operation, region: Region, successor: Block, value
         return
     number = next(index for index, (block, passed) in enumerate(operation.successors) if passed is values)
     if len(values) != len(successor.arguments):
-        _fail(
+        _fail_at(
             operation,
             f"branch has {len(values)} operands for successor #{number}, but target block has "
             f"{len(successor.arguments)}",
@@ -462,8 +487,9 @@ def _verify_symbols(table: Operation) -> None:
         for block in region.blocks:
             for operation in block.operations:
                 for inner in _walk_inside(operation):
-                    if inner.name == "func.call":
-                        _verify_call(inner, seen)
+                    check = _SYMBOL_USERS.get(inner.name)
+                    if check is not None:
+                        check(inner, seen)
 
 
 def _fail_symbol(operation: Operation, known: Operation, name: str) -> NoReturn:
@@ -519,6 +545,20 @@ def _verify_call(call: Operation, symbols: Mapping[str, Operation]) -> None:
                     (None, f"function result types: {_types(type.results)}"),
                 ],
             )
+
+
+def _verify_function_constant(operation: Operation, symbols: Mapping[str, Operation]) -> None:
+    value = operation.properties.get("value")
+    if not isinstance(value, SymbolRefAttr):
+        return
+    target = symbols.get(value.root)
+    if target is None or target.name != "func.func":
+        _fail(operation, f"reference to undefined function '{value.root}'")
+    if _function_type(target) != operation.results[0].type:
+        _fail(operation, "reference to function with mismatched type")
+
+
+_SYMBOL_USERS = {"func.call": _verify_call, "func.constant": _verify_function_constant}
 
 
 def _types(types: Sequence[Type]) -> str:

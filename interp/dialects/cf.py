@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from halfulp.interp import attributes as at
+from halfulp.interp import types as ty
 from halfulp.interp.dialect import Arity, Dialect, Property, Slot, SuccessorSlot, Trait
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.errors import AssertionFailed
@@ -97,6 +98,20 @@ def _assert(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None
     return check
 
 
+def _verify_switch(op: Operation) -> str | None:
+    flag = op.operands[0].type
+    values = op.properties.get("case_values")
+    cases = len(op.successors) - 1
+    given = 0
+    if isinstance(values, at.DenseElementsAttr):
+        given = ty.element_count(values.type) or 0
+        if values.type.element != flag:
+            return f"'flag' type ('{flag}') should match case value type ('{values.type.element}')"
+    if given != cases:
+        return f"number of case values ({given}) should match number of case destinations ({cases})"
+    return None
+
+
 cf.op(
     "switch",
     custom="cf_switch",
@@ -111,6 +126,7 @@ cf.op(
     ),
     successors=(SuccessorSlot("default"), SuccessorSlot("case", Arity.VARIADIC)),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
+    verify=_verify_switch,
     evaluate=Control(_switch),
 )
 cf.op(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import AttributeConstraint, TypeConstraint
+from halfulp.interp.dialect import AttributeConstraint, TypeConstraint, TypeKind
 
 
 def _is_float(type_: ty.Type) -> bool:
@@ -58,11 +58,16 @@ def _is_function(type_: ty.Type) -> bool:
     return isinstance(type_, ty.FunctionType)
 
 
+_RANKED = TypeKind("builtin.tensor", lambda type_: isinstance(type_, ty.TensorType) and type_.shape is not None)
+_TENSOR = TypeKind("", lambda type_: isinstance(type_, ty.TensorType))
+_VECTOR = TypeKind("builtin.vector", lambda type_: isinstance(type_, ty.VectorType))
+_FUNCTION = TypeKind("builtin.function", _is_function)
+
 ANY = TypeConstraint("any type", lambda type_: True)
 INTEGER_OR_INDEX = TypeConstraint("signless integer or index", _is_signless_or_index)
 INTEGER = TypeConstraint("integer", lambda type_: isinstance(type_, ty.IntegerType))
 BOOL = TypeConstraint("1-bit signless integer", _is_bool)
-FUNCTION = TypeConstraint("function type", _is_function)
+FUNCTION = TypeConstraint("function type", _is_function, _FUNCTION)
 FLOAT_LIKE = TypeConstraint("floating-point-like", _like(_is_float))
 INTEGER_LIKE = TypeConstraint("signless-integer-like", _like(_is_signless_or_index))
 FIXED_WIDTH_INTEGER_LIKE = TypeConstraint("signless-fixed-width-integer-like", _like(_is_signless))
@@ -75,21 +80,27 @@ INDEX_CASTABLE = TypeConstraint(
     "signless-integer-like or memref of signless-integer", _like_or_memref(_is_signless_or_index)
 )
 INDEX = TypeConstraint("index", lambda type_: isinstance(type_, ty.IndexType))
-TENSOR = TypeConstraint("tensor of any type values", lambda type_: isinstance(type_, ty.TensorType))
+TENSOR = TypeConstraint("tensor of any type values", lambda type_: isinstance(type_, ty.TensorType), _TENSOR)
 RANKED_TENSOR = TypeConstraint(
-    "ranked tensor of any type values", lambda type_: isinstance(type_, ty.TensorType) and type_.shape is not None
+    "ranked tensor of any type values",
+    lambda type_: isinstance(type_, ty.TensorType) and type_.shape is not None,
+    _RANKED,
 )
 NON_ZERO_RANK_TENSOR = TypeConstraint(
-    "non-0-ranked or unranked tensor", lambda type_: isinstance(type_, ty.TensorType) and type_.shape != ()
+    "non-0-ranked or unranked tensor", lambda type_: isinstance(type_, ty.TensorType) and type_.shape != (), _TENSOR
 )
 STATIC_TENSOR = TypeConstraint(
     "statically shaped tensor of any type values",
     lambda type_: isinstance(type_, ty.TensorType) and ty.element_count(type_) is not None,
+    _RANKED,
 )
-SPLATTABLE = TypeConstraint(
-    "integer/index/float type", lambda type_: isinstance(type_, ty.IntegerType | ty.IndexType | ty.FloatType)
+VECTOR = TypeConstraint("vector of any type values", lambda type_: isinstance(type_, ty.VectorType), _VECTOR)
+PRINTABLE = TypeConstraint(
+    "integer, index, float or vector of them",
+    lambda type_: isinstance(
+        type_.element if isinstance(type_, ty.VectorType) else type_, ty.IntegerType | ty.IndexType | ty.FloatType
+    ),
 )
-VECTOR = TypeConstraint("vector of any type values", lambda type_: isinstance(type_, ty.VectorType))
 FLOAT_OR_TENSOR = TypeConstraint("scalar or tensor of floating-point", _scalar_or_tensor(_is_float))
 QUANTIZED_OR_TENSOR = TypeConstraint("scalar or tensor of quantized type", _scalar_or_tensor(_is_quantized))
 STORAGE_OR_TENSOR = TypeConstraint(

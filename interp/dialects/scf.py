@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait, same_type
 from halfulp.interp.dialects import constraints as c
+from halfulp.interp.dialects import region_rules as regions
 from halfulp.interp.errors import UndefinedBehavior
 from halfulp.interp.executor import Compiler, Control, Frame, decided, number
 from halfulp.interp.ir import Operation
@@ -126,6 +127,7 @@ scf.op(
     operands={"condition": c.BOOL},
     results=_RESULTS,
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
+    verify_regions=regions.verify_if,
     evaluate=Control(_if),
 )
 scf.op(
@@ -140,6 +142,8 @@ scf.op(
     results=_RESULTS,
     properties=(Property("unsignedCmp", c.UNIT_ATTR, optional=True),),
     regions=(RegionSlot("region"),),
+    type_rules=(same_type("lowerBound", "upperBound", "step"),),
+    verify_regions=regions.verify_for,
     evaluate=Control(_for),
 )
 scf.op(
@@ -148,6 +152,7 @@ scf.op(
     operands=(Slot("inits", c.ANY, Arity.VARIADIC),),
     results=_RESULTS,
     regions=(RegionSlot("before"), RegionSlot("after")),
+    verify_regions=regions.verify_while,
     evaluate=Control(_while),
 )
 scf.op(
@@ -156,6 +161,7 @@ scf.op(
     results=(Slot("result", c.ANY, Arity.VARIADIC),),
     properties=(Property("no_inline", c.UNIT_ATTR, optional=True),),
     regions=(RegionSlot("region"),),
+    verify_regions=regions.verify_execute_region,
     evaluate=Control(_execute_region),
 )
 scf.op(
@@ -163,6 +169,7 @@ scf.op(
     "`(` $condition `)` attr-dict ($args^ `:` type($args))?",
     operands=(Slot("condition", c.BOOL), Slot("args", c.ANY, Arity.VARIADIC)),
     traits=(Trait.TERMINATOR,),
+    verify=regions.verify_condition,
     evaluate=Control(_yield),
 )
 scf.op(
@@ -170,5 +177,6 @@ scf.op(
     "attr-dict ($results^ `:` type($results))?",
     operands=(Slot("results", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    verify=regions.verify_yield,
     evaluate=Control(_yield),
 )

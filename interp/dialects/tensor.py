@@ -214,9 +214,7 @@ def _all_of_element_type() -> TypeRule:
 
 def _dynamic_sizes_fit(op: Operation) -> str | None:
     shape = ty.shape_of(op.results[0].type) or ()
-    given = sum(isinstance(value.type, ty.IndexType) for value in op.operands) - (
-        op.name == "tensor.splat"
-    ) * isinstance(op.operands[0].type, ty.IndexType)
+    given = len(op.operands) - (op.name == "tensor.splat")
     needed = sum(size is None for size in shape)
     return None if given == needed else f"incorrect number of dynamic sizes, has {given}, expected {needed}"
 
@@ -225,7 +223,7 @@ def _indices_fit(op: Operation) -> str | None:
     which = 1 if op.name == "tensor.insert" else 0
     shape = ty.shape_of(op.operands[which].type)
     if shape is not None and len(shape) != len(op.operands) - which - 1:
-        return f"incorrect number of indices for {'insert' if which else 'extract_element'}"
+        return "incorrect number of indices" + ("" if which else " for extract_element")
     return None
 
 
@@ -262,7 +260,7 @@ tensor.op(
 tensor.op(
     "splat",
     "$input (`[` $dynamicSizes^ `]`)? attr-dict `:` type($aggregate)",
-    operands=(Slot("input", c.SPLATTABLE), _DYNAMIC_SIZES),
+    operands=(Slot("input", c.ANY), _DYNAMIC_SIZES),
     results={"aggregate": c.RANKED_TENSOR},
     type_rules=(
         derived_type(
@@ -301,9 +299,7 @@ tensor.op(
     operands=(Slot("scalar", c.ANY), Slot("dest", c.RANKED_TENSOR), _INDICES),
     results={"result": c.RANKED_TENSOR},
     type_rules=(
-        derived_type(
-            "result", "dest", lambda type_: type_, "failed to verify that expected result type to match dest type"
-        ),
+        derived_type("result", "dest", lambda type_: type_, "failed to verify that result type matches type of dest"),
         derived_type("scalar", "dest", _element, "failed to verify that scalar type matches element type of dest"),
     ),
     verify=_indices_fit,

@@ -24,11 +24,12 @@ DYNAMIC = -(1 << 63)
 
 PUNCTUATION = vector.enum(
     EnumDefinition(
-        "Punctuation for separating vectors or vector elements",
+        "::mlir::vector::PrintPunctuation",
         {"no_punctuation": 0, "newline": 1, "comma": 2, "open": 3, "close": 4},
         mnemonic="vector.punctuation",
     )
 )
+_NEWLINE = 1
 _PUNCTUATION_TEXT = ("", "\n", ", ", "( ", " )")
 
 _POSITION = (Property("static_position", c.POSITION_ARRAY_ATTR),)
@@ -156,14 +157,56 @@ def _broadcastable(op: Operation) -> str | None:
     source, target = op.operands[0].type, op.results[0].type
     assert isinstance(target, ty.VectorType)
     if ty.element_type(source) != target.element:
-        return "source operand and result must have same element type"
-    shape = ty.shape_of(source) or ()
-    if len(shape) > len(target.shape):
+        return "failed to verify that source operand and result have same element type"
+    if not isinstance(source, ty.VectorType):
+        return "source type is not a vector" if isinstance(source, ty.ShapedType) else None
+    if len(source.shape) > len(target.shape):
         return "source rank higher than destination rank"
-    trailing = target.shape[len(target.shape) - len(shape) :]
-    for ours, theirs in zip(shape, trailing, strict=True):
-        if ours not in (1, theirs):
-            return f"dimension mismatch ({ours} vs. {theirs})"
+    theirs = _dimensions(target)[len(target.shape) - len(source.shape) :]
+    for ours, other in zip(_dimensions(source), theirs, strict=True):
+        if ours not in ("1", other):
+            return f"dimension mismatch ({ours} vs. {other})"
+    return None
+
+
+def _dimensions(type_: ty.VectorType) -> list[str]:
+    """The dimensions as they are spelled: a scalable one in square brackets."""
+    flags = type_.scalable or (False,) * len(type_.shape)
+    return [f"[{size}]" if flag else str(size) for size, flag in zip(type_.shape, flags, strict=True)]
+
+
+def _verify_position(op: Operation) -> str | None:
+    """The position of vector.extract (-1 is poison) and vector.insert lies inside the vector."""
+    extract = op.name == "vector.extract"
+    whole = op.operands[0 if extract else 1].type
+    written = op.properties["static_position"]
+    assert isinstance(whole, ty.VectorType)
+    assert isinstance(written, at.DenseArrayAttr)
+    position = written.values
+    if position.count(DYNAMIC) != len(op.operands) - (1 if extract else 2):
+        return (
+            "mismatch between dynamic and static positions (kDynamic marker but no corresponding dynamic position) "
+            "-- this can only happen due to an incorrect fold/rewrite"
+        )
+    if len(position) > len(whole.shape):
+        which = "vector" if extract else "dest vector"
+        return f"expected position attribute of rank no greater than {which} rank"
+    for number, (index, size) in enumerate(zip(position, whole.shape, strict=False), 1):
+        if index not in (-1, DYNAMIC) and not 0 <= index < size:
+            poison = " or poison (-1)" if extract else ""
+            dest = "" if extract else "dest "
+            return (
+                f"expected position attribute #{number} to be a non-negative integer smaller than the corresponding "
+                f"{dest}vector dimension{poison}"
+            )
+    return None
+
+
+def _verify_print(op: Operation) -> str | None:
+    mark = op.properties.get("punctuation")
+    marked = isinstance(mark, at.EnumAttr) and mark.value != _NEWLINE
+    if "stringLiteral" in op.properties and (op.operands or marked):
+        return "failed to verify that `source` or `punctuation` are not set when printing strings"
     return None
 
 
@@ -177,29 +220,34 @@ vector.op(
 )
 vector.op(
     "extract",
-    custom="vector_extract",
+    "$source `` custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
+    "`:` type($result) `from` type($source)",
     operands=(Slot("source", c.VECTOR), _DYNAMIC_POSITION),
     results={"result": c.ANY},
     properties=_POSITION,
     type_rules=(_part_of("result", "source"),),
+    verify=_verify_position,
     evaluate=Pure(_extract),
 )
 vector.op(
     "insert",
-    custom="vector_insert",
+    "$valueToStore `,` $dest custom<DynamicIndexList>($dynamic_position, $static_position) attr-dict "
+    "`:` type($valueToStore) `into` type($dest)",
     operands=(Slot("valueToStore", c.ANY), Slot("dest", c.VECTOR), _DYNAMIC_POSITION),
     results={"result": c.VECTOR},
     properties=_POSITION,
     type_rules=(_same("result", "dest"), _part_of("valueToStore", "dest")),
+    verify=_verify_position,
     evaluate=Pure(_insert),
 )
 vector.op(
     "print",
-    custom="vector_print",
-    operands=(Slot("source", c.ANY, Arity.OPTIONAL),),
+    "($source^ `:` type($source))? oilist(`str` $stringLiteral | `punctuation` $punctuation) attr-dict",
+    operands=(Slot("source", c.PRINTABLE, Arity.OPTIONAL),),
     properties=(
-        Property("punctuation", PUNCTUATION, default=1),
+        Property("punctuation", PUNCTUATION, default=_NEWLINE),
         Property("stringLiteral", c.STRING_ATTR, optional=True),
     ),
+    verify=_verify_print,
     evaluate=Pure(_print),
 )

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from halfulp.interp.attributes import (
     Attribute,
@@ -36,9 +36,10 @@ from halfulp.interp.dialect import (
     Slot,
     Trait,
     TypeConstraint,
+    TypeKind,
 )
 from halfulp.interp.ir import Block, Operation, Region, SSAValue, Successor
-from halfulp.interp.types import I1, I32, I64, INDEX, F, FunctionType, Type
+from halfulp.interp.types import I1, I32, I64, INDEX, F, FunctionType, NoneType, Type
 
 if TYPE_CHECKING:
     from halfulp.interp.text.parser import Parser
@@ -214,9 +215,11 @@ class _Slots:
 class _State:
     """What has been read of one op: tokens of operands and types by slot, and the rest."""
 
-    __slots__ = ("attributes", "operands", "properties", "regions", "successors", "types")
+    __slots__ = ("attributes", "operands", "properties", "regions", "start", "successors", "types")
 
-    def __init__(self, operands: int, slots: int) -> None:
+    def __init__(self, operands: int, slots: int, start: int) -> None:
+        # The token of the op's name.
+        self.start = start
         # A token, or a list of them for a variadic operand.
         self.operands: list[Any] = [None] * operands
         # A type, or a tuple of them for a variadic slot.
@@ -265,7 +268,7 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
     segments: dict[tuple[int, ...], DenseArrayAttr] = {}
 
     def parse(p: Parser, at: int) -> Operation:
-        state = _State(operand_count, slot_count)
+        state = _State(operand_count, slot_count, at)
         for step in steps:
             step(p, state)
         properties = state.properties
@@ -347,6 +350,12 @@ def _solver(
     """Complete a list of types by slot from the constraints and the type rules."""
     fixed = {slot.name: only for slot in slots.all if slot.arity is Arity.ONE and (only := _only_type(slot.constraint))}
     rules = definition.type_rules
+    # Values whose number may be none, or whose type is known by itself.
+    optional = {
+        slot.name
+        for slot in slots.all
+        if slot.arity is not Arity.ONE and (_only_type(slot.constraint) or not definition.type_rules)
+    }
 
     def solve(p: Parser, at: int, types: list[Any], properties: Mapping[str, Attribute]) -> list[Any]:
         known = {slot.name: type for slot, type in zip(slots.all, types, strict=True) if type is not None}
@@ -359,6 +368,14 @@ def _solver(
                 rule.solve(known, properties)
         solved = [known.get(slot.name) for slot in slots.all]
         for slot, found in zip(slots.all, solved, strict=True):
+            if found is None and slot.name not in optional:
+                for source, type in zip(slots.all, types, strict=True):
+                    if source.arity is Arity.ONE and type is not None and not source.constraint.accepts(type):
+                        p.error(
+                            f"custom op '{definition.name}' '{source.name}' must be {source.constraint.description}, "
+                            f"but got '{type}'",
+                            at,
+                        )
             if found is None and slot.arity is Arity.ONE:
                 p.error(f"'{definition.name}' op: the type of '{slot.name}' does not follow from those written", at)
         return solved
@@ -378,7 +395,7 @@ def _only_type(constraint: TypeConstraint) -> Type | None:
 
 def _parse_step(element: Element, slots: _Slots, definition: OpDefinition) -> _Step:
     if isinstance(element, Literal):
-        return _parse_literal(element.text)
+        return _parse_literal(element.text, definition)
     if isinstance(element, Variable):
         return _parse_variable(element.name, slots, definition)
     if isinstance(element, TypeOf):
@@ -394,9 +411,13 @@ def _parse_step(element: Element, slots: _Slots, definition: OpDefinition) -> _S
     return _parse_group(element, slots, definition)
 
 
-def _parse_literal(text: str) -> _Step:
+def _parse_literal(text: str, definition: OpDefinition) -> _Step:
+    word = text[:1].isalpha()
+
     def step(p: Parser, state: _State) -> None:
         if p.tokens[p.pos] != text:
+            if word:
+                p.error(f"custom op '{definition.name}' expected '{text}'")
             p.expect(text)
         p.pos += 1
 
@@ -493,6 +514,10 @@ def _shape_of_attribute(kind: AttributeConstraint) -> str:
 
 
 def _read_string(p: Parser) -> Attribute:
+    if p.tokens[p.pos][:1] != '"':
+        at = p.pos
+        attribute = p.attribute(NoneType())
+        p.error(f"invalid kind of attribute specified: expected builtin.string, but found '{attribute}'", at)
     return StringAttr(p.string())
 
 
@@ -514,13 +539,17 @@ _READERS: Mapping[str, Callable[[Any], Attribute]] = {
 def _parse_type(indices: list[int], slots: _Slots) -> _Step:
     if len(indices) == 1 and slots.all[indices[0]].arity is Arity.ONE:
         index = indices[0]
+        kind = slots.all[index].constraint.kind
 
         def one(p: Parser, state: _State) -> None:
-            type = p.types.get(p.tokens[p.pos])
+            at = p.pos
+            type = p.types.get(p.tokens[at])
             if type is None:
                 type = p.type()
             else:
                 p.pos += 1
+            if kind is not None and not kind.accepts(type):
+                _wrong_kind(p, kind, type, at, slots.definition)
             state.types[index] = type
 
         return one
@@ -529,6 +558,11 @@ def _parse_type(indices: list[int], slots: _Slots) -> _Step:
         _spread_types(p, state, indices, slots, p.type_list())
 
     return several
+
+
+def _wrong_kind(p: Parser, kind: TypeKind, type: Type, at: int, definition: OpDefinition) -> NoReturn:
+    expected = f": expected {kind.name}, but found '{type}'" if kind.name else ""
+    p.error(f"custom op '{definition.name}' invalid kind of type specified{expected}", at)
 
 
 def _spread_types(p: Parser, state: _State, indices: list[int], slots: _Slots, types: Sequence[Type]) -> None:
@@ -630,7 +664,11 @@ def _parse_clauses(clauses: Clauses, slots: _Slots, definition: OpDefinition) ->
         while (keyword := p.tokens[p.pos]) in by_keyword:
             p.pos += 1
             if keyword in seen:
-                p.error(f"`{keyword}` clause can appear at most once in the expansion of the oilist directive", p.pos)
+                p.error(
+                    f"custom op '{definition.name}' `{keyword}` clause can appear at most once in the expansion of the "
+                    "oilist directive",
+                    state.start,
+                )
             seen.add(keyword)
             for inner in by_keyword[keyword]:
                 inner(p, state)

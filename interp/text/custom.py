@@ -24,7 +24,7 @@ from halfulp.interp.literals import spell_symbol
 from halfulp.interp.locations import Location
 from halfulp.interp.text.attribute_parser import store_codes
 from halfulp.interp.text.parser import SEGMENTS, Argument
-from halfulp.interp.text.structured import STRUCTURED
+from halfulp.interp.text.structured import STRUCTURED, keyword_of
 from halfulp.interp.types import I1, I32, FunctionType, IntegerType, ShapedType, Type, VectorType
 
 if TYPE_CHECKING:
@@ -306,10 +306,17 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
     def parse(p: Parser, at: int) -> Operation:
         name = p.operand_token()
         p.expect(":")
+        at_type = p.pos
         type = p.type()
+        if not isinstance(type, IntegerType):
+            p.error(
+                f"custom op '{definition.name}' invalid kind of type specified: expected builtin.integer, but found "
+                f"'{type}'",
+                at_type,
+            )
         p.expect(",")
         p.expect("[")
-        p.expect("default")
+        keyword_of(p, definition, "default")
         p.expect(":")
         successors = [_successor(p)]
         codes: list[int] = []
@@ -344,11 +351,10 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
     return parse
 
 
-def _case_code(p: Parser, at: int, value: int, type: Type) -> int:
-    width = type.width if isinstance(type, IntegerType) else 64
-    if not -(1 << width >> 1) <= value < 1 << width:
-        p.error("integer value too large", at)
-    return value & ((1 << width) - 1)
+def _case_code(p: Parser, at: int, value: int, type: IntegerType) -> int:
+    if not -(1 << type.width >> 1) <= value < 1 << type.width:
+        p.error(f"the case value {value} does not fit the type '{type}' of the flag", at)
+    return value & ((1 << type.width) - 1)
 
 
 def _print_switch(printer: Printer, operation: Operation) -> str:

@@ -102,9 +102,9 @@ class Printer:
                     self.values[result] = f"%{name}"
                 return next_value, next_conflict
             if Trait.CONSTANT_LIKE in definition.traits and "value" in operation.properties:
-                suggested = _constant_name(operation)
-                if suggested:
-                    name, next_conflict = _unique(suggested, used, next_conflict)
+                constant = _constant_name(operation)
+                if constant:
+                    name, next_conflict = _unique(constant, used, next_conflict)
                     self.values[results[0]] = f"%{name}"
                     return next_value, next_conflict
         if len(results) == 1:

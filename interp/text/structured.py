@@ -50,6 +50,12 @@ def _made(
     return operation
 
 
+def keyword_of(p: Parser, definition: OpDefinition, keyword: str) -> None:
+    """Step over a word of a custom form. Raises ParseError at the token that stands in its place."""
+    if not p.take(keyword):
+        p.error(f"custom op '{definition.name}' expected '{keyword}'")
+
+
 def _terminated(p: Parser, at: int, region: Region) -> Region:
     """The region, with the terminator that may be left out."""
     if not region.blocks:
@@ -142,7 +148,10 @@ def _for_parser(definition: OpDefinition) -> CustomParse:
         variable = p.operand_token()
         bounds = []
         for keyword in ("=", "to", "step"):
-            p.expect(keyword)
+            if keyword == "=":
+                p.expect(keyword)
+            else:
+                keyword_of(p, definition, keyword)
             bounds.append(p.operand_token())
         names: list[int] = []
         initial: list[int] = []
@@ -189,11 +198,15 @@ def _print_for(printer: Printer, operation: Operation) -> str:
 def _while_parser(definition: OpDefinition) -> CustomParse:
     def parse(p: Parser, at: int) -> Operation:
         names, initial = _assignments(p) if p.tokens[p.pos] == "(" else ([], [])
-        p.expect(":")
         at_type = p.pos
+        p.expect(":")
         type = p.type()
         if not isinstance(type, FunctionType):
-            p.error(f"custom op '{definition.name}' expected function type", at_type)
+            p.error(
+                f"custom op '{definition.name}' invalid kind of type specified: expected builtin.function, but found "
+                f"'{type}'",
+                at_type,
+            )
         if len(type.inputs) != len(initial):
             p.error(
                 f"custom op '{definition.name}' expected as many input types as operands (expected {len(initial)} "
@@ -203,7 +216,7 @@ def _while_parser(definition: OpDefinition) -> CustomParse:
         operands = [p.use(token, kind) for token, kind in zip(initial, type.inputs, strict=True)]
         arguments = [Argument(token, kind, None) for token, kind in zip(names, type.inputs, strict=True)]
         before = p.region(definition.name, arguments)
-        p.expect("do")
+        keyword_of(p, definition, "do")
         regions = [before, p.region(definition.name)]
         return _made(p, at, definition, operands, type.results, regions, keyword=True)
 
