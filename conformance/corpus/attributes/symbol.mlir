@@ -1,0 +1,16 @@
+"keep.symbol"() {value = @flat_reference} : () -> ()
+// -----
+"keep.symbol"() {value = @parent_reference::@nested_reference} : () -> ()
+// -----
+// Names in quotes where they need them.
+"keep.symbol"() {a = @"plain", b = @"with space", c = @"0", d = @"\22", e = @"é"::@x} : () -> ()
+// -----
+// Four levels.
+"keep.symbol"() {value = @a::@b::@c::@d} : () -> ()
+// -----
+// Names with dots and dollars.
+"keep.symbol"() {value = @a.b$c_d} : () -> ()
+// -----
+// A use of a symbol that exists.
+func.func private @target()
+"keep.symbol"() {value = @target} : () -> ()
