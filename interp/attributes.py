@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.interp.affine import AffineExpr, Dimension
+from halfulp.interp.affine import spell as spell_affine
 from halfulp.interp.literals import is_bare_identifier, quoted, spell_float, spell_symbol
 from halfulp.interp.types import (
     I1,
@@ -361,30 +363,41 @@ class DenseResourceAttr(Attribute):
 
 @immutable
 class AffineMapAttr(Attribute):
-    """``affine_map<…>``, as it was written."""
+    """``affine_map<(d0)[s0] -> (d0 + s0)>``: so many dimensions and symbols, and the results."""
 
-    text: str
+    dimensions: int
+    symbols: int
+    results: tuple[AffineExpr, ...]
 
     @property
     def is_identity(self) -> bool:
-        """Whether the map returns its dimensions in order, and has no symbols."""
-        inputs, _, results = self.text.partition("->")
-        return inputs.strip() == results.strip()
+        """Whether the map returns its dimensions in order. (MLIR does not ask about symbols.)"""
+        return self.results == tuple(Dimension(position) for position in range(self.dimensions))
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``affine_map<…>``."""
-        return f"affine_map<{self.text}>"
+        results = ", ".join(spell_affine(result) for result in self.results)
+        return f"affine_map<{_affine_inputs(self.dimensions, self.symbols)} -> ({results})>"
 
 
 @immutable
 class IntegerSetAttr(Attribute):
-    """``affine_set<…>``, as it was written."""
+    """``affine_set<(d0) : (d0 - 2 >= 0)>``: constraints, each an expression that is zero (True) or at least zero."""
 
-    text: str
+    dimensions: int
+    symbols: int
+    constraints: tuple[tuple[AffineExpr, bool], ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``affine_set<…>``."""
-        return f"affine_set<{self.text}>"
+        texts = (f"{spell_affine(expr)} {'==' if equal else '>='} 0" for expr, equal in self.constraints)
+        return f"affine_set<{_affine_inputs(self.dimensions, self.symbols)} : ({', '.join(texts)})>"
+
+
+def _affine_inputs(dimensions: int, symbols: int) -> str:
+    """``(d0, d1)[s0]``."""
+    named = f"[{', '.join(f's{number}' for number in range(symbols))}]" if symbols else ""
+    return f"({', '.join(f'd{number}' for number in range(dimensions))}){named}"
 
 
 @immutable

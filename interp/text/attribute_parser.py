@@ -44,6 +44,7 @@ from halfulp.interp.locations import (
     NameLoc,
     UnknownLoc,
 )
+from halfulp.interp.text.affine import AffineParser
 from halfulp.interp.text.type_parser import TypeParser, is_integer
 from halfulp.interp.types import (
     I1,
@@ -458,26 +459,24 @@ class AttributeParser(TypeParser):
     # Maps, layouts and others.
 
     def _affine_map(self, type: Type | None) -> Attribute:
-        self.pos += 1
-        return AffineMapAttr(self._bracketed_text("expected '(' in dimensional identifier list"))
+        affine = self._affine("affine map")
+        if affine.is_set:
+            self.error("expected AffineMap, but got IntegerSet")
+        return AffineMapAttr(affine.dimensions, affine.symbols, tuple(affine.results))
 
     def _affine_set(self, type: Type | None) -> Attribute:
-        self.pos += 1
-        return IntegerSetAttr(self._bracketed_text("expected '(' in dimensional identifier list"))
+        affine = self._affine("integer set")
+        if not affine.is_set:
+            self.error("expected IntegerSet, but got AffineMap")
+        return IntegerSetAttr(affine.dimensions, affine.symbols, tuple(affine.constraints))
 
-    def _bracketed_text(self, message: str) -> str:
-        """The text of ``<(…) …>`` with its blanks made even; the ``>`` of ``->`` and ``>=`` is no bracket."""
-        self.expect("<")
-        if self.tokens[self.pos] != "(":
-            self.wrong_token(message)
-        start = self.offset(self.pos)
-        while self.tokens[self.pos] != ">" or self.tokens[self.pos + 1] == "=":
-            if not self.tokens[self.pos]:
-                self.wrong_token("expected '>'")
-            self.pos += 1
-        text = self.source.text[start : self.offset(self.pos)]
+    def _affine(self, what: str) -> AffineParser:
         self.pos += 1
-        return " ".join(text.split())
+        self.expect("<", f"expected '<' in {what}")
+        affine = AffineParser(self)
+        affine.read()
+        self.expect(">", f"expected '>' in {what}")
+        return affine
 
     def _strided(self, type: Type | None) -> Attribute:
         self.pos += 1
@@ -485,20 +484,28 @@ class AttributeParser(TypeParser):
         self.expect("[")
         strides: list[int | None] = []
         if not self.take("]"):
-            strides.append(self._stride("stride"))
+            strides.append(self._stride())
             while self.take(","):
-                strides.append(self._stride("stride"))
+                strides.append(self._stride())
             self.expect("]")
         offset: int | None = 0
         if self.take(","):
             self.expect("offset", "expected 'offset' after comma")
             self.expect(":", "expected ':' after 'offset'")
-            offset = self._stride("offset")
+            offset = self._stride()
         self.expect(">")
         return StridedLayoutAttr(tuple(strides), offset)
 
-    def _stride(self, what: str) -> int | None:
-        return None if self.take("?") else self.integer(f"expected a 64-bit signed integer or '?' for {what}")
+    def _stride(self) -> int | None:
+        if self.take("?"):
+            return None
+        at = self.pos
+        message = "expected a 64-bit signed integer or '?'"
+        value = self.integer(message)
+        # -2^63 stands for `?` inside MLIR.
+        if not -(1 << 63) < value < 1 << 63:
+            self.error(message, at)
+        return value
 
     def _distinct(self, type: Type | None) -> Attribute:
         self.pos += 1

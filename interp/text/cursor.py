@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from halfulp.interp.errors import ParseError
+from halfulp.interp.errors import ParseError, did_you_mean
 from halfulp.interp.ir import Source
 from halfulp.interp.locations import Location
 from halfulp.interp.text.lexer import lexical_error, token_offsets, tokenize
@@ -26,12 +26,20 @@ class Cursor:
     # Errors.
 
     def error(
-        self, message: str, token: int | None = None, notes: Sequence[tuple[Location | None, str]] = ()
+        self,
+        message: str,
+        token: int | None = None,
+        notes: Sequence[tuple[Location | None, str]] = (),
+        hint: str | None = None,
     ) -> NoReturn:
         """Raise a ParseError at a token (default: the current one)."""
         index = self.pos if token is None else token
         self.check_lexical(index)
-        raise ParseError(message, location=self.source.at_token(index), notes=notes)
+        raise ParseError(message, location=self.source.at_token(index), notes=notes, hint=hint)
+
+    def similar(self, name: str, known: Iterable[str]) -> str | None:
+        """A hint that names what may have been meant by ``name``."""
+        return did_you_mean(name, known)
 
     def error_at_offset(self, message: str, offset: int) -> NoReturn:
         """Raise a ParseError at a character of the text."""

@@ -7,11 +7,19 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.attributes import AffineMapAttr, Attribute, IntegerAttr, StridedLayoutAttr
+from halfulp.interp.attributes import (
+    AffineMapAttr,
+    Attribute,
+    DictionaryAttr,
+    EnumAttr,
+    IntegerAttr,
+    OpaqueAttr,
+    StridedLayoutAttr,
+    StringAttr,
+)
 from halfulp.interp.dialect import Registry
 from halfulp.interp.text.cursor import Cursor
 from halfulp.interp.types import (
-    I64,
     MAX_INTEGER_WIDTH,
     AnyQuantizedType,
     CalibratedQuantizedType,
@@ -259,29 +267,39 @@ class TypeParser(Cursor):
         element = self.type()
         if not _is_element("memref", element):
             self.error("invalid memref element type", at)
-        layout: Attribute | None = None
+        layout: AffineMapAttr | StridedLayoutAttr | None = None
         space: Attribute | None = None
         while self.take(","):
-            here = self.pos
             attribute = self.attribute()
-            if isinstance(attribute, AffineMapAttr | StridedLayoutAttr):
-                layout = self._layout(attribute, shape, start, here)
-            elif space is not None:
-                self.error("multiple memory spaces specified in memref type")
-            else:
+            if not isinstance(attribute, AffineMapAttr | StridedLayoutAttr):
+                if space is not None:
+                    self.error("multiple memory spaces specified in memref type")
                 space = attribute
+            elif shape is None:
+                self.error("cannot have affine map for unranked memref type")
+            elif space is not None:
+                self.error("expected memory space to be last in memref type")
+            else:
+                layout = attribute
         self.expect(">", "expected ',' or '>' in memref type")
-        return MemRefType(shape, element, layout, None if space == IntegerAttr(0, I64) else space)
+        if isinstance(space, IntegerAttr) and space.value == 0:
+            space = None
+        if space is not None and not isinstance(space, _SPACES):
+            self.error("unsupported memory space Attribute", start)
+        return MemRefType(shape, element, None if layout is None else self._layout(layout, shape or (), start), space)
 
     def _layout(
-        self, layout: AffineMapAttr | StridedLayoutAttr, shape: tuple[int | None, ...] | None, start: int, here: int
+        self, layout: AffineMapAttr | StridedLayoutAttr, shape: tuple[int | None, ...], start: int
     ) -> Attribute | None:
-        if shape is None:
-            self.error("cannot have affine map for unranked memref type", here)
+        """The layout, if it fits the rank; None for the identity."""
         if isinstance(layout, StridedLayoutAttr):
             if len(layout.strides) != len(shape):
                 self.error("expected the number of strides to match the rank", start)
             return layout
+        if layout.dimensions != len(shape):
+            self.error(
+                f"memref layout mismatch between rank and affine map: {len(shape)} != {layout.dimensions}", start
+            )
         return None if layout.is_identity else layout
 
     # The others.
@@ -390,8 +408,12 @@ _SCALAR = _NUMBER | OpaqueType
 _ELEMENTS: Mapping[str, object] = {
     "vector": _NUMBER,
     "tensor": _SCALAR | ComplexType | VectorType | _QUANTIZED,
-    "memref": _SCALAR | ComplexType | VectorType | MemRefType | _QUANTIZED,
+    "memref": _SCALAR | ComplexType | VectorType | MemRefType,
 }
+
+
+# What may say where a memref lies.
+_SPACES = (IntegerAttr, StringAttr, DictionaryAttr, OpaqueAttr, EnumAttr)
 
 
 def is_integer(token: str) -> bool:

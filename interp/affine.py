@@ -1,0 +1,279 @@
+"""Affine expressions: sums, products with constants and symbols, divisions and remainders of dimensions and symbols.
+
+The functions that build an expression simplify it as MLIR's do (AffineExpr.cpp), since mlir-opt prints what they leave:
+constants and symbols move to the right, ``d0 * 2 + d0`` becomes ``d0 * 3``, ``d0 - (d0 floordiv 4) * 4`` becomes
+``d0 mod 4``. Unlike there, a sum or product of constants that leaves 64 bits is never folded: it would wrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import gcd
+
+_MIN, _MAX = -(1 << 63), (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class AffineExpr:
+    """The base of all affine expressions. ``symbolic``: no dimension in it. ``depth``: how deep it is nested."""
+
+    symbolic = False
+    depth = 0
+
+
+@dataclass(frozen=True)
+class Dimension(AffineExpr):
+    """``d0``."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class Symbol(AffineExpr):
+    """``s0``."""
+
+    position: int
+    symbolic = True
+
+
+@dataclass(frozen=True)
+class Constant(AffineExpr):
+    """A 64-bit integer."""
+
+    value: int
+    symbolic = True
+
+
+@dataclass(frozen=True, eq=False)
+class Binary(AffineExpr):
+    """``lhs operator rhs``; the operator is ``+``, ``*``, ``floordiv``, ``ceildiv`` or ``mod``."""
+
+    operator: str
+    lhs: AffineExpr
+    rhs: AffineExpr
+    symbolic: bool = field(init=False)
+    depth: int = field(init=False)
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "symbolic", self.lhs.symbolic and self.rhs.symbolic)
+        set_(self, "depth", 1 + max(self.lhs.depth, self.rhs.depth))
+        set_(self, "_hash", hash((self.operator, self.lhs, self.rhs)))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Binary)
+            and self._hash == other._hash
+            and self.operator == other.operator
+            and self.rhs == other.rhs
+            and self.lhs == other.lhs
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Binary, (self.operator, self.lhs, self.rhs)
+
+
+def _fits(value: int) -> bool:
+    return _MIN <= value <= _MAX
+
+
+def _of_constant(expr: AffineExpr, operator: str) -> tuple[AffineExpr, int] | None:
+    """The parts of ``expr operator constant``."""
+    if isinstance(expr, Binary) and expr.operator == operator and isinstance(expr.rhs, Constant):
+        return expr.lhs, expr.rhs.value
+    return None
+
+
+def _out_of_order(lhs: AffineExpr, rhs: AffineExpr) -> bool:
+    """Whether both are dimensions, or symbols, and the later one comes first."""
+    return (isinstance(lhs, Dimension) and isinstance(rhs, Dimension) and lhs.position > rhs.position) or (
+        isinstance(lhs, Symbol) and isinstance(rhs, Symbol) and lhs.position > rhs.position
+    )
+
+
+def add(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
+    """``lhs + rhs``."""
+    if isinstance(lhs, Constant) and isinstance(rhs, Constant):
+        total = lhs.value + rhs.value
+        return Constant(total) if _fits(total) else Binary("+", lhs, rhs)
+    if isinstance(lhs, Constant) or (lhs.symbolic and not rhs.symbolic) or _out_of_order(lhs, rhs):
+        return add(rhs, lhs)
+    inner = _of_constant(lhs, "+")
+    if isinstance(rhs, Constant):
+        if rhs.value == 0:
+            return lhs
+        if inner is not None and _fits(inner[1] + rhs.value):
+            return add(inner[0], Constant(inner[1] + rhs.value))
+    (first, one), (second, other) = (_of_constant(expr, "*") or (expr, 1) for expr in (lhs, rhs))
+    if first == second and _fits(one + other):
+        return multiply(first, Constant(one + other))
+    if inner is not None and not isinstance(rhs, Constant):
+        return add(add(inner[0], rhs), Constant(inner[1]))
+    return _remainder(lhs, rhs) or Binary("+", lhs, rhs)
+
+
+def _remainder(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
+    """``e - (e floordiv q) * q`` is ``e mod q``."""
+    product = _of_constant(rhs, "*")
+    if product is None:
+        return None
+    quotient, factor = product
+    if factor == -1 and isinstance(quotient, Binary) and quotient.operator == "*":
+        inner, divisor = quotient.lhs, quotient.rhs
+        matches = isinstance(inner, Binary) and inner.operator == "floordiv"
+        if matches and isinstance(inner, Binary) and inner.rhs == divisor and inner.lhs == lhs:
+            return modulo(lhs, divisor)
+        return None
+    if not (isinstance(quotient, Binary) and quotient.operator == "floordiv" and quotient.lhs == lhs):
+        return None
+    positive = isinstance(quotient.rhs, Constant) and quotient.rhs.value > 0
+    return modulo(lhs, quotient.rhs) if positive and quotient.rhs == Constant(-factor) else None
+
+
+def multiply(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
+    """``lhs * rhs``; one of them must be symbolic."""
+    if isinstance(lhs, Constant) and isinstance(rhs, Constant):
+        product = lhs.value * rhs.value
+        return Constant(product) if _fits(product) else Binary("*", lhs, rhs)
+    if not rhs.symbolic or isinstance(lhs, Constant) or _out_of_order(lhs, rhs):
+        return multiply(rhs, lhs)
+    inner = _of_constant(lhs, "*")
+    if isinstance(rhs, Constant):
+        if rhs.value in (0, 1):
+            return lhs if rhs.value else rhs
+        if inner is not None and _fits(inner[1] * rhs.value):
+            return multiply(inner[0], Constant(inner[1] * rhs.value))
+    elif inner is not None:
+        return multiply(multiply(inner[0], rhs), Constant(inner[1]))
+    return Binary("*", lhs, rhs)
+
+
+def negate(expr: AffineExpr) -> AffineExpr:
+    """``-expr``, which is ``expr * -1``."""
+    return multiply(expr, Constant(-1))
+
+
+def subtract(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
+    """``lhs - rhs``."""
+    return add(lhs, negate(rhs))
+
+
+def floordiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
+    """``lhs floordiv rhs``: rounded towards minus infinity. A division by 0 stays as it is."""
+    if not isinstance(rhs, Constant) or rhs.value == 0:
+        return Binary("floordiv", lhs, rhs)
+    divisor = rhs.value
+    if isinstance(lhs, Constant) and _fits(lhs.value // divisor):
+        return Constant(lhs.value // divisor)
+    exact = _exact_quotient(lhs, divisor)
+    if exact is not None:
+        return exact
+    if (
+        isinstance(lhs, Binary)
+        and lhs.operator == "+"
+        and any(largest_known_divisor(part) % divisor == 0 for part in (lhs.lhs, lhs.rhs))
+    ):
+        return add(floordiv(lhs.lhs, rhs), floordiv(lhs.rhs, rhs))
+    return Binary("floordiv", lhs, rhs)
+
+
+def ceildiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
+    """``lhs ceildiv rhs``: rounded towards plus infinity. A division by 0 stays as it is."""
+    if not isinstance(rhs, Constant) or rhs.value == 0:
+        return Binary("ceildiv", lhs, rhs)
+    if isinstance(lhs, Constant) and _fits(-(-lhs.value // rhs.value)):
+        return Constant(-(-lhs.value // rhs.value))
+    return _exact_quotient(lhs, rhs.value) or Binary("ceildiv", lhs, rhs)
+
+
+def _exact_quotient(lhs: AffineExpr, divisor: int) -> AffineExpr | None:
+    """``e * 4`` over 2 is ``e * 2``; anything over 1 is itself."""
+    if divisor == 1:
+        return lhs
+    inner = _of_constant(lhs, "*")
+    if inner is not None and inner[1] % divisor == 0 and _fits(inner[1] // divisor):
+        return multiply(inner[0], Constant(inner[1] // divisor))
+    return None
+
+
+def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
+    """``lhs mod rhs``, never negative. A remainder by 0 or a negative number stays as it is."""
+    if not isinstance(rhs, Constant) or rhs.value < 1:
+        return Binary("mod", lhs, rhs)
+    divisor = rhs.value
+    if isinstance(lhs, Constant):
+        return Constant(lhs.value % divisor)
+    if largest_known_divisor(lhs) % divisor == 0:
+        return Constant(0)
+    if isinstance(lhs, Binary) and lhs.operator == "+":
+        for multiple, rest in ((lhs.lhs, lhs.rhs), (lhs.rhs, lhs.lhs)):
+            if largest_known_divisor(multiple) % divisor == 0:
+                return modulo(rest, rhs)
+    inner = _of_constant(lhs, "mod")
+    if inner is not None and inner[1] >= 1 and inner[1] % divisor == 0:
+        return modulo(inner[0], rhs)
+    return Binary("mod", lhs, rhs)
+
+
+def largest_known_divisor(expr: AffineExpr) -> int:
+    """A number that divides every value of the expression (0 for the constant 0)."""
+    if isinstance(expr, Constant):
+        return abs(expr.value)
+    if not isinstance(expr, Binary):
+        return 1
+    left = largest_known_divisor(expr.lhs)
+    if expr.operator in ("floordiv", "ceildiv"):
+        divisor = expr.rhs.value if isinstance(expr.rhs, Constant) else 0
+        return abs(left // divisor) if divisor and left % divisor == 0 else 1
+    right = largest_known_divisor(expr.rhs)
+    return left * right if expr.operator == "*" else gcd(left, right)
+
+
+OPERATORS: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
+    "+": add,
+    "-": subtract,
+    "*": multiply,
+    "floordiv": floordiv,
+    "ceildiv": ceildiv,
+    "mod": modulo,
+}
+
+
+def spell(expr: AffineExpr, strong: bool = False) -> str:
+    """The expression as mlir-opt prints it; ``strong``: in brackets if it is more than a name or a number."""
+    if isinstance(expr, Dimension):
+        return f"d{expr.position}"
+    if isinstance(expr, Symbol):
+        return f"s{expr.position}"
+    if isinstance(expr, Constant):
+        return str(expr.value)
+    assert isinstance(expr, Binary)
+    text = _spell_sum(expr) if expr.operator == "+" else _spell_product(expr)
+    return f"({text})" if strong else text
+
+
+def _spell_product(expr: Binary) -> str:
+    if expr.operator == "*" and expr.rhs == Constant(-1):
+        return f"-{spell(expr.lhs, True)}"
+    return f"{spell(expr.lhs, True)} {expr.operator} {spell(expr.rhs, True)}"
+
+
+def _spell_sum(expr: Binary) -> str:
+    """Negative summands are subtracted."""
+    left, right = spell(expr.lhs), expr.rhs
+    product = _of_constant(right, "*")
+    if product is not None and product[1] == -1:
+        is_sum = isinstance(product[0], Binary) and product[0].operator == "+"
+        return f"{left} - {spell(product[0], is_sum)}"
+    if product is not None and product[1] < -1:
+        return f"{left} - {spell(product[0], True)} * {-product[1]}"
+    if isinstance(right, Constant) and right.value < 0:
+        return f"{left} - {-right.value}"
+    return f"{left} + {spell(right)}"
