@@ -300,10 +300,13 @@ class DenseStringAttr(Attribute):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``dense<…> : type``."""
+        return f"dense<{self.literal()}> : {self.type.spell(names)}"
+
+    def literal(self) -> str:
+        """What stands between the brackets: one string for a splat, nothing where there are no elements."""
         texts = [quoted(value) for value in self.values]
         shape = tuple(size for size in self.type.shape or () if size is not None)
-        literal = texts[0] if self.splat else nest(texts, shape) if texts else ""
-        return f"dense<{literal}> : {self.type.spell(names)}"
+        return texts[0] if self.splat else nest(texts, shape) if texts else ""
 
 
 @immutable
@@ -316,9 +319,8 @@ class SparseElementsAttr(Attribute):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``sparse<…> : type``."""
-        values = self.values
-        literal = values.literal() if isinstance(values, DenseElementsAttr) else values.spell(names)
-        return f"sparse<{self.indices.literal()}, {literal}> : {self.type.spell(names)}"
+        literal = f"{self.indices.literal()}, {self.values.literal()}" if self.indices.codes.size else ""
+        return f"sparse<{literal}> : {self.type.spell(names)}"
 
 
 @immutable
@@ -421,11 +423,29 @@ class DistinctAttr(Attribute):
     attribute: Attribute
     id: int = field(default=0)
 
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
     def spell(self, names: Mapping[object, str]) -> str:
-        """``distinct[id]<attribute>``; the attribute ``unit`` is elided."""
-        if isinstance(self.attribute, UnitAttr):
-            return f"distinct[{self.id}]<>"
-        return f"distinct[{self.id}]<{_spelled(self.attribute, names)}>"
+        """``distinct[id]<attribute>``; the attribute ``unit`` is elided. A printer numbers them as they come."""
+        number = names.number(self) if isinstance(names, Names) else self.id
+        inner = "" if isinstance(self.attribute, UnitAttr) else _spelled(self.attribute, names)
+        return f"distinct[{number}]<{inner}>"
+
+
+class Names(dict[object, str]):
+    """The aliases of one printed module, and the numbers of its distinct attributes, in the order they are met."""
+
+    def __init__(self, names: Mapping[object, str] = _NO_NAMES) -> None:
+        super().__init__(names)
+        self._numbers: dict[DistinctAttr, int] = {}
+
+    def number(self, distinct: DistinctAttr) -> int:
+        """The number of a distinct attribute."""
+        return self._numbers.setdefault(distinct, len(self._numbers))
 
 
 @immutable

@@ -591,9 +591,10 @@ class AttributeParser(TypeParser):
         elif self.tokens[self.pos] != ":":
             self.wrong_token("expected either integer or `:` post `to` in FileLineColRange")
         self.expect(":", "expected either integer or `:` post `to` in FileLineColRange")
-        return FileRange(
-            file, line, column, end_line, self._line_number("expected integer column number in FileLineColRange")
-        )
+        end_column = self._line_number("expected integer column number in FileLineColRange")
+        if (end_line, end_column) == (line, column):
+            return FileLineCol(file, line, column)
+        return FileRange(file, line, column, end_line, end_column)
 
     def _line_number(self, message: str) -> int:
         token = self.tokens[self.pos]

@@ -13,7 +13,7 @@ from typing import NoReturn, TypeVar
 
 from halfulp.interp.attributes import Attribute, DenseArrayAttr
 from halfulp.interp.dialect import Arity, OpDefinition, Registry, Slot, Trait, default_registry
-from halfulp.interp.errors import ParseError
+from halfulp.interp.errors import ParseError, did_you_mean
 from halfulp.interp.ir import (
     Block,
     BlockArgument,
@@ -657,35 +657,46 @@ class Parser(AttributeParser):
             key = self.tokens[self.pos]
             section = sections.get(key)
             if section is None:
-                self.wrong_token(f"unknown key '{key}' in file metadata dictionary")
+                self.error(f"unknown key '{key}' in file metadata dictionary", hint=did_you_mean(key, sections))
             self.pos += 1
             self.expect(":")
-            self._resource_groups(section)
+            self._resource_groups(section, key == "dialect_resources")
             if not self.take(",") and self.tokens[self.pos] != "#-}":
                 self.wrong_token("expected '#-}'")
 
-    def _resource_groups(self, section: dict[str, dict[str, bytes | bool | str]]) -> None:
+    def _resource_groups(self, section: dict[str, dict[str, bytes | bool | str]], of_dialects: bool) -> None:
         self.expect("{")
         while not self.take("}"):
-            group = section.setdefault(self.resource_key("expected identifier key for 'resource' entry"), {})
+            at = self.pos
+            name = self.resource_key("expected identifier key for 'resource' entry")
+            if of_dialects and name not in self.registry.dialects:
+                self.error(f"dialect '{name}' is unknown", at)
+            group = section.setdefault(name, {})
             self.expect(":")
             self.expect("{")
             while not self.take("}"):
+                if of_dialects and name != "builtin":
+                    self.error(f"unexpected 'resource' section for dialect '{name}'")
                 key = self.resource_key("expected identifier key for 'resource' entry")
                 self.expect(":")
-                group[key] = self._resource()
+                at = self.pos
+                group[key] = self._resource(key)
+                if of_dialects and not isinstance(group[key], bytes):
+                    self.error(f"expected hex string blob for key '{key}'", at)
                 if not self.take(",") and self.tokens[self.pos] != "}":
                     self.wrong_token("expected '}'")
             if not self.take(",") and self.tokens[self.pos] != "}":
                 self.wrong_token("expected '}'")
 
-    def _resource(self) -> bytes | bool | str:
+    def _resource(self, key: str) -> bytes | bool | str:
         token = self.tokens[self.pos]
         if token in ("true", "false"):
             self.pos += 1
             return token == "true"
         at = self.pos
-        text = self.string("expected 'true', 'false' or a string")
+        if token[:1] != '"':
+            self.error(f"expected hex string blob for key '{key}'")
+        text = self.string()
         if not text.startswith("0x"):
             return text
         try:

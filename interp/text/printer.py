@@ -15,6 +15,7 @@ from halfulp.interp.attributes import (
     FloatAttr,
     IntegerAttr,
     IntegerSetAttr,
+    Names,
     UnitAttr,
 )
 from halfulp.interp.dialect import Trait
@@ -153,7 +154,7 @@ class Printer:
         if isinstance(thing, _PLAIN):
             return
         for part in parts(thing):
-            self._note(part, deferrable and isinstance(thing, Location))
+            self._note(part, deferrable)
         if _alias(thing) is not None:
             self.seen[thing] = self.seen.get(thing, True) and deferrable
 
@@ -355,11 +356,11 @@ def _alias(thing: Attribute | Type) -> str | None:
 
 
 def _depth(thing: Attribute | Type, depths: dict[Attribute | Type, int]) -> int:
-    """How many aliases stand inside one another in what an alias spells."""
+    """How deep the deepest alias stands in what something spells, counting it if it has an alias itself."""
     known = depths.get(thing)
     if known is None:
         inner = max((_depth(part, depths) for part in parts(thing)), default=0)
-        known = depths[thing] = inner + (_alias(thing) is not None)
+        known = depths[thing] = inner + 1 if inner else int(_alias(thing) is not None)
     return known
 
 
@@ -369,10 +370,10 @@ def _alias_order(seen: Iterable[Attribute | Type]) -> list[Attribute | Type]:
     return sorted(seen, key=lambda thing: (_depth(thing, depths), not isinstance(thing, Type), _alias(thing) or ""))
 
 
-def _alias_names(order: Iterable[Attribute | Type]) -> dict[object, str]:
+def _alias_names(order: Iterable[Attribute | Type]) -> Names:
     """Aliases of one kind are numbered from the second on: ``#map``, ``#map1``."""
     counts: dict[str, int] = {}
-    names: dict[object, str] = {}
+    names = Names()
     for thing in order:
         base = _alias(thing)
         assert base is not None
@@ -387,7 +388,7 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
     with
     --mlir-print-debuginfo. Resources that an attribute of the module names are printed at the end.
     """
-    printer = Printer(generic, debug_info, _NO_NAMES)
+    printer = Printer(generic, debug_info, Names())
     printer.number(module.operation)
     text = printer.operation(module.operation)
     head: list[str] = []
@@ -399,8 +400,9 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
         numbered = printer
         printer = Printer(generic, debug_info, names)
         printer.values, printer.labels = numbered.values, numbered.labels
-        text = printer.operation(module.operation)
+        # Distinct attributes are numbered as they are spelled: first those that stand before the module.
         head = [f"{names[thing]} = {thing.spell(names)}" for thing in order if not seen[thing]]
+        text = printer.operation(module.operation)
         tail = [f"{names[thing]} = {thing.spell(names)}" for thing in order if seen[thing]]
     lines = [*head, text, *tail]
     resources = _resource_section(module)

@@ -88,7 +88,7 @@ class TypeParser(Cursor):
             token in self.types
             or token[:1] in ("(", "!")
             or token in _KEYWORDS
-            or _SHAPED.fullmatch(token) is not None
+            or (token[-1:] == ">" and len(token) > 2)
             or _INTEGER.fullmatch(token) is not None
         )
 
