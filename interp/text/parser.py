@@ -656,6 +656,8 @@ class Parser(AttributeParser):
         while not self.take("#-}"):
             key = self.tokens[self.pos]
             section = sections.get(key)
+            if not (key[:1].isalpha() or key[:1] == "_"):
+                self.wrong_token("expected identifier key in file metadata dictionary")
             if section is None:
                 self.error(f"unknown key '{key}' in file metadata dictionary", hint=did_you_mean(key, sections))
             self.pos += 1
