@@ -1,8 +1,8 @@
 """The corpus: small MLIR modules that show every production of the language, and what mlir-opt 22 made of them.
 
-The modules stand in ``corpus/``, sorted by what they show: ``attributes/``, ``types/``, ``syntax/``, ``ops/<dialect>/``;
-``invalid/`` holds what must be rejected, ``newer/`` what MLIR has learned since version 22. A file holds several modules
-between lines ``// -----``; ``syntax/generic.mlir#3`` is the name of the fourth module of a file.
+The modules stand in ``corpus/``, sorted by what they show: ``attributes/``, ``types/``, ``syntax/``,
+``ops/<dialect>/``; ``invalid/`` holds what must be rejected, ``newer/`` what MLIR has learned since version 22. A file
+holds several modules between lines ``// -----``; ``syntax/generic.mlir#3`` is the name of the fourth module of a file.
 
     python -m halfulp.conformance.corpus
 
@@ -87,3 +87,23 @@ def recorded() -> Mapping[str, Record]:
         name: Record(row["digest"], row.get("printed", {}), tuple(row["error"]) if "error" in row else None)
         for name, row in modules.items()
     }
+
+
+def main() -> None:
+    """Print what the corpus shows."""
+    from halfulp.conformance.text_coverage import Facts, report
+    from halfulp.interp.errors import HalfulpError
+    from halfulp.interp.text.parser import parse_module
+
+    modules = []
+    for entry in entries():
+        if not entry.invalid:
+            try:
+                modules.append(Facts(parse_module(entry.text, entry.name), entry.text))
+            except HalfulpError as error:
+                print(f"not counted, since it is rejected: {error}")
+    print(report(modules))
+
+
+if __name__ == "__main__":
+    main()

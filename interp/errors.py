@@ -144,8 +144,8 @@ def _excerpt(location: Location | None, source: str | None) -> list[str]:
         return []
     line = lines[place.line - 1].rstrip("\r")
     # Columns count bytes. A tab keeps its width above the caret; a very long line is cut around the column.
-    before = line.encode("utf-8", "surrogateescape")[: max(0, place.column - 1)]
-    column = len(before.decode("utf-8", "surrogateescape"))
+    before = line.encode("utf-8", "replace")[: max(0, place.column - 1)]
+    column = len(before.decode("utf-8", "replace"))
     start = max(0, column - 200)
     shown = line[start : start + 400]
     margin = "".join("\t" if char == "\t" else " " for char in shown[: column - start])

@@ -18,7 +18,7 @@ func.func @addi(%a: vector<2xi24>, %b: tensor<3x1xi128>, %c: tensor<*xi8>, %d: v
 func.func @addi(%a: i32) -> i32 {
   %0 = arith.addi %a, %a overflow<none> : i32
   %1 = arith.addi %a, %a overflow<nsw> : i32
-  %2 = arith.addi %a, %a overflow<nuw> : i32
+  %2 = arith.addi %a, %a overflow<nuw> {keep.a} : i32
   %3 = arith.addi %a, %a overflow<nsw, nuw> : i32
   %4 = arith.addi %a, %a overflow<nuw, nsw> : i32
   return %4 : i32
@@ -52,7 +52,7 @@ func.func @subi(%a: vector<3xi32>, %b: tensor<?x2xi1024>, %c: tensor<*xi16>, %d:
 func.func @subi(%a: i1024) -> i1024 {
   %0 = arith.subi %a, %a overflow<none> : i1024
   %1 = arith.subi %a, %a overflow<nsw> : i1024
-  %2 = arith.subi %a, %a overflow<nuw> : i1024
+  %2 = arith.subi %a, %a overflow<nuw> {keep.a} : i1024
   %3 = arith.subi %a, %a overflow<nsw, nuw> : i1024
   %4 = arith.subi %a, %a overflow<nuw, nsw> : i1024
   return %4 : i1024
@@ -86,7 +86,7 @@ func.func @muli(%a: vector<4xi64>, %b: tensor<3x3xindex>, %c: tensor<*xi24>, %d:
 func.func @muli(%a: i4) -> i4 {
   %0 = arith.muli %a, %a overflow<none> : i4
   %1 = arith.muli %a, %a overflow<nsw> : i4
-  %2 = arith.muli %a, %a overflow<nuw> : i4
+  %2 = arith.muli %a, %a overflow<nuw> {keep.a} : i4
   %3 = arith.muli %a, %a overflow<nsw, nuw> : i4
   %4 = arith.muli %a, %a overflow<nuw, nsw> : i4
   return %4 : i4
@@ -120,7 +120,7 @@ func.func @shli(%a: vector<5xi128>, %b: tensor<?x4xi1>, %c: tensor<*xi32>, %d: v
 func.func @shli(%a: i24) -> i24 {
   %0 = arith.shli %a, %a overflow<none> : i24
   %1 = arith.shli %a, %a overflow<nsw> : i24
-  %2 = arith.shli %a, %a overflow<nuw> : i24
+  %2 = arith.shli %a, %a overflow<nuw> {keep.a} : i24
   %3 = arith.shli %a, %a overflow<nsw, nuw> : i24
   %4 = arith.shli %a, %a overflow<nuw, nsw> : i24
   return %4 : i24
