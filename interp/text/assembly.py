@@ -191,6 +191,8 @@ class _Slots:
         self.results = definition.results
         self.all: tuple[Slot, ...] = (*self.operands, *self.results)
         self.index = {slot.name: index for index, slot in enumerate(self.all)}
+        # Each operand and result is one value, and none is passed to a successor.
+        self.plain = all(slot.arity is Arity.ONE for slot in self.all) and not definition.successors
         self.properties: Mapping[str, Property] = {prop.name: prop for prop in definition.properties}
         self.regions = {slot.name: index for index, slot in enumerate(definition.regions)}
         self.successors = {slot.name: index for index, slot in enumerate(definition.successors)}
@@ -259,7 +261,7 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
     solve = _solver(definition, slots)
     # The types that follow from the written ones do not depend on attributes that have a type.
     cacheable = all(isinstance(prop.kind, EnumDefinition) for prop in definition.properties)
-    plain = all(slot.arity is Arity.ONE for slot in slots.all) and not definition.regions and not definition.successors
+    plain = slots.plain and not definition.regions
     defaults = default_properties(definition)
     sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
     passed = slots.passed
@@ -800,6 +802,8 @@ def _emit(element: Element, slots: _Slots, definition: OpDefinition) -> _Emit:
         return _emit_variable(element.name, slots, definition)
     if isinstance(element, TypeOf):
         indices = slots.of(element.name)
+        if len(indices) == 1 and slots.plain:
+            return _emit_one_type(indices[0], len(slots.operands))
         return lambda printer, operation, out: out.value(
             ", ".join(printer.type(value.type) for index in indices for value in _values(operation, index, slots))
         )
@@ -821,6 +825,18 @@ def _emit(element: Element, slots: _Slots, definition: OpDefinition) -> _Emit:
     if isinstance(element, Directive):
         return DIRECTIVES[element.name][1](slots, *element.arguments)
     return _emit_group(element, slots, definition)
+
+
+def _emit_one_type(index: int, operands: int) -> _Emit:
+    """The type of one value of an op whose operands and results are single values."""
+
+    def operand(printer: Printer, operation: Operation, out: _Out) -> None:
+        out.value(printer.type(operation.operands[index].type))
+
+    def result(printer: Printer, operation: Operation, out: _Out) -> None:
+        out.value(printer.type(operation.results[index - operands].type))
+
+    return operand if index < operands else result
 
 
 def _values(operation: Operation, index: int, slots: _Slots) -> Sequence[SSAValue]:
@@ -853,7 +869,7 @@ def _segment_sizes(operation: Operation, slots: _Slots) -> tuple[int, ...] | Non
 def _emit_variable(name: str, slots: _Slots, definition: OpDefinition) -> _Emit:
     if name in slots.index:
         index = slots.index[name]
-        if slots.all[index].arity is Arity.ONE and all(slot.arity is Arity.ONE for slot in slots.operands):
+        if slots.plain:
             return lambda printer, operation, out: out.value(printer.name(operation.operands[index]))
         return lambda printer, operation, out: out.value(
             ", ".join(printer.name(value) for value in _values(operation, index, slots))

@@ -285,8 +285,9 @@ class AttributeParser(TypeParser):
         return OpaqueAttr(name, body, type)
 
     def _dialect_attribute(self, dialect: Dialect, mnemonic: str) -> Attribute:
-        offset = self.offset(self.pos - 1) + len(dialect.name) + 2
+        at = self.pos - 1
         if not dialect.enums:
+            offset = self.offset(at) + len(dialect.name) + 2
             self.error_at_offset(f"dialect '{dialect.name}' provides no attribute parsing hook", offset)
         wrapped = not mnemonic
         if wrapped:
@@ -295,6 +296,7 @@ class AttributeParser(TypeParser):
             self.pos += 1
         definition = dialect.enums.get(mnemonic)
         if definition is None:
+            offset = self.offset(at) + len(dialect.name) + 2
             self.error_at_offset(f"unknown attribute `{mnemonic}` in dialect `{dialect.name}`", offset)
         if "" in definition.cases:
             attribute = definition.attribute(definition.cases[""])

@@ -68,6 +68,24 @@ class Argument:
         self.location = location
 
 
+# The properties or the type of an op, in tokens, that are remembered for the next op of its name.
+_MAX_REMEMBERED = 100
+
+
+class _Met:
+    """What is known of an operation from its quoted name on, and how the last one of that name went on."""
+
+    __slots__ = ("definition", "name", "properties", "property_tokens", "type", "type_tokens")
+
+    def __init__(self, name: str, definition: OpDefinition | None) -> None:
+        self.name = name
+        self.definition = definition
+        self.property_tokens: list[str] = []
+        self.properties: dict[str, Attribute] = {}
+        self.type_tokens: list[str] = []
+        self.type = FunctionType((), ())
+
+
 class Parser(AttributeParser):
     """Reads a file. The names in reach are in ``values``; those of an inner region are removed when it ends."""
 
@@ -83,7 +101,7 @@ class Parser(AttributeParser):
         self.undefined_blocks: dict[str, int] = {}
         self.default_dialect = "builtin"
         self.custom: dict[str, CustomParse] = {}
-        self.memo: dict[OpDefinition, dict[object, list[object]]] = {}
+        self.met: dict[str, _Met] = {}
         # Locations given by an alias that is not defined yet.
         self.deferred_locations: list[tuple[Operation | BlockArgument, int]] = []
         self.resources = Resources()
@@ -354,6 +372,42 @@ class Parser(AttributeParser):
 
     def generic(self, at: int) -> Operation:
         """What follows the quoted name: operands, successors, properties, regions, attributes and the types."""
+        tokens = self.tokens
+        met = self.met.get(tokens[at])
+        if met is None:
+            met = self.met[tokens[at]] = self._first_met(at)
+        definition = met.definition
+        self.expect("(", "expected '(' to start operand list")
+        operand_tokens = self.operand_tokens()
+        self.expect(")", "expected ')' to end operand list")
+        successors = self._generic_successors() if tokens[self.pos] == "[" else []
+        properties, whole = self._generic_properties(met)
+        regions = self._generic_regions(met.name, definition) if tokens[self.pos] == "(" else []
+        attributes: dict[str, Attribute] = {}
+        if tokens[self.pos] == "{":
+            self.dictionary(attributes)
+        if tokens[self.pos] != ":":
+            self.expect(":", "expected ':' followed by operation type")
+        self.pos += 1
+        at_type = self.pos
+        type = self._generic_type(met)
+        if len(type.inputs) != len(operand_tokens):
+            plural = "" if len(operand_tokens) == 1 else "s"
+            self.error(f"expected {len(operand_tokens)} operand type{plural} but had {len(type.inputs)}", at_type)
+        operands = [self.use(token, input) for token, input in zip(operand_tokens, type.inputs, strict=True)]
+        if definition is not None and (attributes or not whole):
+            self._sort_properties(definition, properties, attributes)
+        operation = Operation(met.name, definition, operands, type.results, properties, attributes, regions, successors)
+        operation.source = self.source
+        operation.token = at
+        if self.forward:
+            self.pending.append(operation.operands)
+        if successors:
+            self._split_successor_operands(operation)
+        return operation
+
+    def _first_met(self, at: int) -> _Met:
+        """What the quoted name of an operation says."""
         name = self.string_of(self.tokens[at], at)
         if not name:
             self.error("empty operation name is invalid", at)
@@ -362,42 +416,45 @@ class Parser(AttributeParser):
         definition = self.registry.find(name)
         if definition is None:
             self._check_unregistered(name, at)
-        self.expect("(", "expected '(' to start operand list")
-        operand_tokens = self.operand_tokens()
-        self.expect(")", "expected ')' to end operand list")
-        successors = self._generic_successors()
+        return _Met(name, definition)
+
+    def _generic_properties(self, met: _Met) -> tuple[dict[str, Attribute], bool]:
+        """``<{…}>``, and whether the defaults of absent properties are among them already."""
+        tokens = self.tokens
+        at = self.pos
+        if tokens[at] != "<":
+            return {}, False
+        known = met.property_tokens
+        if known and tokens[at : at + len(known)] == known:
+            self.pos += len(known)
+            return met.properties.copy(), True
         properties: dict[str, Attribute] = {}
-        written = self.tokens[self.pos] == "<"
-        if written:
-            self.pos += 1
-            at_properties = self.pos
-            self.dictionary(properties)
-            self.expect(">", "expected '>' to close properties")
-            if definition is not None:
-                self._check_properties(definition, properties, at_properties)
-        regions = self._generic_regions(name, definition)
-        attributes: dict[str, Attribute] = {}
-        if self.tokens[self.pos] == "{":
-            self.dictionary(attributes)
-        self.expect(":", "expected ':' followed by operation type")
-        at_type = self.pos
+        self.pos += 1
+        self.dictionary(properties)
+        self.expect(">", "expected '>' to close properties")
+        definition = met.definition
+        if definition is None:
+            return properties, False
+        self._check_properties(definition, properties, at + 1)
+        if self.pos - at <= _MAX_REMEMBERED:
+            add_defaults(definition, properties)
+            met.property_tokens = tokens[at : self.pos]
+            met.properties = properties.copy()
+            return properties, True
+        return properties, False
+
+    def _generic_type(self, met: _Met) -> FunctionType:
+        at = self.pos
+        known = met.type_tokens
+        if known and self.tokens[at : at + len(known)] == known:
+            self.pos += len(known)
+            return met.type
         type = self.type()
         if not isinstance(type, FunctionType):
-            self.error("expected function type", at_type)
-        if len(type.inputs) != len(operand_tokens):
-            plural = "" if len(operand_tokens) == 1 else "s"
-            self.error(f"expected {len(operand_tokens)} operand type{plural} but had {len(type.inputs)}", at_type)
-        operands = [self.use(token, input) for token, input in zip(operand_tokens, type.inputs, strict=True)]
-        if definition is not None:
-            self._sort_properties(definition, properties, attributes)
-        operation = Operation(name, definition, operands, type.results, properties, attributes, regions, successors)
-        operation.source = self.source
-        operation.token = at
-        if self.forward:
-            self.pending.append(operation.operands)
-        if successors:
-            self._split_successor_operands(operation)
-        return operation
+            self.error("expected function type", at)
+        if self.pos - at <= _MAX_REMEMBERED:
+            met.type_tokens, met.type = self.tokens[at : self.pos], type
+        return type
 
     def _check_unregistered(self, name: str, at: int) -> None:
         dialect, _, mnemonic = name.partition(".")

@@ -21,7 +21,7 @@ from halfulp.interp.attributes import (
 from halfulp.interp.dialect import Trait
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
 from halfulp.interp.literals import escaped, is_bare_identifier, quoted
-from halfulp.interp.locations import Location
+from halfulp.interp.locations import FileLineCol, Location
 from halfulp.interp.text.assembly import compile_printer
 from halfulp.interp.text.nested import parts
 from halfulp.interp.text.parser import DEFAULT_DIALECTS
@@ -54,6 +54,8 @@ class Printer:
         # What may need an alias, in the order it is printed, with whether its alias may stand at the end of the file.
         self.seen: dict[Attribute | Type, bool] = {}
         self._types: dict[Type, str] = {}
+        # Worked out once: an op that was read has its location only as a place in the tokens.
+        self.locations: dict[Operation, Location] = {}
 
     # Names.
 
@@ -153,6 +155,9 @@ class Printer:
         """Record what may need an alias in something that is about to be printed, innermost first."""
         if isinstance(thing, _PLAIN):
             return
+        if isinstance(thing, FileLineCol):
+            self.seen[thing] = self.seen.get(thing, True) and deferrable
+            return
         for part in parts(thing):
             self._note(part, deferrable)
         if _alias(thing) is not None:
@@ -178,7 +183,12 @@ class Printer:
     def operation(self, operation: Operation) -> str:
         """An operation without indentation, its location included."""
         # MLIR numbers the aliases of locations in the order in which the operations begin.
-        location = self.location(operation.location) if self.debug_info else ""
+        location = ""
+        if self.debug_info:
+            known = self.locations.get(operation)
+            if known is None:
+                known = self.locations[operation] = operation.location
+            location = self.location(known)
         results = operation.results
         if not results:
             head = ""
@@ -399,7 +409,7 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
         names = _alias_names(order)
         numbered = printer
         printer = Printer(generic, debug_info, names)
-        printer.values, printer.labels = numbered.values, numbered.labels
+        printer.values, printer.labels, printer.locations = numbered.values, numbered.labels, numbered.locations
         # Distinct attributes are numbered as they are spelled: first those that stand before the module.
         head = [f"{names[thing]} = {thing.spell(names)}" for thing in order if not seen[thing]]
         text = printer.operation(module.operation)
