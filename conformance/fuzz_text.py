@@ -2,9 +2,9 @@
 
     python -m halfulp.conformance.fuzz_text -n 200000 --seed 1
 
-An input passes if reading it raises nothing but halfulp's own errors, each with a place and a rendering, within a second of
-CPU time; if what is accepted prints to a text that reads back and prints the same; and if the process stays under a
-gigabyte. Input number i of a seed is always the same, whatever the others are: ``--first i -n 1`` repeats one.
+An input passes if reading it raises nothing but halfulp's own errors, each with a place and a rendering, within a
+second of CPU time; if what is accepted prints to a text that reads back and prints the same; and if the process stays
+under a gigabyte. Input number i of a seed is always the same, whatever the others are: ``--first i -n 1`` repeats one.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from functools import cache
 
 from halfulp.conformance.corpus import entries
 from halfulp.interp.errors import HalfulpError
+from halfulp.interp.ir import Module
 from halfulp.interp.text.lexer import token_offsets, tokenize
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
@@ -33,17 +34,23 @@ MAX_MEMORY = 1 << 30
 
 _CHARACTERS = "\0\t\n\r \"#$%&'()*+,-./0129:;<=>?@AFZ[\\]^_`afxz{|}~\x7f\x80é\u2028𝄞\ud800\ufeff"
 _PIECES = (
-    "99999999999999999999999999", "-1", "0", "0x", "0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF", "1.0e999999999", "1.0e-999999999",
+    "99999999999999999999999999", "-1", "0", "0x", "0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF", "1.0e999999999",
+    "1.0e-999999999",
     "9223372036854775808", "4294967296", "16777216", "?", "*", "->", "::", "...", "{-#", "#-}", "loc(", "loc(unknown)",
-    "loc(#l)", "%0", "%0#99999999999", "%x:99999999", "^bb0", "^", "#", "!", "@", '"', '"\\', "//", "// -----", "affine_map<",
+    "loc(#l)", "%0", "%0#99999999999", "%x:99999999", "^bb0", "^", "#", "!", "@", '"', '"\\', "//", "// -----",
+    "affine_map<",
     "dense<", 'dense<"0x', "sparse<", "strided<[", "distinct[0]<", "array<i8:", "tensor<", "tensor<99999999999999x",
-    "vector<1000000000x", "memref<", "tuple<", "complex<", "(", ")", "[", "]", "{", "}", "<", ">", "<{", "}>", "true", "unit",
-    "module {", "func.func @f() {", "scf.for %i = %0 to %0 step %0 {", "!quant.uniform<i8:f32:{0:1}, {", "d0 floordiv 0",
+    "vector<1000000000x", "memref<", "tuple<", "complex<", "(", ")", "[", "]", "{", "}", "<", ">", "<{", "}>", "true",
+    "unit",
+    "module {", "func.func @f() {", "scf.for %i = %0 to %0 step %0 {", "!quant.uniform<i8:f32:{0:1}, {",
+    "d0 floordiv 0",
 )  # fmt: skip
 _NESTS = (
     ("[", "]"), ("{a = ", "}"), ("tuple<", ">"), ("complex<", ">"), ("(", ")"), ("() -> (", ")"), ("tensor<2x", ">"),
-    ("memref<2x", ">"), ('"t.r"() ({', "}) : () -> ()"), ("module {", "}"), ("scf.if %c {", "}"), ("callsite(", ' at "x")'),
-    ("fused[", "]"), ('"n"(', ")"), ("affine_map<(d0) -> (", ")>"), ("-", ""), ("(", ""), ("{", "}"), ("#foo.bar<", ">"),
+    ("memref<2x", ">"), ('"t.r"() ({', "}) : () -> ()"), ("module {", "}"), ("scf.if %c {", "}"),
+    ("callsite(", ' at "x")'),
+    ("fused[", "]"), ('"n"(', ")"), ("affine_map<(d0) -> (", ")>"), ("-", ""), ("(", ""), ("{", "}"),
+    ("#foo.bar<", ">"),
     ("dense<", "> : tensor<2xi8>"), ("distinct[0]<", ">"), ("d0 + (", ")"),
 )  # fmt: skip
 
@@ -130,8 +137,8 @@ def _number(rng: random.Random, text: str) -> str:
 
 
 MUTATIONS: tuple[Callable[[random.Random, str], str], ...] = (
-    _flip, _flip, _delete, _truncate, _insert, _insert, _tokens, _tokens, _tokens, _tokens, _splice, _lines, _lines, _nest, _repeat,
-    _number, _number,
+    _flip, _flip, _delete, _truncate, _insert, _insert, _tokens, _tokens, _tokens, _tokens, _splice, _lines, _lines,
+    _nest, _repeat, _number, _number,
 )  # fmt: skip
 
 
@@ -201,12 +208,12 @@ def check(text: str) -> tuple[str, str | None]:
     return outcome, f"{seconds:.2f} s" if problem is None and seconds > MAX_SECONDS else problem
 
 
-def _unstable(module: object) -> str | None:
+def _unstable(module: Module) -> str | None:
     """Why printing is no fixed point."""
-    for arguments in ({}, {"generic": True, "debug_info": True}):
-        printed = print_module(module, **arguments)  # type: ignore[arg-type]
+    for full in (False, True):
+        printed = print_module(module, generic=full, debug_info=full)
         try:
-            again = print_module(parse_module(printed, "printed"), **arguments)
+            again = print_module(parse_module(printed, "printed"), generic=full, debug_info=full)
         except HalfulpError as error:
             return f"what was printed is rejected: {error.render(printed)}"
         if again != printed:
