@@ -155,6 +155,18 @@ def build_parser() -> argparse.ArgumentParser:
     add("--mlir-print-debuginfo", "--debug-info", action="store_true", dest="debug_info", help="print locations")
     add("--split-input-file", action="store_true", help="read each part between lines '// -----' on its own")
     add("--allow-unregistered-dialect", action="store_true", help="accept ops that halfulp does not know")
+    add(
+        "--schema",
+        choices=("mlir22", "newer"),
+        default="newer",
+        help="the MLIR to print for: with mlir22, what only newer MLIR has is an error (default: newer)",
+    )
+    add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
+    add(
+        "--verify-diagnostics",
+        action="store_true",
+        help="compare the errors with the comments // expected-error {{...}} of the file, as mlir-opt does",
+    )
     translate.set_defaults(command=_translate)
 
     explain = commands.add_parser(
@@ -241,8 +253,12 @@ def _fail(message: str) -> int:
     return WRONG_USE
 
 
-Sources = dict[str, str]
-"""The texts that were read, by the name their locations carry."""
+class Sources(dict[str, str]):
+    """The texts that were read, by the name their locations carry, and whether errors are printed as JSON."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        super().__init__()
+        self.json = getattr(arguments, "diagnostics", "text") == "json"
 
 
 def _report(error: HalfulpError, sources: Sources) -> int:
@@ -251,6 +267,11 @@ def _report(error: HalfulpError, sources: Sources) -> int:
 
     if isinstance(error.location, UnknownLoc):
         error.location = None
+    if sources.json:
+        from halfulp.diagnostics import as_json
+
+        _say(as_json(error))
+        return error.exit_code
     places = [file_position(place) for place in (error.location, *(place for place, _ in error.notes)) if place]
     files = {place.file for place in places if place is not None}
     # A location may name another file than the one that was read.
@@ -302,7 +323,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from halfulp.interp.errors import HalfulpError
     from halfulp.interp.text.parser import parse_module
 
-    sources: Sources = {}
+    sources = Sources(arguments)
     try:
         profile = _profile(arguments.profile)
         _check_outputs(arguments)
@@ -416,7 +437,7 @@ def _birth(origin: Origin) -> str:
 def _eval(arguments: argparse.Namespace) -> int:
     from halfulp.interp.errors import HalfulpError
 
-    sources: Sources = {}
+    sources = Sources(arguments)
     try:
         return _eval_op(arguments, sources)
     except HalfulpError as error:
@@ -571,25 +592,32 @@ def _details(fmt: FloatFormat) -> list[str]:
 
 def _translate(arguments: argparse.Namespace) -> int:
     from halfulp.cli_values import write_file
+    from halfulp.interp.dialect import Schema
     from halfulp.interp.errors import HalfulpError
     from halfulp.interp.text.parser import parse_module
     from halfulp.interp.text.printer import print_module
 
-    sources: Sources = {}
+    sources = Sources(arguments)
     try:
         name, text = _read(arguments.file, sources)
     except HalfulpError as error:
         return _report(error, sources)
+    schema = Schema.MLIR22 if arguments.schema == "mlir22" else Schema.LLVM24
     printed, codes = [], []
     for part in _parts(text, arguments.split_input_file):
+        failure: HalfulpError | None = None
         try:
             module = parse_module(part, name, allow_unregistered=arguments.allow_unregistered_dialect)
             # mlir-opt ends every module with an empty line.
-            text = print_module(module, generic=arguments.generic, debug_info=arguments.debug_info)
+            text = print_module(module, generic=arguments.generic, debug_info=arguments.debug_info, schema=schema)
             printed.append(text.rstrip("\n") + "\n\n")
         except HalfulpError as error:
             printed.append("")
-            codes.append(_report(error, sources))
+            failure = error
+        if arguments.verify_diagnostics:
+            codes += _unexpected(part, failure)
+        elif failure is not None:
+            codes.append(_report(failure, sources))
     output = SPLIT_MARKER.join(printed)
     if arguments.output is None:
         _print(output)
@@ -601,6 +629,17 @@ def _translate(arguments: argparse.Namespace) -> int:
     return _worst(codes)
 
 
+def _unexpected(part: str, error: HalfulpError | None) -> list[int]:
+    """Print what differs from the diagnostics that the comments of a text ask for; an exit code for each."""
+    from halfulp.diagnostics import expectations, unmet
+    from halfulp.interp.errors import HalfulpError
+
+    problems = list(unmet(expectations(part), error))
+    for problem in problems:
+        _say(problem)
+    return [HalfulpError.exit_code] * len(problems)
+
+
 # --- explain ----------------------------------------------------------------------------------------------------------
 
 
@@ -609,7 +648,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     from halfulp.explain import explain, format_of
     from halfulp.interp.errors import HalfulpError
 
-    sources: Sources = {}
+    sources = Sources(arguments)
     try:
         profile = _profile(arguments.profile)
         with naming("<type>", arguments.type, sources):

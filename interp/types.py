@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Literal, TypeVar, dataclass_transform
 
 from halfulp.fp_formats.formats import FloatFormat, float_format
+from halfulp.fp_formats.scalar import value
 from halfulp.interp.literals import spell_double, spell_rounded
 
 if TYPE_CHECKING:
@@ -219,6 +220,7 @@ class UniformQuantizedType(Type):
     Sub-channel: ``block_sizes`` holds (axis, size) pairs, and the scales form an array of ``parameter_shape``,
     row-major.
     ``scales`` are the literals' values as f64 (sub-channel: rounded to the expressed type, as MLIR does).
+    ``storage``: None for integers; newer MLIR also stores a float type or a `QuantileType`, whose bounds are integers.
     """
 
     storage_width: int
@@ -231,6 +233,7 @@ class UniformQuantizedType(Type):
     axis: int | None = None
     block_sizes: tuple[tuple[int, int], ...] | None = None
     parameter_shape: tuple[int, ...] = ()
+    storage: Type | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``!quant.uniform<…>``; the storage bounds are elided where they are the whole range."""
@@ -248,6 +251,26 @@ class UniformQuantizedType(Type):
 
 
 @immutable
+class QuantileType(Type):
+    """``!quant.quantile<ui4:f16, {-1.0, 0.0, 1.0}, <0:2>>`` of newer MLIR: stored integers are indices of a table.
+
+    ``values``: the table as f64, of numbers of type ``element``; ``bounds``: the smallest and the largest index, if
+    given.
+    """
+
+    storage: Type
+    element: Type
+    values: tuple[float, ...]
+    bounds: tuple[int, int] | None = None
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``!quant.quantile<…>``."""
+        values = ",".join(spell_double(value) for value in self.values)
+        bounds = "" if self.bounds is None else f", <{self.bounds[0]}:{self.bounds[1]}>"
+        return f"!quant.quantile<{self.storage.spell(names)}:{self.element.spell(names)}, {{{values}}}{bounds}>"
+
+
+@immutable
 class AnyQuantizedType(Type):
     """``!quant.any<i8<-16:7>:f32>``: stored integers of unknown scale; ``expressed`` may be None."""
 
@@ -256,6 +279,7 @@ class AnyQuantizedType(Type):
     storage_min: int
     storage_max: int
     expressed: Type | None = None
+    storage: Type | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``!quant.any<…>``."""
@@ -324,6 +348,16 @@ def element_count(type: Type) -> int | None:
 def storage_bounds(width: int, signed: bool) -> tuple[int, int]:
     """The smallest and the largest integer of a quantised storage type."""
     return (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
+
+
+def special_storage_bounds(storage: Type) -> tuple[int, int]:
+    """The smallest and the largest stored number of a float type (a whole number) or of a `QuantileType` (an index)."""
+    if isinstance(storage, FloatType):
+        largest = value(storage.format, storage.format.max_code)
+        assert largest is not None
+        return -int(largest) if storage.format.signed else 0, int(largest)
+    assert isinstance(storage, QuantileType)
+    return storage.bounds or (0, len(storage.values) - 1)
 
 
 def check_quantized_container(type: Type, shape: Shape | None) -> str | None:
@@ -403,9 +437,13 @@ def _dimensions(shape: Shape | None) -> str:
 
 
 def _storage(type: UniformQuantizedType | AnyQuantizedType) -> str:
-    name = f"{'i' if type.storage_signed else 'u'}{type.storage_width}"
     bounds = (type.storage_min, type.storage_max)
-    if bounds == storage_bounds(type.storage_width, type.storage_signed):
+    if type.storage is not None:
+        name, whole = str(type.storage), special_storage_bounds(type.storage)
+    else:
+        name = f"{'i' if type.storage_signed else 'u'}{type.storage_width}"
+        whole = storage_bounds(type.storage_width, type.storage_signed)
+    if bounds == whole:
         return name
     return f"{name}<{bounds[0]}:{bounds[1]}>"
 

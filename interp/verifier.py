@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from halfulp.interp.attributes import ArrayAttr, Attribute, DictionaryAttr, StringAttr, SymbolRefAttr, TypeAttr
 from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition, Slot, Trait, Unprefixed
-from halfulp.interp.errors import VerifyError
+from halfulp.interp.errors import VerifyError, did_you_mean
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
 from halfulp.interp.locations import Location
 from halfulp.interp.text.parser import SEGMENTS, spread
@@ -55,9 +55,15 @@ def _verify_regions_after(operation: Operation) -> None:
             _fail(operation, message)
 
 
-def _fail(operation: Operation, message: str, notes: Sequence[tuple[Location | None, str]] = ()) -> NoReturn:
+def _fail(
+    operation: Operation,
+    message: str,
+    notes: Sequence[tuple[Location | None, str]] = (),
+    hint: str | None = None,
+) -> NoReturn:
     text = message if isinstance(message, Unprefixed) else f"'{operation.name}' op {message}"
-    raise VerifyError(text, location=operation.position or operation.location, op=operation.name, notes=notes)
+    place = operation.position or operation.location
+    raise VerifyError(text, location=place, op=operation.name, notes=notes, hint=hint)
 
 
 # --- one op ---------------------------------------------------------------------------------------------------------
@@ -514,13 +520,19 @@ def _walk_inside(operation: Operation) -> Iterator[Operation]:
                 stack.extend(reversed(block.operations))
 
 
+def _similar_function(name: str, symbols: Mapping[str, Operation]) -> str | None:
+    return did_you_mean(f"@{name}", (f"@{known}" for known, op in symbols.items() if op.name == "func.func"))
+
+
 def _verify_call(call: Operation, symbols: Mapping[str, Operation]) -> None:
     callee = call.properties.get("callee")
     if not isinstance(callee, SymbolRefAttr):
         return
     target = symbols.get(callee.root)
     if target is None or target.name != "func.func":
-        _fail(call, f"'{callee.root}' does not reference a valid function")
+        _fail(
+            call, f"'{callee.root}' does not reference a valid function", hint=_similar_function(callee.root, symbols)
+        )
     type = _function_type(target)
     if type is None:
         return
@@ -553,7 +565,11 @@ def _verify_function_constant(operation: Operation, symbols: Mapping[str, Operat
         return
     target = symbols.get(value.root)
     if target is None or target.name != "func.func":
-        _fail(operation, f"reference to undefined function '{value.root}'")
+        _fail(
+            operation,
+            f"reference to undefined function '{value.root}'",
+            hint=_similar_function(value.root, symbols),
+        )
     if _function_type(target) != operation.results[0].type:
         _fail(operation, "reference to function with mismatched type")
 

@@ -26,6 +26,9 @@ def quantization(op: Operation, type_: ty.Type) -> semantics.Quantization:
     if not isinstance(element, ty.UniformQuantizedType):
         message = f"casts of '{element}' have no defined result: it has no scale"
         raise Unsupported(message, location=op.location, op=op.name)
+    if element.storage is not None:
+        message = f"casts of values stored as '{element.storage}' have no settled meaning yet"
+        raise Unsupported(message, location=op.location, op=op.name)
     assert isinstance(element.expressed, ty.FloatType)
     return semantics.Quantization(
         element.expressed.format,

@@ -33,7 +33,7 @@ from halfulp.interp.attributes import (
     UnitAttr,
     integer_of_code,
 )
-from halfulp.interp.dialect import Dialect, EnumDefinition
+from halfulp.interp.dialect import Dialect, EnumDefinition, Schema
 from halfulp.interp.literals import read_decimal, unescaped
 from halfulp.interp.locations import (
     CallSiteLoc,
@@ -72,6 +72,8 @@ class AttributeParser(TypeParser):
         super().__init__(*arguments)  # type: ignore[arg-type]
         self.attributes: dict[str, Attribute] = {}
         self.distincts: dict[int, DistinctAttr] = {}
+        # The version whose layout of blobs the text uses.
+        self.schema = Schema.MLIR22
 
     # Tokens with a value.
 
@@ -834,24 +836,24 @@ def _blob_elements(parser: AttributeParser, index: int, type: ElementsType, star
         data = bytes.fromhex(text[2:])
     except ValueError:
         parser.error("expected string containing hex digits starting with `0x`", index)
-    attribute = elements_of_blob(data, type)
+    attribute = elements_of_blob(data, type, parser.schema)
     if attribute is None:
         parser.error(f"elements hex data size is invalid for provided type: '{type}'", start)
     return attribute
 
 
-def elements_of_blob(data: bytes, type: ElementsType) -> DenseElementsAttr | None:
-    """Elements from raw bytes as MLIR 22 lays them out; None where their number is wrong.
+def elements_of_blob(data: bytes, type: ElementsType, schema: Schema = Schema.MLIR22) -> DenseElementsAttr | None:
+    """Elements from raw bytes as MLIR lays them out; None where their number is wrong.
 
     Each element takes whole bytes, little-endian (i4 and f4 one, tf32 three, f80 ten, index eight); one element
-    alone is a
-    splat; i1 is packed eight to the byte, least significant bit first, a single byte 0x00 or 0xFF being a splat.
+    alone is a splat. MLIR 22 packs i1 eight to the byte, least significant bit first, a single byte 0x00 or 0xFF being
+    a splat; newer MLIR does as with any other type.
     """
     element = type.element
     count = element_count(type) or 0
     scalar = element.element if isinstance(element, ComplexType) else element
     shape = _static(type)
-    if element == I1:
+    if element == I1 and schema < Schema.LLVM24:
         if len(data) == 1 and data[0] in (0, 0xFF):
             return DenseElementsAttr(type, np.array(data[0] & 1, np.uint8), True)
         if len(data) != (count + 7) // 8:

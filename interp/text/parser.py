@@ -12,7 +12,7 @@ from functools import cache
 from typing import NoReturn, TypeVar
 
 from halfulp.interp.attributes import Attribute, DenseArrayAttr
-from halfulp.interp.dialect import Arity, OpDefinition, Registry, Slot, Trait, default_registry
+from halfulp.interp.dialect import Arity, OpDefinition, Registry, Schema, Slot, Trait, default_registry
 from halfulp.interp.errors import ParseError, did_you_mean
 from halfulp.interp.ir import (
     Block,
@@ -203,7 +203,8 @@ class Parser(AttributeParser):
         """Put forward references right; raise ParseError for a name that never came."""
         if self.forward:
             first = min(self.forward.values(), key=lambda forward: forward.token)
-            self.error("use of undeclared SSA value name", first.token)
+            name = self.tokens[first.token]
+            self.error("use of undeclared SSA value name", first.token, hint=did_you_mean(name, self.values))
         for operands in self.pending:
             for index, value in enumerate(operands):
                 if isinstance(value, Forward):
@@ -344,9 +345,15 @@ class Parser(AttributeParser):
     def _unknown(self, token: str, name: str, at: int) -> NoReturn:
         dialect = token.partition(".")[0]
         if "." in token and dialect not in self.registry.dialects:
-            self.error(f"Dialect `{dialect}' not found for custom op '{token}'", at)
+            self.error(
+                f"Dialect `{dialect}' not found for custom op '{token}'",
+                at,
+                hint=did_you_mean(dialect, self.registry.dialects),
+            )
         tried = "" if "." in token else f" (tried '{name}' as well)"
-        self.error(f"custom op '{token}' is unknown{tried}", at)
+        known = self.registry.dialects.get(name.partition(".")[0])
+        ops = () if known is None else known.ops if "." in token else [op.partition(".")[2] for op in known.ops]
+        self.error(f"custom op '{token}' is unknown{tried}", at, hint=did_you_mean(token, ops))
 
     def trailing_location(self, target: Operation | BlockArgument) -> None:
         """``loc(…)`` after an operation or an argument."""
@@ -463,6 +470,7 @@ class Parser(AttributeParser):
                 f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown "
                 "operations",
                 at,
+                hint=did_you_mean(name, self.registry.dialects[dialect].ops),
             )
         if not self.allow_unregistered:
             self.error_at_offset(
@@ -475,7 +483,8 @@ class Parser(AttributeParser):
         sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
         for name in properties:
             if definition.property_named(name) is None and not (sized and name == SEGMENTS):
-                self.error(f"'{definition.name}' op has no property '{name}'", at)
+                names = [prop.name for prop in definition.properties]
+                self.error(f"'{definition.name}' op has no property '{name}'", at, hint=did_you_mean(name, names))
 
     def _sort_properties(
         self, definition: OpDefinition, properties: dict[str, Attribute], attributes: dict[str, Attribute]
@@ -571,7 +580,9 @@ class Parser(AttributeParser):
         if self.tokens[self.pos] != "}":
             self.wrong_token("expected operation name in quotes")
         if self.undefined_blocks:
-            self.error("reference to an undefined block", min(self.undefined_blocks.values()))
+            first = min(self.undefined_blocks.values())
+            known = (name for name in self.blocks if name not in self.undefined_blocks)
+            self.error("reference to an undefined block", first, hint=did_you_mean(self.tokens[first], known))
         self.pos += 1
         if isolated:
             self.end_scope()
@@ -848,13 +859,16 @@ def parse_module(
     allow_unregistered: bool = True,
     registry: Registry | None = None,
     verify: bool = True,
+    schema: Schema = Schema.MLIR22,
 ) -> Module:
     """Read a file of MLIR text. Several top-level operations, or none, stand in an implicit module.
 
     ``allow_unregistered``: keep operations, types and attributes of dialects that ``registry`` does not have.
-    ``verify``: check the rules of the language and of the ops. Raises ParseError and VerifyError.
+    ``verify``: check the rules of the language and of the ops. ``schema``: the version whose layout of i1 blobs the
+    text uses (all else is told apart by itself). Raises ParseError and VerifyError.
     """
     parser = _parser(text, filename, allow_unregistered, registry)
+    parser.schema = schema
     collecting = gc.isenabled()
     # A million small objects and no garbage: the collector would only go over them again and again.
     gc.disable()

@@ -18,13 +18,14 @@ from halfulp.interp.attributes import (
     Names,
     UnitAttr,
 )
-from halfulp.interp.dialect import Trait
+from halfulp.interp.dialect import Schema, Trait
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
 from halfulp.interp.literals import escaped, is_bare_identifier, quoted
 from halfulp.interp.locations import FileLineCol, Location
 from halfulp.interp.text.assembly import compile_printer
 from halfulp.interp.text.nested import parts
 from halfulp.interp.text.parser import DEFAULT_DIALECTS
+from halfulp.interp.text.schema import check_schema
 from halfulp.interp.types import (
     I1,
     FunctionType,
@@ -393,11 +394,16 @@ def _alias_names(order: Iterable[Attribute | Type]) -> Names:
     return names
 
 
-def print_module(module: Module, generic: bool = False, debug_info: bool = False) -> str:
+def print_module(
+    module: Module, generic: bool = False, debug_info: bool = False, schema: Schema = Schema.LLVM24
+) -> str:
     """The text of a module, as mlir-opt 22 prints it: ``generic`` as with --mlir-print-op-generic, ``debug_info`` as
-    with
-    --mlir-print-debuginfo. Resources that an attribute of the module names are printed at the end.
+    with --mlir-print-debuginfo. Resources that an attribute of the module names are printed at the end.
+
+    Raises Unsupported for an op, a property or a type that MLIR of version ``schema`` does not have.
     """
+    if schema < Schema.LLVM24:
+        check_schema(module, schema)
     printer = Printer(generic, debug_info, Names())
     printer.number(module.operation)
     text = printer.operation(module.operation)

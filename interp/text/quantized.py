@@ -1,4 +1,5 @@
-"""The quant dialect's types from text: ``!quant.uniform``, ``!quant.any``, ``!quant.calibrated``, with MLIR 22's rules.
+"""The quant dialect's types from text: ``!quant.uniform``, ``!quant.any``, ``!quant.calibrated``, with MLIR 22's rules,
+and newer MLIR's ``!quant.quantile`` and storage in float types.
 
 Two rules are stricter than mlir-opt 22, which lets both pass: a zero point outside the storage type (it wraps it, or
 prints what it cannot hold), and an axis named twice among the block sizes.
@@ -20,8 +21,10 @@ from halfulp.interp.types import (
     F,
     FloatType,
     IntegerType,
+    QuantileType,
     Type,
     UniformQuantizedType,
+    special_storage_bounds,
     storage_bounds,
 )
 
@@ -29,11 +32,12 @@ MAX_STORAGE_WIDTH = 32
 
 
 class _Storage:
-    """``i8<-16:7>``: the width, the sign and the bounds."""
+    """``i8<-16:7>``: the width, the sign and the bounds. ``special``: the type of newer MLIR's other storage."""
 
     def __init__(self, parser: AttributeParser) -> None:
         at = parser.pos
         token = parser.tokens[at]
+        self.special: Type | None = None
         if token[:1] == "u" and token[1:].isdigit():
             self.width, self.signed = int(token[1:][:9]), False
             parser.pos += 1
@@ -42,14 +46,26 @@ class _Storage:
             type = known if known is not None else parser.type() if parser.at_type() else None
             if known is not None:
                 parser.pos += 1
-            if not isinstance(type, IntegerType):
-                parser.error("illegal storage type prefix" if type is None else "storage type must be an integer", at)
-            self.width, self.signed = type.width, type.signedness != "unsigned"
+            if isinstance(type, QuantileType) or (isinstance(type, FloatType) and type.format.bits <= 8):
+                self.special = type
+            self.width, self.signed = self._integer(parser, type, at)
         if not 1 <= self.width <= MAX_STORAGE_WIDTH:
             parser.error(f"illegal storage type size: {self.width}", at)
-        self.min, self.max = self.bounds = storage_bounds(self.width, self.signed)
+        self.min, self.max = self.bounds = (
+            storage_bounds(self.width, self.signed) if self.special is None else special_storage_bounds(self.special)
+        )
         if parser.take("<"):
             self._read_bounds(parser)
+
+    @staticmethod
+    def _integer(parser: AttributeParser, type: Type | None, at: int) -> tuple[int, bool]:
+        """The width and the sign of what is stored."""
+        stored = type.storage if isinstance(type, QuantileType) else type
+        if isinstance(stored, FloatType) and stored.format.bits <= 8:
+            return stored.format.bits, stored.format.signed
+        if not isinstance(stored, IntegerType):
+            parser.error("illegal storage type prefix" if type is None else "storage type must be an integer", at)
+        return stored.width, stored.signedness != "unsigned"
 
     def _read_bounds(self, parser: AttributeParser) -> None:
         lowest, highest = self.bounds
@@ -114,6 +130,7 @@ def uniform(cursor: TypeParser) -> Type:
         axis,
         blocks,
         shape if blocks is not None else (),
+        storage.special,
     )
 
 
@@ -230,7 +247,37 @@ def any_quantized(cursor: TypeParser) -> Type:
     expressed = _expressed(parser) if parser.take(":") else None
     parser.expect(">")
     storage.check(parser, start)
-    return AnyQuantizedType(storage.width, storage.signed, storage.min, storage.max, expressed)
+    return AnyQuantizedType(storage.width, storage.signed, storage.min, storage.max, expressed, storage.special)
+
+
+def quantile(cursor: TypeParser) -> Type:
+    """``<storage:element, {value, …}>``, possibly with ``, <lowest:highest>``."""
+    parser = _attributes(cursor)
+    parser.expect("<")
+    at = parser.pos
+    storage = parser.non_function_type()
+    if not isinstance(storage, IntegerType | FloatType):
+        parser.error("storage type must be an integer or a float type", at)
+    parser.expect(":")
+    at = parser.pos
+    element = parser.non_function_type()
+    if not isinstance(element, IntegerType | FloatType):
+        parser.error("the values of a quantile type must be integers or floats", at)
+    parser.expect(",")
+    parser.expect("{")
+    values = [_double(parser)]
+    while parser.take(","):
+        values.append(_double(parser))
+    parser.expect("}")
+    bounds: tuple[int, int] | None = None
+    if parser.take(","):
+        parser.expect("<")
+        lowest = parser.integer()
+        parser.expect(":")
+        bounds = (lowest, parser.integer())
+        parser.expect(">")
+    parser.expect(">")
+    return QuantileType(storage, element, tuple(values), bounds)
 
 
 def calibrated(cursor: TypeParser) -> Type:
@@ -272,4 +319,5 @@ PARSERS: Mapping[str, Callable[[TypeParser], Type]] = {
     "quant.uniform": uniform,
     "quant.any": any_quantized,
     "quant.calibrated": calibrated,
+    "quant.quantile": quantile,
 }

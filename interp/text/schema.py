@@ -1,0 +1,82 @@
+"""What an older MLIR does not have: checked before a module is printed for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from halfulp.interp.attributes import Attribute
+from halfulp.interp.dialect import EnumDefinition, Schema
+from halfulp.interp.errors import Unsupported
+from halfulp.interp.ir import Module, Operation
+from halfulp.interp.text.nested import parts
+from halfulp.interp.types import AnyQuantizedType, FloatType, QuantileType, Type, UniformQuantizedType
+
+NAMES = {Schema.MLIR22: "MLIR 22", Schema.LLVM24: "LLVM 24"}
+
+_NEW_FORMATS = frozenset(("f8E5M3FNU",))
+
+
+def check_schema(module: Module, schema: Schema) -> None:
+    """Raise Unsupported for the first op, property or type that MLIR of that version does not know."""
+    seen: set[Type] = set()
+    for operation in module.walk():
+        definition = operation.definition
+        if definition is not None:
+            if definition.since > schema:
+                _refuse(operation, f"the op '{operation.name}'", schema)
+            for prop in definition.properties:
+                if prop.since <= schema or prop.name not in operation.properties:
+                    continue
+                default = (
+                    prop.kind.attribute(prop.default)
+                    if isinstance(prop.kind, EnumDefinition) and prop.default is not None
+                    else None
+                )
+                if operation.properties[prop.name] != default:
+                    _refuse(operation, f"the property '{prop.name}' of '{operation.name}'", schema)
+        for type in _types(operation):
+            if type not in seen:
+                seen.add(type)
+                _check_type(operation, type, schema)
+
+
+def _types(operation: Operation) -> Iterator[Type]:
+    for result in operation.results:
+        yield result.type
+    for region in operation.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                yield argument.type
+    for attribute in (*operation.properties.values(), *operation.attributes.values()):
+        yield from _types_in(attribute)
+
+
+def _types_in(thing: Attribute | Type) -> Iterator[Type]:
+    if isinstance(thing, Type):
+        yield thing
+        return
+    for part in parts(thing):
+        yield from _types_in(part)
+
+
+def _check_type(operation: Operation, type: Type, schema: Schema) -> None:
+    stack: list[Attribute | Type] = [type]
+    while stack and schema < Schema.LLVM24:
+        thing = stack.pop()
+        new = (
+            isinstance(thing, QuantileType)
+            or (isinstance(thing, FloatType) and thing.format.name in _NEW_FORMATS)
+            or (isinstance(thing, UniformQuantizedType | AnyQuantizedType) and thing.storage is not None)
+        )
+        if new:
+            _refuse(operation, f"the type '{thing}'", schema)
+        stack.extend(parts(thing))
+
+
+def _refuse(operation: Operation, what: str, schema: Schema) -> None:
+    raise Unsupported(
+        f"{what} does not exist in {NAMES[schema]}",
+        location=operation.location,
+        op=operation.name,
+        hint="print with the newer schema, or lower it first",
+    )
