@@ -908,10 +908,11 @@ def test_what_was_not_expected(
 def test_the_caret_stands_under_the_place(command: Command, write: Any) -> None:
     path = write("wide.mlir", 'func.func @f() { "é.é"() : () -> ()\tretun }\n')
     _, _, err = command("translate", path, "--allow-unregistered-dialect")
-    message, line, caret = err.splitlines()
+    message, line, caret, hint = err.splitlines()
     assert message.startswith("wide.mlir:1:39: error: ")  # in bytes, as mlir-opt counts
     assert len(caret) - 1 == line.index("retun")
     assert caret.count("\t") == 1
+    assert hint == "hint: did you mean `return`?"
 
 
 def test_any_locale(write: Any) -> None:
