@@ -6,10 +6,13 @@ machines, times do not. Targets are upper bounds on the ratio, or on the time wh
 
 from __future__ import annotations
 
+import importlib.util
 import platform
+import shutil
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,12 +34,14 @@ class Row:
     peer_seconds: float | None = None
     per: int = 1
     target: str = ""
+    # Instead of a time.
+    measure: str = ""
 
     def cells(self) -> list[str]:
         ratio = "" if self.peer_seconds is None else f"{self.seconds / self.peer_seconds:.2f}"
         theirs = "" if self.peer_seconds is None else spell(self.peer_seconds)
         each = f"{self.seconds / self.per * 1e9:.2f}" if self.per > 1 else ""
-        return [self.name, spell(self.seconds), each, self.peer, theirs, ratio, self.target]
+        return [self.name, self.measure or spell(self.seconds), each, self.peer, theirs, ratio, self.target]
 
 
 def spell(seconds: float) -> str:
@@ -150,13 +155,82 @@ def scalars() -> list[Row]:
     first = time.perf_counter() - first
     loop = hu.load(LOOP)
     again, looping = best(lambda: hu.run(module, 3, 5), lambda: hu.run(loop, 12_500, 3))
-    (parsing,) = best(lambda: hu.parse(text))
     return [
         Row("100,000 scalar ops in a loop", looping, per=100_000, target="< 500 ms"),
         Row("100,000 scalar ops in a line, compiled", again, per=100_000, target="< 500 ms"),
         Row("the same, first run, compiling included", first, per=100_000),
-        Row("parsing and verifying these 100,000 ops", parsing, per=100_000),
     ]
+
+
+def texts() -> list[Row]:
+    """Reading and printing 100,000 ops, beside mlir-opt 22 and xDSL where they are installed."""
+    count = 100_000
+    text = straight_line(count)
+    module = hu.parse(text)
+    generic = hu.print_module(module, generic=True)
+    parsing, reading, printing, spelling = best(
+        lambda: hu.parse(text),
+        lambda: hu.parse(generic),
+        lambda: hu.print_module(module),
+        lambda: hu.print_module(module, generic=True),
+    )
+    rows = [
+        Row("parsing, verifying 100,000 ops", parsing, per=count, target="< 833 ms"),
+        Row("the same in generic form", reading, per=count),
+        Row("printing 100,000 ops", printing, per=count, target="< 833 ms"),
+        Row("the same in generic form", spelling, per=count),
+        Row("peak memory of parsing, per op", 0, target="< 3,000", measure=f"{peak_bytes(text) / count:,.0f} bytes"),
+    ]
+    longer = straight_line(4 * count)
+    start = time.perf_counter()
+    hu.parse(longer)
+    rows.append(Row("parsing 400,000 ops", time.perf_counter() - start, "100,000 ops", parsing, 4 * count, "about 4"))
+    for name, peer in (("mlir-opt-22", mlir_opt), ("xDSL", xdsl)):
+        seconds = peer(text)
+        if seconds is None:
+            print(f"{name} is not installed: no row for it")
+        else:
+            rows.append(Row("reading and printing 100,000 ops", parsing + printing, name, seconds, count))
+    return rows
+
+
+def peak_bytes(text: str) -> float:
+    """The most memory that reading a text takes at once, the text itself left out."""
+    tracemalloc.start()
+    module = hu.parse(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert module.body
+    return float(peak)
+
+
+def mlir_opt(text: str) -> float | None:
+    """Seconds to read, verify and print in a process of its own."""
+    tool = shutil.which("mlir-opt-22")
+    if tool is None:
+        return None
+    return best(lambda: subprocess.run([tool, "-"], input=text.encode(), check=True, capture_output=True))[0]
+
+
+def xdsl(text: str) -> float | None:
+    """Seconds to read, verify and print once: it takes long."""
+    if importlib.util.find_spec("xdsl") is None:
+        return None
+    from io import StringIO
+
+    from xdsl.context import Context
+    from xdsl.dialects import arith, builtin, func
+    from xdsl.parser import Parser
+    from xdsl.printer import Printer
+
+    context = Context()
+    for dialect in (arith.Arith, builtin.Builtin, func.Func):
+        context.load_dialect(dialect)
+    start = time.perf_counter()
+    module = Parser(context, text).parse_module()
+    module.verify()
+    Printer(StringIO()).print_op(module)
+    return time.perf_counter() - start
 
 
 def conversions() -> list[Row]:
@@ -188,7 +262,7 @@ def starting() -> list[Row]:
 
 def main() -> None:
     head = ["what", "time", "ns each", "peer", "its time", "ratio", "target"]
-    rows = [head, *(row.cells() for group in (chains, scalars, conversions, starting) for row in group())]
+    rows = [head, *(row.cells() for group in (chains, scalars, texts, conversions, starting) for row in group())]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     versions = f"Python {platform.python_version()}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}"
     print(f"{platform.machine()}, {versions}")
