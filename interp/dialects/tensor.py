@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -200,11 +201,28 @@ def _element(type_: ty.Type) -> ty.Type:
     return ty.element_type(type_)
 
 
+class _Repeated(Sequence[ty.Type]):
+    """One type many times over, however many: a short text may ask for 2^63 elements."""
+
+    def __init__(self, type_: ty.Type, count: int) -> None:
+        self.type = type_
+        self.count = min(count, sys.maxsize)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, index: Any) -> Any:
+        if not -self.count <= index < self.count:
+            raise IndexError(index)
+        return self.type
+
+
 def _all_of_element_type() -> TypeRule:
     def solve(types: dict[str, Any], properties: Mapping[str, Any]) -> None:
         result = types.get("result")
-        if result is not None and ty.element_count(result) is not None:
-            types.setdefault("elements", (_element(result),) * (ty.element_count(result) or 0))
+        count = None if result is None else ty.element_count(result)
+        if count is not None:
+            types.setdefault("elements", _Repeated(_element(result), count))
 
     def holds(types: Mapping[str, Any], properties: Mapping[str, Any]) -> bool:
         return all(type_ == _element(types["result"]) for type_ in types["elements"])

@@ -105,15 +105,20 @@ class AttributeParser(TypeParser):
         self.pos += 1
         return name
 
-    def integer(self, message: str = "expected integer value") -> int:
-        """A plain integer, possibly negative."""
+    def integer(self, message: str = "expected integer value", wide: bool = False) -> int:
+        """A plain integer, possibly negative, of 64 bits unless ``wide``."""
+        at = self.pos
         negative = self.take("-")
         token = self.tokens[self.pos]
         if not is_integer(token):
             self.wrong_token(message)
         self.pos += 1
         value = _integer_value(token)
-        return -value if negative else value
+        if negative:
+            value = -value
+        if not wide and not -(1 << 63) <= value < 1 << 63:
+            self.error("integer value too large", at)
+        return value
 
     # Attributes.
 
@@ -505,7 +510,7 @@ class AttributeParser(TypeParser):
             return None
         at = self.pos
         message = "expected a 64-bit signed integer or '?'"
-        value = self.integer(message)
+        value = self.integer(message, wide=True)
         # -2^63 stands for `?` inside MLIR.
         if not -(1 << 63) < value < 1 << 63:
             self.error(message, at)

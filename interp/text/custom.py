@@ -322,7 +322,7 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
         codes: list[int] = []
         while p.take(","):
             at_value = p.pos
-            value = p.integer(f"custom op '{definition.name}' expected integer value")
+            value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
             codes.append(_case_code(p, at_value, value, type))
             p.expect(":")
             successors.append(_successor(p))
@@ -353,7 +353,7 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
 
 def _case_code(p: Parser, at: int, value: int, type: IntegerType) -> int:
     if not -(1 << type.width >> 1) <= value < 1 << type.width:
-        p.error(f"the case value {value} does not fit the type '{type}' of the flag", at)
+        p.error(f"the case value does not fit the type '{type}' of the flag", at)
     return value & ((1 << type.width) - 1)
 
 
