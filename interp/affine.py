@@ -2,7 +2,9 @@
 
 The functions that build an expression simplify it as MLIR's do (AffineExpr.cpp), since mlir-opt prints what they leave:
 constants and symbols move to the right, ``d0 * 2 + d0`` becomes ``d0 * 3``, ``d0 - (d0 floordiv 4) * 4`` becomes
-``d0 mod 4``. Unlike there, a sum or product of constants that leaves 64 bits is never folded: it would wrap.
+``d0 mod 4``. Two things differ, so that what is printed reads back to the same expression: a sum or product of
+constants that leaves 64 bits is not folded (there it wraps), and ``a + (b + c)`` is built as ``a + b + c``, as it is
+printed.
 """
 
 from __future__ import annotations
@@ -114,6 +116,8 @@ def add(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     (first, one), (second, other) = (_of_constant(expr, "*") or (expr, 1) for expr in (lhs, rhs))
     if first == second and _fits(one + other):
         return multiply(first, Constant(one + other))
+    if isinstance(rhs, Binary) and rhs.operator == "+":
+        return add(add(lhs, rhs.lhs), rhs.rhs)
     if inner is not None and not isinstance(rhs, Constant):
         return add(add(inner[0], rhs), Constant(inner[1]))
     return _remainder(lhs, rhs) or Binary("+", lhs, rhs)

@@ -91,6 +91,8 @@ def verify_for(op: Operation) -> str | None:
     arguments = _types(op.regions[0].blocks[0].arguments)
     if len(carried) != len(results):
         return "mismatch in number of loop-carried values and defined values"
+    if not arguments:
+        return "expected a block argument for the induction variable"
     if len(carried) != len(arguments) - 1:
         return f"different number of inits and region iter_args: {len(carried)} != {len(arguments) - 1}"
     if arguments[0] != op.operands[0].type:

@@ -299,7 +299,7 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
             operation = Operation(name, definition, operands, types[operand_count:], properties, state.attributes)
         else:
             groups = [
-                _resolve(p, slot, names, type, only)
+                _resolve(p, name, slot, names, type, only)
                 for slot, names, type, only in zip(slots.operands, state.operands, types, buildable, strict=False)
             ]
             results: list[Type] = []
@@ -331,7 +331,7 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
     return parse
 
 
-def _resolve(p: Parser, slot: Slot, names: Any, types: Any, only: Type | None) -> list[SSAValue]:
+def _resolve(p: Parser, op: str, slot: Slot, names: Any, types: Any, only: Type | None) -> list[SSAValue]:
     """The values of a slot; ``only``: the type of each of them, where the constraint leaves no choice."""
     if slot.arity is Arity.ONE:
         return [p.use(names, types)]
@@ -340,7 +340,8 @@ def _resolve(p: Parser, slot: Slot, names: Any, types: Any, only: Type | None) -
         types = () if only is None else (only,) * len(names)
     if len(names) != len(types):
         p.error(
-            f"number of operands and types do not match: got {len(names)} operands and {len(types)} types",
+            f"custom op '{op}' number of operands and types do not match: got {len(names)} operands and "
+            f"{len(types)} types",
             names[0] if names else None,
         )
     return [p.use(name, type) for name, type in zip(names, types, strict=True)]
@@ -499,7 +500,17 @@ def _property_reader(prop: Property, prefix: str) -> Callable[[Parser], Attribut
 
         return keyword
     special = _READERS.get(_shape_of_attribute(kind))
-    return special or (lambda p: p.attribute())
+    if special is None:
+        return lambda p: p.attribute()
+
+    def checked(p: Parser) -> Attribute:
+        at = p.pos
+        attribute = special(p)
+        if not kind.accepts(attribute):
+            p.error(f"{prefix}invalid kind of attribute specified", at)
+        return attribute
+
+    return checked
 
 
 def _shape_of_attribute(kind: AttributeConstraint) -> str:
@@ -600,7 +611,8 @@ def _parse_functional(inputs: list[int], results: list[int], slots: _Slots) -> _
         if operands != len(type.inputs):
             first = next((t for i in inputs for t in _tokens_of(state.operands[i])), at)
             p.error(
-                f"number of operands and types do not match: got {operands} operands and {len(type.inputs)} types",
+                f"custom op '{slots.definition.name}' number of operands and types do not match: got {operands} "
+                f"operands and {len(type.inputs)} types",
                 first,
             )
         _spread_types(p, state, inputs, slots, type.inputs)

@@ -772,14 +772,14 @@ class Parser(AttributeParser):
         try:
             data = bytes.fromhex(text[2:])
         except ValueError:
-            self.error("expected hex string blob", at)
+            self.error(f"expected hex string blob for key '{key}'", at)
         if len(data) < 4:
-            self.error("expected hex string blob to encode alignment in first 4 bytes", at)
+            self.error(f"expected hex string blob for key '{key}' to encode alignment in first 4 bytes", at)
         alignment = int.from_bytes(data[:4], "little")
         if alignment & (alignment - 1):
             self.error(
-                f"expected hex string blob to encode alignment in first 4 bytes, but got non-power-of-2 value: "
-                f"{alignment}",
+                f"expected hex string blob for key '{key}' to encode alignment in first 4 bytes, but got "
+                f"non-power-of-2 value: {alignment}",
                 at,
             )
         return data
