@@ -206,13 +206,13 @@ class _Repeated(Sequence[ty.Type]):
 
     def __init__(self, type_: ty.Type, count: int) -> None:
         self.type = type_
-        self.count = min(count, sys.maxsize)
+        self._size = min(count, sys.maxsize)
 
     def __len__(self) -> int:
-        return self.count
+        return self._size
 
     def __getitem__(self, index: Any) -> Any:
-        if not -self.count <= index < self.count:
+        if not -self._size <= index < self._size:
             raise IndexError(index)
         return self.type
 
@@ -221,7 +221,7 @@ def _all_of_element_type() -> TypeRule:
     def solve(types: dict[str, Any], properties: Mapping[str, Any]) -> None:
         result = types.get("result")
         count = None if result is None else ty.element_count(result)
-        if count is not None:
+        if result is not None and count is not None:
             types.setdefault("elements", _Repeated(_element(result), count))
 
     def holds(types: Mapping[str, Any], properties: Mapping[str, Any]) -> bool:
