@@ -427,7 +427,7 @@ def _deliver(results: Sequence[Value], expected: Sequence[Value], arguments: arg
 
 def _birth(origin: Origin) -> str:
     """Where poison was born: reason, op, and place and element where there are any."""
-    where = origin.op if origin.location == "unknown" else f"{origin.op} at {origin.location}"
+    where = f"{origin.op} at {origin.location}" if origin.location else origin.op
     return f"{origin.reason} ({where}{f', element {list(origin.element)}' if origin.element else ''})"
 
 

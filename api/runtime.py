@@ -16,13 +16,22 @@ from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import Dialect, EnumDefinition, OpDefinition, Property, TypeConstraint, default_registry
 from halfulp.interp.dialects.constraints import ANY
-from halfulp.interp.dialects.func import call_external
 from halfulp.interp.errors import InputError, TypeMismatch, Unsupported, VerifyError
 from halfulp.interp.events import Listener
-from halfulp.interp.executor import Control, Limits, Pure, Run, Settings, argument_types, program_for, result_types
+from halfulp.interp.executor import (
+    Control,
+    Limits,
+    Pure,
+    Run,
+    Settings,
+    argument_types,
+    host_values,
+    program_for,
+    result_types,
+)
 from halfulp.interp.ir import Block, Module, Operation, Region
 from halfulp.interp.text.parser import parse_module
-from halfulp.interp.values import Value, as_type, narrowed_index, to_value
+from halfulp.interp.values import Value, as_array, as_type, shape_conflict, to_value
 from halfulp.interp.verifier import verify
 from halfulp.semantics import casts, floats
 from halfulp.semantics.kernel import Kernel
@@ -142,25 +151,16 @@ def run(
             f"{name} takes {len(types)} arguments ({', '.join(map(str, types))}), but {len(arguments)} are given",
             location=function.location,
         )
-    values = [
-        to_value(argument, type_, f"argument {index} of {name}", vscale)
-        for index, (argument, type_) in enumerate(zip(arguments, types, strict=True))
-    ]
-    if index_width == 32:
-        values = [_narrowed(value, f"argument {index} of {name}") for index, value in enumerate(values)]
+    values = []
+    for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
+        what = f"argument {index} of {name}"
+        values.append(settings.accepted(to_value(argument, type_, what, vscale), what))
     if not function.regions[0].blocks:
         external = settings.externals.get(function.symbol_name or "")
         if external is None:
             raise Unsupported(f"'{name}' is a declaration without a body", location=function.location)
-        return call_external(external, values, result_types(function), name)
+        return host_values(external(*values), result_types(function), f"the function bound to {name}", settings)
     return program_for(module, settings).run(function, values)
-
-
-def _narrowed(value: Value, what: str) -> Value:
-    """An index of 64 bits as one of 32; any other value as it is."""
-    if not isinstance(value.element_type, ty.IndexType):
-        return value
-    return Value(value.type, narrowed_index(value.bits, what), value.poison, value.open, value.origins)
 
 
 def find_entry(module: Module, entry: str | None = None) -> Operation:
@@ -182,13 +182,22 @@ def find_entry(module: Module, entry: str | None = None) -> Operation:
     return public[0]
 
 
+def _path(function: Operation) -> str:
+    """The name by which ``entry`` finds a function: those of the modules around it, but the outermost, and its own."""
+    names, op = [], function
+    while op.parent_op is not None:
+        names.append(f"@{op.symbol_name}")
+        op = op.parent_op
+    return "::".join(reversed(names))
+
+
 def _visibility(op: Operation) -> str:
     visibility = op.properties.get("sym_visibility")
     return visibility.value if isinstance(visibility, at.StringAttr) else "public"
 
 
 def _choices(module: Module) -> str:
-    names = [f"@{op.symbol_name}" for op in module.walk() if op.name == "func.func"]
+    names = [_path(op) for op in module.walk() if op.name == "func.func"]
     return f"the functions are {', '.join(names)}" if names else "the module has no functions"
 
 
@@ -232,8 +241,6 @@ def eval(
         _operand(definition, index, operand, spelling)
         for index, (operand, spelling) in enumerate(zip(operands, wanted, strict=True))
     ]
-    if index_width == 32:
-        values = [_narrowed(value, f"operand {index} of {op}") for index, value in enumerate(values)]
     stochastic = properties.get("rounding", properties.get("roundingmode")) == "stochastic"
     if stochastic:
         for name in ("rounding", "roundingmode"):
@@ -243,6 +250,7 @@ def eval(
     if stochastic:
         return _stochastically(function, values, as_profile(profile), random)
     settings = Settings(as_profile(profile), on_ub, index_width, track_open=track_open, casts=dict(_casts))
+    values = [settings.accepted(value, f"operand {index} of {op}") for index, value in enumerate(values)]
     results = program_for(module, settings).run(function, values)
     return results[0] if len(results) == 1 else results
 
@@ -429,7 +437,10 @@ def convert(
     source = x if isinstance(x, Value) else _source(x, type)
     target = as_type(to)
     from_, element = source.element_type, ty.element_type(target)
-    result = ty.with_element(source.type, element)
+    result = ty.with_element(source.type, element) if target is element else target
+    conflict = shape_conflict(result, source.shape)
+    if conflict:
+        raise TypeMismatch(f"convert: {conflict}")
     known = {mode.spelling: mode for mode in Rounding}
     if rounding is not None and rounding not in known:
         raise ValueError(f"rounding is {rounding!r}, but must be one of {', '.join(known)}")
@@ -440,7 +451,13 @@ def convert(
 
 def _source(x: Any, spelling: str | ty.Type | None) -> Value:
     if spelling is None:
-        return Value.from_numpy(x)
+        value = Value.from_numpy(x)
+        element = value.element_type
+        # What has no sign in NumPy has none here: an unsigned dtype and bool are unsigned integers.
+        if isinstance(element, ty.IntegerType) and (as_array(x, "x").dtype.name.startswith("uint") or element == ty.I1):
+            unsigned = ty.IntegerType(element.width, "unsigned")
+            return Value(ty.with_element(value.type, unsigned), value.bits)
+        return value
     type_ = as_type(spelling)
     shape = np.shape(x)
     if type_ is ty.element_type(type_) and shape:
@@ -466,7 +483,7 @@ def _conversion(
                 )
             return casts.convert(from_.format, to.format, into_floats, 0, profile)
         case ty.IntegerType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
-            signed = from_.signedness != "unsigned" and from_.width != 1
+            signed = from_.signedness != "unsigned"
             return casts.from_integer(from_.width, signed, to.format, profile, rounding=into_floats)
         case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
             toward = Rounding.TOWARD_ZERO if mode is None else mode
@@ -514,7 +531,7 @@ def register_op(
         keywords = {**op.attributes, **op.properties}
 
         def apply(run: Run, values: tuple[Any, ...]) -> tuple[Any, ...]:
-            return call_external(lambda *given: function(*given, **keywords), values, types, f"'{name}'")
+            return host_values(function(*values, **keywords), types, f"the function behind '{name}'", settings)
 
         return apply
 

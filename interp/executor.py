@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from halfulp.interp import types as ty
 from halfulp.interp.collector import paused_collector
-from halfulp.interp.errors import HalfulpError, LimitExceeded, UndefinedBehavior, Unsupported, spell_place
+from halfulp.interp.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.events import Listener
 from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.spelling import spell_element
@@ -37,8 +37,10 @@ from halfulp.interp.values import (
     code_layout,
     concrete,
     element_width,
+    narrowed_index,
     shape_conflict,
     spell_shape,
+    to_value,
 )
 from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.kernel import Codes, Fault, FaultKind, Kernel, Mask, Open
@@ -59,7 +61,7 @@ class Limits:
 
     steps: int = 10_000_000
     depth: int = 1_000
-    bytes: int = 1 << 32
+    bytes: int = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class Settings:
     ``on_ub``: "raise", or "poison" to make only the offending elements poison. ``index_width``: 64 or 32. ``vscale``:
     the multiple of scalable vectors. ``track_open``: keep the masks of elements that the language leaves open.
     ``externals``: Python functions for declarations, by symbol name; ``casts``: functions for
-    builtin.unrealized_conversion_cast, by the spelling of operand and result types. ``write``: where vector.print prints.
+    builtin.unrealized_conversion_cast, by the spelling of operand and result types. ``write``: where vector.print
+    prints.
     """
 
     profile: Profile = SPEC
@@ -97,6 +100,12 @@ class Settings:
         if width is None:
             raise Unsupported(f"values of type '{element}' are carried, not computed with")
         return width
+
+    def accepted(self, value: Value, what: str) -> Value:
+        """A value from outside as the program sees it: an index is narrowed where it wraps at 32 bits."""
+        if self.index_width == 64 or not isinstance(value.element_type, ty.IndexType):
+            return value
+        return Value(value.type, narrowed_index(value.bits, what), value.poison, value.open, value.origins)
 
     def _compile_key(self) -> tuple[Any, ...]:
         casts = tuple(sorted((key, id(function)) for key, function in self.casts.items()))
@@ -260,7 +269,7 @@ def lift(slot: Any, type_: ty.Type) -> Any:
 
 
 def _unresolved(cast: Cast) -> str:
-    source = ", ".join(f"'{t}'" for t in cast.source_types)
+    source = ", ".join(f"'{t}'" for t in cast.source_types) or "no values"
     return (
         f"the result of builtin.unrealized_conversion_cast from {source} to '{cast.types[cast.index]}' is used, "
         "and no function is registered for this pair of types"
@@ -412,12 +421,8 @@ class ElementwiseStep:
     ) -> PoisonIds | None:
         spoiling: list[tuple[str, Mask]] = []
         undefined: list[tuple[Fault, Mask]] = []
-        claimed: Mask | None = None
         for fault, mask in faults:
             mask = np.broadcast_to(mask, shape)
-            if claimed is not None:
-                mask = mask & ~claimed
-            claimed = mask if claimed is None else claimed | mask
             if fault.kind is FaultKind.POISON:
                 spoiling.append((fault.reason, mask))
                 continue
@@ -953,6 +958,21 @@ def _function_type(function: Operation) -> ty.FunctionType:
     type_ = getattr(attribute, "type", None)
     assert isinstance(type_, ty.FunctionType)
     return type_
+
+
+def host_values(produced: Any, types: Sequence[ty.Type], source: str, settings: Settings) -> tuple[Value, ...]:
+    """What a user's Python function returned, as values of the declared types.
+
+    Arrays are copied, since the function may keep them. ``source`` names the function in errors. Raises TypeMismatch.
+    """
+    given = () if produced is None and not types else produced if isinstance(produced, tuple) else (produced,)
+    if len(given) != len(types):
+        raise TypeMismatch(f"{source} returned {len(given)} values; {len(types)} are declared")
+    values = []
+    for index, (value, type_) in enumerate(zip(given, types, strict=True)):
+        what = f"result {index} of {source}"
+        values.append(settings.accepted(to_value(value, type_, what, settings.vscale, copy=True), what))
+    return tuple(values)
 
 
 def check_allocation(type_: ty.Type, shape: tuple[int, ...], settings: Settings) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FloatFormat, float_format
+from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp import types as ty
 from halfulp.interp.errors import InputError
 from halfulp.interp.values import Codes, Value, as_type, code_layout, element_width, float_code, numeric, spell_shape
@@ -31,7 +31,7 @@ def spell_element(element: ty.Type, code: int) -> str:
     """One element as text that reads back to ``code``."""
     stored = numeric(element)
     if isinstance(stored, ty.FloatType):
-        return _spell_float(stored.format.name, code) if code < 1 << 16 else _float_text(stored.format, code)
+        return _spell_float(stored.format, code) if code < 1 << 16 else _float_text(stored.format, code)
     if stored == ty.I1:
         return "true" if code else "false"
     width = element_width(stored)
@@ -41,8 +41,8 @@ def spell_element(element: ty.Type, code: int) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def _spell_float(name: str, code: int) -> str:
-    return _float_text(float_format(name), code)
+def _spell_float(fmt: FloatFormat, code: int) -> str:
+    return _float_text(fmt, code)
 
 
 def _float_text(fmt: FloatFormat, code: int) -> str:
@@ -189,6 +189,8 @@ def _element_texts(element: ty.Type, flat: Codes) -> Iterator[str]:
 
 
 def _nested(texts: list[str], shape: tuple[int, ...]) -> str:
+    if not texts:
+        return ""
     if len(shape) <= 1:
         return " ".join(texts)
     size = prod(shape[1:])

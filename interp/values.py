@@ -8,12 +8,14 @@ element has a trailing axis of two (real, imaginary) before the limbs. Elements 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp import types as ty
 from halfulp.interp.errors import TypeMismatch, Unsupported
@@ -114,13 +116,11 @@ class Value:
         open: npt.NDArray[np.uint8] | None = None,
         origins: Origins | None = None,
     ) -> None:
-        # Results of kernels are fresh arrays and inputs were copied or made views: nobody else writes to them.
-        bits.flags.writeable = False
         put = object.__setattr__
         put(self, "type", type)
-        put(self, "bits", bits)
-        put(self, "poison", poison)
-        put(self, "open", open)
+        put(self, "bits", _frozen(bits))
+        put(self, "poison", None if poison is None else _frozen(poison))
+        put(self, "open", None if open is None else _frozen(open))
         put(self, "origins", origins)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -229,18 +229,25 @@ class Value:
     def from_numpy(cls, array: npt.ArrayLike, type: ty.Type | str | None = None) -> Value:
         """A value from a NumPy or ml_dtypes array, or a Python number; without ``type``, the type that the dtype names.
 
-        An array becomes a tensor, a rank-0 array or number a scalar. Raises TypeMismatch when dtype or shape do not
-        fit.
+        An array becomes a tensor, a rank-0 array or number a scalar; it is copied. Raises TypeMismatch when dtype or
+        shape do not fit.
         """
         if type is not None:
-            return to_value(array, as_type(type))
-        data = np.asarray(array)
+            return to_value(array, as_type(type), copy=True)
+        data = as_array(array, "the value")
         element = _ELEMENT_OF_DTYPE().get(data.dtype)
         if element is None:
             raise TypeMismatch(
                 f"no MLIR type corresponds to dtype {data.dtype}", hint="give type=…, or use Value.from_bits"
             )
-        return to_value(data, ty.TensorType(data.shape, element) if data.ndim else element)
+        return to_value(data, ty.TensorType(data.shape, element) if data.ndim else element, copy=True)
+
+
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A read-only view, which, of an array that owns its data, nobody can make writable again."""
+    array = np.asarray(array)  # ufuncs return scalars for rank 0
+    array.flags.writeable = False
+    return array.view()
 
 
 def _unpickle(
@@ -249,10 +256,23 @@ def _unpickle(
     return Value(type_, bits, poison, open_, origins)
 
 
-def as_type(spelling: ty.Type | str) -> ty.Type:
-    """The type itself, or the one a spelling such as ``tensor<4xf32>`` names. Raises ParseError."""
+def as_array(data: Any, what: str) -> npt.NDArray[Any]:
+    """``data`` as a NumPy array. Raises TypeMismatch for what is none, such as rows of different lengths."""
+    try:
+        return np.asarray(data)
+    except ValueError as error:
+        raise TypeMismatch(f"{what}: it is no array: {error}") from None
+
+
+def as_type(spelling: ty.Type | FloatFormat | str) -> ty.Type:
+    """The type itself, that of a float format, or the one a spelling such as ``tensor<4xf32>`` names.
+
+    Raises ParseError.
+    """
     if isinstance(spelling, ty.Type):
         return spelling
+    if isinstance(spelling, FloatFormat):
+        return ty.FloatType(spelling)
     from halfulp.interp.text.parser import parse_type
 
     return parse_type(spelling)
@@ -378,13 +398,15 @@ def _sign_extended(bits: Codes, width: int, unsigned: bool) -> npt.NDArray[Any]:
 # --- inputs -----------------------------------------------------------------------------------------------------------
 
 
-def to_value(data: Any, type_: ty.Type, what: str = "the value", vscale: int | None = None) -> Value:
+def to_value(
+    data: Any, type_: ty.Type, what: str = "the value", vscale: int | None = None, copy: bool = False
+) -> Value:
     """``data`` as a value of exactly ``type_``; ``what`` names it in errors (``argument 0 of @main``).
 
     Accepts a Value of that type, a NumPy or ml_dtypes array of that dtype (the unsigned dtype of the same width for
     integers), raw bits of the natural unsigned dtype for types NumPy cannot hold, and Python numbers for scalars.
-    Nothing is widened, wrapped or rounded but a Python float, which is rounded to the type as an MLIR literal is. The
-    array is not copied, and never written to; the value is a read-only view of it.
+    Nothing is widened, wrapped or rounded but a Python number for a float type, which is rounded once. An array is
+    never written to, and copied only if ``copy``; else the value is a read-only view of it.
 
     Raises TypeMismatch, naming the expected and the given type.
     """
@@ -395,10 +417,11 @@ def to_value(data: Any, type_: ty.Type, what: str = "the value", vscale: int | N
     element = ty.element_type(type_)
     if element_width(element) is None or isinstance(type_, ty.MemRefType):
         raise Unsupported(f"{what}: values of type '{type_}' cannot be given as arrays")
-    if isinstance(data, (bool, int, float)):
+    if isinstance(data, bool | int | float) and not isinstance(data, np.generic):
         codes = _codes_from_number(data, type_, element, what)
     else:
-        codes = _codes_from_array(np.asarray(data), type_, element, what)
+        codes = _codes_from_array(as_array(data, what), type_, element, what)
+        codes = codes.copy() if copy else codes
     trailing = len(code_layout(element)[1])
     shape = codes.shape[: codes.ndim - trailing]
     expected = runtime_shape(type_, vscale)
@@ -428,7 +451,7 @@ def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.T
     if isinstance(stored, ty.FloatType):
         if isinstance(number, bool):
             raise TypeMismatch(f"{what}: expected '{type_}', got {number!r}")
-        return ints_to_codes([float_code(stored.format, float(number))], stored.format.bits, ())
+        return ints_to_codes([_float_of_number(stored.format, number, what)], stored.format.bits, ())
     if isinstance(number, float):
         raise TypeMismatch(f"{what}: expected '{type_}', got the float {number!r}")
     width = element_width(stored)
@@ -443,11 +466,24 @@ def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.T
 
 
 def float_code(format_: FloatFormat, number: float) -> int:
-    """The code of a decimal literal: the float64 nearest to it, rounded to nearest even into the format."""
-    from halfulp.fp_formats import scalar
-
+    """The code of a finite float64 or infinity, rounded to nearest even into the format, as decimal literals are."""
     bits = int(np.float64(number).view(np.uint64))
     return scalar.convert(FORMATS["f64"], format_, bits).code
+
+
+def _float_of_number(format_: FloatFormat, number: int | float, what: str) -> int:
+    """The code of a Python number. Raises TypeMismatch for what no literal of the format can be."""
+    if isinstance(number, int):
+        negative, nan = number < 0, False
+        code = scalar.from_integer(format_, number).code
+    else:
+        negative, nan = math.copysign(1.0, number) < 0, math.isnan(number)
+        code = float_code(format_, number)
+    if nan and format_.nan_code is None:
+        raise TypeMismatch(f"{what}: {format_.name} has no NaN")
+    if negative and not nan and not format_.signed:
+        raise TypeMismatch(f"{what}: {format_.name} has no negative values: {number}")
+    return code
 
 
 def narrowed_index(codes: Codes, what: str) -> Codes:
@@ -468,10 +504,11 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
     natural = natural_dtypes().get(stored)
     given = f"{what}: expected '{type_}'"
     if natural is not None and array.dtype == natural:
-        codes = np.asarray(array).view(dtype) if array.dtype.itemsize == dtype.itemsize else array.astype(dtype)
-        return _masked(codes, width) if isinstance(stored, ty.IntegerType) and width in (2, 4) else codes.view()
+        return _clean(array.view(dtype), width)
     if isinstance(stored, ty.IntegerType | ty.IndexType) and natural is not None and width >= 8:
-        if array.dtype.kind in "iu" and array.dtype.itemsize == dtype.itemsize:
+        # A signless integer may come from either; a signed or unsigned one only from its own.
+        kinds = "i" if stored in _SIGNED else "u" if stored in _UNSIGNED else "iu"
+        if array.dtype.kind in kinds and array.dtype.itemsize == dtype.itemsize and array.dtype.isnative:
             return array.view(dtype)
     elif natural is None or width < 8:
         if array.dtype == object:
@@ -488,8 +525,15 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
     raise TypeMismatch(f"{given}, got an array of dtype {array.dtype} and shape {spell_shape(array.shape)}", hint=hint)
 
 
-def _masked(codes: Codes, width: int) -> Codes:
-    return np.asarray(codes & codes.dtype.type((1 << width) - 1))
+_SIGNED = frozenset(ty.IntegerType(width, "signed") for width in (8, 16, 32, 64))
+_UNSIGNED = frozenset(ty.IntegerType(width, "unsigned") for width in (8, 16, 32, 64))
+
+
+def _clean(codes: Codes, width: int) -> Codes:
+    """Codes of a dtype that ignores the upper bits of its bytes, without those; any nonzero byte of a bool is true."""
+    if width >= 8 * codes.dtype.itemsize or not codes.size or not int(codes.max()) >> width:
+        return codes
+    return (codes != 0).view(np.uint8) if width == 1 else np.asarray(codes & codes.dtype.type((1 << width) - 1))
 
 
 def _codes_from_objects(array: npt.NDArray[Any], element: ty.Type, width: int, given: str) -> Codes:

@@ -162,6 +162,8 @@ def as_profile(profile: Profile | str) -> Profile:
     """The profile itself, or the one of that spelling: a name, or ``name,field=value,…``. Raises ValueError."""
     if isinstance(profile, Profile):
         return profile
+    if not isinstance(profile, str):
+        raise ValueError(f"profile is {profile!r}, but must be a name or a Profile")
     base, *settings = profile.split(",")
     if not settings:
         _row(base)

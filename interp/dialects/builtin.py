@@ -9,10 +9,8 @@ from typing import Any
 
 from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.dialects import constraints as c
-from halfulp.interp.errors import Unsupported
-from halfulp.interp.executor import Cast, Pure, Run, Settings, lift
+from halfulp.interp.executor import Cast, Pure, Run, Settings, host_values, lift
 from halfulp.interp.ir import Operation
-from halfulp.interp.values import to_value
 
 builtin = Dialect("builtin")
 
@@ -50,12 +48,7 @@ def _conversion(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, 
             return source
         if function is not None:
             values = [lift(slot, type_) for slot, type_ in zip(slots, operand_types, strict=True)]
-            produced = function(*values)
-            produced = produced if isinstance(produced, tuple) else (produced,)
-            if len(produced) != len(types):
-                raise Unsupported(f"the registered conversion returned {len(produced)} values instead of {len(types)}")
-            what = "the result of a registered conversion"
-            return tuple(to_value(value, type_, what) for value, type_ in zip(produced, types, strict=True))
+            return host_values(function(*values), types, "the registered conversion", settings)
         return tuple(Cast(source, source_types, types, index) for index in range(len(types)))
 
     return convert

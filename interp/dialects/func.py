@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait, TypeRule
 from halfulp.interp.dialects import constraints as c
-from halfulp.interp.errors import LimitExceeded, TypeMismatch, Unsupported
+from halfulp.interp.errors import LimitExceeded, Unsupported
 from halfulp.interp.executor import (
     Compiler,
     Constant,
@@ -19,12 +19,12 @@ from halfulp.interp.executor import (
     Program,
     Run,
     Settings,
+    host_values,
     lift,
     lower,
     result_types,
 )
 from halfulp.interp.ir import Operation
-from halfulp.interp.values import to_value
 
 func = Dialect("func")
 
@@ -149,30 +149,12 @@ def _external_call(
                 hint="bind a Python function to it: externals={name: function}",
             )
         values = [lift(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
-        produced = call_external(function, values, declared, f"@{name}")
+        produced = host_values(function(*values), declared, f"the function bound to @{name}", settings)
         for slot, value in zip(results, produced, strict=True):
             frame.slots[slot] = lower(value)
         return frame
 
     return call
-
-
-def call_external(
-    function: Callable[..., Any], values: Sequence[Any], declared: Sequence[ty.Type], name: str
-) -> tuple[Any, ...]:
-    """Call a Python function with `Value`s; its results as values of the declared types. Raises TypeMismatch."""
-    produced = function(*values)
-    if not declared and produced is None:
-        return ()
-    produced = produced if isinstance(produced, tuple) else (produced,)
-    if len(produced) != len(declared):
-        raise TypeMismatch(
-            f"the function bound to {name} returned {len(produced)} values; {len(declared)} are declared"
-        )
-    return tuple(
-        to_value(value, type_, f"result {index} of the function bound to {name}")
-        for index, (value, type_) in enumerate(zip(produced, declared, strict=True))
-    )
 
 
 func.op(

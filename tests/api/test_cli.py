@@ -483,7 +483,7 @@ def test_which_function(command: Command, write: Any) -> None:
     assert command("run", path, "--function=b")[1] == "result[0]: i8=2\n"
     assert command("run", path, "--function=@m::@c")[1] == "result[0]: i8=3\n"
     code, _, err = command("run", path, "--function=d")
-    assert (code, err) == (2, "error: there is no function 'd'; the functions are @a, @b, @c\n")
+    assert (code, err) == (2, "error: there is no function 'd'; the functions are @a, @b, @m::@c\n")
     code, _, err = command("run", path, "--input=1")
     assert code == 2
     assert err.startswith("m.mlir:1:1: error: @a takes 0 arguments (), but 1 are given\nfunc.func @a()")

@@ -80,7 +80,7 @@ def test_entry() -> None:
       return %0 : i8 } }
     """
     assert [hu.run(text, entry=name)[0].item() for name in ("a", "@b", "@m::@f", "m::f")] == [1, 2, 3, 3]
-    with pytest.raises(hu.InputError, match=r"which function is to run\? the functions are @a, @b, @c, @f"):
+    with pytest.raises(hu.InputError, match=r"which function is to run\? the functions are @a, @b, @c, @m::@f"):
         hu.run(text)
     with pytest.raises(hu.InputError, match="no function 'z'"):
         hu.run(text, entry="z")
@@ -256,7 +256,7 @@ def test_a_users_own_op() -> None:
 def test_a_users_op_that_returns_the_wrong_thing() -> None:
     hu.register_op("test_own.wrong", lambda x: np.zeros(3), operands=["x"])
     text = 'func.func @main(%x: i8) -> i8 { %0 = "test_own.wrong"(%x) : (i8) -> i8\n return %0 : i8 }'
-    with pytest.raises(hu.TypeMismatch, match=r"result 0 of the function bound to 'test_own.wrong': expected 'i8'"):
+    with pytest.raises(hu.TypeMismatch, match=r"result 0 of the function behind 'test_own.wrong': expected 'i8'"):
         hu.run(text, 1)
 
 
@@ -297,3 +297,53 @@ def test_unregistered_ops_are_kept_and_unsupported_to_run() -> None:
         hu.run(module, 1)
     assert caught.value.exit_code == 3
     assert str(caught.value).startswith("<string>:2:8: error")
+
+
+# --- nothing changes silently -----------------------------------------------------------------------------------------
+
+
+def test_unsigned_arrays_convert_as_unsigned_numbers() -> None:
+    assert hu.convert(np.array([255], np.uint8), "f32").numpy().tolist() == [255.0]
+    assert hu.convert(np.array([True, False]), "f32").numpy().tolist() == [1.0, 0.0]
+    assert hu.convert(np.array([-1], np.int8), "f32").numpy().tolist() == [-1.0]
+
+
+def test_convert_heeds_the_container_it_is_asked_for() -> None:
+    assert str(hu.convert([1.0, 2.0], "vector<2xf16>").type) == "vector<2xf16>"
+    with pytest.raises(hu.TypeMismatch, match="shape 2 is not of type 'tensor<3xf16>'"):
+        hu.convert([1.0, 2.0], "tensor<3xf16>")
+
+
+def test_a_float_format_of_ones_own() -> None:
+    fmt = hu.FloatFormat(
+        "f8E5M3", exponent_bits=5, mantissa_bits=3, bias=15, signed=False, infinities=False, nan=hu.NanEncoding.ALL_ONES
+    )
+    x = hu.convert([1.3, 1e9, 0.0, -1.0], to=fmt)
+    assert repr(x) == "Value(4xf8E5M3=1.25 nan 0 nan)"
+    assert repr(hu.eval("arith.addf", x, x)) == "Value(4xf8E5M3=2.5 nan 0 nan)"
+
+
+def test_what_a_host_function_returns_is_copied_and_narrowed() -> None:
+    kept = np.zeros(2, np.int8)
+
+    def count() -> Any:
+        kept[:] += 1
+        return kept
+
+    text = """
+    func.func private @count() -> tensor<2xi8>
+    func.func private @position() -> index
+    func.func @main() -> (tensor<2xi8>, tensor<2xi8>, index) {
+      %0 = call @count() : () -> tensor<2xi8>
+      %1 = call @count() : () -> tensor<2xi8>
+      %2 = call @position() : () -> index
+      return %0, %1, %2 : tensor<2xi8>, tensor<2xi8>, index
+    }"""
+    one, two, index = hu.run(text, externals={"count": count, "position": lambda: -1}, index_width=32)
+    assert one.numpy().tolist() == [1, 1]
+    assert two.numpy().tolist() == [2, 2]
+    assert int(index.bits) == 2**32 - 1
+    with pytest.raises(
+        hu.TypeMismatch, match="result 0 of the function bound to @position: 1099511627776 does not fit"
+    ):
+        hu.run(text, externals={"count": count, "position": lambda: 2**40}, index_width=32)

@@ -237,3 +237,45 @@ def test_buffers_keep_limbs_and_poison() -> None:
     narrow.store(poisoned([False, True], [1, 2]))
     assert narrow.load(as_type("tensor<2xi8>")).poisoned.tolist() == [False, True]
     assert Buffer.allocate(ty.MemRefType((0,), ty.IntegerType(8)), (0,)).view().shape == (0,)
+
+
+# --- nothing changes silently -----------------------------------------------------------------------------------------
+
+
+def test_numbers_that_a_float_type_does_not_have_are_refused() -> None:
+    for number, spelling, message in (
+        (float("nan"), "f4E2M1FN", "f4E2M1FN has no NaN"),
+        (-1.0, "f8E8M0FNU", "f8E8M0FNU has no negative values: -1.0"),
+        (-3, "f8E8M0FNU", "f8E8M0FNU has no negative values: -3"),
+    ):
+        with pytest.raises(TypeMismatch, match=message):
+            Value.from_numpy(number, spelling)
+
+
+def test_python_integers_are_rounded_once() -> None:
+    number = 2**60 + 2**36 + 1  # through f64 it would be a tie
+    assert int(Value.from_numpy(number, "f32").bits) == 0x5D800001
+    assert Value.from_numpy(2**53 + 1, "f128").bits.tolist() == [1 << 59, 0x4034 << 48]
+    assert int(Value.from_numpy(10**400, "f32").bits) == 0x7F800000
+
+
+def test_bits_that_a_dtype_ignores_do_not_get_in() -> None:
+    f4 = np.array([0xF1, 0x0F], np.uint8).view(ml_dtypes.float4_e2m1fn)
+    assert Value.from_numpy(f4).bits.tolist() == [0x1, 0xF]
+    true = np.array([2, 1, 0], np.uint8).view(np.bool_)
+    assert Value.from_numpy(true).bits.tolist() == [1, 1, 0]
+
+
+def test_from_numpy_copies_and_masks_cannot_be_written() -> None:
+    array = np.zeros(2, np.float32)
+    value = Value.from_numpy(array)
+    array[0] = 9
+    assert value.numpy().tolist() == [0, 0]
+    lost = poisoned([True, False], [1, 2])
+    assert lost.poison is not None
+    with pytest.raises(ValueError, match="read-only"):
+        lost.poison[0] = 0
+
+
+def test_values_without_elements_have_a_spelling() -> None:
+    assert repr(Value.from_numpy(np.zeros((2, 0, 3), np.float32))) == "Value(2x0x3xf32=)"
