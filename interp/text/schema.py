@@ -9,11 +9,9 @@ from halfulp.interp.dialect import EnumDefinition, Schema
 from halfulp.interp.errors import Unsupported
 from halfulp.interp.ir import Module, Operation
 from halfulp.interp.text.nested import parts
-from halfulp.interp.types import AnyQuantizedType, FloatType, QuantileType, Type, UniformQuantizedType
+from halfulp.interp.types import AnyQuantizedType, QuantileType, Type, UniformQuantizedType
 
 NAMES = {Schema.MLIR22: "MLIR 22", Schema.LLVM24: "LLVM 24"}
-
-_NEW_FORMATS = frozenset(("f8E5M3FNU",))
 
 
 def check_schema(module: Module, schema: Schema) -> None:
@@ -63,10 +61,8 @@ def _check_type(operation: Operation, type: Type, schema: Schema) -> None:
     stack: list[Attribute | Type] = [type]
     while stack and schema < Schema.LLVM24:
         thing = stack.pop()
-        new = (
-            isinstance(thing, QuantileType)
-            or (isinstance(thing, FloatType) and thing.format.name in _NEW_FORMATS)
-            or (isinstance(thing, UniformQuantizedType | AnyQuantizedType) and thing.storage is not None)
+        new = isinstance(thing, QuantileType) or (
+            isinstance(thing, UniformQuantizedType | AnyQuantizedType) and thing.storage is not None
         )
         if new:
             _refuse(operation, f"the type '{thing}'", schema)
