@@ -15,9 +15,7 @@ from halfulp.interp.text.parser import parse_attribute
 
 Tree = tuple[str, "Tree", "Tree"] | AffineExpr
 
-LEAVES = st.one_of(
-    st.integers(0, 2).map(Dimension), st.integers(0, 1).map(Symbol), st.integers(-12, 12).map(Constant)
-)
+LEAVES = st.one_of(st.integers(0, 2).map(Dimension), st.integers(0, 1).map(Symbol), st.integers(-12, 12).map(Constant))
 TREES: st.SearchStrategy[Tree] = st.recursive(
     LEAVES, lambda inner: st.tuples(st.sampled_from(sorted(affine.OPERATORS)), inner, inner), max_leaves=10
 )
@@ -87,7 +85,9 @@ def test_what_is_printed_reads_back(trees: list[Tree]) -> None:
 
 
 def test_maps_are_equal_by_what_they_compute() -> None:
-    one, other = (parse_attribute(f"affine_map<({a}, {b})[{c}] -> ({a} + {c} + {b} * 2)>") for a, b, c in ("xyz", "ijN"))
+    one, other = (
+        parse_attribute(f"affine_map<({a}, {b})[{c}] -> ({a} + {c} + {b} * 2)>") for a, b, c in ("xyz", "ijN")
+    )
     assert one == other
     assert hash(one) == hash(other)
     assert parse_attribute("affine_map<(x) -> (x)>") != parse_attribute("affine_map<(x)[s] -> (x)>")
