@@ -119,6 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--max-steps", type=_positive, metavar="N", help="limit on the ops executed")
     add("--max-depth", type=_positive, metavar="N", help="limit on nested calls")
     add("--split-input-file", action="store_true", help="run each part between lines '// -----' on its own")
+    add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
     run.set_defaults(command=_run)
 
     evaluate = commands.add_parser(

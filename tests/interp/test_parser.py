@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import tracemalloc
 
 import pytest
 
@@ -330,3 +331,34 @@ def test_verification_can_be_put_off() -> None:
     assert parse_module(text, verify=False).body
     with pytest.raises(VerifyError):
         parse_module(text)
+
+
+def test_memory_grows_with_the_number_of_operations_only() -> None:
+    """Less than 3 KB per operation at the peak, the text not counted."""
+    count = 20_000
+    lines = "".join(f"  %{n} = arith.addi %a, %b : i32\n" for n in range(count))
+    text = f"func.func @f(%a: i32, %b: i32) {{\n{lines}  return\n}}"
+    parse_module(text[:200].rpartition("\n")[0] + "\n  return\n}")
+    tracemalloc.start()
+    module = parse_module(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(module.body[0].regions[0].blocks[0].operations) == count + 1
+    assert peak < 3000 * count
+
+
+def test_the_same_properties_and_types_again_are_read_afresh_where_they_differ() -> None:
+    lines = [
+        '%0 = "arith.addi"(%a, %a) <{overflowFlags = #arith.overflow<nsw>}> : (i32, i32) -> i32',
+        '%1 = "arith.addi"(%a, %a) <{overflowFlags = #arith.overflow<nsw>}> {x.y} : (i32, i32) -> i32',
+        '%2 = "arith.addi"(%a, %a) <{overflowFlags = #arith.overflow<nuw>}> : (i32, i32) -> i32',
+        '%3 = "arith.addi"(%a, %a) : (i32, i32) -> i32',
+        '%4 = "arith.addi"(%a, %a) <{overflowFlags = #arith.overflow<nuw>}> : (i32, i32) -> i32',
+    ]
+    operations = body("\n".join(lines))[:-1]
+    assert [str(op.properties["overflowFlags"]) for op in operations] == [
+        f"#arith.overflow<{flags}>" for flags in ("nsw", "nsw", "nuw", "none", "nuw")
+    ]
+    operations[0].properties.clear()
+    assert operations[1].properties
+    assert [list(op.attributes) for op in operations] == [[], ["x.y"], [], [], []]
