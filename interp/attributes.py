@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from halfulp.interp.affine import AffineExpr, Dimension
 from halfulp.interp.affine import spell as spell_affine
-from halfulp.interp.literals import is_bare_identifier, quoted, spell_float, spell_symbol
+from halfulp.interp.literals import decimal_text, is_bare_identifier, quoted, spell_float, spell_symbol
 from halfulp.interp.types import (
     I1,
     I64,
@@ -80,7 +80,7 @@ class IntegerAttr(Attribute):
         """``true``, ``false``, or the value with its type."""
         if self.type == I1:
             return "true" if self.value else "false"
-        return f"{self.value} : {self.type.spell(names)}"
+        return f"{decimal_text(self.value)} : {self.type.spell(names)}"
 
 
 def BoolAttr(value: bool) -> IntegerAttr:
@@ -272,7 +272,7 @@ def _element_texts(element: Type, flat: Codes) -> Iterator[str]:
         return (spell_float(format, code) for code in codes)
     if element == I1:
         return ("true" if code else "false" for code in codes)
-    return (str(integer_of_code(code, element)) for code in codes)
+    return (decimal_text(integer_of_code(code, element)) for code in codes)
 
 
 def python_codes(flat: Codes, wide: bool) -> list[int]:

@@ -174,3 +174,26 @@ def is_bare_identifier(text: str) -> bool:
 def spell_symbol(name: str) -> str:
     """``@name``, quoted where the name is not an identifier."""
     return f"@{name}" if _SYMBOL.fullmatch(name) else f"@{quoted(name)}"
+
+
+_STRAIGHT_BITS = 14_000  # what Python itself converts: its limit is 4,300 digits
+
+
+def decimal_text(number: int) -> str:
+    """An integer in decimal digits, however many: Python's own conversion stops at 4,300."""
+    if number.bit_length() < _STRAIGHT_BITS:
+        return str(number)
+    if number < 0:
+        return f"-{decimal_text(-number)}"
+    digits = number.bit_length() * 3 // 20  # about half of them
+    high, low = divmod(number, 10**digits)
+    return decimal_text(high) + decimal_text(low).zfill(digits)
+
+
+def decimal_number(text: str) -> int:
+    """The integer of decimal digits, however many."""
+    if len(text) < _STRAIGHT_BITS // 4:
+        return int(text)
+    sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text.removeprefix("+"))
+    half = len(digits) // 2
+    return sign * (decimal_number(digits[:-half]) * 10**half + decimal_number(digits[-half:]))

@@ -20,7 +20,18 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp import types as ty
 from halfulp.interp.errors import InputError
-from halfulp.interp.values import Codes, Value, as_type, code_layout, element_width, float_code, numeric, spell_shape
+from halfulp.interp.literals import decimal_number, decimal_text
+from halfulp.interp.values import (
+    Codes,
+    Value,
+    as_type,
+    code_layout,
+    element_width,
+    float_code,
+    numeric,
+    range_text,
+    spell_shape,
+)
 from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.poison import Origin, Origins
 
@@ -37,7 +48,7 @@ def spell_element(element: ty.Type, code: int) -> str:
     width = element_width(stored)
     assert width is not None
     unsigned = isinstance(stored, ty.IntegerType) and stored.signedness == "unsigned"
-    return str(code - (1 << width) if not unsigned and width and code >> (width - 1) else code)
+    return decimal_text(code - (1 << width) if not unsigned and width and code >> (width - 1) else code)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -107,17 +118,14 @@ def parse_element(element: ty.Type, text: str) -> int | None:
         return _parse_float(stored.format, text)
     if stored == ty.I1 and text in ("true", "false"):
         return int(text == "true")
-    try:
-        number = int(text) if len(text) < 4300 else None
-    except ValueError:
-        number = None
-    if number is None:
+    if not re.fullmatch(r"[+-]?\d+", text):
         raise InputError(f"'{_short(text)}' is not a value of type '{element}'")
     unsigned = isinstance(stored, ty.IntegerType) and stored.signedness == "unsigned"
-    low = 0 if unsigned else -(1 << width >> 1)
-    if not low <= number < 1 << width:
-        raise InputError(f"{_short(text)} does not fit '{element}', which holds {low} to {(1 << width) - 1}")
-    return number & ((1 << width) - 1)
+    low, high = 0 if unsigned else -(1 << width >> 1), (1 << width) - 1
+    fits = len(text.lstrip("+-0")) <= width // 3 + 1
+    if not fits or not low <= (number := decimal_number(text)) <= high:
+        raise InputError(f"{_short(text)} does not fit '{element}', which holds {range_text(low, high)}")
+    return number & high
 
 
 def _short(text: str) -> str:

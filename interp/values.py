@@ -461,8 +461,16 @@ def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.T
     signed = isinstance(stored, ty.IntegerType) and stored.signedness == "signed"
     high = (1 << width >> signed) - 1
     if not low <= number <= high:
-        raise TypeMismatch(f"{what}: {number} is outside the range of '{type_}', {low} to {high}")
+        given = number if abs(number) >> 64 == 0 else "the number"
+        raise TypeMismatch(f"{what}: {given} is outside the range of '{type_}', {range_text(low, high)}")
     return ints_to_codes([int(number) & ((1 << width) - 1)], width, ())
+
+
+def range_text(low: int, high: int) -> str:
+    """A range of integers in words; powers of two beyond 64 bits."""
+    if high >> 64 == 0:
+        return f"{low} to {high}"
+    return f"{f'-2^{(-low).bit_length() - 1}' if low else 0} to 2^{high.bit_length()} - 1"
 
 
 def float_code(format_: FloatFormat, number: float) -> int:
@@ -541,7 +549,8 @@ def _codes_from_objects(array: npt.NDArray[Any], element: ty.Type, width: int, g
     low = 0 if _is_unsigned(element) or not isinstance(element, ty.IntegerType) else -(1 << width >> 1)
     for number in ints:
         if not low <= number < 1 << width:
-            raise TypeMismatch(f"{given}, but {number} does not fit {width} bits")
+            shown = number if abs(number) >> 64 == 0 else "a number"
+            raise TypeMismatch(f"{given}, but {shown} does not fit {width} bits")
     return ints_to_codes([n & ((1 << width) - 1) for n in ints], width, array.shape)
 
 

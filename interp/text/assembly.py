@@ -489,7 +489,8 @@ def _property_reader(prop: Property, prefix: str) -> Callable[[Parser], Attribut
         attributes = {name: kind.attribute(value) for name, value in kind.cases.items()}
 
         def keyword(p: Parser) -> Attribute:
-            attribute = attributes.get(p.tokens[p.pos])
+            token = p.tokens[p.pos]
+            attribute = attributes.get(token) or attributes.get(token.strip('"'))
             if attribute is None:
                 p.error(
                     f"{prefix}expected string or keyword containing one of the following enum values for attribute "

@@ -326,7 +326,7 @@ class AttributeParser(TypeParser):
 
     def enum_keyword(self, definition: EnumDefinition, prefix: str = "") -> int:
         """One keyword of an enum."""
-        value = definition.cases.get(self.tokens[self.pos])
+        value = definition.cases.get(self.tokens[self.pos].strip('"'))
         if value is None:
             self.error(f"{prefix}expected {definition.name} to be one of: {', '.join(definition.cases)}")
         self.pos += 1

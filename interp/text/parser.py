@@ -124,7 +124,7 @@ class Parser(AttributeParser):
         base, _, number = name.partition("#")
         if number:
             first = self.values.get(base)
-            if first is not None:
+            if first is not None and int(number):
                 self.error("reference to invalid result number", token)
             if int(number) == 0:
                 name = base

@@ -20,7 +20,7 @@ from halfulp.interp.attributes import (
 )
 from halfulp.interp.dialect import Schema, Trait
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
-from halfulp.interp.literals import escaped, is_bare_identifier, quoted
+from halfulp.interp.literals import decimal_text, escaped, is_bare_identifier, quoted
 from halfulp.interp.locations import FileLineCol, Location
 from halfulp.interp.text.assembly import compile_printer
 from halfulp.interp.text.nested import parts
@@ -330,8 +330,8 @@ def _constant_name(operation: Operation) -> str | None:
     if value.type == I1:
         return "true" if value.value else "false"
     if isinstance(value.type, IntegerType):
-        return f"c{value.value}_{value.type}"
-    return f"c{value.value}"
+        return f"c{decimal_text(value.value)}_{value.type}"
+    return f"c{decimal_text(value.value)}"
 
 
 def _unique(name: str, used: dict[str, None], next_conflict: int) -> tuple[str, int]:

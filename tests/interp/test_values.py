@@ -12,6 +12,8 @@ import pytest
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp import types as ty
 from halfulp.interp.errors import TypeMismatch, Unsupported
+from halfulp.interp.text.parser import parse_module
+from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import Buffer, Value, as_type, to_value
 from halfulp.runtime import run
 from halfulp.semantics.poison import Origin, Origins
@@ -279,3 +281,15 @@ def test_from_numpy_copies_and_masks_cannot_be_written() -> None:
 
 def test_values_without_elements_have_a_spelling() -> None:
     assert repr(Value.from_numpy(np.zeros((2, 0, 3), np.float32))) == "Value(2x0x3xf32=)"
+
+
+def test_integers_of_any_number_of_digits() -> None:
+    value = Value.from_bits((1 << 20000) - 1 - 10**6000, "i20000")
+    assert repr(value) == f"Value(i20000=-1{'0' * 5999}1)"
+    ones = "1" * 5000
+    text = f"func.func @f() -> i20000 {{ %0 = arith.constant {ones} : i20000\n return %0 : i20000 }}"
+    (result,) = run(text)
+    assert repr(result) == f"Value(i20000={ones})"
+    assert f"arith.constant {ones} : i20000" in print_module(parse_module(text))
+    with pytest.raises(TypeMismatch, match=r"the number is outside the range of 'i128', -2\^127 to 2\^128 - 1"):
+        to_value(1 << 20000, as_type("i128"))
