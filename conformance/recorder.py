@@ -1,8 +1,8 @@
 """Record what mlir-opt 22 makes of every module of the corpus.
 
-    python -m halfulp.conformance.recorder
+    python -m halfulp.conformance.recorder [--all]
 
-rewrites ``recorded/mlir_opt_22.json.gz``: per module the four forms mlir-opt prints, or where and why it rejects the
+rewrites ``recorded/mlir_opt_22.json.gz``, for the modules that have changed or for all of them: per module the four forms mlir-opt prints, or where and why it rejects the
 module. The module stands on standard input, which mlir-opt calls ``<stdin>``. Modules of ``newer/`` are not recorded:
 MLIR 22 does not know what they show.
 """
@@ -14,10 +14,11 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from halfulp.conformance.corpus import RECORDED, Record, digest, entries
+from halfulp.conformance.corpus import RECORDED, Entry, Record, digest, entries, recorded
 
 TOOL = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")
 FLAGS = ("--allow-unregistered-dialect",)
@@ -50,12 +51,17 @@ def record(text: str) -> Record:
     return Record(digest(text), printed=printed)
 
 
+def _record(entry: Entry, known: Record | None) -> Record:
+    return known if known is not None and known.digest == digest(entry.text) else record(entry.text)
+
+
 def main() -> None:
     """Write the record."""
+    known = {} if "--all" in sys.argv[1:] or not RECORDED.exists() else recorded()
     version = subprocess.run([TOOL, "--version"], capture_output=True, encoding="utf-8", check=True).stdout
     wanted = [entry for entry in entries() if not entry.newer]
     with ThreadPoolExecutor(2) as pool:
-        records = list(pool.map(lambda entry: record(entry.text), wanted))
+        records = list(pool.map(lambda entry: _record(entry, known.get(entry.name)), wanted))
     data = {
         "command": f"{TOOL} {' '.join(FLAGS)} with each of {[list(flags) for flags in FORMS.values()]} < module",
         "version": next(line.strip() for line in version.splitlines() if "LLVM version" in line),

@@ -114,6 +114,13 @@ class Cursor:
         token = self.tokens[self.pos]
         self._replace([token[:first], *tokenize(token[first:])[:-2]], [0])
 
+    def join(self) -> None:
+        """Join the current token and the next one where they are one word: ``0xf4E2`` and ``M1FN``."""
+        token, after = self.tokens[self.pos], self.tokens[self.pos + 1]
+        if (after[:1].isalpha() or after[:1] == "_") and self.offset(self.pos + 1) == self.offset(self.pos) + len(token):
+            self.tokens[self.pos : self.pos + 2] = [token + after]
+            self.source.replace(self.pos + 1, [])
+
     def unfold(self) -> None:
         """Split the current token, a whole shaped type, into the tokens it is made of."""
         token = self.tokens[self.pos]

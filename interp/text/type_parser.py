@@ -188,6 +188,7 @@ class TypeParser(Cursor):
         """An integer of a dimension list. A ``0x4`` is the dimension 0 and then ``x4``."""
         token = self.tokens[self.pos]
         if token[1:2] == "x":
+            self.join()
             self.split(1)
             token = "0"
         if len(token) > 20 or int(token) > _MAX_DIMENSION:

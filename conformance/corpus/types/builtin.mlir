@@ -90,3 +90,6 @@ func.func private @opaque(!llvm_like<"struct<(i32, float)>">, !pdl_like<"value">
 // -----
 // Deep nesting.
 func.func private @deep(tuple<tuple<tuple<tuple<tuple<tuple<tuple<tuple<i1>>>>>>>>)
+// -----
+// A dimension of zero before types whose names begin with hexadecimal digits.
+func.func private @zero(tensor<0xf4E2M1FN, "e">, tensor<2x0xf8E4M3FN, "e">, tensor<0xbf16, "e">, memref<0xf8E5M2, 1>, tensor<0xcomplex<f32>>)
