@@ -2,9 +2,9 @@
 
     python -m halfulp.conformance.recorder [--all]
 
-rewrites ``recorded/mlir_opt_22.json.gz``, for the modules that have changed or for all of them: per module the four forms mlir-opt prints, or where and why it rejects the
-module. The module stands on standard input, which mlir-opt calls ``<stdin>``. Modules of ``newer/`` are not recorded:
-MLIR 22 does not know what they show.
+rewrites ``recorded/mlir_opt_22.json.gz``, for the modules that have changed or for all of them: per module the four
+forms mlir-opt prints, or where and why it rejects the module. The module stands on standard input, which mlir-opt calls
+``<stdin>``. Modules of ``newer/`` are not recorded: MLIR 22 does not know what they show.
 """
 
 from __future__ import annotations

@@ -117,7 +117,8 @@ class Cursor:
     def join(self) -> None:
         """Join the current token and the next one where they are one word: ``0xf4E2`` and ``M1FN``."""
         token, after = self.tokens[self.pos], self.tokens[self.pos + 1]
-        if (after[:1].isalpha() or after[:1] == "_") and self.offset(self.pos + 1) == self.offset(self.pos) + len(token):
+        adjacent = self.offset(self.pos + 1) == self.offset(self.pos) + len(token)
+        if adjacent and (after[:1].isalpha() or after[:1] == "_"):
             self.tokens[self.pos : self.pos + 2] = [token + after]
             self.source.replace(self.pos + 1, [])
 
