@@ -20,6 +20,8 @@ import halfulp as hu
 from halfulp.fp_formats import exact, scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics import casts
+from halfulp.semantics.profile import Profile
 
 E8M0 = FORMATS["f8E8M0FNU"]
 SMALL = [fmt for fmt in FORMATS.values() if fmt.bits <= 8]
@@ -619,3 +621,20 @@ def test_stochastic_rounding_needs_random_bits() -> None:
         hu.convert(x, "bf16", rounding="stochastic", random=np.zeros(3, np.uint8))
     with pytest.raises(hu.TypeMismatch, match="random"):
         hu.convert(x, "bf16", rounding="stochastic", random=np.zeros(2, np.int8))
+
+
+def test_two_nans_scaled_exactly_give_the_first() -> None:
+    profile = Profile(base="spec", scaling="exact")
+    f16, e8m0 = FORMATS["f16"], FORMATS["f8E8M0FNU"]
+    for factory, target in ((casts.scaling_extf, FORMATS["f32"]), (casts.scaling_truncf, FORMATS["f8E5M2"])):
+        kernel = factory(f16, e8m0, target, Rounding.TO_NEAREST_EVEN, 0, profile)
+        for code in (0xFE01, 0x7D00, 0x3C00):  # a negative NaN, a signalling one, 1.0
+            for scale in (0xFF, 127):
+                (result,) = kernel.array(np.array([code], np.uint16), np.array([scale], np.uint8)).results
+                assert result.tolist() == [kernel.scalar(code, scale)]
+        first = convert_code(f16, target, 0xFE01)
+        assert kernel.scalar(0xFE01, 0xFF) == first
+
+
+def convert_code(source: FloatFormat, target: FloatFormat, code: int) -> int:
+    return scalar.convert(source, target, code).code
