@@ -196,4 +196,5 @@ def decimal_number(text: str) -> int:
         return int(text)
     sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text.removeprefix("+"))
     half = len(digits) // 2
-    return sign * (decimal_number(digits[:-half]) * 10**half + decimal_number(digits[-half:]))
+    power: int = 10**half
+    return sign * (decimal_number(digits[:-half]) * power + decimal_number(digits[-half:]))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from halfulp.interp.errors import AssertionFailed, LimitExceeded, UndefinedBehavior, Unsupported
 from halfulp.interp.events import Listener
 from halfulp.interp.values import Value
