@@ -26,7 +26,6 @@ DELIBERATE: Mapping[str, str] = {
 
 # Not yet as it should be: what is wrong.
 EXPECTED_FAILURES: Mapping[str, str] = {
-    "attributes/dense_elements.mlir#35": "more than a hundred elements are printed as a hexadecimal blob",
     "attributes/dense_resource.mlir#1": "blobs are printed in the order in which they are first named",
     "attributes/location.mlir#18": "an empty file name is printed as -",
     "attributes/string.mlir#7": "a string of type none has no type",
@@ -39,10 +38,6 @@ EXPECTED_FAILURES: Mapping[str, str] = {
     "invalid/syntax.mlir#124": "a function sees the names around it, and may not define them again",
     "invalid/types.mlir#32": "a memref of an unregistered type is accepted",
     "invalid/types.mlir#39": "an attribute of an unregistered dialect is accepted as a memory space",
-    "invalid/verify.mlir#47": "the number of branch weights",
-    "invalid/verify.mlir#48": "branch weights that are all zero",
-    "invalid/verify.mlir#71": "an unknown visibility",
-    "invalid/verify.mlir#96": "a conversion to nothing",
     "invalid/verify.mlir#140": "a cast of an unranked tensor",
     "invalid/verify.mlir#163": "the place of an attribute of the wrong kind in a custom form",
     "invalid/verify.mlir#164": "the place of an attribute of the wrong kind in a custom form",

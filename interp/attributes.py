@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -248,8 +249,15 @@ class DenseElementsAttr(Attribute):
         return hash(self._key())
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``dense<…> : type``, every element written out."""
-        return f"dense<{self.literal()}> : {self.type.spell(names)}"
+        """``dense<…> : type``; more than a hundred elements as a string of hexadecimal digits."""
+        packed = not isinstance(names, Names) or names.packed
+        return f"dense<{self.literal_or_blob(packed)}> : {self.type.spell(names)}"
+
+    def literal_or_blob(self, packed: bool) -> str:
+        """What mlir-opt prints between the brackets."""
+        if self.splat or self.codes.size // max(1, prod(self.element_shape)) <= MAX_PLAIN_ELEMENTS:
+            return self.literal()
+        return f'"0x{self.blob(packed).hex().upper()}"'
 
     def literal(self) -> str:
         """What stands between the brackets: one element for a splat, nothing where there are no elements."""
@@ -259,6 +267,27 @@ class DenseElementsAttr(Attribute):
         flat = self.codes.reshape(-1, *self.element_shape)
         texts = list(_element_texts(element, flat))
         return texts[0] if self.splat else nest(texts, self._shape)
+
+    def blob(self, packed: bool) -> bytes:
+        """The elements as MLIR keeps them, each in whole bytes, little-endian; i1 eight to the byte if ``packed``."""
+        element = self.type.element
+        if element == I1:
+            bits = self.codes.reshape(-1)
+            return np.packbits(bits, bitorder="little").tobytes() if packed else bits.tobytes()
+        scalar = element.element if isinstance(element, ComplexType) else element
+        width = INDEX_WIDTH
+        if isinstance(scalar, IntegerType):
+            width = scalar.width
+        elif isinstance(scalar, FloatType):
+            width = scalar.format.bits
+        limbs = self.codes.shape[-1] if width > 64 else 1
+        rows = np.ascontiguousarray(self.codes.astype(self.codes.dtype.newbyteorder("<"))).view(np.uint8)
+        rows = rows.reshape(-1, limbs * self.codes.dtype.itemsize)
+        return rows[:, : max(1, -(-width // 8))].tobytes()
+
+
+# More elements than this are printed as one string of hexadecimal digits.
+MAX_PLAIN_ELEMENTS = 100
 
 
 def _element_texts(element: Type, flat: Codes) -> Iterator[str]:
@@ -319,7 +348,10 @@ class SparseElementsAttr(Attribute):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``sparse<…> : type``."""
-        literal = f"{self.indices.literal()}, {self.values.literal()}" if self.indices.codes.size else ""
+        packed = not isinstance(names, Names) or names.packed
+        values = self.values
+        text = values.literal_or_blob(packed) if isinstance(values, DenseElementsAttr) else values.literal()
+        literal = f"{self.indices.literal()}, {text}" if self.indices.codes.size else ""
         return f"sparse<{literal}> : {self.type.spell(names)}"
 
 
@@ -437,10 +469,14 @@ class DistinctAttr(Attribute):
 
 
 class Names(dict[object, str]):
-    """The aliases of one printed module, and the numbers of its distinct attributes, in the order they are met."""
+    """The aliases of one printed module, and the numbers of its distinct attributes, in the order they are met.
 
-    def __init__(self, names: Mapping[object, str] = _NO_NAMES) -> None:
-        super().__init__(names)
+    ``packed``: blobs of i1 hold eight elements to the byte, as MLIR 22 has them.
+    """
+
+    def __init__(self, packed: bool = True) -> None:
+        super().__init__()
+        self.packed = packed
         self._numbers: dict[DistinctAttr, int] = {}
 
     def number(self, distinct: DistinctAttr) -> int:
@@ -475,7 +511,9 @@ def spell_untyped(attribute: Attribute, names: Mapping[object, str] = _NO_NAMES)
     if isinstance(attribute, IntegerAttr) and attribute.type == I64:
         return str(attribute.value)
     if isinstance(attribute, FloatAttr) and attribute.type.format.name == "f64":
-        return spell_float(attribute.type.format, attribute.code)
+        spelling = spell_float(attribute.type.format, attribute.code)
+        # Bits without a type would be an integer.
+        return attribute.spell(names) if spelling.startswith("0x") else spelling
     return _spelled(attribute, names)
 
 

@@ -50,7 +50,7 @@ class Source:
         """The line and column (in bytes, as mlir-opt counts) of a character of the text."""
         line = bisect_right(self._line_starts, offset)
         start = self._line_starts[line - 1]
-        column = len(self.text[start:offset].encode("utf-8", "surrogateescape"))
+        column = len(self.text[start:offset].encode("utf-8", "replace"))
         return FileLineCol(self.filename, line, column + 1)
 
     def at_token(self, token: int) -> FileLineCol:

@@ -586,13 +586,25 @@ def _function_type(function: Operation) -> FunctionType | None:
     return attribute.type if isinstance(attribute, TypeAttr) and isinstance(attribute.type, FunctionType) else None
 
 
+_VISIBILITIES = ("public", "private", "nested")
+
+
+def _verify_visibility(symbol: Operation) -> None:
+    visibility = symbol.properties.get("sym_visibility")
+    if isinstance(visibility, StringAttr) and visibility.value not in _VISIBILITIES:
+        allowed = ", ".join(f'"{name}"' for name in _VISIBILITIES)
+        _fail(symbol, f'visibility expected to be one of [{allowed}], but got "{visibility.value}"')
+
+
 def _verify_module(module: Operation) -> None:
+    _verify_visibility(module)
     for name in module.attributes:
         if "." not in name:
             _fail(module, f"can only contain attributes with dialect-prefixed names, found: '{name}'")
 
 
 def _verify_function(function: Operation) -> None:
+    _verify_visibility(function)
     parent = function.parent_op
     if parent is not None and parent.definition is not None and Trait.SYMBOL_TABLE not in parent.definition.traits:
         _fail(function, "symbol's parent must have the SymbolTable trait")

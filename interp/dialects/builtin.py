@@ -68,10 +68,15 @@ def _begin_of_chain(slots: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[tup
     return (first.source, first.source_types) if whole else (slots, types)
 
 
+def _verify_conversion(op: Operation) -> str | None:
+    return None if op.results else "expected at least one result for cast operation"
+
+
 builtin.op(
     "unrealized_conversion_cast",
     "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
     operands=(Slot("inputs", c.ANY, Arity.VARIADIC),),
     results=(Slot("outputs", c.ANY, Arity.VARIADIC),),
+    verify=_verify_conversion,
     evaluate=Pure(_conversion, raw=True),
 )

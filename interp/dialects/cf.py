@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import Arity, Dialect, Property, Slot, SuccessorSlot, Trait
+from halfulp.interp.dialect import Arity, Dialect, Property, Slot, SuccessorSlot, Trait, Unprefixed
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.errors import AssertionFailed
 from halfulp.interp.executor import Compiler, Control, Frame, decided, number
@@ -51,6 +51,18 @@ cf.op(
     traits=(Trait.TERMINATOR,),
     evaluate=Control(_branch),
 )
+
+
+def _verify_weights(op: Operation) -> str | None:
+    weights = op.properties.get("branch_weights")
+    if not isinstance(weights, at.DenseArrayAttr):
+        return None
+    if len(weights.codes) != 2:
+        count = len(weights.codes)
+        return Unprefixed(f"expects number of branch weights to match number of successors: {count} vs 2")
+    return None if any(weights.codes) else Unprefixed("branch weights cannot all be zero")
+
+
 cf.op(
     "cond_br",
     "$condition (`weights` `(` $branch_weights^ `)`)? `,` "
@@ -64,6 +76,7 @@ cf.op(
     properties=(Property("branch_weights", c.INTEGER_ARRAY_ATTR, optional=True),),
     successors=(SuccessorSlot("trueDest"), SuccessorSlot("falseDest")),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
+    verify=_verify_weights,
     evaluate=Control(_conditional),
 )
 
