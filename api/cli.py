@@ -159,8 +159,8 @@ def build_parser() -> argparse.ArgumentParser:
     add(
         "--schema",
         choices=("mlir22", "newer"),
-        default="newer",
-        help="the MLIR to print for: with mlir22, what only newer MLIR has is an error (default: newer)",
+        help="the MLIR to print for: mlir22 refuses what only newer MLIR has, newer does not pack i1 in blobs (default: "
+        "MLIR 22's spelling of anything)",
     )
     add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
     add(
@@ -603,7 +603,7 @@ def _translate(arguments: argparse.Namespace) -> int:
         name, text = _read(arguments.file, sources)
     except HalfulpError as error:
         return _report(error, sources)
-    schema = Schema.MLIR22 if arguments.schema == "mlir22" else Schema.LLVM24
+    schema = {"mlir22": Schema.MLIR22, "newer": Schema.LLVM24}.get(arguments.schema)
     printed, codes = [], []
     for part in _parts(text, arguments.split_input_file):
         failure: HalfulpError | None = None

@@ -381,10 +381,10 @@ def _alias_order(seen: Iterable[Attribute | Type]) -> list[Attribute | Type]:
     return sorted(seen, key=lambda thing: (_depth(thing, depths), not isinstance(thing, Type), _alias(thing) or ""))
 
 
-def _alias_names(order: Iterable[Attribute | Type]) -> Names:
+def _alias_names(order: Iterable[Attribute | Type], packed: bool) -> Names:
     """Aliases of one kind are numbered from the second on: ``#map``, ``#map1``."""
     counts: dict[str, int] = {}
-    names = Names()
+    names = Names(packed)
     for thing in order:
         base = _alias(thing)
         assert base is not None
@@ -394,17 +394,17 @@ def _alias_names(order: Iterable[Attribute | Type]) -> Names:
     return names
 
 
-def print_module(
-    module: Module, generic: bool = False, debug_info: bool = False, schema: Schema = Schema.LLVM24
-) -> str:
+def print_module(module: Module, generic: bool = False, debug_info: bool = False, schema: Schema | None = None) -> str:
     """The text of a module, as mlir-opt 22 prints it: ``generic`` as with --mlir-print-op-generic, ``debug_info`` as
     with --mlir-print-debuginfo. Resources that an attribute of the module names are printed at the end.
 
-    Raises Unsupported for an op, a property or a type that MLIR of version ``schema`` does not have.
+    ``schema``: the version to print for; None for anything halfulp knows, spelled as MLIR 22 does. Raises Unsupported
+    for an op, a property or a type that this version does not have.
     """
-    if schema < Schema.LLVM24:
+    if schema is not None and schema < Schema.LLVM24:
         check_schema(module, schema)
-    printer = Printer(generic, debug_info, Names())
+    packed = schema is None or schema < Schema.LLVM24
+    printer = Printer(generic, debug_info, Names(packed))
     printer.number(module.operation)
     text = printer.operation(module.operation)
     head: list[str] = []
@@ -412,7 +412,7 @@ def print_module(
     if printer.seen:
         seen = printer.seen
         order = _alias_order(seen)
-        names = _alias_names(order)
+        names = _alias_names(order, packed)
         numbered = printer
         printer = Printer(generic, debug_info, names)
         printer.values, printer.labels, printer.locations = numbered.values, numbered.labels, numbered.locations

@@ -12,6 +12,7 @@ import pytest
 
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.attributes import ArrayAttr, DenseElementsAttr, FloatAttr
+from halfulp.interp.dialect import Schema
 from halfulp.interp.errors import HalfulpError
 from halfulp.interp.text.parser import parse_attribute, parse_module
 from halfulp.interp.text.printer import print_module
@@ -245,10 +246,47 @@ def test_float_spellings_are_those_of_mlir_opt(mlir_opt: Any) -> None:
     assert wide < 700
 
 
-def test_large_elements_are_printed_whole() -> None:
-    attribute = parse_attribute(f"dense<{list(range(1000))}> : tensor<1000xi32>")
+LITERALS: dict[str, Any] = {
+    "i1": lambda k: "true" if k % 3 else "false",
+    "i4": lambda k: k % 16 - 8,
+    "ui8": lambda k: k,
+    "i17": lambda k: 7 * k - 300,
+    "i65": lambda k: k - 3,
+    "i128": lambda k: -k,
+    "index": lambda k: k - 5,
+    "f4E2M1FN": lambda k: f"{k % 6}.0",
+    "bf16": lambda k: f"{k}.0",
+    "tf32": lambda k: f"{k}.5",
+    "f32": lambda k: f"-{k}.5",
+    "f80": lambda k: f"{k}.5",
+    "f128": lambda k: f"-{k}.25",
+    "complex<f32>": lambda k: f"({k}.0,1.0)",
+    "complex<i3>": lambda k: f"({k % 3},-1)",
+}
+
+
+@pytest.mark.parametrize("element", LITERALS)
+def test_more_than_a_hundred_elements_are_printed_as_a_blob(element: str, mlir_opt: Any) -> None:
+    for count in (100, 101, 130):
+        values = ", ".join(str(LITERALS[element](k)) for k in range(count))
+        source = on_op(f"dense<[{values}]> : tensor<{count}x{element}>")
+        module = parse_module(source)
+        printed = print_module(module)
+        assert printed + "\n" == mlir_opt(source, "--allow-unregistered-dialect")
+        assert ('"0x' in printed) == (count > 100)
+        again = parse_module(printed)
+        assert again.body[0].attributes == module.body[0].attributes
+        newer = print_module(module, schema=Schema.LLVM24)
+        assert (newer == printed) == (count <= 100 or element != "i1")
+        assert parse_module(newer, schema=Schema.LLVM24).body[0].attributes == module.body[0].attributes
+
+
+def test_a_blob_needs_more_than_a_hundred_elements_that_differ() -> None:
+    assert str(parse_attribute(f"dense<{[7] * 1000}> : tensor<1000xi32>")) == "dense<7> : tensor<1000xi32>"
+    attribute = parse_attribute(f"dense<{list(range(1000))}> : tensor<1000xi16>")
     assert isinstance(attribute, DenseElementsAttr)
-    assert str(attribute) == f"dense<{list(range(1000))}> : tensor<1000xi32>"
+    assert str(attribute).startswith('dense<"0x000001000200')
+    assert attribute.literal() == str(list(range(1000)))
 
 
 def test_the_type_of_a_default_literal_is_elided_in_arrays_only() -> None:
