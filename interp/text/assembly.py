@@ -482,10 +482,20 @@ def _parse_property(prop: Property, definition: OpDefinition) -> _Step:
 
 def _property_reader(prop: Property, prefix: str) -> Callable[[Parser], Attribute]:
     kind = prop.kind
+    special: Callable[[Parser], Attribute] | None = None
+
+    def checked(p: Parser) -> Attribute:
+        at = p.pos
+        attribute = special(p) if special is not None else p.attribute()
+        # A string has a type to MLIR: what is wrong with it is said by the op's own rules.
+        if not kind.accepts(attribute) and (special is not None or not isinstance(attribute, StringAttr)):
+            p.error(f"{prefix}invalid kind of attribute specified", at)
+        return attribute
+
     if isinstance(kind, EnumDefinition):
         if kind.storage_width is None:
             # An attribute without keywords is written as any other.
-            return (lambda p: p.attribute()) if "" in kind.cases else lambda p: p.enum_brackets(kind, prefix)
+            return checked if "" in kind.cases else lambda p: p.enum_brackets(kind, prefix)
         attributes = {name: kind.attribute(value) for name, value in kind.cases.items()}
 
         def keyword(p: Parser) -> Attribute:
@@ -501,16 +511,6 @@ def _property_reader(prop: Property, prefix: str) -> Callable[[Parser], Attribut
 
         return keyword
     special = _READERS.get(_shape_of_attribute(kind))
-    if special is None:
-        return lambda p: p.attribute()
-
-    def checked(p: Parser) -> Attribute:
-        at = p.pos
-        attribute = special(p)
-        if not kind.accepts(attribute):
-            p.error(f"{prefix}invalid kind of attribute specified", at)
-        return attribute
-
     return checked
 
 

@@ -54,6 +54,7 @@ from halfulp.interp.types import (
     FloatType,
     IndexType,
     IntegerType,
+    NoneType,
     ShapedType,
     TensorType,
     Type,
@@ -111,7 +112,9 @@ class AttributeParser(TypeParser):
         negative = self.take("-")
         token = self.tokens[self.pos]
         if not is_integer(token):
-            self.wrong_token(message)
+            if negative:
+                self.wrong_token(message)
+            self.error(message)
         self.pos += 1
         value = _integer_value(token)
         if negative:
@@ -136,7 +139,10 @@ class AttributeParser(TypeParser):
             return self.number(type)
         if first == '"' and len(token) > 1:
             value = self.string()
-            return StringAttr(value, type if type is not None else self.type() if self.take(":") else None)
+            if type is None and self.take(":"):
+                type = self.type()
+            # To MLIR a string without a type is one of type none.
+            return StringAttr(value, None if isinstance(type, NoneType) else type)
         if first == "@" and len(token) > 1:
             return self.symbol_reference()
         if first == "#" and len(token) > 1 and token != "#-}":
@@ -468,15 +474,17 @@ class AttributeParser(TypeParser):
     # Maps, layouts and others.
 
     def _affine_map(self, type: Type | None) -> Attribute:
+        start = self.pos + 2
         affine = self._affine("affine map")
         if affine.is_set:
-            self.error("expected AffineMap, but got IntegerSet")
+            self.error("expected AffineMap, but got IntegerSet", start)
         return AffineMapAttr(affine.dimensions, affine.symbols, tuple(affine.results))
 
     def _affine_set(self, type: Type | None) -> Attribute:
+        start = self.pos + 2
         affine = self._affine("integer set")
         if not affine.is_set:
-            self.error("expected IntegerSet, but got AffineMap")
+            self.error("expected IntegerSet, but got AffineMap", start)
         return IntegerSetAttr(affine.dimensions, affine.symbols, tuple(affine.constraints))
 
     def _affine(self, what: str) -> AffineParser:
@@ -578,7 +586,8 @@ class AttributeParser(TypeParser):
     def _named_location(self) -> Location:
         text = self.string()
         if self.take(":"):
-            return self._file_location(text)
+            # MLIR's name for no name.
+            return self._file_location(text or "-")
         if not self.take("("):
             return NameLoc(text)
         self.enter()

@@ -428,10 +428,10 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
 
 
 def _resource_section(module: Module) -> str:
-    used = _used_resources(module) if module.resources.dialect else set()
+    used = _used_resources(module) if module.resources.dialect else {}
     groups: list[tuple[str, list[tuple[str, dict[str, bytes | bool | str]]]]] = []
     dialects = [
-        (dialect, {key: entry for key, entry in entries.items() if key in used})
+        (dialect, {key: entries[key] for key in used if key in entries})
         for dialect, entries in module.resources.dialect.items()
     ]
     groups.append(("dialect_resources", [(name, entries) for name, entries in dialects if entries]))
@@ -459,13 +459,15 @@ def _resource(entry: bytes | bool | str) -> str:
     return ("true" if entry else "false") if isinstance(entry, bool) else quoted(entry)
 
 
-def _used_resources(module: Module) -> set[str]:
-    used: set[str] = set()
+def _used_resources(module: Module) -> dict[str, None]:
+    """The keys of the resources that the module names, in that order."""
+    used: dict[str, None] = {}
     for operation in module.walk():
-        stack: list[Attribute | Type] = [*operation.properties.values(), *operation.attributes.values()]
+        groups = (operation.attributes, operation.properties)
+        stack: list[Attribute | Type] = [group[name] for group in groups for name in sorted(group, reverse=True)]
         while stack:
             thing = stack.pop()
             if isinstance(thing, DenseResourceAttr):
-                used.add(thing.key)
-            stack.extend(parts(thing))
+                used.setdefault(thing.key)
+            stack.extend(reversed(list(parts(thing))))
     return used
