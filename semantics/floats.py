@@ -24,7 +24,6 @@ REASSOC, NNAN, NINF, NSZ, ARCP, CONTRACT, AFN = (1 << k for k in range(7))
 
 _ANY_VALUE = REASSOC | ARCP | CONTRACT | AFN
 _ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "remainder"})
-_NUMBER = frozenset({"maximum_number", "minimum_number"})
 
 Random = tuple[npt.NDArray[Any], int] | None
 OpenRule = Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None]
@@ -140,7 +139,7 @@ def _open_quotient(fmt: FloatFormat) -> OpenRule:
     return rule
 
 
-def _open_number(fmt: FloatFormat) -> OpenRule:
+def _open_zeros(fmt: FloatFormat) -> OpenRule:
     """maxnumf and minnumf of zeros of different signs: either zero."""
 
     def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
@@ -155,16 +154,21 @@ def _open_number(fmt: FloatFormat) -> OpenRule:
 
 
 @lru_cache(maxsize=4096)
-def binary(name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
-    """An operation of two operands and a result of one format, named as in `halfulp.fp_formats.scalar`."""
+def binary(
+    name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile, zeros_open: bool = False
+) -> Kernel:
+    """An operation of two operands and a result of one format, named as in `halfulp.fp_formats.scalar`.
+
+    ``zeros_open``: of zeros of different signs, the language allows either as the result.
+    """
     policy = profile.arithmetic
     arguments: tuple[Any, ...] = (rounding, policy) if name in _ROUNDED else (policy,)
     specification, array = getattr(scalar, name), getattr(fast, name)
     open_rule = None
     if name == "divide" and fastmath & NSZ:
         open_rule = _open_quotient(fmt)
-    elif name in _NUMBER:
-        open_rule = _open_number(fmt)
+    elif zeros_open:
+        open_rule = _open_zeros(fmt)
     return float_kernel(
         lambda a, b: specification(fmt, a, b, *arguments),
         lambda a, b: array(fmt, a, b, *arguments),

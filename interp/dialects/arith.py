@@ -212,11 +212,19 @@ def _binary_integer(
     )
 
 
-def _binary_float(mnemonic: str, name: str, traits: tuple[Trait, ...] = _SAME, rounding: bool = False) -> OpDefinition:
+def _binary_float(
+    mnemonic: str,
+    name: str,
+    traits: tuple[Trait, ...] = _SAME,
+    rounding: bool = False,
+    zeros_open: bool = False,
+    since: Schema = Schema.MLIR22,
+) -> OpDefinition:
     """``$lhs, $rhs : type`` with fast-math flags and, in newer MLIR, a rounding mode."""
 
     def build(op: Operation, settings: Settings) -> Kernel:
-        return floats.binary(name, _format(op.results[0]), _rounding(op), _fastmath(op), settings.profile)
+        fmt = _format(op.results[0])
+        return floats.binary(name, fmt, _rounding(op), _fastmath(op), settings.profile, zeros_open)
 
     mode = "($roundingmode^)? " if rounding else ""
     return arith.op(
@@ -227,6 +235,7 @@ def _binary_float(mnemonic: str, name: str, traits: tuple[Trait, ...] = _SAME, r
         properties=(_FASTMATH, _NEW_ROUNDING_MODE) if rounding else (_FASTMATH,),
         traits=traits,
         evaluate=Elementwise(build),
+        since=since,
     )
 
 
@@ -408,8 +417,11 @@ _binary_float("divf", "divide", rounding=True)
 _binary_float("remf", "remainder")
 _binary_float("maximumf", "maximum", _COMMUTATIVE)
 _binary_float("minimumf", "minimum", _COMMUTATIVE)
-_binary_float("maxnumf", "maximum_number", _COMMUTATIVE)
-_binary_float("minnumf", "minimum_number", _COMMUTATIVE)
+_binary_float("maxnumf", "maximum_number", _COMMUTATIVE, zeros_open=True)
+_binary_float("minnumf", "minimum_number", _COMMUTATIVE, zeros_open=True)
+# The newer pair differs from these in what it leaves open: -0 is less than +0.
+_binary_float("maximumnumf", "maximum_number", _COMMUTATIVE, since=Schema.LLVM24)
+_binary_float("minimumnumf", "minimum_number", _COMMUTATIVE, since=Schema.LLVM24)
 
 
 def _unary_float(mnemonic: str, name: str, operand: str, since: Schema = Schema.MLIR22) -> OpDefinition:

@@ -415,3 +415,13 @@ def test_threads_share_one_module() -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda n: ints(*run(module, n))[0], range(200)))
     assert answers == [n * (n + 1) // 2 for n in range(200)]
+
+
+def test_the_newer_number_ops_leave_no_zero_open() -> None:
+    a, b = np.array([0.0, np.nan, -0.0], np.float32), np.array([-0.0, 1.0, np.nan], np.float32)
+    text = unary("%r = arith.maximumnumf %a, %b : tensor<3xf32>")
+    (result,) = run(text, a, b, track_open=True)
+    assert result.bits.tolist() == [0, 0x3F800000, 0x80000000]
+    assert result.open is None
+    (result,) = run(text.replace("maximumnumf", "minimumnumf"), a, b)
+    assert result.bits.tolist() == [0x80000000, 0x3F800000, 0x80000000]
