@@ -24,7 +24,7 @@ DELIBERATE: Mapping[str, str] = {
     "invalid/types.mlir#32": _UNKNOWN_DIALECT,
     "invalid/types.mlir#39": _UNKNOWN_DIALECT,
     "syntax/lenient.mlir#6": "no grammar has a comma there; mlir-opt steps over it",
-    "invalid/verify.mlir#140": "halfulp runs casts of unranked tensors, which MLIR 22 does not let through its verifier",
+    "invalid/verify.mlir#140": "halfulp runs casts of unranked tensors; the verifier of MLIR 22 rejects them",
     "syntax/lenient.mlir#10": "mlir-opt drops the high bits of a case value that does not fit the flag",
     "syntax/lenient.mlir#17": "mlir-opt drops a property that the op does not have",
 }

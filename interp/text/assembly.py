@@ -726,6 +726,20 @@ def _is_unit(prop: Property) -> bool:
     return isinstance(prop.kind, AttributeConstraint) and _shape_of_attribute(prop.kind) == "unit"
 
 
+def _names_results(p: Parser) -> bool:
+    """Whether the SSA names that follow are those of the next operation's results, as after a bare ``vector.print``.
+
+    mlir-opt takes them for operands, and so cannot read what it prints there.
+    """
+    tokens, at = p.tokens, p.pos
+    while tokens[at][:1] == "%":
+        at += 3 if tokens[at + 1] == ":" and tokens[at + 2].isdigit() else 1
+        if tokens[at] != ",":
+            break
+        at += 1
+    return tokens[at] == "="
+
+
 def _starts(element: Element, slots: _Slots) -> _Test:
     """Whether the current token begins ``element``, the first of an optional group."""
     if isinstance(element, Literal):
@@ -734,7 +748,11 @@ def _starts(element: Element, slots: _Slots) -> _Test:
     if isinstance(element, Variable):
         prop = slots.properties.get(element.name)
         if prop is None:
-            first = "%" if element.name in slots.index else "^" if element.name in slots.successors else "{"
+            if element.name in slots.index:
+                if Trait.TERMINATOR in slots.definition.traits:  # nothing follows it
+                    return lambda p: p.tokens[p.pos][:1] == "%"
+                return lambda p: p.tokens[p.pos][:1] == "%" and not _names_results(p)
+            first = "^" if element.name in slots.successors else "{"
             return lambda p: p.tokens[p.pos][:1] == first
         if isinstance(prop.kind, EnumDefinition):
             cases = prop.kind.cases

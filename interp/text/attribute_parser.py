@@ -374,7 +374,8 @@ class AttributeParser(TypeParser):
         shape = tuple(size or 0 for size in elements.shape or ())
         # A single coordinate may stand without brackets: it is repeated.
         rank = len(shape)
-        index_shape = indices.shape or (1, rank)
+        # mlir-opt prints equal coordinates as one, and cannot read that: here it stands for one per value.
+        index_shape = indices.shape or (values.shape[0] if values.shape else 1, rank)
         value_shape = values.shape or (index_shape[0],)
         if index_shape != (value_shape[0], rank) and not (rank == 1 and index_shape == value_shape):
             self.error(

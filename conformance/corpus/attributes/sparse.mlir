@@ -20,3 +20,6 @@
 // -----
 // Strings.
 "keep.sparse"() {value = sparse<[[0, 0]], ["x"]> : tensor<2x2x!foo.string>} : () -> ()
+// -----
+// Equal coordinates are one splat.
+"keep.sparse"() {value = sparse<[[0], [0]], [1.0, -2.0]> : tensor<4xf32>} : () -> ()

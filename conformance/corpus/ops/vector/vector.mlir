@@ -127,3 +127,14 @@ func.func @narrow(%a: vector<4xf4E2M1FN>, %b: f8E8M0FNU, %c: bf16) {
   %2 = vector.insert %c, %3[0, 1] : bf16 into vector<2x2xbf16>
   return
 }
+// -----
+// Nothing to print, then results of each shape of names.
+func.func @print(%a: i8) {
+  vector.print punctuation <newline>
+  %0 = arith.addi %a, %a : i8
+  vector.print punctuation <newline>
+  %low, %high = arith.mulsi_extended %0, %a : i8
+  vector.print punctuation <newline>
+  %1:2 = "keep.pair"() : () -> (i8, i8)
+  return
+}
