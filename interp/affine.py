@@ -270,14 +270,14 @@ def _spell_product(expr: Binary) -> str:
 
 
 def _spell_sum(expr: Binary) -> str:
-    """Negative summands are subtracted."""
+    """Negative summands are subtracted, but for the smallest number: its opposite cannot be written."""
     left, right = spell(expr.lhs), expr.rhs
     product = _of_constant(right, "*")
     if product is not None and product[1] == -1:
         is_sum = isinstance(product[0], Binary) and product[0].operator == "+"
         return f"{left} - {spell(product[0], is_sum)}"
-    if product is not None and product[1] < -1:
+    if product is not None and _MIN < product[1] < -1:
         return f"{left} - {spell(product[0], True)} * {-product[1]}"
-    if isinstance(right, Constant) and right.value < 0:
+    if isinstance(right, Constant) and _MIN < right.value < 0:
         return f"{left} - {-right.value}"
     return f"{left} + {spell(right)}"
