@@ -31,8 +31,5 @@ DELIBERATE: Mapping[str, str] = {
 
 # Not yet as it should be: what is wrong.
 EXPECTED_FAILURES: Mapping[str, str] = {
-    "invalid/syntax.mlir#123": "a function sees the names around it, and is forbidden to use them",
-    "invalid/syntax.mlir#124": "a function sees the names around it, and may not define them again",
     "syntax/generic.mlir#7": "empty properties of an unregistered op are kept",
-    "syntax/lenient.mlir#21": "a property of the custom form that its dictionary names, too",
 }

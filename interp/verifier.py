@@ -299,12 +299,15 @@ class _Dominance:
         """Check that every use inside the region comes after its definition, or in a block that the definition's
         dominates.
 
-        What is unreachable is not judged, nor is order in a graph region.
+        Of what is unreachable only isolation is judged, and order is not in a graph region.
         """
         graph = _is_graph(owner)
         reachable = self._tree(region) if len(region.blocks) > 1 else None
         for block in region.blocks:
             if reachable is not None and block not in reachable:
+                for operation in block.operations:
+                    for value in _all_operands(operation):
+                        _check_isolation(operation, value)
                 continue
             defined: set[SSAValue] = set(block.arguments)
             for operation in block.operations:
@@ -383,11 +386,23 @@ def _home(value: SSAValue) -> Block | None:
     return value.owner.parent if isinstance(value, OpResult) else None
 
 
+def _check_isolation(operation: Operation, value: SSAValue) -> None:
+    """Raise VerifyError for a value from outside an isolated op that holds its use."""
+    home = _home(value)
+    holder = operation.parent_op
+    while holder is not None and home is not None and not any(home.parent is region for region in holder.regions):
+        if _is_isolated(holder):
+            note = "required by region isolation constraints"
+            _fail(operation, "using value defined outside the region", [(holder.position or holder.location, note)])
+        holder = holder.parent_op
+
+
 def _undominated(operation: Operation, value: SSAValue, region: Region) -> NoReturn:
     number = next(index for index, operand in enumerate(_all_operands(operation)) if operand is value)
     where: Location | None = None
     note = "operand defined here"
     home = _home(value)
+    _check_isolation(operation, value)
     if isinstance(value, OpResult):
         where = value.owner.position or value.owner.location
         if home is operation.parent:

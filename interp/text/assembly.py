@@ -217,7 +217,7 @@ class _Slots:
 class _State:
     """What has been read of one op: tokens of operands and types by slot, and the rest."""
 
-    __slots__ = ("attributes", "operands", "properties", "regions", "start", "successors", "types")
+    __slots__ = ("attributes", "named", "operands", "properties", "regions", "start", "successors", "types")
 
     def __init__(self, operands: int, slots: int, start: int) -> None:
         # The token of the op's name.
@@ -228,6 +228,8 @@ class _State:
         self.types: list[Any] = [None] * slots
         self.properties: dict[str, Attribute] = {}
         self.attributes: dict[str, Attribute] = {}
+        # The properties that the dictionary names, which prevail over those of the custom form.
+        self.named: dict[str, Attribute] | None = None
         self.regions: list[Region] = []
         self.successors: list[Block] = []
 
@@ -287,6 +289,8 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
                 types = solved
             else:
                 types = solve(p, at, types, properties)
+        if state.named is not None:
+            properties.update(state.named)
         if plain:
             values = p.values
             tokens = p.tokens
@@ -442,10 +446,9 @@ def _parse_variable(name: str, slots: _Slots, definition: OpDefinition) -> _Step
 
         return successor
     if name in slots.regions:
-        isolated = Trait.ISOLATED_FROM_ABOVE in definition.traits
 
         def region(p: Parser, state: _State) -> None:
-            state.regions.append(p.region(definition.name, isolated=isolated))
+            state.regions.append(p.region(definition.name))
 
         return region
     raise ValueError(f"{definition.name}: the format names ${name}, which is not declared")
@@ -636,8 +639,10 @@ def _parse_dictionary(keyword: bool, definition: OpDefinition) -> _Step:
         if keyword:
             p.pos += 1
         p.dictionary(state.attributes)
-        for name in names & state.attributes.keys():
-            state.properties[name] = state.attributes.pop(name)
+        named = {name: state.attributes.pop(name) for name in names & state.attributes.keys()}
+        if named:
+            state.properties.update(named)
+            state.named = named
 
     return step
 

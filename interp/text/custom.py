@@ -63,7 +63,7 @@ def _module_parser(definition: OpDefinition) -> CustomParse:
         for name in ("sym_name", "sym_visibility"):
             if name in attributes:
                 properties[name] = attributes.pop(name)
-        region = p.region(definition.name, isolated=True)
+        region = p.region(definition.name)
         if not region.blocks:
             region.append(Block())
         return _made(p, at, definition, properties, attributes, region)
@@ -175,7 +175,7 @@ def _function_parser(definition: OpDefinition) -> CustomParse:
         at_body = p.pos
         region = Region()
         if p.tokens[p.pos] == "{":
-            region = p.region(definition.name, signature.arguments, isolated=True)
+            region = p.region(definition.name, signature.arguments)
             if not any(block.operations for block in region.blocks) and len(region.blocks) < 2:
                 p.error(f"custom op '{definition.name}' expected non-empty function body", at_body)
         return _made(p, at, definition, properties, attributes, region)

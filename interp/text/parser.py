@@ -95,8 +95,6 @@ class Parser(AttributeParser):
         self.forward: dict[str, Forward] = {}
         # Lists of operands that hold a `Forward`, to be put right at the end of the scope.
         self.pending: list[list[SSAValue]] = []
-        # Where the region begins that bounds the names in reach.
-        self.scope_start = 0
         self.blocks: dict[str, Block] = {}
         self.undefined_blocks: dict[str, int] = {}
         self.default_dialect = "builtin"
@@ -155,8 +153,10 @@ class Parser(AttributeParser):
             index = value.owner.token
             while index > 0 and self.tokens[index] != base:
                 index -= 1
+        elif isinstance(value, BlockArgument):
+            index = value.token
         else:
-            index = self.tokens.index(base, self.scope_start)
+            index = self.tokens.index(base)
         return self.source.at_token(index)
 
     def define(self, name: str, value: SSAValue, token: int) -> None:
@@ -389,7 +389,7 @@ class Parser(AttributeParser):
         self.expect(")", "expected ')' to end operand list")
         successors = self._generic_successors() if tokens[self.pos] == "[" else []
         properties, whole = self._generic_properties(met)
-        regions = self._generic_regions(met.name, definition) if tokens[self.pos] == "(" else []
+        regions = self._generic_regions(met.name) if tokens[self.pos] == "(" else []
         attributes: dict[str, Attribute] = {}
         if tokens[self.pos] == "{":
             self.dictionary(attributes)
@@ -507,13 +507,12 @@ class Parser(AttributeParser):
         self.expect("]", "expected ']'")
         return successors
 
-    def _generic_regions(self, name: str, definition: OpDefinition | None) -> list[Region]:
+    def _generic_regions(self, name: str) -> list[Region]:
         regions: list[Region] = []
         if not self.take("("):
             return regions
-        isolated = definition is not None and Trait.ISOLATED_FROM_ABOVE in definition.traits
         while True:
-            regions.append(self.region(name, isolated=isolated))
+            regions.append(self.region(name))
             if not self.take(","):
                 break
         self.expect(")", "expected ')' to end region list")
@@ -558,19 +557,15 @@ class Parser(AttributeParser):
             self.undefined_blocks[token] = at
         return block
 
-    def region(self, owner: str, arguments: Sequence[Argument] = (), isolated: bool = False) -> Region:
+    def region(self, owner: str, arguments: Sequence[Argument] = ()) -> Region:
         """``{ blocks }``; ``owner`` is the op's name, ``arguments`` those of the entry block that were read before
-        it.
+        it. The names around it are in reach even in a function, which may not use them: that is verified.
         """
         self.expect("{", "expected '{' to begin a region")
         self.enter()
         saved = self.blocks, self.undefined_blocks, self.default_dialect
         self.blocks, self.undefined_blocks = {}, {}
         self.default_dialect = DEFAULT_DIALECTS.get(owner, "")
-        outer = self.values, self.forward, self.pending, self.scope_start
-        if isolated:
-            self.values, self.forward, self.pending = {}, {}, []
-            self.scope_start = arguments[0].token if arguments else self.pos
         mark = len(self.values)
         region = Region()
         if arguments or not (self.tokens[self.pos] == "}" or self.tokens[self.pos][:1] == "^"):
@@ -584,13 +579,9 @@ class Parser(AttributeParser):
             known = (name for name in self.blocks if name not in self.undefined_blocks)
             self.error("reference to an undefined block", first, hint=did_you_mean(self.tokens[first], known))
         self.pos += 1
-        if isolated:
-            self.end_scope()
-            self.values, self.forward, self.pending, self.scope_start = outer
-        else:
-            values = self.values
-            while len(values) > mark:
-                values.popitem()
+        values = self.values
+        while len(values) > mark:
+            values.popitem()
         self.blocks, self.undefined_blocks, self.default_dialect = saved
         self.leave()
         return region
@@ -600,11 +591,13 @@ class Parser(AttributeParser):
         region.append(block)
         for argument in arguments:
             name = self.tokens[argument.token]
-            if name in self.values:
+            known = self.values.get(name) or self.forward.get(name)
+            if known is not None:
+                where = self.source.at_token(known.token) if isinstance(known, Forward) else self._defined_at(known)
                 self.error(
                     f"region entry argument '{name}' is already in use",
                     argument.token,
-                    notes=[(self._defined_at(self.values[name]), "previously referenced here")],
+                    notes=[(where, "previously referenced here")],
                 )
             value = block.add_argument(argument.type, name[1:])
             value.token = argument.token

@@ -109,8 +109,15 @@ def test_an_isolated_op_sees_nothing_outside() -> None:
     f, g = module.body
     add = g.regions[0].blocks[0].operations[0]
     add.operands[0] = f.regions[0].blocks[0].arguments[0]
-    with pytest.raises(VerifyError, match="dominate"):
+    with pytest.raises(VerifyError, match="using value defined outside the region"):
         verify(module)
+
+
+def test_an_isolated_op_sees_nothing_outside_from_an_unreachable_block() -> None:
+    text = 'func.func @f() {\n  return\n^a:\n  "x.y"(%0) : (i32) -> ()\n  return\n}\n%0 = "x.z"() : () -> i32'
+    error = rejected(text)
+    assert error.message == "'x.y' op using value defined outside the region"
+    assert error.location == FileLineCol("in", 4, 3)
 
 
 def test_a_redefined_symbol_points_at_the_first() -> None:
