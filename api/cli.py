@@ -159,8 +159,8 @@ def build_parser() -> argparse.ArgumentParser:
     add(
         "--schema",
         choices=("mlir22", "newer"),
-        help="the MLIR to print for: mlir22 refuses what only newer MLIR has, newer does not pack i1 in blobs (default: "
-        "MLIR 22's spelling of anything)",
+        help="the MLIR to print for: mlir22 refuses what only newer MLIR has, newer does not pack i1 in blobs "
+        "(default: MLIR 22's spelling of anything)",
     )
     add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
     add(

@@ -18,7 +18,8 @@ from halfulp.interp import locations as lo
 from halfulp.interp import types as ty
 from halfulp.interp.affine import AffineExpr, Binary, Constant, Symbol
 from halfulp.interp.attributes import Attribute
-from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition, default_registry
+from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition
+from halfulp.interp.dialects import BUILT_IN
 from halfulp.interp.ir import BlockArgument, Module, Operation
 from halfulp.interp.text.assembly import Group, read_format
 from halfulp.interp.text.lexer import tokenize
@@ -521,7 +522,7 @@ def ops(modules: list[Facts]) -> dict[str, OpCount]:
     """The counts of every op of the built-in dialects."""
     counts = {
         name: OpCount(0, 0, Counter(), Counter())
-        for dialect in default_registry().dialects.values()
+        for dialect in BUILT_IN
         for name in dialect.ops
     }
     for facts in modules:

@@ -514,8 +514,8 @@ def _codes_from_array(array: npt.NDArray[Any], type_: ty.Type, element: ty.Type,
     if natural is not None and array.dtype == natural:
         return _clean(array.view(dtype), width)
     if isinstance(stored, ty.IntegerType | ty.IndexType) and natural is not None and width >= 8:
-        # A signless integer may come from either; a signed or unsigned one only from its own.
-        kinds = "i" if stored in _SIGNED else "u" if stored in _UNSIGNED else "iu"
+        # A signless or stored integer may come from either; a signed or unsigned one only from its own.
+        kinds = "i" if element in _SIGNED else "u" if element in _UNSIGNED else "iu"
         if array.dtype.kind in kinds and array.dtype.itemsize == dtype.itemsize and array.dtype.isnative:
             return array.view(dtype)
     elif natural is None or width < 8:
