@@ -127,8 +127,7 @@ def dense_attrs(draw: st.DrawFn) -> at.Attribute:
     )
     limbs = -(-width // 64)
     if width > 64:
-        flat = np.array([[(c >> 64 * i) & (2**64 - 1) for i in range(limbs)] for c in codes], np.uint64)
-        array = flat.reshape((*(() if splat else shape), limbs) if codes else (*shape, limbs))
+        array = np.array([[(c >> 64 * i) & (2**64 - 1) for i in range(limbs)] for c in codes], np.uint64)
     else:
         array = np.array(codes, dtype)
     if splat:
