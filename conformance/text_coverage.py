@@ -520,11 +520,7 @@ class OpCount:
 
 def ops(modules: list[Facts]) -> dict[str, OpCount]:
     """The counts of every op of the built-in dialects."""
-    counts = {
-        name: OpCount(0, 0, Counter(), Counter())
-        for dialect in BUILT_IN
-        for name in dialect.ops
-    }
+    counts = {name: OpCount(0, 0, Counter(), Counter()) for dialect in BUILT_IN for name in dialect.ops}
     for facts in modules:
         seen: set[tuple[str, str, bool]] = set()
         for operation in facts.operations:
