@@ -257,6 +257,8 @@ def spell(expr: AffineExpr, strong: bool = False) -> str:
     if isinstance(expr, Symbol):
         return f"s{expr.position}"
     if isinstance(expr, Constant):
+        if expr.value == _MIN:  # its magnitude cannot be written
+            return f"({_MIN + 1} - 1)" if strong else f"{_MIN + 1} - 1"
         return str(expr.value)
     assert isinstance(expr, Binary)
     text = _spell_sum(expr) if expr.operator == "+" else _spell_product(expr)
@@ -270,7 +272,7 @@ def _spell_product(expr: Binary) -> str:
 
 
 def _spell_sum(expr: Binary) -> str:
-    """Negative summands are subtracted, but for the smallest number: its opposite cannot be written."""
+    """Negative summands are subtracted, but for the smallest number."""
     left, right = spell(expr.lhs), expr.rhs
     product = _of_constant(right, "*")
     if product is not None and product[1] == -1:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 MAX_DEPTH = 200
 
 _LOW = ("+", "-")
-# After a minus sign the magnitude of the smallest constant, which mlir-opt prints and cannot read.
-_SMALLEST = ("9223372036854775808", "0x8000000000000000")
 _HIGH = ("*", "floordiv", "ceildiv", "mod")
 _NON_AFFINE = "non-affine expression: "
 
@@ -149,10 +147,6 @@ class AffineParser:
             return inner
         if token == "-":
             parser.pos += 1
-            number = parser.tokens[parser.pos]
-            if number in _SMALLEST:
-                parser.pos += 1
-                return Constant(-(1 << 63))
             parser.enter()
             operand = negate(self._operand(left))
             parser.leave()
