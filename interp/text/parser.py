@@ -204,7 +204,10 @@ class Parser(AttributeParser):
         if self.forward:
             first = min(self.forward.values(), key=lambda forward: forward.token)
             name = self.tokens[first.token]
-            self.error("use of undeclared SSA value name", first.token, hint=did_you_mean(name, self.values))
+            # The names of the function are gone by now: look for a near one among those written before.
+            written = (token for token in reversed(self.tokens[: first.token]) if token[:1] == "%")
+            hint = did_you_mean(name, (token for token in written if token not in self.forward))
+            self.error("use of undeclared SSA value name", first.token, hint=hint)
         for operands in self.pending:
             for index, value in enumerate(operands):
                 if isinstance(value, Forward):
