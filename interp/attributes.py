@@ -501,11 +501,6 @@ class OpaqueAttr(Attribute):
         return f"#{self.dialect}{self.body}{type}"
 
 
-def integer_attr(value: int, width: int = 64) -> IntegerAttr:
-    """``value : i<width>``."""
-    return IntegerAttr(value, I64 if width == 64 else IntegerType(width))
-
-
 def spell_untyped(attribute: Attribute, names: Mapping[object, str] = _NO_NAMES) -> str:
     """The spelling where the type of an i64 or f64 literal goes without saying: in arrays and as a memory space."""
     if isinstance(attribute, IntegerAttr) and attribute.type == I64:

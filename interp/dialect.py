@@ -98,8 +98,7 @@ class EnumDefinition:
 
     ``storage_width`` is the width of the IntegerAttr that holds it (predicates, rounding modes), or None for an
     attribute of the dialect's own, named by ``mnemonic`` (``arith.fastmath``). ``flags``: the cases are bits, written
-    as a list joined by
-    ``separator``; ``all_name`` is the spelling of all bits at once, if there is one.
+    as a list joined by ``separator``.
     """
 
     name: str
@@ -108,7 +107,6 @@ class EnumDefinition:
     mnemonic: str | None = None
     flags: bool = False
     separator: str = ","
-    all_name: str | None = None
     names: Mapping[int, str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

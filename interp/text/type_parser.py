@@ -77,10 +77,6 @@ class TypeParser(Cursor):
             return self.function_type()
         return self.non_function_type()
 
-    def optional_type(self) -> Type | None:
-        """A type if one starts here."""
-        return self.type() if self.at_type() else None
-
     def at_type(self) -> bool:
         """Whether the current token can start a type."""
         token = self.tokens[self.pos]
