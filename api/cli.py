@@ -486,10 +486,10 @@ def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
 def _properties(op: str, given: Sequence[str], sources: Sources) -> dict[str, Any]:
     """The keywords of ``--attr``: a name alone is true; what is no keyword of an enum is read as an MLIR attribute."""
     from halfulp.cli_values import naming
+    from halfulp.interp.build import property_of
     from halfulp.interp.dialect import EnumDefinition, default_registry
     from halfulp.interp.errors import InputError
     from halfulp.interp.text.parser import parse_attribute
-    from halfulp.runtime import property_of
 
     definition = default_registry().find(op)
     keywords: dict[str, Any] = {}

@@ -14,9 +14,10 @@ import numpy.typing as npt
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import Dialect, EnumDefinition, OpDefinition, Property, TypeConstraint, default_registry
+from halfulp.interp.build import single_op_module
+from halfulp.interp.dialect import Dialect, OpDefinition, TypeConstraint, default_registry
 from halfulp.interp.dialects.constraints import ANY
-from halfulp.interp.errors import InputError, TypeMismatch, Unsupported, VerifyError
+from halfulp.interp.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.events import Listener
 from halfulp.interp.executor import (
     Control,
@@ -32,7 +33,6 @@ from halfulp.interp.executor import (
 from halfulp.interp.ir import Block, Module, Operation, Region
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values import Value, as_array, as_type, shape_conflict, to_value
-from halfulp.interp.verifier import verify
 from halfulp.semantics import casts, floats
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile, as_profile
@@ -203,8 +203,6 @@ def _choices(module: Module) -> str:
 
 # --- one op -----------------------------------------------------------------------------------------------------------
 
-_PROPERTY_NAMES = {"rounding": "roundingmode", "overflow": "overflowFlags", "exact": "isExact"}
-
 
 def eval(
     op: str,
@@ -245,7 +243,9 @@ def eval(
     if stochastic:
         for name in ("rounding", "roundingmode"):
             properties.pop(name, None)
-    module = _module_of(definition, values, properties, to)
+    module = single_op_module(
+        definition, [value.type for value in values], properties, None if to is None else as_type(to)
+    )
     function = module.body[0]
     if stochastic:
         return _stochastically(function, values, as_profile(profile), random)
@@ -277,90 +277,6 @@ def _limbs(element: ty.Type) -> bool:
     from halfulp.interp.values import code_layout
 
     return bool(code_layout(element)[1])
-
-
-def _module_of(
-    definition: OpDefinition, values: Sequence[Value], properties: Mapping[str, Any], to: str | ty.Type | None
-) -> Module:
-    """A module with one function that applies the op to its arguments and returns the results."""
-    block = Block()
-    arguments = [block.add_argument(value.type) for value in values]
-    attributes = _properties(definition, properties)
-    types: dict[str, Any] = dict(
-        zip([slot.name for slot in definition.operands], [v.type for v in values], strict=False)
-    )
-    if to is not None:
-        result = as_type(to)
-        if result is ty.element_type(result) and values:
-            result = ty.with_element(values[0].type, result)
-        types[definition.results[0].name] = result
-    for rule in definition.type_rules:
-        rule.solve(types, attributes)
-    missing = [slot.name for slot in definition.results if slot.name not in types]
-    if missing:
-        raise TypeMismatch(
-            f"the type of the {missing[0]} of {definition.name} does not follow from its operands",
-            hint="give to=… (--to=…)",
-        )
-    result_list = [types[slot.name] for slot in definition.results]
-    op = Operation(definition.name, definition, list(arguments), result_list, attributes)
-    block.append(op)
-    registry = default_registry()
-    block.append(Operation("func.return", registry.find("func.return"), list(op.results)))
-    signature = ty.FunctionType(tuple(value.type for value in values), tuple(result_list))
-    function = Operation(
-        "func.func",
-        registry.find("func.func"),
-        properties={"function_type": at.TypeAttr(signature), "sym_name": at.StringAttr("eval")},
-        regions=[Region([block])],
-    )
-    top = Block()
-    top.append(function)
-    module = Module(Operation("builtin.module", registry.find("builtin.module"), regions=[Region([top])]))
-    verify(module)
-    return module
-
-
-def property_of(definition: OpDefinition, name: str) -> Property | None:
-    """The property of an op that a keyword of `eval` names: by MLIR's name, or rounding, overflow, exact."""
-    return definition.property_named(_PROPERTY_NAMES.get(name, name))
-
-
-def _properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[str, at.Attribute]:
-    """The op's properties from keywords; defaults where none is given. Raises VerifyError for an unknown name or
-    value.
-    """
-    attributes: dict[str, at.Attribute] = {}
-    for name, value in given.items():
-        declared = property_of(definition, name)
-        if declared is None:
-            known = ", ".join(prop.name for prop in definition.properties) or "none"
-            raise VerifyError(f"'{definition.name}' has no property '{name}'; it has {known}", op=definition.name)
-        if isinstance(declared.kind, EnumDefinition):
-            attributes[declared.name] = _enum_attribute(definition, declared.kind, name, value)
-        elif isinstance(value, at.Attribute):
-            attributes[declared.name] = value
-        elif value is True:
-            attributes[declared.name] = at.UnitAttr()
-        elif value is not False and value is not None:
-            raise VerifyError(f"{name} of '{definition.name}' is {value!r}, but must be True, False or an attribute")
-    for declared in definition.properties:
-        if declared.default is not None and isinstance(declared.kind, EnumDefinition):
-            attributes.setdefault(declared.name, declared.kind.attribute(declared.default))
-    return attributes
-
-
-def _enum_attribute(definition: OpDefinition, enum: EnumDefinition, name: str, value: Any) -> at.Attribute:
-    words = [word.strip() for word in value.split(",")] if isinstance(value, str) else None
-    if words is None or any(word not in enum.cases for word in words) or (len(words) > 1 and not enum.flags):
-        choices = ", ".join(enum.cases)
-        raise VerifyError(
-            f"{name} of '{definition.name}' is {value!r}, but must be one of {choices}", op=definition.name
-        )
-    number = 0
-    for word in words:
-        number |= enum.cases[word]
-    return enum.attribute(number)
 
 
 # --- stochastic rounding ----------------------------------------------------------------------------------------------
