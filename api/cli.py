@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from halfulp.fp_formats.formats import FloatFormat
     from halfulp.interp.errors import HalfulpError
     from halfulp.interp.ir import Module
+    from halfulp.interp.text.parser import Part
     from halfulp.interp.values import Value
     from halfulp.semantics.poison import Origin
     from halfulp.semantics.profile import Profile
@@ -118,7 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--vscale", type=_positive, metavar="N", help="the multiple of scalable vectors")
     add("--max-steps", type=_positive, metavar="N", help="limit on the ops executed")
     add("--max-depth", type=_positive, metavar="N", help="limit on nested calls")
-    add("--split-input-file", action="store_true", help="run each part between lines '// -----' on its own")
+    add("--split-input-file", action="store_true", help="run each part between '// -----' on its own")
     add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
     run.set_defaults(command=_run)
 
@@ -154,7 +155,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("-o", dest="output", metavar="FILE", help="write there instead of to stdout")
     add("--mlir-print-op-generic", "--generic", action="store_true", dest="generic", help="print the generic form")
     add("--mlir-print-debuginfo", "--debug-info", action="store_true", dest="debug_info", help="print locations")
-    add("--split-input-file", action="store_true", help="read each part between lines '// -----' on its own")
+    add("--split-input-file", action="store_true", help="read each part between '// -----' on its own")
     add("--allow-unregistered-dialect", action="store_true", help="accept ops that halfulp does not know")
     add(
         "--schema",
@@ -166,7 +167,8 @@ def build_parser() -> argparse.ArgumentParser:
     add(
         "--verify-diagnostics",
         action="store_true",
-        help="compare the errors with the comments // expected-error {{...}} of the file, as mlir-opt does",
+        help="compare the errors with the comments // expected-error {{...}} of the file, as mlir-opt does; "
+        "2 where they differ",
     )
     translate.set_defaults(command=_translate)
 
@@ -299,12 +301,10 @@ def _read(path: str, sources: Sources) -> tuple[str, str]:
     return name, sources[name]
 
 
-def _parts(text: str, split: bool) -> list[str]:
-    if not split:
-        return [text]
-    from halfulp.interp.text.parser import split_input
+def _parts(text: str, split: bool) -> list[Part]:
+    from halfulp.interp.text.parser import Part, split_input
 
-    return list(split_input(text))
+    return list(split_input(text)) if split else [Part(text)]
 
 
 def _profile(spelling: str) -> Profile:
@@ -337,7 +337,7 @@ def _run(arguments: argparse.Namespace) -> int:
     codes = []
     for part in parts:
         try:
-            module = parse_module(part, name)
+            module = parse_module(part.text, name, start=part.start)
             if module.body or len(parts) == 1:
                 codes.append(_run_module(module, profile, arguments, sources))
         except HalfulpError as error:
@@ -593,6 +593,7 @@ def _details(fmt: FloatFormat) -> list[str]:
 
 def _translate(arguments: argparse.Namespace) -> int:
     from halfulp.cli_values import write_file
+    from halfulp.diagnostics import Checker
     from halfulp.interp.dialect import Schema
     from halfulp.interp.errors import HalfulpError
     from halfulp.interp.text.parser import parse_module
@@ -601,24 +602,25 @@ def _translate(arguments: argparse.Namespace) -> int:
     sources = Sources(arguments)
     try:
         name, text = _read(arguments.file, sources)
+        checker = Checker(text, name) if arguments.verify_diagnostics else None
     except HalfulpError as error:
         return _report(error, sources)
     schema = {"mlir22": Schema.MLIR22, "newer": Schema.LLVM24}.get(arguments.schema)
     printed, codes = [], []
     for part in _parts(text, arguments.split_input_file):
-        failure: HalfulpError | None = None
         try:
-            module = parse_module(part, name, allow_unregistered=arguments.allow_unregistered_dialect)
+            module = parse_module(
+                part.text, name, allow_unregistered=arguments.allow_unregistered_dialect, start=part.start
+            )
             # mlir-opt ends every module with an empty line.
-            text = print_module(module, generic=arguments.generic, debug_info=arguments.debug_info, schema=schema)
-            printed.append(text.rstrip("\n") + "\n\n")
+            form = print_module(module, generic=arguments.generic, debug_info=arguments.debug_info, schema=schema)
+            printed.append(form.rstrip("\n") + "\n\n")
         except HalfulpError as error:
             printed.append("")
-            failure = error
-        if arguments.verify_diagnostics:
-            codes += _unexpected(part, failure)
-        elif failure is not None:
-            codes.append(_report(failure, sources))
+            failures = [error] if checker is None else checker.unexpected(error)
+            codes += [_report(failure, sources) for failure in failures]
+    if checker is not None:
+        codes += [_report(failure, sources) for failure in checker.unmet()]
     output = SPLIT_MARKER.join(printed)
     if arguments.output is None:
         _print(output)
@@ -628,17 +630,6 @@ def _translate(arguments: argparse.Namespace) -> int:
         except HalfulpError as error:
             return _report(error, sources)
     return _worst(codes)
-
-
-def _unexpected(part: str, error: HalfulpError | None) -> list[int]:
-    """Print what differs from the diagnostics that the comments of a text ask for; an exit code for each."""
-    from halfulp.diagnostics import expectations, unmet
-    from halfulp.interp.errors import HalfulpError
-
-    problems = list(unmet(expectations(part), error))
-    for problem in problems:
-        _say(problem)
-    return [HalfulpError.exit_code] * len(problems)
 
 
 # --- explain ----------------------------------------------------------------------------------------------------------

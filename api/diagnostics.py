@@ -6,17 +6,18 @@
     // expected-note-re @below {{a {{pattern}}}}
 
 ``@+N``, ``@-N``, ``@below`` (the next line without such a comment), ``@above`` and no mark (the line itself) say where.
+As in mlir-opt, one comment stands for any number of equal diagnostics, and may be in another part of a split file.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from halfulp.interp.errors import HalfulpError
-from halfulp.interp.locations import Location, file_position
+from halfulp.interp.errors import HalfulpError, ParseError
+from halfulp.interp.locations import FileLineCol, Location, file_position
 
 _EXPECTED = re.compile(
     r"expected-(error|note|remark|warning)(-re)? *(@[+-]\d{1,9}|@above|@below|@unknown)? *\{\{(.*)\}\}[ \t]*$"
@@ -37,69 +38,91 @@ def _record(location: Location | None, severity: str, message: str) -> dict[str,
     return {"file": file, "line": line, "column": column, "severity": severity, "message": message}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Expectation:
-    """A diagnostic that a comment asks for; ``line`` is None for one without a place."""
+    """A diagnostic that a comment asks for.
+
+    ``line``: where it is expected; None for one without a place. ``place``: that of the comment. ``met``: whether it
+    was produced.
+    """
 
     severity: str
     line: int | None
     text: str
     pattern: re.Pattern[str]
-
-    def matches(self, severity: str, line: int | None, message: str) -> bool:
-        """Whether a diagnostic is the one asked for."""
-        return (severity, line) == (self.severity, self.line) and self.pattern.search(message) is not None
+    place: FileLineCol
+    met: bool = False
 
 
-def expectations(text: str) -> list[Expectation]:
-    """Those of a text, in order."""
+def expectations(text: str, filename: str) -> list[Expectation]:
+    """Those of a text, in order of what they point at. Raises ParseError for one whose pattern is none."""
     found: list[Expectation] = []
-    below: list[tuple[str, re.Pattern[str], str]] = []
+    below: list[partial[Expectation]] = []
     last_plain = 0
     for number, line in enumerate(text.split("\n"), 1):
         match = _EXPECTED.search(line.rstrip("\r"))
         if match is None:
-            found += [Expectation(severity, number, text_, pattern) for severity, pattern, text_ in below]
+            found += [expected(line=number) for expected in below]
             below.clear()
             last_plain = number
             continue
         severity, is_pattern, where, wanted = match.groups()
-        pattern = _pattern(wanted) if is_pattern else re.compile(re.escape(wanted))
+        place = FileLineCol(filename, number, len(line[: match.start()].encode("utf-8", "replace")) + 1)
+        pattern = _pattern(wanted, place) if is_pattern else re.compile(re.escape(wanted))
+        expected = partial(Expectation, severity, text=wanted, pattern=pattern, place=place)
         if where == "@below":
-            below.append((severity, pattern, wanted))
-            continue
-        at: int | None = number
-        if where == "@above":
-            at = last_plain
+            below.append(expected)
         elif where == "@unknown":
-            at = None
-        elif where:
-            at = number + int(where[1:])
-        found.append(Expectation(severity, at, wanted, pattern))
-    return found
+            found.append(expected(line=None))
+        else:
+            relative = int(where[1:]) if where and where != "@above" else 0
+            found.append(expected(line=last_plain if where == "@above" else number + relative))
+    # At the end of a text nothing is below.
+    return found + [expected(line=0) for expected in below]
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _pattern(text: str, place: FileLineCol) -> re.Pattern[str]:
     """Plain text with regular expressions in double braces."""
     parts = re.split(r"\{\{(.*?)\}\}", text)
-    return re.compile("".join(f"(?:{part})" if index % 2 else re.escape(part) for index, part in enumerate(parts)))
+    if any("{{" in part for part in parts[::2]):
+        raise ParseError("found start of regex with no end '}}'", location=place)
+    try:
+        return re.compile("".join(f"(?:{part})" if index % 2 else re.escape(part) for index, part in enumerate(parts)))
+    except re.error as error:
+        raise ParseError(f"invalid regex: {error}", location=place) from None
 
 
-def unmet(wanted: list[Expectation], error: HalfulpError | None) -> Iterator[str]:
-    """What differs between the diagnostics a text asks for and the error it gave, as messages."""
-    left = list(wanted)
-    produced: list[tuple[str, Location | None, str]] = []
-    if error is not None:
+class Checker:
+    """Compares the errors of a file with those that its comments ask for; what differs are errors themselves."""
+
+    def __init__(self, text: str, filename: str) -> None:
+        self.filename = filename
+        self.expected = expectations(text, filename)
+
+    def unexpected(self, error: HalfulpError) -> list[HalfulpError]:
+        """What of an error and its notes no comment asks for."""
         produced = [("error", error.location, error.message), *(("note", *note) for note in error.notes)]
-    for severity, location, message in produced:
+        return [wrong for one in produced if (wrong := self._compare(*one)) is not None]
+
+    def _compare(self, severity: str, location: Location | None, message: str) -> HalfulpError | None:
         place = None if location is None else file_position(location)
-        line = None if place is None else place.line
-        met = next((one for one in left if one.matches(severity, line, message)), None)
-        if met is not None:
-            left.remove(met)
-        elif severity != "note" or any(one.severity == "note" for one in wanted):
-            where = "" if place is None else f"{place.file}:{place.line}:{place.column}: "
-            yield f"{where}error: unexpected {severity}: {message}"
-    for one in left:
-        where = "" if one.line is None else f"line {one.line}: "
-        yield f'{where}error: expected {one.severity} "{one.text}" was not produced'
+        if place is not None and place.file != self.filename:
+            near = []
+        else:
+            line = None if place is None else place.line
+            near = [one for one in self.expected if one.line == line and one.pattern.search(message)]
+        for one in near:
+            if one.severity == severity:
+                one.met = True
+                return None
+        if near:
+            wrong = f"'{severity}' diagnostic emitted when expecting a '{near[-1].severity}'"
+            return HalfulpError(wrong, location=near[-1].place)
+        return HalfulpError(f"unexpected {severity}: {message}", location=location)
+
+    def unmet(self) -> list[HalfulpError]:
+        """The comments whose diagnostics were not produced, in order."""
+        left = sorted((one for one in self.expected if not one.met), key=lambda one: (one.place.line, one.place.column))
+        return [
+            HalfulpError(f'expected {one.severity} "{one.text}" was not produced', location=one.place) for one in left
+        ]

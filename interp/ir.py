@@ -20,11 +20,21 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """A text that was read: its name, and the map from its tokens to lines and columns."""
+    """A text that was read: its name, and the map from its tokens to lines and columns.
 
-    def __init__(self, text: str, filename: str, offsets_of: Callable[[str], Sequence[int]]) -> None:
+    ``start``: the line and column in the file at which the text begins, where it is part of one.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        filename: str,
+        offsets_of: Callable[[str], Sequence[int]],
+        start: tuple[int, int] = (1, 1),
+    ) -> None:
         self.text = text
         self.filename = filename
+        self.start = start
         self._offsets_of = offsets_of
 
     @cached_property
@@ -51,7 +61,13 @@ class Source:
         line = bisect_right(self._line_starts, offset)
         start = self._line_starts[line - 1]
         column = len(self.text[start:offset].encode("utf-8", "replace"))
-        return FileLineCol(self.filename, line, column + 1)
+        first_line, first_column = self.start
+        return FileLineCol(self.filename, first_line + line - 1, column + (first_column if line == 1 else 1))
+
+    @property
+    def whole(self) -> FileLineCol:
+        """The place of the implicit module around all of the text: 0:0 in a file, the start of a later part of one."""
+        return FileLineCol(self.filename, *((0, 0) if self.start == (1, 1) else self.start))
 
     def at_token(self, token: int) -> FileLineCol:
         """The line and column of a token; the end of the text for a token past the last."""

@@ -7,9 +7,10 @@ ops whose syntax MLIR writes by hand are read by `halfulp.interp.text.custom`.
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NoReturn, TypeVar
+from typing import NamedTuple, NoReturn, TypeVar
 
 from halfulp.interp.attributes import Attribute, DenseArrayAttr
 from halfulp.interp.dialect import Arity, OpDefinition, Registry, Schema, Slot, Trait, default_registry
@@ -26,7 +27,7 @@ from halfulp.interp.ir import (
     SSAValue,
     Successor,
 )
-from halfulp.interp.locations import FileLineCol, Location
+from halfulp.interp.locations import Location
 from halfulp.interp.text.assembly import CustomParse, compile_parser
 from halfulp.interp.text.attribute_parser import AttributeParser
 from halfulp.interp.text.nested import nested_size
@@ -679,8 +680,7 @@ class Parser(AttributeParser):
             return operation
         definition = self.registry.find("builtin.module")
         body = Block()
-        location = FileLineCol(self.source.filename, 0, 0)
-        module = Operation("builtin.module", definition, regions=[Region([body])], location=location)
+        module = Operation("builtin.module", definition, regions=[Region([body])], location=self.source.whole)
         for operation in top.operations:
             body.append(operation)
         return module
@@ -856,14 +856,16 @@ def parse_module(
     registry: Registry | None = None,
     verify: bool = True,
     schema: Schema = Schema.MLIR22,
+    start: tuple[int, int] = (1, 1),
 ) -> Module:
     """Read a file of MLIR text. Several top-level operations, or none, stand in an implicit module.
 
     ``allow_unregistered``: keep operations, types and attributes of dialects that ``registry`` does not have.
     ``verify``: check the rules of the language and of the ops. ``schema``: the version whose layout of i1 blobs the
-    text uses (all else is told apart by itself). Raises ParseError and VerifyError.
+    text uses (all else is told apart by itself). ``start``: the line and column at which the text begins in its file.
+    Raises ParseError and VerifyError.
     """
-    parser = _parser(text, filename, allow_unregistered, registry)
+    parser = _parser(text, filename, allow_unregistered, registry, start)
     parser.schema = schema
     collecting = gc.isenabled()
     # A million small objects and no garbage: the collector would only go over them again and again.
@@ -892,29 +894,43 @@ def parse_attribute(text: str, type: Type | None = None, registry: Registry | No
     return _guarded(parser, lambda: _whole(parser, lambda: parser.attribute(type)))
 
 
-def split_input(text: str) -> Iterator[str]:
-    """The parts of a text between lines that begin with ``// -----``, each padded so that its lines keep their
-    numbers.
+class Part(NamedTuple):
+    """A part of a file, and the line and column (in bytes) at which it begins."""
+
+    text: str
+    start: tuple[int, int] = (1, 1)
+
+
+def split_input(text: str) -> Iterator[Part]:
+    """The parts of a text between the markers ``// -----``, as mlir-opt finds them: anywhere in a line, what follows in
+    the line being part of the next part, but not before a zero, nor at the very end.
     """
-    lines = 0
-    part: list[str] = []
-    for line in text.splitlines(keepends=True):
-        if line.startswith("// -----"):
-            yield "\n" * lines + "".join(part)
-            lines += len(part) + 1
-            part = []
-        else:
-            part.append(line)
-    yield "\n" * lines + "".join(part)
+    begin, line, column = 0, 1, 1
+    for marker in re.finditer(r"// -----(?=[^0])", text):
+        yield Part(text[begin : marker.start()], (line, column))
+        passed = text[begin : marker.end()]
+        newlines = passed.count("\n")
+        last = len(passed[passed.rfind("\n") + 1 :].encode("utf-8", "replace"))
+        line, column = line + newlines, last + (1 if newlines else column)
+        begin = marker.end()
+    yield Part(text[begin:], (line, column))
 
 
-def _parser(text: str | bytes, filename: str, allow_unregistered: bool, registry: Registry | None) -> Parser:
+def _parser(
+    text: str | bytes,
+    filename: str,
+    allow_unregistered: bool,
+    registry: Registry | None,
+    start: tuple[int, int] = (1, 1),
+) -> Parser:
     decoded = _decoded(text, filename) if isinstance(text, bytes) else text
     for wrong, what in (("\0", "unexpected character: NUL"), (_not_unicode(decoded), "invalid UTF-8")):
         if wrong and wrong in decoded:
-            source = Source(decoded, filename, lambda _: ())
+            source = Source(decoded, filename, lambda _: (), start)
             raise ParseError(what, location=source.at_offset(decoded.index(wrong)))
-    return Parser(decoded, filename, registry or default_registry(), allow_unregistered)
+    parser = Parser(decoded, filename, registry or default_registry(), allow_unregistered)
+    parser.source.start = start
+    return parser
 
 
 def _decoded(data: bytes, filename: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import halfulp as hu
-from halfulp.diagnostics import as_json, expectations, unmet
-from halfulp.interp.errors import HalfulpError
+from halfulp.diagnostics import Checker, as_json, expectations
+from halfulp.interp.errors import HalfulpError, ParseError
+from halfulp.interp.locations import FileLineCol
 
 HINTS = {
     "func.func @f(%alpha: f32) { %0 = arith.addf %alpha, %alhpa : f32 return }": "`%alpha`",
@@ -74,7 +76,7 @@ next
 // expected-error-re @below {{a {{[0-9]+}} b}}
 last // not expected-error {{x}} at the end of a line
 """
-    found = [(one.severity, one.line, one.text) for one in expectations(text)]
+    found = [(one.severity, one.line, one.text) for one in expectations(text, "in")]
     assert found == [
         ("error", 1, "here"),
         ("error", 4, "two down"),
@@ -85,18 +87,49 @@ last // not expected-error {{x}} at the end of a line
         ("error", None, "nowhere"),
         ("error", 12, "a {{[0-9]+}} b"),
     ]
-    assert expectations(text)[-1].matches("error", 12, "is a 42 b.")
-    assert not expectations(text)[-1].matches("error", 12, "is a x b.")
+    last = expectations(text, "in")[-1]
+    assert last.place == FileLineCol("in", 11, 4)
+    assert last.pattern.search("is a 42 b.")
+    assert not last.pattern.search("is a x b.")
+
+
+@pytest.mark.parametrize("pattern", ["a {{[}} b", "a {{b"])
+def test_a_pattern_that_is_none(pattern: str) -> None:
+    with pytest.raises(ParseError, match="^in:2:5: error: .*regex"):
+        expectations(f"\n // expected-error-re {{{{{pattern}}}}}", "in")
+
+
+def different(text: str, *errors: HalfulpError) -> list[str]:
+    checker = Checker(text, "<string>")
+    wrong = [one for error in errors for one in checker.unexpected(error)]
+    return [str(one) for one in (*wrong, *checker.unmet())]
 
 
 def test_what_is_missing_and_what_is_too_much() -> None:
     text = "func.func @f(%a: f32) {\n  %0 = arith.addf %b, %a : f32 // expected-error {{undeclared}}\n  return\n}"
     error = failure(text)
-    assert list(unmet(expectations(text), error)) == []
-    assert list(unmet(expectations(text), None)) == ['line 2: error: expected error "undeclared" was not produced']
-    assert list(unmet([], error)) == [f"<string>:2:19: error: unexpected error: {error.message}"]
+    missing = '<string>:2:35: error: expected error "{}" was not produced'
+    assert different(text, error) == different(text, error, error) == []
+    assert different(text) == [missing.format("undeclared")]
+    unexpected = f"<string>:2:19: error: unexpected error: {error.message}"
+    assert different("", error) == [unexpected]
     other = text.replace("undeclared", "something else")
-    assert len(list(unmet(expectations(other), failure(other)))) == 2
+    assert different(other, failure(other)) == [unexpected, missing.format("something else")]
+    elsewhere = HalfulpError("undeclared", location=FileLineCol("other", 2, 3))
+    assert different(text, elsewhere)[0] == "other:2:3: error: unexpected error: undeclared"
+    kind = "<string>:2:35: error: 'error' diagnostic emitted when expecting a 'note'"
+    note = text.replace("-error", "-note")
+    assert different(note, error)[0] == kind
+    assert different("// expected-error @unknown {{place}}", HalfulpError("no place")) == []
+
+
+def test_notes_are_expected_too() -> None:
+    text = (
+        "// expected-error @below {{expects different}}\nfunc.func @f(%a: f32) { %0 = arith.addi %a, %a : i32 return }"
+    )
+    assert different(text, failure(text)) == ["<string>:2:14: error: unexpected note: prior use here"]
+    both = f"// expected-note @+2 {{{{prior use}}}}\n{text}"
+    assert different(both, failure(both)) == []
 
 
 def halfulp(*arguments: str, text: str, directory: Path) -> subprocess.CompletedProcess[str]:
@@ -122,6 +155,81 @@ def test_the_command_line(tmp_path: Path) -> None:
     done = halfulp("--split-input-file", "--diagnostics=json", text=SPLIT, directory=tmp_path)
     assert done.returncode == 2
     assert json.loads(done.stderr)["line"] == 4
+
+
+# Each part has something unmet or unexpected; no rule of halfulp's own takes part in where or in which order.
+UNMET = """// expected-error @below {{nothing here}}
+func.func @f() {
+  return
+}
+// expected-error@+1 {{undeclared wrong}}
+func.func @g() { %0 = arith.negf %x : f32 return }
+// -----
+   // expected-note @+1 {{foo}}
+func.func @g() { return } // expected-warning {{bar}}
+// expected-error @above {{x}}
+  // expected-error-re @+9 {{y {{[0-9]+}} z}}
+// -----
+func.func @g(%a: f32) { %0 = arith.addi %a, %a : i32 return }
+// -----
+// expected-warning @below {{expects different}}
+// expected-note @below {{prior}}
+func.func @g(%a: f32) { %0 = arith.addi %a, %a : i32 return }
+// -----
+// expected-error @below {{never}}
+"""
+
+
+@pytest.mark.mlir
+def test_mlir_opt_finds_the_same_unmet_expectations(tmp_path: Path) -> None:
+    options = ("--split-input-file", "--verify-diagnostics")
+    ours = halfulp(*options, text=UNMET, directory=tmp_path)
+    theirs = subprocess.run(
+        ["mlir-opt-22", "in.mlir", *options], cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
+    )
+    assert (ours.returncode, theirs.returncode) == (2, 1)
+    # mlir-opt underlines as many characters as the expected text has.
+    assert ours.stderr == re.sub(r"\^~*$", "^", theirs.stderr, flags=re.MULTILINE)
+    assert ours.stdout == theirs.stdout
+
+
+PARTS = """func.func @a() {
+  return
+}
+// -----
+
+// comment
+func.func @b(%x: i32 loc("arg")) {
+  return
+}
+  // ----- // the rest of the line belongs to the next part
+func.func @d() { return } // -----
+// -----
+
+// -----
+module {}
+// -----
+#l = loc("é":1:2)
+func.func private @"é"(i32 loc(#l)) loc(#l) // -----func.func private @f()
+// -----"""
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("options", [(), ("--mlir-print-debuginfo",), ("--mlir-print-debuginfo", "--generic")])
+@pytest.mark.parametrize("text", [PARTS, PARTS.replace("\n", "\r\n"), PARTS + "\n"], ids=["", "CRLF", "empty"])
+def test_parts_print_as_by_mlir_opt(tmp_path: Path, text: str, options: tuple[str, ...]) -> None:
+    (tmp_path / "in.mlir").write_bytes(text.encode())
+    ours, theirs = (
+        subprocess.run(
+            [*command, "in.mlir", "--split-input-file", *more], cwd=tmp_path, capture_output=True, check=False
+        )
+        for command, more in (
+            ((sys.executable, "-m", "halfulp.cli", "translate"), options),
+            (("mlir-opt-22",), [option.replace("--generic", "--mlir-print-op-generic") for option in options]),
+        )
+    )
+    assert (ours.returncode, theirs.returncode) == (0, 0)
+    assert ours.stdout == theirs.stdout
 
 
 def test_printing_for_an_older_schema(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from halfulp.interp.attributes import EnumAttr, IntegerAttr, StringAttr
+from halfulp.interp.attributes import DictionaryAttr, EnumAttr, IntegerAttr, StringAttr
 from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Registry, Slot, Trait, default_registry
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.errors import ParseError, VerifyError
@@ -187,7 +187,7 @@ def test_unregistered_things_are_kept_as_written() -> None:
     module = parse_module(text)
     operation = module.body[0]
     assert operation.definition is None
-    assert operation.properties == {"p": IntegerAttr(1, IntegerType(64))}
+    assert operation.raw_properties == DictionaryAttr((("p", IntegerAttr(1, IntegerType(64))),))
     assert str(operation.attributes["a"]) == "#other.attr<x , [y]>"
     assert str(operation.results[0].type) == "!other.type<a ->  b>"
     for rejected in (text, "func.func private @f(!other.type)", "module attributes {a.b = #other.x} {}"):
@@ -195,13 +195,21 @@ def test_unregistered_things_are_kept_as_written() -> None:
             parse_module(rejected, allow_unregistered=False)
 
 
-def test_split_input_keeps_line_numbers() -> None:
-    parts = list(split_input("module {}\n// -----\n\nfunc.func @f() { bad }\n// ----- and words\nmodule @m {}"))
-    assert len(parts) == 3
+def test_parts_of_a_file_keep_their_places() -> None:
+    text = 'module {}\n// -----\n\nfunc.func @f() { bad }\n"é" // -----module @m {}\n// -----0\n// -----'
+    parts = list(split_input(text))
+    assert [part.start for part in parts] == [(1, 1), (2, 9), (5, 14)]
+    assert [part.text.strip() for part in parts[::2]] == ["module {}", "module @m {}\n// -----0\n// -----"]
     with pytest.raises(ParseError) as caught:
-        parse_module(parts[1], "in")
-    assert str(caught.value).startswith("in:4:")
-    assert parse_module(parts[2]).operation.symbol_name == "m"
+        parse_module(parts[1].text, "in", start=parts[1].start)
+    assert str(caught.value).startswith("in:4:18:")
+    module = parse_module(parts[2].text, "in", start=parts[2].start)
+    assert module.operation.symbol_name == "m"
+    assert str(module.operation.location) == '"in":5:14'
+    implicit = parse_module("// nothing", "in", start=(2, 9)).operation
+    assert str(implicit.location) == '"in":2:9'
+    with pytest.raises(ParseError, match="^in:2:10:.*NUL"):
+        parse_module(" \0", "in", start=(2, 9))
 
 
 def test_symbols_are_found() -> None:
