@@ -1,1 +1,30 @@
-"""Other implementations of the same arithmetic, called to compare with."""
+"""The oracles by the names they have on the command line; each is loaded when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from halfulp.conformance.oracles.oracle import Oracle
+
+_CLASSES: Mapping[str, tuple[str, str]] = {
+    "exact": ("exact", "Exact"),
+    "apfloat": ("apfloat", "APFloatOracle"),
+    "ml_dtypes": ("ml_dtypes", "MlDtypes"),
+}
+"""Name -> module in this package, class."""
+
+ORACLES: tuple[str, ...] = tuple(_CLASSES)
+
+
+def oracle(spelling: str) -> Oracle:
+    """The oracle of that name; ``name=argument`` passes an argument, as in ``npz=results.npz``.
+
+    Raises Unavailable where the tool is missing or of the wrong version, ValueError for an unknown name.
+    """
+    name, equals, argument = spelling.partition("=")
+    if name not in _CLASSES:
+        raise ValueError(f"unknown oracle {name!r}; the oracles are {', '.join(_CLASSES)}")
+    module, cls = _CLASSES[name]
+    made: Oracle = getattr(import_module(f"{__name__}.{module}"), cls)(*([argument] if equals else []))
+    return made

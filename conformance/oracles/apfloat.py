@@ -1,5 +1,7 @@
 """LLVM's own APFloat, called in process through the C++ symbols of libLLVM 22 (x86-64 System V calling convention).
 
+`APFloat` is the binding, `APFloatOracle` the oracle that answers tasks with it.
+
 Codes are Python integers. Rounding modes are `halfulp.fp_formats.policy.Rounding`; status is halfulp's flags (`Flags`).
 """
 
@@ -7,12 +9,21 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
+
+from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable
+from halfulp.conformance.task import Task
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.interp import types as ty
+from halfulp.interp.dialects.arith import CMPF_PREDICATE
+from halfulp.semantics.codes import codes_to_ints, ints_to_codes
+from halfulp.semantics.kernel import Codes
 
 LIBRARY = "libLLVM.so.22.1"
 WRAPPERS = "libmlir_apfloat_wrappers.so.22.1"
@@ -251,3 +262,83 @@ class APFloat:
         status = self._from_integer(ctypes.byref(x), ctypes.byref(number), signed, ROUNDING_MODES[rounding])
         del buffer
         return self._store(x), flags_of(status)
+
+
+# --- the oracle -------------------------------------------------------------------------------------------------------
+
+_ARITHMETIC: Mapping[str, str] = {
+    "arith.addf": "add",
+    "arith.subf": "subtract",
+    "arith.mulf": "multiply",
+    "arith.divf": "divide",
+    "arith.remf": "remainder",
+}
+_CONVERSIONS = ("arith.extf", "arith.truncf", "arith.convertf")
+_FROM_INTEGERS: Mapping[str, bool] = {"arith.sitofp": True, "arith.uitofp": False}  # op: signed
+_TO_INTEGERS: Mapping[str, bool] = {"arith.fptosi": True, "arith.fptoui": False}
+_OTHERS = ("arith.negf", "arith.cmpf")
+_OPS = (*_ARITHMETIC, *_CONVERSIONS, *_FROM_INTEGERS, *_TO_INTEGERS, *_OTHERS)
+
+
+class APFloatOracle:
+    """Float ops of the arith dialect in every format and rounding mode, an element at a time."""
+
+    name = "apfloat"
+    profile = "mlir22-fold"
+
+    def __init__(self) -> None:
+        reason = unavailable()
+        if reason:
+            raise Unavailable(reason)
+        self.version = LIBRARY.partition(".so.")[2]
+        self._llvm = load()
+
+    def refuses(self, task: Task) -> str | None:
+        """Ops that APFloat has no function for, formats it does not know, and fast-math flags."""
+        if task.op not in _OPS:
+            return f"APFloat has no function for {task.op}"
+        formats = [t.format.name for t in (*task.operand_types, *task.result_types) if isinstance(t, ty.FloatType)]
+        unknown = next((name for name in formats if name not in SEMANTICS), None)
+        if unknown is not None:
+            return f"APFloat has no {unknown}"
+        return "APFloat has no fast-math flags" if dict(task.properties).get("fastmath", "none") != "none" else None
+
+    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Element by element. A float out of an integer's range is poison, as the status says."""
+        shape = task.shape(inputs)
+        columns = [codes_to_ints(codes, width) for codes, width in zip(inputs, task.operand_widths, strict=True)]
+        function = self._function(task)
+        found = [function(*operands) for operands in zip(*columns, strict=True)]
+        result = task.result_types[0]
+        width = result.format.bits if isinstance(result, ty.FloatType) else getattr(result, "width", 64)
+        codes = ints_to_codes([code for code, _ in found], width, shape)
+        if task.op not in _TO_INTEGERS:
+            return (Answer(codes),)
+        invalid = np.array([flags & Flags.INVALID for _, flags in found], np.bool_).reshape(shape)
+        return (Answer(codes, np.where(invalid, np.uint8(Status.POISON), np.uint8(Status.VALUE))),)
+
+    def _function(self, task: Task) -> Callable[..., tuple[int, int]]:
+        """Codes of one element to the code and flags of its result."""
+        llvm, op = self._llvm, task.op
+        source, target = task.operand_types[0], task.result_types[0]
+        properties = dict(task.properties)
+        spelled = properties.get("rounding", properties.get("roundingmode", Rounding.TO_NEAREST_EVEN.spelling))
+        rounding = next(mode for mode in Rounding if mode.spelling == spelled)
+        if op in _FROM_INTEGERS and isinstance(target, ty.FloatType):
+            width, signed, into = getattr(source, "width", 64), _FROM_INTEGERS[op], target.format
+            return lambda a: llvm.from_integer(into, a, width, signed, rounding)
+        assert isinstance(source, ty.FloatType)
+        fmt = source.format
+        if op in _TO_INTEGERS:
+            width, signed = getattr(target, "width", 64), _TO_INTEGERS[op]
+            return lambda a: llvm.to_integer(fmt, a, width, signed, Rounding.TOWARD_ZERO)
+        if op == "arith.negf":
+            return lambda a: llvm.negate(fmt, a)
+        if op == "arith.cmpf":
+            relations = scalar.PREDICATES[CMPF_PREDICATE.cases[properties["predicate"]]]
+            return lambda a, b: (int(bool(relations & llvm.compare(fmt, a, b))), 0)
+        if op in _CONVERSIONS:
+            assert isinstance(target, ty.FloatType)
+            into = target.format
+            return lambda a: llvm.convert(fmt, into, a, rounding)
+        return lambda a, b: llvm.binary(_ARITHMETIC[op], fmt, a, b, rounding)

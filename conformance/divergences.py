@@ -1,0 +1,98 @@
+"""Where real tools are known to differ from the language, and what they return there: the rows of divergences.toml.
+
+A row never excuses inputs: it predicts bits, by a profile or by a formula of `halfulp.conformance.formulas`, and an
+answer is a known divergence only where it is what the row predicts.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from halfulp.conformance.formulas import FORMULAS
+from halfulp.conformance.task import Reference, Task, reference
+from halfulp.semantics.kernel import Codes
+from halfulp.semantics.profile import as_profile
+
+FILE = Path(__file__).parent / "divergences.toml"
+
+
+@dataclass(frozen=True)
+class Example:
+    """One case of a row, which the tests evaluate: a task, operand codes, the code that is right and the tool's."""
+
+    op: str
+    types: tuple[str, ...]
+    operands: tuple[int, ...]
+    expected: int
+    actual: int
+    to: str | None = None
+    properties: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """One row. ``tools``: names of oracles. ``versions``: beginnings of the versions that behave so.
+
+    ``ops``, ``operands``, ``results``: shell patterns, of which one has to match the op and any operand's or result's
+    type. ``profile`` or ``formula``: what predicts the tool's bits. ``counts``: cases in the full run, by tool.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+    versions: tuple[str, ...]
+    ops: tuple[str, ...]
+    why: str
+    example: Example
+    operands: tuple[str, ...] = ("*",)
+    results: tuple[str, ...] = ("*",)
+    profile: str | None = None
+    formula: str | None = None
+    link: str | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if (self.profile is None) == (self.formula is None):
+            raise ValueError(f"divergence {self.name}: exactly one of profile and formula predicts it")
+        if self.formula is not None and self.formula not in FORMULAS:
+            raise ValueError(f"divergence {self.name}: there is no formula {self.formula!r}")
+
+    def applies(self, tool: str, version: str, task: Task) -> bool:
+        """Whether the row speaks of this tool and task."""
+        return (
+            tool in self.tools
+            and version.startswith(self.versions)
+            and _matches(self.ops, (task.op,))
+            and _matches(self.operands, task.operands)
+            and _matches(self.results, task.results)
+        )
+
+    def predict(self, task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+        """What the tool returns by this row."""
+        if self.profile is not None:
+            return reference(task, inputs, as_profile(self.profile))
+        assert self.formula is not None
+        return FORMULAS[self.formula](task, inputs, expected)
+
+
+def _matches(patterns: Sequence[str], names: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
+
+
+@cache
+def divergences() -> tuple[Divergence, ...]:
+    """All rows. Raises ValueError, TypeError or tomllib.TOMLDecodeError where the file is wrong."""
+    rows = tomllib.loads(FILE.read_text(encoding="utf-8")).get("divergence", [])
+    return tuple(Divergence(**_frozen(row) | {"example": Example(**_frozen(row["example"]))}) for row in rows)
+
+
+def _frozen(row: dict[str, Any]) -> dict[str, Any]:
+    frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    if "properties" in frozen:
+        frozen["properties"] = tuple(sorted(row["properties"].items()))
+    return frozen
