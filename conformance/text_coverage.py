@@ -47,6 +47,8 @@ class Facts:
         stack: list[Attribute | Type] = []
         for operation in self.operations:
             stack += [*operation.properties.values(), *operation.attributes.values(), operation.location]
+            if operation.raw_properties is not None:
+                stack.append(operation.raw_properties)
             stack += (result.type for result in operation.results)
             for argument in _arguments(operation):
                 stack += [argument.type, argument.location]

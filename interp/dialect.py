@@ -233,6 +233,11 @@ class OpDefinition:
         """The part of the name before the first dot."""
         return self.name.partition(".")[0]
 
+    @property
+    def has_properties(self) -> bool:
+        """Whether the op has inherent attributes at all."""
+        return bool(self.properties) or Trait.ATTR_SIZED_OPERAND_SEGMENTS in self.traits
+
     def property_named(self, name: str) -> Property | None:
         """The declared property of that name, if any."""
         return next((prop for prop in self.properties if prop.name == name), None)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from halfulp.interp.attributes import Attribute, StringAttr, SymbolRefAttr
+from halfulp.interp.attributes import Attribute, DictionaryAttr, StringAttr, SymbolRefAttr
 from halfulp.interp.locations import FileLineCol, Location, UnknownLoc
 
 if TYPE_CHECKING:
@@ -132,11 +132,11 @@ Successor = tuple["Block", list[SSAValue]]
 class Operation:
     """One operation.
 
-    ``definition`` is None for an operation of an unregistered dialect; then everything written in its dictionaries
-    is in
-    ``attributes`` (and in ``properties`` what stood in ``<{…}>``). ``properties`` holds the inherent attributes,
-    ``attributes`` the discardable ones. Each successor is a block with the values for its arguments, which are
-    operands of the op in MLIR and are kept apart here.
+    ``properties`` holds the inherent attributes, ``attributes`` the discardable ones. ``definition`` is None for an
+    operation of an unregistered dialect: which of its attributes are inherent is not known, so all stand in
+    ``attributes``; what stood in ``<…>``, any attribute at all, is in ``raw_properties`` (None: nothing did).
+    Each successor is a block with the values for its arguments, which are operands of the op in MLIR and are kept
+    apart here.
     """
 
     __slots__ = (
@@ -147,6 +147,7 @@ class Operation:
         "operands",
         "parent",
         "properties",
+        "raw_properties",
         "regions",
         "results",
         "source",
@@ -173,6 +174,7 @@ class Operation:
             [OpResult(type, self, index) for index, type in enumerate(result_types)]
         )
         self.properties: dict[str, Attribute] = {} if properties is None else properties
+        self.raw_properties: Attribute | None = None
         self.attributes: dict[str, Attribute] = {} if attributes is None else attributes
         self.regions = regions
         for region in regions:
@@ -207,6 +209,8 @@ class Operation:
     def symbol_name(self) -> str | None:
         """The value of ``sym_name``, for an op that defines a symbol."""
         name = self.properties.get("sym_name") or self.attributes.get("sym_name")
+        if isinstance(self.raw_properties, DictionaryAttr):
+            name = self.raw_properties.mapping.get("sym_name", name)
         return name.value if isinstance(name, StringAttr) else None
 
     def walk(self) -> Iterator[Operation]:

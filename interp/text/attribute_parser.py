@@ -526,6 +526,7 @@ class AttributeParser(TypeParser):
         return value
 
     def _distinct(self, type: Type | None) -> Attribute:
+        start = self.pos
         self.pos += 1
         self.expect("[", "expected '[' after 'distinct'")
         token = self.tokens[self.pos]
@@ -533,27 +534,29 @@ class AttributeParser(TypeParser):
             self.wrong_token("expected distinct ID")
         self.pos += 1
         number = _integer_value(token)
+        if number >> 64:
+            self.error("expected an unsigned 64-bit integer")
         self.expect("]", "expected ']' to close distinct ID")
         self.expect("<", "expected '<' after distinct ID")
         inner: Attribute = _UNIT if self.tokens[self.pos] == ">" else self.attribute()
         self.expect(">", "expected '>' to close distinct attribute")
         known = self.distincts.setdefault(number, DistinctAttr(inner, number))
         if known.attribute != inner:
-            self.wrong_token("referenced attribute does not match previous definition")
+            self.error(f"referenced attribute does not match previous definition: {known.attribute}", start)
         return known
 
     # Locations.
 
     def _loc(self, type: Type | None) -> Attribute:
-        return self.location()
+        return self.location("inline location")
 
-    def location(self) -> Location:
-        """``loc(…)``."""
+    def location(self, what: str = "location") -> Location:
+        """``loc(…)``; ``what`` it is, in messages."""
         self.expect("loc", "expected location")
-        self.expect("(", "expected '(' in inline location")
+        self.expect("(", f"expected '(' in {what}")
         self.enter()
         location = self.location_instance()
-        self.expect(")", "expected ')' in inline location")
+        self.expect(")", f"expected ')' in {what}")
         self.leave()
         return location
 
@@ -564,8 +567,6 @@ class AttributeParser(TypeParser):
             return self._location_alias(token)
         if token[:1] == '"' and len(token) > 1:
             return self._named_location()
-        if token == "loc":
-            return self.location()
         if token == "unknown":
             self.pos += 1
             return UnknownLoc()
@@ -599,14 +600,14 @@ class AttributeParser(TypeParser):
 
     def _file_location(self, file: str) -> Location:
         line = self._line_number("expected integer line number in FileLineColRange")
-        column = 0
-        if self.take(":"):
-            column = self._line_number("expected integer column number in FileLineColRange")
+        if not self.take(":"):
+            return FileLineCol(file, line, 0)
+        column = self._line_number("expected integer column number in FileLineColRange")
         if not self.take("to"):
             return FileLineCol(file, line, column)
         end_line = line
         if is_integer(self.tokens[self.pos]):
-            end_line = self._line_number("")
+            end_line = self._line_number("expected integer line number in FileLineColRange")
         elif self.tokens[self.pos] != ":":
             self.wrong_token("expected either integer or `:` post `to` in FileLineColRange")
         self.expect(":", "expected either integer or `:` post `to` in FileLineColRange")
@@ -617,10 +618,11 @@ class AttributeParser(TypeParser):
 
     def _line_number(self, message: str) -> int:
         token = self.tokens[self.pos]
-        if not token.isdigit() or len(token) > 10:
+        value = _integer_value(token) if is_integer(token) else -1
+        if not 0 <= value < 1 << 32:
             self.wrong_token(message)
         self.pos += 1
-        return int(token)
+        return value
 
     def _callsite(self) -> Location:
         self.pos += 1

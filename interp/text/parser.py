@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple, NoReturn, TypeVar
 
-from halfulp.interp.attributes import Attribute, DenseArrayAttr
+from halfulp.interp.attributes import Attribute, DenseArrayAttr, DictionaryAttr
 from halfulp.interp.dialect import Arity, OpDefinition, Registry, Schema, Slot, Trait, default_registry
 from halfulp.interp.errors import ParseError, did_you_mean
 from halfulp.interp.ir import (
@@ -392,7 +392,7 @@ class Parser(AttributeParser):
         operand_tokens = self.operand_tokens()
         self.expect(")", "expected ')' to end operand list")
         successors = self._generic_successors() if tokens[self.pos] == "[" else []
-        properties, whole = self._generic_properties(met)
+        properties, whole, raw = self._generic_properties(met) if tokens[self.pos] == "<" else ({}, False, None)
         regions = self._generic_regions(met.name) if tokens[self.pos] == "(" else []
         attributes: dict[str, Attribute] = {}
         if tokens[self.pos] == "{":
@@ -406,11 +406,14 @@ class Parser(AttributeParser):
             plural = "" if len(operand_tokens) == 1 else "s"
             self.error(f"expected {len(operand_tokens)} operand type{plural} but had {len(type.inputs)}", at_type)
         operands = [self.use(token, input) for token, input in zip(operand_tokens, type.inputs, strict=True)]
+        if definition is not None and raw is not None:
+            self._refuse_properties(definition, raw, at)
         if definition is not None and (attributes or not whole):
             self._sort_properties(definition, properties, attributes)
         operation = Operation(met.name, definition, operands, type.results, properties, attributes, regions, successors)
         operation.source = self.source
         operation.token = at
+        operation.raw_properties = raw
         if self.forward:
             self.pending.append(operation.operands)
         if successors:
@@ -429,30 +432,35 @@ class Parser(AttributeParser):
             self._check_unregistered(name, at)
         return _Met(name, definition)
 
-    def _generic_properties(self, met: _Met) -> tuple[dict[str, Attribute], bool]:
-        """``<{…}>``, and whether the defaults of absent properties are among them already."""
+    def _generic_properties(self, met: _Met) -> tuple[dict[str, Attribute], bool, Attribute | None]:
+        """``<…>``: the properties, whether the defaults of absent ones are among them already, and the attribute that
+        stands there where the op has none of its own, or it is no dictionary.
+        """
         tokens = self.tokens
         at = self.pos
-        if tokens[at] != "<":
-            return {}, False
         known = met.property_tokens
         if known and tokens[at : at + len(known)] == known:
             self.pos += len(known)
-            return met.properties.copy(), True
-        properties: dict[str, Attribute] = {}
+            return met.properties.copy(), True, None
         self.pos += 1
-        self.dictionary(properties)
+        attribute = self.attribute()
         self.expect(">", "expected '>' to close properties")
         definition = met.definition
-        if definition is None:
-            return properties, False
+        if definition is None or not definition.has_properties or not isinstance(attribute, DictionaryAttr):
+            return {}, False, attribute
+        properties = dict(attribute.entries)
         self._check_properties(definition, properties, at + 1)
         if self.pos - at <= _MAX_REMEMBERED:
             add_defaults(definition, properties)
             met.property_tokens = tokens[at : self.pos]
             met.properties = properties.copy()
-            return properties, True
-        return properties, False
+            return properties, True, None
+        return properties, False, None
+
+    def _refuse_properties(self, definition: OpDefinition, attribute: Attribute, at: int) -> NoReturn:
+        """Raise ParseError for what stands in ``<…>`` instead of properties of a registered op."""
+        wrong = "expected DictionaryAttr to set" if definition.has_properties else "this operation does not support"
+        self.error(f"invalid properties {attribute} for op {definition.name}: {wrong} properties", at)
 
     def _generic_type(self, met: _Met) -> FunctionType:
         at = self.pos

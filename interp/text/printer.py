@@ -219,8 +219,12 @@ class Printer:
         text = f'"{escaped(operation.name)}"({", ".join([self.values[value] for value in operands])})'
         if operation.successors:
             text += f"[{', '.join(self.labels[block] for block, _ in operation.successors)}]"
+        raw = operation.raw_properties
         if operation.properties:
             text += f" <{self.dictionary(operation.properties)}>"
+        elif raw is not None:
+            # MLIR uses the aliases there are, but what stands here asks for none.
+            text += f" <{self.names.get(raw) or raw.spell(self.names)}>"
         if operation.regions:
             text += f" ({', '.join(self.region(region, operation, header=True) for region in operation.regions)})"
         if operation.attributes:
@@ -465,6 +469,8 @@ def _used_resources(module: Module) -> dict[str, None]:
     for operation in module.walk():
         groups = (operation.attributes, operation.properties)
         stack: list[Attribute | Type] = [group[name] for group in groups for name in sorted(group, reverse=True)]
+        if operation.raw_properties is not None:
+            stack.append(operation.raw_properties)
         while stack:
             thing = stack.pop()
             if isinstance(thing, DenseResourceAttr):

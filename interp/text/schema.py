@@ -45,7 +45,8 @@ def _types(operation: Operation) -> Iterator[Type]:
         for block in region.blocks:
             for argument in block.arguments:
                 yield argument.type
-    for attribute in (*operation.properties.values(), *operation.attributes.values()):
+    raw = () if operation.raw_properties is None else (operation.raw_properties,)
+    for attribute in (*operation.properties.values(), *operation.attributes.values(), *raw):
         yield from _types_in(attribute)
 
 

@@ -176,6 +176,7 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
                 values(operation.results),
                 tuple(result.type for result in operation.results),
                 {name: spelled(value) for name, value in operation.properties.items()},
+                spelled(operation.raw_properties),
                 {name: spelled(value) for name, value in operation.attributes.items()},
                 None
                 if elided and operation.name == "scf.yield" and not operation.operands

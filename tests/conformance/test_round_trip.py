@@ -225,10 +225,12 @@ def modules(draw: st.DrawFn) -> Module:
             f"keep.{draw(st.sampled_from('abc'))}",
             operands=draw(st.lists(st.sampled_from(known), max_size=3)) if known else [],
             result_types=draw(st.lists(types, max_size=3)),
-            properties=draw(st.dictionaries(names, leaves, max_size=2)),
             attributes=draw(st.dictionaries(names, leaves, max_size=2)),
             regions=regions,
             location=draw(locations),
+        )
+        made.raw_properties = draw(
+            st.none() | leaves | st.dictionaries(names, leaves, max_size=2).map(at.DictionaryAttr.of)
         )
         known += made.results
         return made
@@ -271,6 +273,7 @@ def rows(module: Module) -> list[Any]:
             [number(value) for value in operation.operands],
             [(number(result), result.type) for result in operation.results],
             operation.properties,
+            operation.raw_properties,
             operation.attributes,
             operation.location,
             [[[argument(a) for a in block.arguments] for block in region.blocks] for region in operation.regions],

@@ -22,3 +22,6 @@
 #scope = distinct[3]<i32>
 func.func private @a() attributes {keep.scope = #scope}
 func.func private @b() attributes {keep.scope = #scope}
+// -----
+// The largest number, and one in hexadecimal.
+"keep.distinct"() {a = distinct[18446744073709551615]<1>, b = distinct[0x10]<1>, c = distinct[16]<1>} : () -> ()

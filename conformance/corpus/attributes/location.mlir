@@ -107,3 +107,17 @@ module @located {
 // An empty fusion.
 "keep.here"() : () -> () loc(fused[])
 "keep.here"() : () -> () loc(fused<"m">[])
+// -----
+// Lines and columns in hexadecimal, and with leading zeros.
+"keep.here"() : () -> () loc("f":0x10:0xFFFFFFFF)
+"keep.here"() : () -> () loc("f":1:2 to 0x3:0x4)
+"keep.here"() : () -> () loc("f":1:2 to :0x12)
+"keep.here"() : () -> () loc("f":0000000000012:0x00000000000000013)
+// -----
+// A line without a column.
+"keep.here"() : () -> () loc("f":1)
+"keep.here"() {a = loc("f":0x10)} : () -> ()
+// -----
+// A range that ends before it starts.
+"keep.here"() : () -> () loc("f":10:2 to 1:1)
+"keep.here"() : () -> () loc("f":10:2 to :1)

@@ -14,3 +14,13 @@
 // A use of a symbol that exists.
 func.func private @target()
 "keep.symbol"() {value = @target} : () -> ()
+// -----
+// Empty names: of a symbol, in a reference, in a nested one.
+module @"" {
+  func.func private @""()
+  func.func @f() {
+    call @""() : () -> ()
+    return
+  }
+  "keep.symbol"() {a = @"", b = @a::@""} : () -> ()
+}

@@ -257,3 +257,34 @@
 "keep.op"() {a = true : i1} : () -> ()
 // -----
 "keep.op"() {a = unit : i32} : () -> ()
+// -----
+"keep.here"() : () -> () loc("f":4294967296:1)
+// -----
+"keep.here"() : () -> () loc("f":1:4294967296)
+// -----
+"keep.here"() : () -> () loc("f":0x100000000:1)
+// -----
+"keep.here"() : () -> () loc("f":1:2 to 4294967296:3)
+// -----
+"keep.here"() : () -> () loc("f":1:2 to 3:4294967296)
+// -----
+"keep.here"() : () -> () loc("f":1:2 to :4294967296)
+// -----
+"keep.here"() : () -> () loc("f":1 to 2:3)
+// -----
+"keep.here"() {a = loc("f":1 to 2:3)} : () -> ()
+// -----
+"keep.here"() : () -> () loc(loc("a"))
+// -----
+"keep.here"() : () -> () loc("a" "b")
+// -----
+"keep.distinct"() {a = distinct[18446744073709551616]<1>} : () -> ()
+// -----
+"keep.distinct"() {a = distinct[0x10000000000000000
+  ]<1>} : () -> ()
+// -----
+"keep.distinct"() {a = distinct[0]<1>, b =
+  distinct[0]<2> } : () -> ()
+// -----
+#a = distinct[0]<@a>
+#b = distinct[0]<[1, #a]>

@@ -501,3 +501,27 @@ func.func @f(%x: i32) -> i32 {
   %0 = arith.addi %x, %x : i32
   return %0 : i32
 }
+// -----
+func.func @f(%x: i32) {
+  "arith.addi"(%x, %x) <5 : i32> : (i32, i32) -> i32
+  return
+}
+// -----
+func.func @f(%x: i32) {
+  "arith.extsi"(%x) <{}> : (i32) -> i64
+  return
+}
+// -----
+func.func @f(%x: i32) {
+  "arith.extsi"(%x) <{a = 1}> : (i32) -> i64
+  return
+}
+// -----
+func.func @f(%x: i32) {
+  "arith.extsi"(%x) <{}> : (i64) -> i64
+  return
+}
+// -----
+"keep.props"() <5 : i32, 6> : () -> ()
+// -----
+"keep.props"() <> : () -> ()

@@ -198,3 +198,47 @@ i32
 // -----
 // Tabs and carriage returns.
 	"keep.tabs"()	:	()	->	()
+// -----
+// Empty properties beside attributes and a region.
+"keep.props"() <{}> {a} : () -> ()
+"keep.props"() <{ }> ({
+}) : () -> ()
+"keep.props"() {} : () -> ()
+// -----
+// Properties that are no dictionary.
+"keep.props"() <i32> : () -> ()
+"keep.props"() <@x> : () -> ()
+"keep.props"() <[1, "two"]> {a = 1 : i8} : () -> ()
+"keep.props"() <unit> : () -> ()
+"keep.props"() <#foo.bar<1>> : () -> ()
+"keep.props"() <!foo.bar> : () -> ()
+"keep.props"() <1.0> : () -> ()
+"keep.props"() <dense<1.0> : tensor<4xf32>> : () -> ()
+"keep.props"() <loc("f":1:2)> : () -> ()
+"keep.props"() <distinct[0]<"x">> : () -> ()
+// -----
+// Properties ask for no alias, but use one that something else asks for.
+#map = affine_map<(d0) -> (d0)>
+#scope = distinct[0]<"x">
+"keep.props"() <{a = #map}> : () -> ()
+"keep.props"() <#scope> : () -> ()
+"keep.props"() <{a = #map}> {b = #scope} : () -> ()
+// -----
+// Properties by an alias, of registered and unregistered ops.
+#flags = {overflowFlags = #arith.overflow<nsw>}
+func.func @f(%x: i32) {
+  %0 = "arith.addi"(%x, %x) <#flags> : (i32, i32) -> i32
+  %1 = "arith.addi"(%x, %x) <{}> : (i32, i32) -> i32
+  %2 = "keep.props"(%x) <#flags> : (i32) -> i32
+  return
+}
+// -----
+// A resource that only properties name.
+"keep.props"() <dense_resource<blob> : tensor<1xi8>> : () -> ()
+{-#
+  dialect_resources: {
+    builtin: {
+      blob: "0x0800000001"
+    }
+  }
+#-}
