@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from operator import itemgetter
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -51,8 +52,10 @@ Slots = list[Any]
 Step = Callable[[Slots], None]
 External = Callable[..., Any]
 Caster = Callable[..., Any]
-Yield = Callable[["Frame", list[Any]], "Frame | None"]
-"""What the op around a region does with the operands of the region's terminator."""
+Action = Callable[["Frame"], "Segment | None"]
+"""What a control op does in a frame: the segment that goes on there; None where another frame does, `Run.frame`."""
+Yield = Callable[[Sequence[int]], Action]
+"""Makes the action of a region's terminator, which is up to the op around the region, from its operands' slots."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,32 +150,29 @@ class Pure:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """An op that acts on frames: ``build`` makes a function from the current frame to the one that goes on (None:
-    done).
-    """
+    """An op that acts on frames: ``build`` makes its action."""
 
-    build: Callable[[Operation, Compiler], Callable[[Frame], Frame | None]]
+    build: Callable[[Operation, Compiler], Action]
 
 
 # --- compiled code ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
 class Segment:
-    """A run of steps that ends in a control op."""
+    """A run of steps that ends in a control op, filled in when its block is compiled.
 
-    steps: tuple[Step, ...]
-    control: Callable[[Frame], Frame | None]
-    op: Operation
+    ``arguments``: where the arguments of the block go that it begins.
+    """
+
+    __slots__ = ("arguments", "control", "cost", "op", "steps")
+
+    control: Action
     cost: int
+    op: Operation
+    steps: tuple[Step, ...]
 
-
-@dataclass(slots=True)
-class BlockCode:
-    """A compiled block: where its arguments go, and its segments (filled in when the whole function is compiled)."""
-
-    arguments: tuple[int, ...]
-    segments: list[Segment]
+    def __init__(self, arguments: tuple[int, ...] = ()) -> None:
+        self.arguments = arguments
 
 
 @dataclass(slots=True)
@@ -181,41 +181,34 @@ class FunctionCode:
 
     op: Operation
     template: Slots
-    entry: BlockCode
+    entry: Segment
 
 
 class Frame:
-    """One activation of a function: its slots, and what runs next."""
+    """One activation of a function: its slots, and the segment at which it begins or goes on after a call."""
 
-    __slots__ = ("call", "depth", "parent", "pc", "results", "segments", "slots")
+    __slots__ = ("call", "depth", "parent", "results", "segment", "slots")
 
     def __init__(
         self, code: FunctionCode, run: Run, parent: Frame | None, results: tuple[int, ...], call: Operation | None
     ) -> None:
         self.slots = code.template.copy()
         self.slots[0] = run
-        self.segments = code.entry.segments
-        self.pc = 0
+        self.segment = code.entry
         self.parent = parent
         self.results = results
         self.call = call
         self.depth: int = 0 if parent is None else parent.depth + 1
 
-    def jump(self, target: BlockCode, values: Sequence[Any]) -> None:
-        """Go on at the start of ``target`` with these block arguments."""
-        for slot, value in zip(target.arguments, values, strict=True):
-            self.slots[slot] = value
-        self.segments = target.segments
-        self.pc = 0
-
 
 class Run:
-    """What belongs to one execution: the table of poison origins, the active lanes, and what is left of the limits.
+    """What belongs to one execution: the frame on top of the stack, the table of poison origins, the active lanes, and
+    what is left of the limits.
 
     ``active`` is None, or the mask of lanes that are running: undefined behaviour in any other lane is not reported.
     """
 
-    __slots__ = ("active", "lanes", "origins", "program", "results", "settings", "steps")
+    __slots__ = ("active", "frame", "lanes", "origins", "program", "results", "settings", "steps")
 
     def __init__(self, program: Program, lanes: int | None = None, active: Mask | None = None) -> None:
         self.program = program
@@ -225,24 +218,30 @@ class Run:
         self.active = active
         self.steps = program.settings.limits.steps
         self.results: tuple[Any, ...] = ()
+        self.frame: Frame | None = None
 
     def execute(self, frame: Frame | None) -> None:
         """Run until the first frame returns."""
         while frame is not None:
-            segment = frame.segments[frame.pc]
-            frame.pc += 1
-            self.steps -= segment.cost
-            if self.steps < 0:
-                raise LimitExceeded(
-                    f"the program ran more than {self.settings.limits.steps} ops",
-                    location=segment.op.location,
-                    op=segment.op.name,
-                    hint="raise the limit with max_steps (--max-steps)",
-                )
             slots = frame.slots
-            for step in segment.steps:
-                step(slots)
-            frame = segment.control(frame)
+            segment: Segment | None = frame.segment
+            while segment is not None:
+                self.steps -= segment.cost
+                if self.steps < 0:
+                    raise self.out_of_steps(segment.op)
+                for step in segment.steps:
+                    step(slots)
+                segment = segment.control(frame)
+            frame = self.frame
+
+    def out_of_steps(self, op: Operation) -> LimitExceeded:
+        """The error of a run that would execute more ops than it may, the first of them just before ``op``."""
+        return LimitExceeded(
+            f"the program ran more than {self.settings.limits.steps} ops",
+            location=op.location,
+            op=op.name,
+            hint="raise the limit with max_steps (--max-steps)",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -528,8 +527,8 @@ class Compiler:
         self.function = function
         self._slots: dict[SSAValue, int] = {}
         self._template: Slots = [None]
-        self._blocks: dict[Block, BlockCode] = {}
-        self._segments: list[Segment] = []
+        self._blocks: dict[Block, Segment] = {}
+        self._after = Segment()
         self.on_yield: Yield | None = None
 
     def slot(self, value: SSAValue) -> int:
@@ -544,12 +543,16 @@ class Compiler:
         """The slots of several values."""
         return tuple([self.slot(value) for value in values])
 
-    def block(self, block: Block) -> BlockCode:
-        """The code of a block of this function; its segments may still be empty while compiling."""
+    def block(self, block: Block) -> Segment:
+        """Where a block of this function begins; it may not be filled in yet while compiling."""
         code = self._blocks.get(block)
         if code is None:
-            code = self._blocks[block] = BlockCode(self.slots(block.arguments), [])
+            code = self._blocks[block] = Segment(self.slots(block.arguments))
         return code
+
+    def after(self) -> Segment:
+        """What follows the control op being compiled in its block."""
+        return self._after
 
     def hidden_slot(self) -> int:
         """A slot of a control op's own, for what it keeps between visits."""
@@ -560,43 +563,39 @@ class Compiler:
         """The whole function."""
         return FunctionCode(self.function, self._template, self.region(self.function.regions[0]))
 
-    def region(self, region: Region, on_yield: Yield | None = None) -> BlockCode:
+    def region(self, region: Region, on_yield: Yield | None = None) -> Segment:
         """Compile the blocks of a region; its entry. ``on_yield``: what becomes of the operands of its terminators."""
         outer, self.on_yield = self.on_yield, on_yield
         for block in region.blocks:
-            self._fill(block, self.block(block).segments)
+            self._fill(block, self.block(block))
         self.on_yield = outer
         return self.block(region.blocks[0])
 
-    def resume(self, op: Operation) -> Callable[[Frame, Sequence[Any]], Frame]:
+    def resume(self, op: Operation) -> Yield:
         """What ends ``op``, the control op with regions being compiled: its results, then the place after it."""
-        segments, after = self._segments, len(self._segments) + 1
-        slots, listeners = self.slots(op.results), self.settings.listeners
-        types = [result.type for result in op.results]
+        after, results = self._after, self.slots(op.results)
+        types, listeners = [result.type for result in op.results], self.settings.listeners
 
-        def resume(frame: Frame, results: Sequence[Any]) -> Frame:
-            for slot, value in zip(slots, results, strict=True):
-                frame.slots[slot] = value
-            frame.segments = segments
-            frame.pc = after
-            if listeners:
-                seen = [_seen(value, type_) for value, type_ in zip(results, types, strict=True)]
-                for listener in listeners:
-                    listener.op_did_run(op, (), seen)
-            return frame
+        def tell(slots: Slots) -> None:
+            seen = [_seen(slots[slot], type_) for slot, type_ in zip(results, types, strict=True)]
+            for listener in listeners:
+                listener.op_did_run(op, (), seen)
 
-        return resume
+        return lambda sources: passing((*moves(sources, results), *((tell,) if listeners else ())), after)
 
-    def _fill(self, block: Block, segments: list[Segment]) -> None:
+    def _fill(self, block: Block, segment: Segment) -> None:
         """The steps of a block, cut at its control ops."""
-        outer, self._segments = self._segments, segments
+        outer = self._after
         steps: list[Step] = []
         cost = 0
         for op in block.operations:
             cost += 1
             evaluator = None if op.definition is None else op.definition.evaluate
             if isinstance(evaluator, Control):
-                segments.append(Segment(tuple(steps), self._control(op, evaluator), op, cost))
+                after = self._after = Segment()
+                segment.op, segment.steps, segment.cost = op, tuple(steps), cost
+                segment.control = self._control(op, evaluator)
+                segment = after
                 steps, cost = [], 0
             else:
                 try:
@@ -605,13 +604,13 @@ class Compiler:
                     raise _located(error, op) from None
                 if step is not None:
                     steps.append(step)
-        if steps or not segments:
+        if cost or not block.operations:
             raise Unsupported(
                 "the block ends without a terminator that halfulp executes", location=self.function.location
             )
-        self._segments = outer
+        self._after = outer
 
-    def _control(self, op: Operation, evaluator: Control) -> Callable[[Frame], Frame | None]:
+    def _control(self, op: Operation, evaluator: Control) -> Action:
         action = evaluator.build(op, self)
         used = [*op.operands, *(value for _, passed in op.successors for value in passed)]
         if any(_is_cast(value) for value in used):
@@ -655,15 +654,56 @@ class Compiler:
         return _scalar_step(kernel.scalar, operands, results, slow)
 
 
+def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[Step, ...]:
+    """The steps, one or none, that copy some slots to others, all at once."""
+    pairs = [(source, target) for source, target in zip(sources, targets, strict=True) if source != target]
+    if not pairs:
+        return ()
+    if len(pairs) == 1:
+        ((source, target),) = pairs
+
+        def move_one(slots: Slots) -> None:
+            slots[target] = slots[source]
+
+        return (move_one,)
+    read = itemgetter(*(source for source, _ in pairs))
+    written = [target for _, target in pairs]
+
+    def move(slots: Slots) -> None:
+        for slot, value in zip(written, read(slots), strict=True):
+            slots[slot] = value
+
+    return (move,)
+
+
+def passing(steps: Sequence[Step], target: Segment) -> Action:
+    """The action that runs some steps and goes on at ``target``."""
+    if not steps:
+        return lambda frame: target
+    if len(steps) == 1:
+        (only,) = steps
+
+        def run_one(frame: Frame) -> Segment:
+            only(frame.slots)
+            return target
+
+        return run_one
+
+    def run(frame: Frame) -> Segment:
+        for step in steps:
+            step(frame.slots)
+        return target
+
+    return run
+
+
 def _is_cast(value: SSAValue) -> bool:
     owner = getattr(value, "owner", None)
     return owner is not None and owner.name == "builtin.unrealized_conversion_cast"
 
 
-def _refusing_casts(
-    op: Operation, operands: tuple[int, ...], action: Callable[[Frame], Frame | None]
-) -> Callable[[Frame], Frame | None]:
-    def checked(frame: Frame) -> Frame | None:
+def _refusing_casts(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
+    def checked(frame: Frame) -> Segment | None:
         for slot in operands:
             if isinstance(frame.slots[slot], Cast):
                 raise _located(Unsupported(_unresolved(frame.slots[slot])), op)
@@ -829,12 +869,10 @@ def _observed(op: Operation, operands: tuple[int, ...], results: tuple[int, ...]
     return observed
 
 
-def _observed_control(
-    op: Operation, operands: tuple[int, ...], action: Callable[[Frame], Frame | None]
-) -> Callable[[Frame], Frame | None]:
+def _observed_control(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
     types = [value.type for value in op.operands]
 
-    def observed(frame: Frame) -> Frame | None:
+    def observed(frame: Frame) -> Segment | None:
         run: Run = frame.slots[0]
         before = [_seen(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
         for listener in run.settings.listeners:
@@ -843,7 +881,7 @@ def _observed_control(
         if not op.results and not op.regions:
             for listener in run.settings.listeners:
                 listener.op_did_run(op, before, ())
-        if following is frame.parent:
+        if following is None and run.frame is frame.parent:
             _call_returned(frame, before)
         return following
 

@@ -2,43 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import Arity, Dialect, Property, Slot, SuccessorSlot, Trait, Unprefixed
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.errors import AssertionFailed
-from halfulp.interp.executor import Compiler, Control, Frame, decided, number
+from halfulp.interp.executor import (
+    Action,
+    Compiler,
+    Control,
+    Frame,
+    Segment,
+    Slots,
+    Step,
+    decided,
+    moves,
+    number,
+    passing,
+)
 from halfulp.interp.ir import Operation
 
 cf = Dialect("cf")
 
 
-def _jump(op: Operation, compiler: Compiler, index: int) -> Callable[[Frame], Frame]:
+def _jump(op: Operation, compiler: Compiler, index: int) -> tuple[tuple[Step, ...], Segment]:
+    """What to do on the way to a successor, and its segment."""
     block, operands = op.successors[index]
-    code, slots = compiler.block(block), compiler.slots(operands)
+    target = compiler.block(block)
+    steps = moves(compiler.slots(operands), target.arguments)
     listeners = compiler.settings.listeners
+    if not listeners:
+        return steps, target
 
-    def jump(frame: Frame) -> Frame:
+    def tell(slots: Slots) -> None:
         for listener in listeners:
             listener.branch(op, block)
-        frame.jump(code, [frame.slots[slot] for slot in slots])
-        return frame
 
-    return jump
+    return (tell, *steps), target
 
 
-def _branch(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
-    return _jump(op, compiler, 0)
+def _branch(op: Operation, compiler: Compiler) -> Action:
+    return passing(*_jump(op, compiler, 0))
 
 
-def _conditional(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+def _conditional(op: Operation, compiler: Compiler) -> Action:
     (condition,) = compiler.slots(op.operands[:1])
     yes, no = _jump(op, compiler, 0), _jump(op, compiler, 1)
 
-    def branch(frame: Frame) -> Frame:
-        return yes(frame) if decided(frame.slots[condition], op) else no(frame)
+    def branch(frame: Frame) -> Segment:
+        slots = frame.slots
+        value = slots[condition]
+        steps, target = yes if (value if value.__class__ is int else decided(value, op)) else no
+        for step in steps:
+            step(slots)
+        return target
 
     return branch
 
@@ -81,32 +100,37 @@ cf.op(
 )
 
 
-def _switch(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+def _switch(op: Operation, compiler: Compiler) -> Action:
     """The case whose value the flag equals, else the default, which is the first successor."""
     (flag,) = compiler.slots(op.operands[:1])
     type_, settings = op.operands[0].type, compiler.settings
     default, *cases = [_jump(op, compiler, index) for index in range(len(op.successors))]
     values = op.properties.get("case_values")
     codes = values.array().reshape(-1).tolist() if isinstance(values, at.DenseElementsAttr) else []
-    table: dict[int, Callable[[Frame], Frame]] = dict(zip(codes, cases, strict=True))
-    mask = (1 << settings.width(type_)) - 1
+    table: dict[Any, tuple[tuple[Step, ...], Segment]] = dict(zip(codes, cases, strict=True))
 
-    def branch(frame: Frame) -> Frame:
-        value = number(frame.slots[flag], type_, op, "flag", settings, signed=False)
-        return table.get(value & mask, default)(frame)
+    def branch(frame: Frame) -> Segment:
+        slots = frame.slots
+        value = slots[flag]
+        if value.__class__ is not int:
+            value = number(value, type_, op, "flag", settings, signed=False)
+        steps, target = table.get(value, default)
+        for step in steps:
+            step(slots)
+        return target
 
     return branch
 
 
-def _assert(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+def _assert(op: Operation, compiler: Compiler) -> Action:
     (condition,) = compiler.slots(op.operands)
-    message = op.properties["msg"]
+    message, after = op.properties["msg"], compiler.after()
 
-    def check(frame: Frame) -> Frame:
+    def check(frame: Frame) -> Segment:
         if not decided(frame.slots[condition], op):
             text = message.value if isinstance(message, at.StringAttr) else str(message)
             raise AssertionFailed(f"cf.assert: {text}", location=op.location, op=op.name)
-        return frame
+        return after
 
     return check
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,15 @@ from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, T
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.errors import LimitExceeded, Unsupported
 from halfulp.interp.executor import (
+    Action,
     Compiler,
     Constant,
     Control,
     Frame,
+    FunctionCode,
     Program,
     Run,
+    Segment,
     Settings,
     host_values,
     lift,
@@ -83,20 +86,30 @@ def _target(op: Operation, symbol: at.Attribute, compiler: Compiler) -> Operatio
     return target
 
 
-def _call(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+def _call(op: Operation, compiler: Compiler) -> Action:
     target = _target(op, op.properties["callee"], compiler)
-    return _caller(op, target, compiler.slots(op.operands), compiler.slots(op.results), compiler.program)
+    operands, results = compiler.slots(op.operands), compiler.slots(op.results)
+    return _caller(op, target, operands, results, compiler.program, compiler.after())
 
 
 def _caller(
-    op: Operation, target: Operation, operands: tuple[int, ...], results: tuple[int, ...], program: Program
-) -> Callable[[Frame], Frame | None]:
-    """What calls ``target`` with the values of some slots."""
+    op: Operation,
+    target: Operation,
+    operands: tuple[int, ...],
+    results: tuple[int, ...],
+    program: Program,
+    after: Segment,
+) -> Action:
+    """What calls ``target`` with the values of some slots, and goes on at ``after``."""
     if not target.regions[0].blocks:
-        return _external_call(op, target, operands, results, program.settings)
+        return _external_call(op, target, operands, results, program.settings, after)
     limit = program.settings.limits.depth
+    # Compiled at the first call, not before: a function may call itself.
+    code: FunctionCode | None = None
+    passed: tuple[tuple[int, int], ...] = ()
 
-    def call(frame: Frame) -> Frame:
+    def call(frame: Frame) -> None:
+        nonlocal code, passed
         if frame.depth >= limit:
             raise LimitExceeded(
                 f"calls are nested more than {limit} deep",
@@ -104,25 +117,30 @@ def _caller(
                 op=op.name,
                 hint="raise the limit with max_depth (--max-depth)",
             )
-        code = program.function(target)
-        callee = Frame(code, frame.slots[0], frame, results, op)
-        slots, values = callee.slots, frame.slots
-        for slot, operand in zip(code.entry.arguments, operands, strict=True):
+        if code is None:
+            called = program.function(target)
+            passed = tuple(zip(called.entry.arguments, operands, strict=True))
+            code = called
+        values = frame.slots
+        run: Run = values[0]
+        callee = run.frame = Frame(code, run, frame, results, op)
+        slots = callee.slots
+        for slot, operand in passed:
             slots[slot] = values[operand]
-        return callee
+        frame.segment = after
 
     return call
 
 
-def _call_indirect(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+def _call_indirect(op: Operation, compiler: Compiler) -> Action:
     callee, *operands = compiler.slots(op.operands)
-    results, program = compiler.slots(op.results), compiler.program
+    results, program, after = compiler.slots(op.results), compiler.program, compiler.after()
 
-    def call(frame: Frame) -> Frame | None:
+    def call(frame: Frame) -> Segment | None:
         function = frame.slots[callee]
         if not isinstance(function, Function):
             raise Unsupported(f"{op.name}: the callee is no function of this module", location=op.location, op=op.name)
-        return _caller(op, function.op, tuple(operands), results, program)(frame)
+        return _caller(op, function.op, tuple(operands), results, program, after)(frame)
 
     return call
 
@@ -132,15 +150,20 @@ def _constant(op: Operation, compiler: Compiler) -> Function:
 
 
 def _external_call(
-    op: Operation, target: Operation, operands: tuple[int, ...], results: tuple[int, ...], settings: Settings
-) -> Callable[[Frame], Frame | None]:
+    op: Operation,
+    target: Operation,
+    operands: tuple[int, ...],
+    results: tuple[int, ...],
+    settings: Settings,
+    after: Segment,
+) -> Action:
     """A call of a declaration: the Python function bound to its name."""
     name = target.symbol_name or ""
     function = settings.externals.get(name)
     types = [value.type for value in op.operands]
     declared = result_types(target)
 
-    def call(frame: Frame) -> Frame:
+    def call(frame: Frame) -> Segment:
         if function is None:
             raise Unsupported(
                 f"'@{name}' is a declaration without a body",
@@ -152,7 +175,7 @@ def _external_call(
         produced = host_values(function(*values), declared, f"the function bound to @{name}", settings)
         for slot, value in zip(results, produced, strict=True):
             frame.slots[slot] = lower(value)
-        return frame
+        return after
 
     return call
 
@@ -191,20 +214,20 @@ func.op(
 )
 
 
-def _return(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
+def _return(op: Operation, compiler: Compiler) -> Action:
     operands = compiler.slots(op.operands)
 
-    def return_(frame: Frame) -> Frame | None:
+    def return_(frame: Frame) -> None:
         slots = frame.slots
-        values = [slots[slot] for slot in operands]
-        parent = frame.parent
+        run: Run = slots[0]
+        parent = run.frame = frame.parent
         if parent is None:
-            run: Run = slots[0]
-            run.results = tuple(values)
-            return None
-        for slot, value in zip(frame.results, values, strict=True):
-            parent.slots[slot] = value
-        return parent
+            run.results = tuple([slots[slot] for slot in operands])
+            return
+        if operands:
+            values = parent.slots
+            for slot, operand in zip(frame.results, operands, strict=True):
+                values[slot] = slots[operand]
 
     return return_
 

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait, same_type
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.dialects import region_rules as regions
 from halfulp.interp.errors import UndefinedBehavior
-from halfulp.interp.executor import Compiler, Control, Frame, decided, number
+from halfulp.interp.executor import (
+    Action,
+    Compiler,
+    Control,
+    Frame,
+    Run,
+    Segment,
+    Slots,
+    Step,
+    decided,
+    moves,
+    number,
+    passing,
+)
 from halfulp.interp.ir import Operation
 
 scf = Dialect("scf")
 
-Action = Callable[[Frame], Frame | None]
 _RESULTS = (Slot("results", c.ANY, Arity.VARIADIC),)
 
 
 def _if(op: Operation, compiler: Compiler) -> Action:
     (condition,) = compiler.slots(op.operands)
     resume = compiler.resume(op)
-    arms = [compiler.region(region, resume) if region.blocks else None for region in op.regions]
+    yes, no = [passing((), compiler.region(region, resume)) if region.blocks else resume(()) for region in op.regions]
 
-    def choose(frame: Frame) -> Frame:
-        arm = arms[0 if decided(frame.slots[condition], op) else 1]
-        if arm is None:
-            return resume(frame, ())
-        frame.jump(arm, ())
-        return frame
+    def choose(frame: Frame) -> Segment | None:
+        value = frame.slots[condition]
+        return yes(frame) if (value if value.__class__ is int else decided(value, op)) else no(frame)
 
     return choose
 
@@ -38,23 +46,36 @@ def _for(op: Operation, compiler: Compiler) -> Action:
     lower, upper, step, *initial = compiler.slots(op.operands)
     settings, type_ = compiler.settings, op.operands[0].type
     signed = "unsignedCmp" not in op.properties
-    state = compiler.hidden_slot()
-    resume = compiler.resume(op)
     mask = (1 << settings.width(type_)) - 1
+    body = compiler.block(op.regions[0].blocks[0])
+    induction, *carried = body.arguments
+    state = compiler.hidden_slot()
+    # After each trip, and before the first, the carried slots hold what the loop would return.
+    begin_carrying, finish = moves(initial, carried), compiler.resume(op)(carried)
+    carry: tuple[Step, ...] = ()
+    at_end: Action | None = None
 
-    def again(frame: Frame, values: list[Any]) -> Frame:
-        position, end, stride = frame.slots[state]
-        position += stride
-        if position >= end:
-            return resume(frame, values)
-        frame.slots[state] = position, end, stride
-        frame.jump(body, (position & mask, *values))
-        return frame
+    def yielding(sources: Sequence[int]) -> Action:
+        nonlocal carry, at_end
+        carry = moves(sources, carried)
 
-    body = compiler.region(op.regions[0], again)
+        def again(frame: Frame) -> Segment | None:
+            slots = frame.slots
+            for step in carry:
+                step(slots)
+            return following(frame)
 
-    def begin(frame: Frame) -> Frame:
-        slots = frame.slots
+        at_end = again
+        return again
+
+    def following(frame: Frame) -> Segment | None:
+        position = next(frame.slots[state], None)
+        if position is None:
+            return finish(frame)
+        frame.slots[induction] = position & mask
+        return body
+
+    def trips(slots: Slots) -> range:
         start, end, stride = (
             number(slots[slot], type_, op, name, settings, signed)
             for slot, name in ((lower, "lower bound"), (upper, "upper bound"), (step, "step"))
@@ -65,60 +86,75 @@ def _for(op: Operation, compiler: Compiler) -> Action:
                 location=op.location,
                 op=op.name,
             )
-        values = [slots[slot] for slot in initial]
-        if start >= end:
-            return resume(frame, values)
-        slots[state] = start, end, stride
-        frame.jump(body, (start & mask, *values))
-        return frame
+        for move in begin_carrying:
+            move(slots)
+        return range(start, end, stride)
 
-    return begin
+    compiler.region(op.regions[0], yielding)
+    if body.control is not at_end:
+
+        def begin(frame: Frame) -> Segment | None:
+            frame.slots[state] = iter(trips(frame.slots))
+            return following(frame)
+
+        return begin
+    whole_body, cost, last = (*body.steps, *carry), body.cost, body.op
+
+    def loop(frame: Frame) -> Segment | None:
+        """All trips at once: nothing in the body passes control on, and nobody watches."""
+        slots = frame.slots
+        run: Run = slots[0]
+        every = trips(slots)
+        # Not by len(), which ends at 2^63.
+        count = max(0, -((every.start - every.stop) // every.step))
+        affordable = run.steps // cost
+        if whole_body:
+            for position in every[:affordable]:
+                slots[induction] = position & mask
+                for step in whole_body:
+                    step(slots)
+        if count > affordable:
+            raise run.out_of_steps(last)
+        run.steps -= cost * count
+        return finish(frame)
+
+    return loop
 
 
 def _while(op: Operation, compiler: Compiler) -> Action:
-    initial = compiler.slots(op.operands)
     resume = compiler.resume(op)
+    before, after = [compiler.block(region.blocks[0]) for region in op.regions]
 
-    def before_again(frame: Frame, values: list[Any]) -> Frame:
-        frame.jump(before, values)
-        return frame
+    def deciding(sources: Sequence[int]) -> Action:
+        condition, *passed = sources
+        enter, finish = moves(passed, after.arguments), resume(passed)
 
-    def decide(frame: Frame, values: list[Any]) -> Frame:
-        condition, *passed = values
-        if not decided(condition, op):
-            return resume(frame, passed)
-        frame.jump(after, passed)
-        return frame
+        def decide(frame: Frame) -> Segment | None:
+            slots = frame.slots
+            value = slots[condition]
+            if not (value if value.__class__ is int else decided(value, op)):
+                return finish(frame)
+            for step in enter:
+                step(slots)
+            return after
 
-    before = compiler.region(op.regions[0], decide)
-    after = compiler.region(op.regions[1], before_again)
+        return decide
 
-    def begin(frame: Frame) -> Frame:
-        frame.jump(before, [frame.slots[slot] for slot in initial])
-        return frame
+    def again(sources: Sequence[int]) -> Action:
+        return passing(moves(sources, before.arguments), before)
 
-    return begin
+    compiler.region(op.regions[0], deciding)
+    compiler.region(op.regions[1], again)
+    return again(compiler.slots(op.operands))
 
 
 def _execute_region(op: Operation, compiler: Compiler) -> Action:
-    body = compiler.region(op.regions[0], compiler.resume(op))
-
-    def begin(frame: Frame) -> Frame:
-        frame.jump(body, ())
-        return frame
-
-    return begin
+    return passing((), compiler.region(op.regions[0], compiler.resume(op)))
 
 
 def _yield(op: Operation, compiler: Compiler) -> Action:
-    operands = compiler.slots(op.operands)
-    on_yield = compiler.on_yield
-    assert on_yield is not None
-
-    def leave(frame: Frame) -> Frame | None:
-        return on_yield(frame, [frame.slots[slot] for slot in operands])
-
-    return leave
+    assert compiler.on_yield is not None
+    return compiler.on_yield(compiler.slots(op.operands))
 
 
 scf.op(
@@ -127,7 +163,8 @@ scf.op(
     operands={"condition": c.BOOL},
     results=_RESULTS,
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
-    verify_regions=regions.verify_if,
+    verify=regions.verify_if,
+    verify_regions=regions.verify_if_regions,
     evaluate=Control(_if),
 )
 scf.op(
@@ -143,7 +180,8 @@ scf.op(
     properties=(Property("unsignedCmp", c.UNIT_ATTR, optional=True),),
     regions=(RegionSlot("region"),),
     type_rules=(same_type("lowerBound", "upperBound", "step"),),
-    verify_regions=regions.verify_for,
+    verify=regions.verify_for,
+    verify_regions=regions.verify_for_regions,
     evaluate=Control(_for),
 )
 scf.op(
@@ -152,7 +190,8 @@ scf.op(
     operands=(Slot("inits", c.ANY, Arity.VARIADIC),),
     results=_RESULTS,
     regions=(RegionSlot("before"), RegionSlot("after")),
-    verify_regions=regions.verify_while,
+    verify=regions.verify_while,
+    verify_regions=regions.verify_while_regions,
     evaluate=Control(_while),
 )
 scf.op(
@@ -161,7 +200,8 @@ scf.op(
     results=(Slot("result", c.ANY, Arity.VARIADIC),),
     properties=(Property("no_inline", c.UNIT_ATTR, optional=True),),
     regions=(RegionSlot("region"),),
-    verify_regions=regions.verify_execute_region,
+    verify=regions.verify_execute_region,
+    verify_regions=regions.verify_execute_region_regions,
     evaluate=Control(_execute_region),
 )
 scf.op(

@@ -10,7 +10,7 @@ import numpy as np
 from halfulp.interp.dialect import Dialect, EnumDefinition, Property, Trait
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.errors import UndefinedBehavior, Unsupported, spell_place
-from halfulp.interp.executor import Compiler, Control, Frame, Pure, Run, Settings, check_allocation
+from halfulp.interp.executor import Action, Compiler, Control, Frame, Pure, Run, Segment, Settings, check_allocation
 from halfulp.interp.ir import Operation
 from halfulp.interp.types import element_type
 from halfulp.interp.values import Value, code_layout, runtime_shape
@@ -50,8 +50,8 @@ ub.op(
 )
 
 
-def _unreachable(op: Operation, compiler: Compiler) -> Callable[[Frame], Frame | None]:
-    def reached(frame: Frame) -> Frame | None:
+def _unreachable(op: Operation, compiler: Compiler) -> Action:
+    def reached(frame: Frame) -> Segment | None:
         raise UndefinedBehavior("ub.unreachable: undefined behaviour: it was reached", location=op.location, op=op.name)
 
     return reached
