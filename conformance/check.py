@@ -10,12 +10,12 @@ import numpy as np
 
 from halfulp.conformance.compare import Mismatch, Verdict, Verdicts, ulp_distance, verdicts, worst
 from halfulp.conformance.divergences import Divergence
-from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status
+from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
 from halfulp.conformance.task import Reference, Task, reference
 from halfulp.interp.values import element_width
 from halfulp.semantics.codes import codes_to_ints
 from halfulp.semantics.kernel import Codes, Mask
-from halfulp.semantics.profile import SPEC, Profile
+from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 SHOWN = 5
 """Mismatches that a tally keeps of one task: the first ones and the worst."""
@@ -70,26 +70,28 @@ def check(
     profile: Profile = SPEC,
 ) -> Tally:
     """Ask an oracle, and compare. ``inputs``: one array of codes per operand. A failing oracle is in the tally."""
-    expected = reference(task, inputs, profile)
-    tally = Tally()
-    refusal = oracle.refuses(task)
-    if refusal is not None:
-        tally.unanswered = expected_elements(task, inputs)
-        tally.refusals[refusal] += tally.unanswered
-        return tally
     try:
-        answers = oracle.evaluate(task, inputs)
+        answers = ask(oracle, task, inputs)
     except OracleError as error:
-        tally.unanswered = expected_elements(task, inputs)
-        tally.failures.append(f"{oracle.name}: {task}: {error}")
-        return tally
+        elements = int(np.prod(task.shape(inputs), dtype=np.int64)) * len(task.results)
+        return Tally(unanswered=elements, failures=[f"{oracle.name}: {task}: {error}"])
     rows = [row for row in divergences if row.applies(oracle.name, oracle.version, task)]
-    return compare(task, inputs, expected, answers, rows)
+    return compare(task, inputs, reference(task, inputs, profile), answers, rows)
 
 
-def expected_elements(task: Task, inputs: Sequence[Codes]) -> int:
-    """Elements of all results together."""
-    return int(np.prod(task.shape(inputs), dtype=np.int64)) * len(task.results)
+def ask(oracle: Oracle, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+    """The oracle's answers; what it refuses is unanswered, with its reason. Raises OracleError."""
+    refusal = oracle.refuses(task)
+    return oracle.evaluate(task, inputs) if refusal is None else unanswered(task, inputs, refusal)
+
+
+def explaining_profiles(task: Task, inputs: Sequence[Codes], answers: Sequence[Answer]) -> list[str]:
+    """The named profiles whose results the answers are."""
+    return [
+        name
+        for name, profile in PROFILES.items()
+        if not compare(task, inputs, reference(task, inputs, profile), answers).unexplained
+    ]
 
 
 def compare(

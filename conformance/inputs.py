@@ -13,7 +13,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.task import Task
+from halfulp.conformance.coverage import operand_classes
+from halfulp.conformance.task import Task, container_shape
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp import types as ty
 from halfulp.interp.values import element_width
@@ -25,8 +26,9 @@ EXHAUSTIVE_BITS = 24
 
 
 def is_exhaustive(task: Task, bits: int = EXHAUSTIVE_BITS) -> bool:
-    """Whether every combination of operand codes fits into ``2**bits`` elements."""
-    return sum(task.operand_widths) <= bits
+    """Whether every combination of operand codes fits into ``2**bits`` elements of one axis."""
+    one_axis = len(container_shape((*task.operand_types, *task.result_types), 1)) == 1
+    return one_axis and sum(task.operand_widths) <= bits
 
 
 def every_input(task: Task) -> tuple[Codes, ...]:
@@ -43,38 +45,50 @@ def every_input(task: Task) -> tuple[Codes, ...]:
 
 
 def sampled_inputs(task: Task, count: int, seed: int = 0) -> tuple[Codes, ...]:
-    """``count`` elements: corners crossed with corners first (a random choice of them where they are too many), then
-    adversarial random codes, among them pairs that are close or opposite.
+    """About ``count`` elements: corners crossed with corners first, then adversarial random codes, among them pairs
+    that are close or opposite. Where the corners are too many, one of each class of operands is crossed, and the others
+    are chosen at random.
     """
+    shape = container_shape((*task.operand_types, *task.result_types), count)
+    count = prod(shape)
     rng = random.Random(f"{seed} {task}")
     corners = [corner_codes(type_, task) for type_ in task.operand_types]
-    crossed = min(prod(map(len, corners)), (count + 1) // 2)
-    columns: list[list[int]]
-    if prod(map(len, corners)) <= crossed:
-        columns = _crossed(corners)
-    else:
-        columns = [[rng.choice(own) for _ in range(crossed)] for own in corners]
-    rest = count - crossed
+    columns = _crossed(corners, (count + 1) // 2)
+    if columns is None:
+        classes = [_one_of_each_class(type_, own) for type_, own in zip(task.operand_types, corners, strict=True)]
+        columns = _crossed(classes, count) or [[] for _ in corners]
+        for column, own in zip(columns, corners, strict=True):
+            column += [rng.choice(own) for _ in range((count + 1) // 2 - len(column))]
+    rest = count - len(columns[0])
     drawn = [random_codes(type_, rest, rng) for type_ in task.operand_types]
     for position in range(1, len(drawn)):
         if task.operand_types[position] == task.operand_types[0]:
             drawn[position] = _related(task.operand_types[0], drawn[0], drawn[position], rng)
     return tuple(
-        ints_to_codes([*own, *others], width, (count,))
+        ints_to_codes([*own, *others], width, shape)
         for own, others, width in zip(columns, drawn, task.operand_widths, strict=True)
     )
 
 
 def inputs_for(task: Task, count: int, seed: int = 0, exhaustive_bits: int = EXHAUSTIVE_BITS) -> tuple[Codes, ...]:
-    """Every input where that is possible, else ``count`` sampled ones."""
+    """Every input where that is possible, else about ``count`` sampled ones."""
     return every_input(task) if is_exhaustive(task, exhaustive_bits) else sampled_inputs(task, count, seed)
 
 
-def _crossed(columns: Sequence[Sequence[int]]) -> list[list[int]]:
+def _crossed(columns: Sequence[Sequence[int]], most: int) -> list[list[int]] | None:
+    """The columns of the table of all combinations; None where it has more than ``most`` rows."""
+    if prod(map(len, columns)) > most:
+        return None
     rows: list[tuple[int, ...]] = [()]
     for column in columns:
         rows = [(*row, code) for row in rows for code in column]
     return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _one_of_each_class(type_: ty.Type, codes: Sequence[int]) -> list[int]:
+    width = element_width(type_) or 0
+    classes = operand_classes(type_, ints_to_codes(codes, width, (len(codes),))).tolist()
+    return list(dict(zip(reversed(classes), reversed(codes), strict=True)).values())
 
 
 def corner_codes(type_: ty.Type, task: Task | None = None) -> list[int]:

@@ -103,7 +103,7 @@ def task(op: str, types: Sequence[str] | str, to: str | None = None, **propertie
     spelled = [types] * len(definition.operands) if isinstance(types, str) else list(types)
     operands = [as_type(spelling) for spelling in spelled]
     result = None if to is None else as_type(to)
-    shape = next((found for found in map(_least_shape, (*operands, *([result] if result else []))) if found), (1,))
+    shape = container_shape([*operands, *([] if result is None else [result])], 1)
     tensors = [ty.TensorType(shape, type_) for type_ in operands]
     module = single_op_module(definition, tensors, properties, result)
     applied = module.body[0].regions[0].blocks[0].operations[0]
@@ -115,16 +115,20 @@ def task(op: str, types: Sequence[str] | str, to: str | None = None, **propertie
     )
 
 
-def _least_shape(type_: ty.Type) -> tuple[int, ...] | None:
-    """A shape that tensors of a quantised element type can have; None where any shape will do."""
-    if not isinstance(type_, ty.UniformQuantizedType):
-        return None
-    if type_.block_sizes is not None:
-        sizes = dict(type_.block_sizes)
-        return tuple(count * sizes.get(axis, 1) for axis, count in enumerate(type_.parameter_shape))
-    if type_.axis is not None:
-        return (*(1,) * type_.axis, len(type_.scales))
-    return None
+def container_shape(types: Sequence[ty.Type], count: int) -> tuple[int, ...]:
+    """The shape of about ``count`` elements that tensors of all these element types can have.
+
+    One axis, but for quantised types: channels fill their axis, and parameters per block fix the whole shape.
+    """
+    for type_ in types:
+        if isinstance(type_, ty.UniformQuantizedType):
+            if type_.block_sizes is not None:
+                sizes = dict(type_.block_sizes)
+                return tuple(blocks * sizes.get(axis, 1) for axis, blocks in enumerate(type_.parameter_shape))
+            if type_.axis is not None:
+                rows, channels = max(1, count // len(type_.scales)), len(type_.scales)
+                return (*(1,) * (type_.axis - 1), rows, channels) if type_.axis else (channels, rows)
+    return (count,)
 
 
 def _definition(op: str) -> OpDefinition:
