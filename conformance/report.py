@@ -38,13 +38,15 @@ def _head(report: Report) -> list[str]:
     return [
         "# Conformance report",
         "",
-        "What halfulp computes, compared element by element with every other implementation that could be had. An element",
-        "counts as *equal* when all bits are; as *open* when the language leaves the difference open (any NaN, either",
-        "zero, poison, undefined behaviour); as a *known divergence* when the other tool returns exactly the wrong bits",
-        "that a row of the table below predicts. *Unexplained* must be 0. What a tool does not answer is counted apart.",
+        "What halfulp computes, compared element by element with every other implementation that could be had. An",
+        "element counts as *equal* when all bits are; as *open* when the language leaves the difference open (any NaN,",
+        "either zero, poison, undefined behaviour); as a *known divergence* when the other tool returns exactly the",
+        "wrong bits that a row of the table below predicts. *Unexplained* must be 0. What a tool does not answer is",
+        "counted apart.",
         "",
-        f"Level `{report.level}`, seed {report.seed}, semantics version {SEMANTICS_VERSION}. Made by `make conformance` in"
-        f" {report.seconds / 60:.0f} minutes on {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}.",
+        f"Level `{report.level}`, seed {report.seed}, semantics version {SEMANTICS_VERSION}. Made by `make conformance`"
+        f" in {report.seconds / 60:.0f} minutes on {platform.machine()}, Python {platform.python_version()},"
+        f" NumPy {np.__version__}.",
         "",
         f"**{total.compared:,} compared: {total.equal:,} equal, {total.open:,} open by the language,"
         f" {total.known.total():,} known divergences, {total.unexplained:,} unexplained."
@@ -210,18 +212,17 @@ def _coverage(report: Report) -> list[str]:
     for task, found in report.coverage.items():
         by_op.setdefault(task.op, []).append(found)
     rows: list[list[object]] = []
-    for op, found in sorted(by_op.items()):
-        hit, possible = (
-            sum(numbers) for numbers in zip(*((len(c.combinations), c.possible) for c in found), strict=True)
-        )
-        outcomes: Counter[str] = sum((c.outcomes for c in found), Counter())
-        rows.append([f"`{op}`", len(found), f"{hit:,} of {possible:,}", *(outcomes[name] for name in OUTCOMES)])
+    for op, all_of_it in sorted(by_op.items()):
+        hit = sum(len(found.combinations) for found in all_of_it)
+        possible = sum(found.possible for found in all_of_it)
+        outcomes: Counter[str] = sum((found.outcomes for found in all_of_it), Counter())
+        rows.append([f"`{op}`", len(all_of_it), f"{hit:,} of {possible:,}", *(outcomes[name] for name in OUTCOMES)])
     return [
         "## Coverage",
         "",
         "Per op, over all types and modes: combinations of operand classes (zero, subnormal, normal, largest value,",
-        "infinity, quiet and signalling NaN; for integers 0, 1, -1, the ends of the range, the rest) that were met, and the",
-        "outcomes of the reference. Ties are looked for among the first inexact elements of each task only.",
+        "infinity, quiet and signalling NaN; for integers 0, 1, -1, the ends of the range, the rest) that were met,",
+        "and the outcomes of the reference. Ties are looked for among the first inexact elements of each task only.",
         "",
         *_table(["op", "tasks", "combinations", *OUTCOMES], rows),
     ]
