@@ -1,8 +1,9 @@
 """The rules of the language that a parsed module must keep: constraints and rules of each op, terminators,
 dominance, symbols.
 
-Errors are mlir-opt's, at its position: the op's location. MLIR checks an op before what is inside it, and dominance
-last.
+Errors are mlir-opt's, at its position: the op's location, and in its order: an op before what is inside it, the ops
+isolated from above (functions) after all else around them, then what an op asks of its regions and of the symbols in
+them, and dominance last, in each isolated op.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, NoReturn
 from halfulp.interp.attributes import ArrayAttr, Attribute, DictionaryAttr, StringAttr, SymbolRefAttr, TypeAttr
 from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition, Slot, Trait, Unprefixed
 from halfulp.interp.errors import VerifyError, did_you_mean
-from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
+from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue, is_symbol_table
 from halfulp.interp.locations import Location
 from halfulp.interp.text.parser import SEGMENTS, spread
 from halfulp.interp.types import FunctionType, Type
@@ -22,37 +23,58 @@ from halfulp.interp.types import FunctionType, Type
 def verify(module: Module) -> None:
     """Check a whole module. Raises VerifyError for the first rule it breaks, in mlir-opt's order."""
     checked: dict[object, None] = {}
-    # Operations that hold the one at hand, each with what is left of its inside.
-    open_: list[tuple[Operation, Iterator[Operation]]] = []
-    rest: Iterator[Operation] = iter((module.operation,))
-    while True:
-        for operation in rest:
-            _verify_operation(operation, checked)
-            if operation.regions:
-                open_.append((operation, rest))
-                rest = _inside(operation)
-                break
-        else:
-            if not open_:
-                break
-            owner, rest = open_.pop()
-            _verify_regions_after(owner)
     dominance = _Dominance()
-    for operation in module.walk():
-        for region in operation.regions:
-            dominance.verify(region, operation)
+    open_ = [_verify_isolated(module.operation, checked, dominance)]
+    while open_:
+        inner = next(open_[-1], None)
+        if inner is None:
+            open_.pop()
+        else:
+            open_.append(_verify_isolated(inner, checked, dominance))
 
 
-def _inside(operation: Operation) -> Iterator[Operation]:
-    return (inner for region in operation.regions for block in region.blocks for inner in block.operations)
+class _Inside:
+    """An op whose inside is being verified: how far, and the isolated ops met directly in it."""
+
+    __slots__ = ("block", "blocks", "isolated", "operations", "owner")
+
+    def __init__(self, owner: Operation) -> None:
+        self.owner = owner
+        self.blocks = iter([block for region in owner.regions for block in region.blocks])
+        self.block: Block | None = None
+        self.operations: Iterator[Operation] = iter(())
+        self.isolated: list[Operation] = []
 
 
-def _verify_regions_after(operation: Operation) -> None:
-    definition = operation.definition
-    if definition is not None and definition.verify_regions is not None:
-        message = definition.verify_regions(operation)
-        if message is not None:
-            _fail(operation, message)
+def _verify_isolated(root: Operation, checked: dict[object, None], dominance: _Dominance) -> Iterator[Operation]:
+    """Check an op, what is inside it, and at last dominance. An op inside that is isolated from above is yielded, to
+    be checked when all else inside its parent is.
+    """
+    _verify_operation(root, checked)
+    stack = [_Inside(root)]
+    while stack:
+        inside = stack[-1]
+        for operation in inside.operations:
+            if operation.regions:
+                if _is_isolated(operation):
+                    inside.isolated.append(operation)
+                    continue
+                _verify_operation(operation, checked)
+                stack.append(_Inside(operation))
+                break
+            _verify_operation(operation, checked)
+        else:
+            if inside.block is not None:
+                _leave_block(inside.block, inside.owner)
+            inside.block = next(inside.blocks, None)
+            if inside.block is not None:
+                _enter_block(inside.block, inside.owner)
+                inside.operations = iter(inside.block.operations)
+                continue
+            stack.pop()
+            yield from inside.isolated
+            _leave_operation(inside.owner)
+    dominance.verify_inside(root)
 
 
 def _fail(
@@ -71,11 +93,27 @@ def _fail(
 
 def _verify_operation(operation: Operation, checked: dict[object, None]) -> None:
     definition = operation.definition
-    if operation.regions:
-        for region in operation.regions:
-            _verify_blocks(region, operation, definition)
+    if definition is not None:
+        _verify_registered(operation, definition, checked)
+    for region in operation.regions:
+        if region.blocks and _has_predecessor(region):
+            _fail_at(operation, "entry block of region may not have predecessors")
+
+
+def _leave_operation(operation: Operation) -> None:
+    """What is asked of an op after all inside it was verified."""
+    definition = operation.definition
     if definition is None:
         return
+    if definition.verify_regions is not None:
+        message = definition.verify_regions(operation)
+        if message is not None:
+            _fail(operation, message)
+    if Trait.SYMBOL_TABLE in definition.traits:
+        _verify_symbols(operation)
+
+
+def _verify_registered(operation: Operation, definition: OpDefinition, checked: dict[object, None]) -> None:
     # An op's types are checked once per combination: a large file has few of them.
     plain = not operation.successors and not operation.regions
     if plain:
@@ -96,6 +134,8 @@ def _verify_operation(operation: Operation, checked: dict[object, None]) -> None
         _verify_regions(operation, definition)
     if Trait.TERMINATOR in definition.traits:
         _verify_last(operation)
+        for number, (successor, values) in enumerate(operation.successors):
+            _verify_branch(operation, number, successor, values)
     elif operation.successors:
         _fail(operation, "requires 0 successors but found " + str(len(operation.successors)))
     if definition.verify is not None:
@@ -105,8 +145,8 @@ def _verify_operation(operation: Operation, checked: dict[object, None]) -> None
     special = _SPECIAL.get(operation.name)
     if special is not None:
         special(operation)
-    if Trait.SYMBOL_TABLE in definition.traits:
-        _verify_symbols(operation)
+    if not operation.regions and definition.verify_regions is not None:
+        _leave_operation(operation)
 
 
 def _rules_in_key(definition: OpDefinition, plain: bool) -> bool:
@@ -213,7 +253,9 @@ def _verify_regions(operation: Operation, definition: OpDefinition) -> None:
         _fail(operation, f"requires {_count(len(definition.regions), 'region')}")
     for index, region in enumerate(operation.regions):
         name = definition.regions[index].name if index < len(definition.regions) else ""
-        if Trait.SINGLE_BLOCK in definition.traits and len(region.blocks) != 1:
+        if Trait.SINGLE_BLOCK in definition.traits and len(region.blocks) > 1:
+            _fail(operation, f"expects region #{index} to have 0 or 1 blocks")
+        if Trait.SINGLE_BLOCK in definition.traits and not region.blocks:
             _fail(operation, f"region #{index} ('{name}') failed to verify constraint: region with 1 blocks")
         if operation.name == "builtin.module" and region.blocks[0].arguments:
             _fail(operation, "region should have no arguments")
@@ -223,35 +265,44 @@ def _count(number: int, what: str) -> str:
     return {0: f"zero {what}s", 1: f"one {what}"}.get(number, f"{number} {what}s")
 
 
-def _verify_blocks(region: Region, owner: Operation, definition: OpDefinition | None) -> None:
-    if not region.blocks:
-        return
-    free = definition is None or Trait.NO_TERMINATOR in definition.traits
-    for block in region.blocks:
-        last = block.operations[-1] if block.operations else None
-        if last is None:
-            if not (free and len(region.blocks) == 1):
-                _fail_at(owner, "empty block: expect at least a terminator")
-            continue
-        for operation in block.operations[:-1]:
-            if operation.successors:
-                _fail(operation, "operation with block successors must terminate its parent block")
-        unknown = last.definition is None
-        ends = unknown or (last.definition is not None and Trait.TERMINATOR in last.definition.traits)
-        if not ends and not (free and len(region.blocks) == 1):
-            _fail_at(last, f"block with no terminator, has {_described(last)}")
-        for successor, values in last.successors:
-            _verify_branch(last, region, successor, values)
-            if successor is region.blocks[0]:
-                _fail_at(owner, "entry block of region may not have predecessors")
+def _has_predecessor(region: Region) -> bool:
+    """Whether anything branches to the entry block."""
+    entry = region.blocks[0]
+    return any(
+        successor is entry
+        for block in region.blocks
+        for operation in block.operations
+        if operation.successors
+        for successor, _ in operation.successors
+    )
 
 
-def _verify_branch(operation: Operation, region: Region, successor: Block, values: Sequence[SSAValue]) -> None:
-    if successor.parent is not region:
-        _fail(operation, "branching to block of a different region")
-    if operation.definition is None:
+def _needs_no_terminator(block: Block, owner: Operation) -> bool:
+    free = owner.definition is None or Trait.NO_TERMINATOR in owner.definition.traits
+    return free and block.parent is not None and len(block.parent.blocks) == 1
+
+
+def _enter_block(block: Block, owner: Operation) -> None:
+    if not block.operations and not _needs_no_terminator(block, owner):
+        _fail_at(owner, "empty block: expect at least a terminator")
+    for operation in block.operations:
+        if operation.successors and operation is not block.operations[-1]:
+            _fail_at(operation, "operation with block successors must terminate its parent block")
+
+
+def _leave_block(block: Block, owner: Operation) -> None:
+    if not block.operations:
         return
-    number = next(index for index, (block, passed) in enumerate(operation.successors) if passed is values)
+    last = block.operations[-1]
+    for successor, _ in last.successors:
+        if successor.parent is not block.parent:
+            _fail(last, "branching to block of a different region")
+    ends = last.definition is None or Trait.TERMINATOR in last.definition.traits
+    if not ends and not _needs_no_terminator(block, owner):
+        _fail_at(last, f"block with no terminator, has {_described(last)}")
+
+
+def _verify_branch(operation: Operation, number: int, successor: Block, values: Sequence[SSAValue]) -> None:
     if len(values) != len(successor.arguments):
         _fail_at(
             operation,
@@ -260,7 +311,7 @@ def _verify_branch(operation: Operation, region: Region, successor: Block, value
         )
     for index, (value, argument) in enumerate(zip(values, successor.arguments, strict=True)):
         if value.type != argument.type:
-            _fail(operation, f"type mismatch for bb argument #{index} of successor #{number}")
+            _fail_at(operation, f"type mismatch for bb argument #{index} of successor #{number}")
 
 
 def _fail_at(operation: Operation, message: str) -> NoReturn:
@@ -294,20 +345,34 @@ class _Dominance:
     def __init__(self) -> None:
         self._trees: dict[Region, dict[Block, tuple[int, int]]] = {}
         self._orders: dict[Block, dict[Operation, int]] = {}
+        # Whether a block was met that nothing leads to.
+        self._unreachable = False
+
+    def verify_inside(self, root: Operation) -> None:
+        """Check every region inside ``root``, but not those of isolated ops in it."""
+        owners = [root]
+        self._unreachable = False
+        while owners:
+            # The last one met goes first.
+            owner = owners.pop()
+            for region in owner.regions:
+                self.verify(region, owner)
+                for block in region.blocks:
+                    owners += [inner for inner in block.operations if inner.regions and not _is_isolated(inner)]
+        if self._unreachable:
+            _check_isolation(root)
 
     def verify(self, region: Region, owner: Operation) -> None:
         """Check that every use inside the region comes after its definition, or in a block that the definition's
         dominates.
 
-        Of what is unreachable only isolation is judged, and order is not in a graph region.
+        What is unreachable is not judged, nor is order in a graph region.
         """
-        graph = _is_graph(owner)
+        graph = _is_graph(region)
         reachable = self._tree(region) if len(region.blocks) > 1 else None
         for block in region.blocks:
             if reachable is not None and block not in reachable:
-                for operation in block.operations:
-                    for value in _all_operands(operation):
-                        _check_isolation(operation, value)
+                self._unreachable = True
                 continue
             defined: set[SSAValue] = set(block.arguments)
             for operation in block.operations:
@@ -338,8 +403,7 @@ class _Dominance:
             return self._block_dominates(home, holder.parent)
         if isinstance(value, BlockArgument):
             return True
-        outer = None if home.parent is None else home.parent.parent
-        if outer is not None and _is_graph(outer):
+        if home.parent is not None and _is_graph(home.parent):
             return True
         assert isinstance(value, OpResult)
         order = self._order(home)
@@ -371,8 +435,12 @@ class _Dominance:
         return known
 
 
-def _is_graph(operation: Operation) -> bool:
-    return operation.definition is None or Trait.GRAPH_REGION in operation.definition.traits
+def _is_graph(region: Region) -> bool:
+    """Whether the order of the ops says nothing: so in the one block of an op of which nothing is known."""
+    owner = region.parent
+    if owner is None or owner.definition is None:
+        return len(region.blocks) == 1
+    return Trait.GRAPH_REGION in owner.definition.traits
 
 
 def _is_isolated(operation: Operation) -> bool:
@@ -386,15 +454,27 @@ def _home(value: SSAValue) -> Block | None:
     return value.owner.parent if isinstance(value, OpResult) else None
 
 
-def _check_isolation(operation: Operation, value: SSAValue) -> None:
-    """Raise VerifyError for a value from outside an isolated op that holds its use."""
+def _check_isolation(root: Operation) -> None:
+    """Raise VerifyError for a use inside the isolated op ``root`` of a value from outside it."""
+    for limit in root.regions if _is_isolated(root) else ():
+        regions = [limit]
+        while regions:
+            # The last one met goes first.
+            for block in regions.pop().blocks:
+                for operation in block.operations:
+                    if not all(_is_inside(value, limit) for value in _all_operands(operation)):
+                        note = (root.position or root.location, "required by region isolation constraints")
+                        _fail(operation, "using value defined outside the region", [note])
+                    regions += operation.regions
+
+
+def _is_inside(value: SSAValue, limit: Region) -> bool:
     home = _home(value)
-    holder = operation.parent_op
-    while holder is not None and home is not None and not any(home.parent is region for region in holder.regions):
-        if _is_isolated(holder):
-            note = "required by region isolation constraints"
-            _fail(operation, "using value defined outside the region", [(holder.position or holder.location, note)])
-        holder = holder.parent_op
+    region = None if home is None else home.parent
+    while region is not None and region is not limit:
+        holder = None if region.parent is None else region.parent.parent
+        region = None if holder is None else holder.parent
+    return region is limit
 
 
 def _undominated(operation: Operation, value: SSAValue, region: Region) -> NoReturn:
@@ -402,7 +482,11 @@ def _undominated(operation: Operation, value: SSAValue, region: Region) -> NoRet
     where: Location | None = None
     note = "operand defined here"
     home = _home(value)
-    _check_isolation(operation, value)
+    holder = operation.parent_op
+    while holder is not None and not _is_isolated(holder):
+        holder = holder.parent_op
+    if holder is not None:
+        _check_isolation(holder)
     if isinstance(value, OpResult):
         where = value.owner.position or value.owner.location
         if home is operation.parent:
@@ -501,16 +585,21 @@ def _verify_symbols(table: Operation) -> None:
                 if name is None:
                     continue
                 if name in seen:
-                    known = seen[name]
-                    _fail_symbol(operation, known, name)
+                    _fail_symbol(operation, seen[name], name)
                 seen[name] = operation
-    for region in table.regions:
+    regions: list[tuple[Region, Mapping[str, Operation]]] = [(region, seen) for region in table.regions]
+    while regions:
+        # The last one met goes first.
+        region, known = regions.pop()
         for block in region.blocks:
             for operation in block.operations:
-                for inner in _walk_inside(operation):
-                    check = _SYMBOL_USERS.get(inner.name)
-                    if check is not None:
-                        check(inner, seen)
+                check = _SYMBOL_USERS.get(operation.name)
+                if check is not None:
+                    check(operation, known)
+                if operation.regions and not is_symbol_table(operation):
+                    # An unknown op with one region may be a symbol table itself: nothing is known of those in it.
+                    hidden = operation.definition is None and len(operation.regions) == 1
+                    regions += [(inner, {} if hidden else known) for inner in operation.regions]
 
 
 def _fail_symbol(operation: Operation, known: Operation, name: str) -> NoReturn:
@@ -520,19 +609,6 @@ def _fail_symbol(operation: Operation, known: Operation, name: str) -> NoReturn:
         op=operation.name,
         notes=[(known.position or known.location, "see existing symbol definition here")],
     )
-
-
-def _walk_inside(operation: Operation) -> Iterator[Operation]:
-    """The op and all inside it, but not what is inside another symbol table."""
-    stack = [operation]
-    while stack:
-        current = stack.pop()
-        yield current
-        if current.definition is not None and Trait.SYMBOL_TABLE in current.definition.traits:
-            continue
-        for region in reversed(current.regions):
-            for block in reversed(region.blocks):
-                stack.extend(reversed(block.operations))
 
 
 def _similar_function(name: str, symbols: Mapping[str, Operation]) -> str | None:

@@ -66,12 +66,18 @@ def _ends_in_yield(op: Operation) -> str | None:
 
 
 def verify_if(op: Operation) -> str | None:
-    """One block per region without arguments, ended by scf.yield; an else where there are results."""
-    problem = _single_blocks(op, ("thenRegion", "elseRegion"), ("elseRegion",), arguments=False) or _ends_in_yield(op)
+    """One block per region without arguments; an else where there are results."""
+    problem = _single_blocks(op, ("thenRegion", "elseRegion"), ("elseRegion",), arguments=False)
+    if problem is None and op.results and not op.regions[1].blocks:
+        return "must have an else block if defining values"
+    return problem
+
+
+def verify_if_regions(op: Operation) -> str | None:
+    """Each region ends in scf.yield, which gives the results."""
+    problem = _ends_in_yield(op)
     if problem:
         return problem
-    if op.results and not op.regions[1].blocks:
-        return "must have an else block if defining values"
     results = _types(op.results)
     lasts = [_last(region) for region in op.regions if region.blocks]
     return _flow(_edge(last, _PARENT, results) for last in lasts if last is not None)
@@ -82,15 +88,21 @@ def _edge(last: Operation, target: str, taken: Sequence[ty.Type], first: int = 0
 
 
 def verify_for(op: Operation) -> str | None:
+    """One block; as many results as values carried from one turn to the next."""
+    problem = _single_blocks(op, ("region",))
+    if problem is None and len(op.operands) - 3 != len(op.results):
+        return "mismatch in number of loop-carried values and defined values"
+    return problem
+
+
+def verify_for_regions(op: Operation) -> str | None:
     """The induction variable, and what is carried from one turn to the next."""
-    problem = _single_blocks(op, ("region",)) or _ends_in_yield(op)
+    problem = _ends_in_yield(op)
     if problem:
         return problem
     carried = _types(op.operands[3:])
     results = _types(op.results)
     arguments = _types(op.regions[0].blocks[0].arguments)
-    if len(carried) != len(results):
-        return "mismatch in number of loop-carried values and defined values"
     if not arguments:
         return "expected a block argument for the induction variable"
     if len(carried) != len(arguments) - 1:
@@ -99,6 +111,8 @@ def verify_for(op: Operation) -> str | None:
         return "expected induction variable to be same type as bounds and step"
     last = _last(op.regions[0])
     yielded = _types(last.operands) if last is not None else []
+    if yielded and len(yielded) != len(carried):
+        return f"different number of region iter_args and yielded values: {len(carried)} != {len(yielded)}"
     if last is not None and len(yielded) != len(carried):
         return _flow([_edge(last, "Region #0", arguments[1:])])
     for number, values in enumerate(zip(carried, arguments[1:], yielded, results, strict=False)):
@@ -115,18 +129,21 @@ def verify_for(op: Operation) -> str | None:
 
 
 def verify_while(op: Operation) -> str | None:
-    """``before`` ends in scf.condition, ``after`` in scf.yield; values flow round and out."""
+    """One block per region: ``before`` ends in scf.condition, ``after`` in scf.yield."""
     problem = _single_blocks(op, ("before", "after"))
     if problem:
         return problem
-    ends: list[Operation] = []
     for name, region, expected in zip(("before", "after"), op.regions, ("scf.condition", "scf.yield"), strict=True):
         last = _last(region)
         if last is None or last.name != expected:
             return f"expects the '{name}' region to terminate with '{expected}'"
-        ends.append(last)
+    return None
+
+
+def verify_while_regions(op: Operation) -> str | None:
+    """Values flow round and out."""
     before, after = (_types(region.blocks[0].arguments) for region in op.regions)
-    condition, yield_ = ends
+    condition, yield_ = (region.blocks[0].operations[-1] for region in op.regions)
     return _flow(
         (
             (_PARENT, _types(op.operands), "Region #0", before),
@@ -138,13 +155,18 @@ def verify_while(op: Operation) -> str | None:
 
 
 def verify_execute_region(op: Operation) -> str | None:
-    """At least one block, no arguments; every scf.yield gives the results."""
+    """At least one block, no arguments."""
     blocks: list[Block] = op.regions[0].blocks
     if not blocks:
         return "region needs to have at least one block"
     if blocks[0].arguments:
         return "region cannot have any arguments"
-    lasts = [block.operations[-1] for block in blocks if block.operations]
+    return None
+
+
+def verify_execute_region_regions(op: Operation) -> str | None:
+    """Every scf.yield gives the results."""
+    lasts = [block.operations[-1] for block in op.regions[0].blocks if block.operations]
     return _flow(_edge(last, _PARENT, _types(op.results)) for last in lasts if last.name == "scf.yield")
 
 

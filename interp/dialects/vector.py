@@ -8,9 +8,10 @@ from typing import Any
 
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import Arity, Dialect, EnumDefinition, Property, Slot, TypeRule
+from halfulp.interp.dialect import Arity, Dialect, EnumDefinition, Property, Slot, TypeRule, Unprefixed
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.dialects.tensor import Function, Operands, element_at, numbers, picked, repeated, replaced
+from halfulp.interp.errors import Unsupported
 from halfulp.interp.executor import Pure, Run, Settings
 from halfulp.interp.ir import Operation
 from halfulp.interp.spelling import spell_element
@@ -50,16 +51,44 @@ def _inside(op: Operation, whole: Value, position: tuple[int, ...]) -> tuple[int
 
 def _extract(op: Operation, settings: Settings) -> Function:
     type_ = op.results[0].type
+    inferred = _part_type(op.operands[0].type, _depth(op.properties))
 
     def extract(run: Run, operands: Operands) -> tuple[Any, ...]:
         whole = operands[0]
-        return (picked(whole, _inside(op, whole, _position(op, operands[1:], settings)), type_),)
+        part = picked(whole, _inside(op, whole, _position(op, operands[1:], settings)), inferred)
+        return (part if inferred == type_ else _of_one_element(part, type_, op),)
 
     return extract
 
 
+def _of_one_element(value: Value, type_: ty.Type, op: Operation) -> Value:
+    """A scalar as a vector of one element, or the other way round."""
+    shape = ty.shape_of(type_) or ()
+    if any(type_.scalable for type_ in (value.type, type_) if isinstance(type_, ty.VectorType)):
+        raise Unsupported(
+            f"{op.name}: how many elements '{value.type}' gives '{type_}' is not known",
+            location=op.location,
+            op=op.name,
+        )
+    limbs = value.bits.shape[len(value.shape) :]
+    sizes = tuple(size or 0 for size in shape)
+    poison = None if value.poison is None else value.poison.reshape(sizes)
+    open_ = None if value.open is None else value.open.reshape(sizes)
+    return Value(type_, value.bits.reshape(sizes + limbs), poison, open_, value.origins)
+
+
 def _insert(op: Operation, settings: Settings) -> Function:
+    given = op.operands[0].type
+    place = _part_type(op.operands[1].type, _depth(op.properties))
+
     def insert(run: Run, operands: Operands) -> tuple[Any, ...]:
+        if given != place:
+            # MLIR's verifier compares ranks only.
+            raise Unsupported(
+                f"{op.name}: what '{given}' does in the place of '{place}' is not defined",
+                location=op.location,
+                op=op.name,
+            )
         part, whole = operands[:2]
         return (replaced(run, whole, _inside(op, whole, _position(op, operands[2:], settings)), part),)
 
@@ -131,15 +160,19 @@ def _depth(properties: Mapping[str, at.Attribute]) -> int:
     return len(position.codes) if isinstance(position, at.DenseArrayAttr) else 0
 
 
-def _part_of(part: str, whole: str) -> TypeRule:
+def _part_of(part: str, whole: str, like: str, message: str) -> TypeRule:
+    """Unless it is given, the type of ``part`` is that of what lies at the position in ``whole``; its elements must be
+    of the type of those of ``like``.
+    """
+
     def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
         if whole in types and "static_position" in properties:
             types.setdefault(part, _part_type(types[whole], _depth(properties)))
 
     def holds(types: Mapping[str, Any], properties: Mapping[str, at.Attribute]) -> bool:
-        return bool(types[part] == _part_type(types[whole], _depth(properties)))
+        return ty.element_type(types[part]) == ty.element_type(types[like])
 
-    return TypeRule("expected the type of what is at the position", solve, holds)
+    return TypeRule(f"failed to verify that {message} have same element type", solve, holds)
 
 
 def _same(name: str, source: str) -> TypeRule:
@@ -176,8 +209,14 @@ def _dimensions(type_: ty.VectorType) -> list[str]:
 
 
 def _verify_position(op: Operation) -> str | None:
-    """The position of vector.extract (-1 is poison) and vector.insert lies inside the vector."""
+    """The position of vector.extract (-1 is poison) and vector.insert lies inside the vector; what is inserted has the
+    rank of what is there, though perhaps another shape.
+    """
     extract = op.name == "vector.extract"
+    part = (op.results if extract else op.operands)[0].type
+    if isinstance(part, ty.VectorType) and not part.shape:
+        what = "result type" if extract else "source operand"
+        return Unprefixed(f"expected a scalar instead of a 0-d vector as the {what}")
     whole = op.operands[0 if extract else 1].type
     written = op.properties["static_position"]
     assert isinstance(whole, ty.VectorType)
@@ -191,6 +230,10 @@ def _verify_position(op: Operation) -> str | None:
     if len(position) > len(whole.shape):
         which = "vector" if extract else "dest vector"
         return f"expected position attribute of rank no greater than {which} rank"
+    if not extract and isinstance(part, ty.VectorType) and len(part.shape) + len(position) != len(whole.shape):
+        return "expected position attribute rank + source rank to match dest vector rank"
+    if not extract and not isinstance(part, ty.VectorType) and len(position) != len(whole.shape):
+        return "expected position attribute rank to match the dest vector rank"
     for number, (index, size) in enumerate(zip(position, whole.shape, strict=False), 1):
         if index not in (-1, DYNAMIC) and not 0 <= index < size:
             poison = " or poison (-1)" if extract else ""
@@ -200,6 +243,18 @@ def _verify_position(op: Operation) -> str | None:
                 f"{dest}vector dimension{poison}"
             )
     return None
+
+
+def _verify_extracted(op: Operation) -> str | None:
+    """The result is what lies at the position; a vector of one element may stand for a scalar and vice versa."""
+    result = op.results[0].type
+    inferred = _part_type(op.operands[0].type, _depth(op.properties))
+    for one, other in ((result, inferred), (inferred, result)):
+        if isinstance(one, ty.VectorType) and one.shape == (1,) and one.element == other:
+            return None
+    if result == inferred:
+        return None
+    return f"inferred type(s) '{inferred}' are incompatible with return type(s) of operation '{result}'"
 
 
 def _verify_print(op: Operation) -> str | None:
@@ -225,8 +280,9 @@ vector.op(
     operands=(Slot("source", c.VECTOR), _DYNAMIC_POSITION),
     results={"result": c.ANY},
     properties=_POSITION,
-    type_rules=(_part_of("result", "source"),),
+    type_rules=(_part_of("result", "source", "source", "operand and result"),),
     verify=_verify_position,
+    verify_regions=_verify_extracted,
     evaluate=Pure(_extract),
 )
 vector.op(
@@ -236,7 +292,7 @@ vector.op(
     operands=(Slot("valueToStore", c.ANY), Slot("dest", c.VECTOR), _DYNAMIC_POSITION),
     results={"result": c.VECTOR},
     properties=_POSITION,
-    type_rules=(_same("result", "dest"), _part_of("valueToStore", "dest")),
+    type_rules=(_part_of("valueToStore", "dest", "result", "source operand and result"), _same("result", "dest")),
     verify=_verify_position,
     evaluate=Pure(_insert),
 )

@@ -524,7 +524,8 @@ class Parser(AttributeParser):
         if not self.take("("):
             return regions
         while True:
-            regions.append(self.region(name))
+            # Names are abbreviated as around the op: only custom forms have a dialect of their own.
+            regions.append(self.region(name, dialect=self.default_dialect))
             if not self.take(","):
                 break
         self.expect(")", "expected ')' to end region list")
@@ -569,15 +570,16 @@ class Parser(AttributeParser):
             self.undefined_blocks[token] = at
         return block
 
-    def region(self, owner: str, arguments: Sequence[Argument] = ()) -> Region:
+    def region(self, owner: str, arguments: Sequence[Argument] = (), dialect: str | None = None) -> Region:
         """``{ blocks }``; ``owner`` is the op's name, ``arguments`` those of the entry block that were read before
-        it. The names around it are in reach even in a function, which may not use them: that is verified.
+        it, ``dialect`` the one whose ops are abbreviated in it, if not the owner's. The names around it are in reach
+        even in a function, which may not use them: that is verified.
         """
         self.expect("{", "expected '{' to begin a region")
         self.enter()
         saved = self.blocks, self.undefined_blocks, self.default_dialect
         self.blocks, self.undefined_blocks = {}, {}
-        self.default_dialect = DEFAULT_DIALECTS.get(owner, "")
+        self.default_dialect = DEFAULT_DIALECTS.get(owner, "") if dialect is None else dialect
         mark = len(self.values)
         region = Region()
         if arguments or not (self.tokens[self.pos] == "}" or self.tokens[self.pos][:1] == "^"):

@@ -395,6 +395,41 @@ def test_vectors_are_made_and_taken_apart() -> None:
     assert m == [[3, 9, 5], [3, 4, 5]]
 
 
+def test_a_vector_of_one_element_is_taken_for_a_scalar_and_back() -> None:
+    text = main(
+        "(%v: vector<2x3xf80>, %w: vector<2x1xf80>) -> (vector<1xf80>, f80)",
+        """  %p = ub.poison : f80
+  %q = vector.insert %p, %w [0, 0] : f80 into vector<2x1xf80>
+  %a = vector.extract %v[1, 2] : vector<1xf80> from vector<2x3xf80>
+  %b = vector.extract %q[1] : f80 from vector<2x1xf80>
+  %c = vector.extract %q[0] : f80 from vector<2x1xf80>
+  return %a, %b : vector<1xf80>, f80""",
+    )
+    v = np.zeros((2, 3, 2), np.uint64)
+    v[1, 2] = 7, 5
+    w = np.zeros((2, 1, 2), np.uint64)
+    w[1, 0] = 3, 2
+    a, b = run(text, v, w)
+    assert (a.shape, a.bits.tolist(), b.shape, b.bits.tolist()) == ((1,), [[7, 5]], (), [3, 2])
+    (lost,) = run(text.replace("(vector<1xf80>, f80)", "f80").replace("%a, %b : vector<1xf80>, f80", "%c : f80"), v, w)
+    assert (lost.shape, bool(lost.poisoned)) == ((), True)
+
+
+@pytest.mark.parametrize("part", ["vector<2xf32>", "vector<4xf32>"])
+def test_nothing_says_what_inserting_a_vector_of_another_shape_does(part: str) -> None:
+    text = main(
+        "(%p: f32, %v: vector<2x3xf32>) -> vector<2x3xf32>",
+        f"""  %b = vector.broadcast %p : f32 to {part}
+  %r = vector.insert %b, %v[1] : {part} into vector<2x3xf32>
+  return %r : vector<2x3xf32>""",
+    )
+    with pytest.raises(Unsupported) as caught:
+        run(text, 1.0, np.zeros((2, 3), np.float32))
+    message = f"vector.insert: what '{part}' does in the place of 'vector<3xf32>' is not defined"
+    assert caught.value.message == message
+    assert str(caught.value).startswith("<string>:3:8: ")
+
+
 def test_broadcast_repeats_axes_of_one() -> None:
     text = main(
         "(%v: vector<2x1xi8>) -> vector<3x2x4xi8>",

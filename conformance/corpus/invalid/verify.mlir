@@ -1285,3 +1285,83 @@ func.func @f(%c: i1) {
   "cf.assert"(%c) <{msg = 1 : i8}> : (i1) -> ()
   return
 }
+// -----
+func.func @f(%p: vector<3xf64>, %v: vector<2x4xf32>) {
+  %0 = vector.insert %p, %v[0] : vector<3xf64> into vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%p: vector<4xf32>, %v: vector<2x4xf32>) {
+  %0 = vector.insert %p, %v[1, 1] : vector<4xf32> into vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%p: vector<4xf32>, %v: vector<2x4xf32>) {
+  %0 = vector.insert %p, %v[] : vector<4xf32> into vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%p: vector<f32>, %v: vector<2x4xf32>) {
+  %0 = vector.insert %p, %v[1, 1] : vector<f32> into vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%p: tensor<4xf32>, %v: vector<2x4xf32>) {
+  %0 = vector.insert %p, %v[1] : tensor<4xf32> into vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%p: f64, %v: vector<2x4xf32>) {
+  %0 = vector.insert %p, %v[1, 9] : f64 into vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%p: vector<3xf32>, %v: vector<2x4xf32>) {
+  %0 = vector.insert %p, %v[2] : vector<3xf32> into vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%v: vector<f32>) {
+  %0 = vector.insert %v, %v[] : vector<f32> into vector<f32>
+  return
+}
+// -----
+func.func @f(%p: vector<3xf32>, %v: vector<2x4xf32>) {
+  %0 = "vector.insert"(%p, %v) <{static_position = array<i64: 0>}> : (vector<3xf32>, vector<2x4xf32>) -> vector<2x3xf32>
+  return
+}
+// -----
+func.func @f(%v: vector<2x4xf32>) {
+  %0 = vector.extract %v[0] : vector<3xf32> from vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%v: vector<2x4xf32>) {
+  %0 = vector.extract %v[0, 0] : vector<f32> from vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%v: vector<2x4xf32>) {
+  %0 = vector.extract %v[5] : f32 from vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%v: vector<2x4xf32>) {
+  %0 = vector.extract %v[1] : tensor<4xf32> from vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%v: vector<2x4xf32>) {
+  %0 = vector.extract %v[1] : vector<1xf32> from vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%v: vector<2x4xf32>) {
+  %0 = vector.extract %v[1, 1] : vector<2xf32> from vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%v: vector<f32>) {
+  %0 = vector.extract %v[] : vector<f32> from vector<f32>
+  return
+}

@@ -242,3 +242,21 @@ func.func @f(%x: i32) {
     }
   }
 #-}
+// -----
+// In a region of an op in generic form names are abbreviated as around it.
+"keep.region"() ({
+  module {
+  }
+}) : () -> ()
+func.func @f(%c: i1) {
+  "scf.if"(%c) ({
+    call @f(%c) : (i1) -> ()
+    "keep.region"() ({
+      %0 = constant @f : (i1) -> ()
+    }, {
+    }) : () -> ()
+    scf.yield
+  }, {
+  }) : (i1) -> ()
+  return
+}

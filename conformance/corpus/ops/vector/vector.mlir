@@ -138,3 +138,22 @@ func.func @print(%a: i8) {
   %1:2 = "keep.pair"() : () -> (i8, i8)
   return
 }
+// -----
+// Parts of another shape but the rank of the place, and shaped values for an element.
+func.func @insert(%v: vector<2x4xf32>, %a: vector<3xf32>, %b: vector<5x3xf32>, %c: vector<[4]xf32>, %t: tensor<4xf32>, %m: memref<?xf32>) {
+  %0 = vector.insert %a, %v[0] : vector<3xf32> into vector<2x4xf32>
+  %1 = vector.insert %b, %v[] : vector<5x3xf32> into vector<2x4xf32>
+  %2 = vector.insert %c, %v[1] : vector<[4]xf32> into vector<2x4xf32>
+  %3 = vector.insert %t, %v[1, 1] : tensor<4xf32> into vector<2x4xf32>
+  %4 = vector.insert %m, %v[1, 1] : memref<?xf32> into vector<2x4xf32>
+  return
+}
+// -----
+// A vector of one element for a scalar, and a scalar for a vector of one element.
+func.func @extract(%v: vector<2x4xf32>, %w: vector<2x1xf32>, %x: vector<2x[1]xf32>) {
+  %0 = vector.extract %v[0, 0] : vector<1xf32> from vector<2x4xf32>
+  %1 = vector.extract %v[0, 0] : vector<[1]xf32> from vector<2x4xf32>
+  %2 = vector.extract %w[0] : f32 from vector<2x1xf32>
+  %3 = vector.extract %x[0] : f32 from vector<2x[1]xf32>
+  return
+}
