@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from halfulp.conformance.task import Reference, Task
+import numpy as np
+
+from halfulp.conformance.task import Reference, Task, reference, task
+from halfulp.fp_formats import exact
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.interp import types as ty
+from halfulp.semantics import floats
 from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.kernel import Codes
+from halfulp.semantics.profile import PROFILES
 
 Formula = Callable[[Task, Sequence[Codes], Reference], Reference]
 """From a task, its operands and what is right to what the tool returns; equal to the latter where it is right."""
@@ -29,4 +35,45 @@ def negated_f80(task: Task, inputs: Sequence[Codes], expected: Reference) -> Ref
     return Reference((ints_to_codes(codes, f80.bits, task.shape(inputs)),))
 
 
-FORMULAS: Mapping[str, Formula] = {"negated_f80": negated_f80}
+def zero_of(index: int) -> Formula:
+    """Of two zeros that operand, whatever its sign."""
+
+    def formula(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+        type_ = task.result_types[0]
+        assert isinstance(type_, ty.FloatType)
+        zeros = floats.is_zero(type_.format, inputs[0]) & floats.is_zero(type_.format, inputs[1])
+        return Reference((np.where(zeros, inputs[index], expected.bits[0]),), expected.poison, open=expected.open)
+
+    return formula
+
+
+def _e8m0_of_f32(codes: Codes) -> Codes:
+    """A conversion that takes no zero, and rounds what lies between 2**-127 and 1.5 * 2**-127 up to 2**-126."""
+    converted = exact.convert(FORMATS["f32"], FORMATS["f8E8M0FNU"], codes, policy=PROFILES["ml_dtypes"].conversions)
+    return np.where((codes > 0x00400000) & (codes < 0x00600000), np.uint8(1), converted.codes)
+
+
+def e8m0_from_f32(task_: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """A conversion to f8E8M0FNU that rounds to f32 first, and then as `_e8m0_of_f32`."""
+    source = task_.operand_types[0]
+    if isinstance(source, ty.FloatType):
+        narrowed = exact.convert(source.format, FORMATS["f32"], inputs[0]).codes
+    else:
+        signed = task_.op == "arith.sitofp"
+        narrowed = exact.from_integer(FORMATS["f32"], inputs[0], task_.operand_widths[0], signed).codes
+    return Reference((_e8m0_of_f32(narrowed),), open=expected.open)
+
+
+def e8m0_by_f32(task_: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Arithmetic on f8E8M0FNU in f32, where a small product is zero."""
+    widened = [exact.convert(FORMATS["f8E8M0FNU"], FORMATS["f32"], codes).codes for codes in inputs]
+    return Reference((_e8m0_of_f32(reference(task(task_.op, "f32"), widened).bits[0]),), open=expected.open)
+
+
+FORMULAS: Mapping[str, Formula] = {
+    "negated_f80": negated_f80,
+    "first_of_zeros": zero_of(0),
+    "second_of_zeros": zero_of(1),
+    "e8m0_from_f32": e8m0_from_f32,
+    "e8m0_by_f32": e8m0_by_f32,
+}

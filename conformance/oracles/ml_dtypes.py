@@ -1,0 +1,122 @@
+"""NumPy with the dtypes of the package ml_dtypes: what most Python programs take for the meaning of small floats."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from halfulp.conformance.oracles.oracle import Answer, Unavailable
+from halfulp.conformance.task import Task
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp import types as ty
+from halfulp.interp.dialects.arith import CMPF_PREDICATE
+from halfulp.interp.values import natural_dtypes
+from halfulp.semantics.kernel import Codes
+
+VERSION = "0."
+"""How the version of the package has to begin; which of them the rows of divergences.toml speak of, they say."""
+
+_ARITHMETIC: Mapping[str, Callable[..., Any]] = {
+    "arith.addf": np.add,
+    "arith.subf": np.subtract,
+    "arith.mulf": np.multiply,
+    "arith.divf": np.divide,
+    "arith.remf": np.fmod,
+    "arith.negf": np.negative,
+    "arith.maximumf": np.maximum,
+    "arith.minimumf": np.minimum,
+    "arith.maxnumf": np.fmax,
+    "arith.minnumf": np.fmin,
+}
+_CASTS = ("arith.extf", "arith.truncf", "arith.convertf")
+_SIGNED: Mapping[str, bool] = {
+    "arith.sitofp": True,
+    "arith.uitofp": False,
+    "arith.fptosi": True,
+    "arith.fptoui": False,
+}
+_COMPARISONS = ((operator.eq, scalar.EQUAL), (operator.gt, scalar.GREATER), (operator.lt, scalar.LESS))
+_NEUTRAL = {"fastmath": "none", "rounding": Rounding.TO_NEAREST_EVEN.spelling}
+
+
+class MlDtypes:
+    """Float arithmetic, comparison and casts, in every type that has a dtype of whole bytes."""
+
+    name = "ml_dtypes"
+    profile = "ml_dtypes"
+
+    def __init__(self) -> None:
+        try:
+            self.version = version("ml_dtypes")
+        except PackageNotFoundError:
+            raise Unavailable("the package ml_dtypes is not installed") from None
+        if not self.version.startswith(VERSION):
+            raise Unavailable(f"ml_dtypes is version {self.version}, but this oracle stands for version {VERSION}*")
+
+    def refuses(self, task: Task) -> str | None:
+        """Types without a dtype, casts that the package lacks, rounding modes but the default, fast-math flags."""
+        known = task.op in _ARITHMETIC or task.op in _CASTS or task.op in _SIGNED or task.op == "arith.cmpf"
+        if not known:
+            return f"NumPy has no function for {task.op}"
+        for name, value in task.properties:
+            if name != "predicate" and value != _NEUTRAL.get("rounding" if name == "roundingmode" else name):
+                return f"NumPy has no {name} {value}"
+        dtypes = self._dtypes(task)
+        # By identity: a dtype compared with None is compared with float64.
+        absent = next(
+            (name for name, d in zip((*task.operands, *task.results), dtypes, strict=True) if d is None), None
+        )
+        if absent is not None:
+            return f"NumPy has no dtype for {absent}"
+        if task.op in ("arith.fptosi", "arith.fptoui") and task.results == ("i1",):
+            return "NumPy's bool of a float is whether it is not zero"
+        try:
+            self._compute(task, [np.zeros(0, dtype) for dtype in dtypes[: len(task.operands)]])
+        except TypeError:
+            return f"the package has no {task}"
+        return None
+
+    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """All elements by one call. Floats out of an integer's range give what the CPU gives."""
+        arrays = [codes.view(dtype) for codes, dtype in zip(inputs, self._dtypes(task), strict=False) if dtype]
+        found = self._compute(task, arrays)
+        return (Answer(found.view(np.dtype(f"u{found.dtype.itemsize}"))),)
+
+    def _dtypes(self, task: Task) -> list[np.dtype[Any] | None]:
+        """The dtypes of operands and results."""
+        return [_dtype(type_, _SIGNED.get(task.op)) for type_ in (*task.operand_types, *task.result_types)]
+
+    def _compute(self, task: Task, arrays: Sequence[Any]) -> Any:
+        with np.errstate(all="ignore"):
+            if task.op in _ARITHMETIC:
+                found = _ARITHMETIC[task.op](*arrays)
+                if found.dtype != arrays[0].dtype:
+                    raise TypeError(f"{task} gives {found.dtype}")
+                return found
+            if task.op == "arith.cmpf":
+                return _compared(dict(task.properties)["predicate"], *arrays)
+            return arrays[0].astype(self._dtypes(task)[-1])
+
+
+def _dtype(type_: ty.Type, signed: bool | None) -> np.dtype[Any] | None:
+    """The dtype whose bits are the codes of an element type. ``signed``: how a conversion reads integers."""
+    if isinstance(type_, ty.IntegerType) and type_.width == 1:
+        return np.dtype(np.bool_) if not signed else None  # NumPy's True is 1, never -1
+    if isinstance(type_, ty.IndexType) or (isinstance(type_, ty.IntegerType) and type_.width in (8, 16, 32, 64)):
+        width = 64 if isinstance(type_, ty.IndexType) else type_.width
+        return np.dtype(f"int{width}" if signed else f"uint{width}")
+    return natural_dtypes().get(type_) if isinstance(type_, ty.FloatType) else None
+
+
+def _compared(predicate: str, x: Any, y: Any) -> Any:
+    relations = scalar.PREDICATES[CMPF_PREDICATE.cases[predicate]]
+    holds = (np.isnan(x) | np.isnan(y)) & bool(relations & scalar.UNORDERED)
+    for compare, relation in _COMPARISONS:
+        if relations & relation:
+            holds |= compare(x, y)
+    return holds
