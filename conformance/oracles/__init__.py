@@ -10,6 +10,9 @@ from halfulp.conformance.oracles.oracle import Oracle
 _CLASSES: Mapping[str, tuple[str, str]] = {
     "exact": ("exact", "Exact"),
     "apfloat": ("apfloat", "APFloatOracle"),
+    "mlir-native": ("mlir_native", "MlirNative"),
+    "mlir-runtime": ("mlir_runtime", "MlirRuntime"),
+    "mlir-fold": ("mlir_fold", "MlirFold"),
     "ml_dtypes": ("ml_dtypes", "MlDtypes"),
 }
 """Name -> module in this package, class."""

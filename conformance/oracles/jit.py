@@ -1,0 +1,612 @@
+"""Oracles that lower to LLVM with mlir-opt and execute with mlir-runner: one element function in a loop, or programs.
+
+What is executed stands between calls of functions, so that neither the lowering nor LLVM sees constants to fold: the
+operands of a task are read from memory, the constants of a program are returned by functions of their own. Everything
+runs in a child of the runner's process (``fork``), which a trap or an endless loop ends without harm to the others;
+its results are printed as decimal numbers, each limb on a line, and then the status of the child in brackets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered, Unavailable
+from halfulp.conformance.oracles.tool import find_tool
+from halfulp.conformance.task import Task, reference
+from halfulp.interp import attributes as at
+from halfulp.interp import types as ty
+from halfulp.interp.dialect import default_registry
+from halfulp.interp.errors import HalfulpError
+from halfulp.interp.ir import Block, Module, Operation, Region
+from halfulp.interp.text.parser import parse_module
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.values import Value, element_width
+from halfulp.semantics.codes import LIMB_BITS, code_shape, ints_to_codes, limb_count, storage_dtype
+from halfulp.semantics.kernel import Codes, Mask
+
+TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")
+UTILITIES = "libmlir_c_runner_utils.so"
+APART = 2048
+"""How many elements of a task are asked in a process of their own, since they may stop it."""
+PROGRAMS = 256
+"""Programs in one module."""
+ELEMENTS = 1024
+"""The most elements of a program's results; each is printed by instructions of its own."""
+CHILD_SECONDS = 10
+SECONDS = 60.0
+
+_SCAFFOLD = f"""
+  func.func private @fork() -> i32
+  func.func private @waitpid(i32, !llvm.ptr, i32) -> i32
+  func.func private @fflush(!llvm.ptr) -> i32
+  func.func private @_exit(i32)
+  func.func private @alarm(i32) -> i32
+  func.func private @signal(i32, !llvm.ptr) -> !llvm.ptr
+  func.func private @printU64(i64)
+  func.func private @printOpen()
+  func.func private @printClose()
+  func.func private @printNewline()
+  func.func private @line(%number: i64) {{
+    func.call @printU64(%number) : (i64) -> ()
+    func.call @printNewline() : () -> ()
+    return
+  }}
+  func.func private @default(%number: i32) {{
+    %none = llvm.mlir.zero : !llvm.ptr
+    %before = func.call @signal(%number, %none) : (i32, !llvm.ptr) -> !llvm.ptr
+    return
+  }}
+  func.func private @guarded(%work: (i64) -> (), %which: i64) {{
+    %none = llvm.mlir.zero : !llvm.ptr
+    %one = llvm.mlir.constant(1 : i64) : i64
+    %status = llvm.alloca %one x i32 : (i64) -> !llvm.ptr
+    %zero = arith.constant 0 : i32
+    %flushed = func.call @fflush(%none) : (!llvm.ptr) -> i32
+    %pid = func.call @fork() : () -> i32
+    %child = arith.cmpi eq, %pid, %zero : i32
+    scf.if %child {{
+      %ill = arith.constant 4 : i32
+      %abort = arith.constant 6 : i32
+      %bus = arith.constant 7 : i32
+      %fpe = arith.constant 8 : i32
+      %segment = arith.constant 11 : i32
+      func.call @default(%ill) : (i32) -> ()
+      func.call @default(%abort) : (i32) -> ()
+      func.call @default(%bus) : (i32) -> ()
+      func.call @default(%fpe) : (i32) -> ()
+      func.call @default(%segment) : (i32) -> ()
+      %seconds = arith.constant {CHILD_SECONDS} : i32
+      %left = func.call @alarm(%seconds) : (i32) -> i32
+      func.call_indirect %work(%which) : (i64) -> ()
+      %end = func.call @fflush(%none) : (!llvm.ptr) -> i32
+      func.call @_exit(%zero) : (i32) -> ()
+    }}
+    %ended = func.call @waitpid(%pid, %status, %zero) : (i32, !llvm.ptr, i32) -> i32
+    %word = llvm.load %status : !llvm.ptr -> i32
+    %number = arith.extui %word : i32 to i64
+    func.call @printOpen() : () -> ()
+    func.call @printU64(%number) : (i64) -> ()
+    func.call @printClose() : () -> ()
+    func.call @printNewline() : () -> ()
+    return
+  }}
+"""
+_SIGALRM, _SIGFPE = 14, 8
+
+
+class Child(NamedTuple):
+    """What one child printed before it ended, and with which signal (0: it came to its end)."""
+
+    numbers: list[int]
+    signal: int
+
+
+class JitOracle:
+    """An oracle that executes what ``passes`` make of a program.
+
+    ``passes``: before those of `TO_LLVM`. ``runtime``: further libraries. ``floats``: the types that can be lowered.
+    ``attributes``: what the code generator may use of the CPU.
+    """
+
+    name: ClassVar[str]
+    profile: ClassVar[str]
+    passes: ClassVar[tuple[str, ...]] = ()
+    runtime: ClassVar[tuple[str, ...]] = ()
+    floats: ClassVar[frozenset[str]]
+    max_width: ClassVar[int]
+    machine: ClassVar[str] = ""
+
+    def __init__(self) -> None:
+        self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
+        self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
+        self.version = self._opt.version
+        folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(self._runner.path))), "lib")
+        self._libraries = [_library(folder, name) for name in (*self.runtime, UTILITIES)]
+
+    # --- tasks --------------------------------------------------------------------------------------------------------
+
+    def refuses(self, task: Task) -> str | None:
+        """Types that cannot be lowered; subclasses add ops."""
+        reasons = (self.refuses_type(type_) for type_ in (*task.operand_types, *task.result_types))
+        return next((why for why in reasons if why), None) or self.refuses_op(task.operation(None))
+
+    def refuses_type(self, type_: ty.Type) -> str | None:
+        """Why there is no code for values of a type, or None."""
+        element = ty.element_type(type_)
+        if isinstance(type_, ty.TensorType | ty.MemRefType):
+            return f"{self.name} runs scalars and vectors only"
+        if isinstance(type_, ty.VectorType) and any(type_.scalable):
+            return "scalable vectors have no size to print"
+        if isinstance(element, ty.FloatType):
+            return None if element.format.name in self.floats else f"{self.name} has no {element.format.name}"
+        if isinstance(element, ty.IntegerType):
+            if element.signedness != "signless":
+                return f"{element} has no lowering"
+            return None if 0 < element.width <= self.max_width else f"{self.name} has no i{element.width}"
+        return None if isinstance(element, ty.IndexType) else f"{element} has no lowering"
+
+    def refuses_op(self, op: Operation) -> str | None:
+        """Why there is no code for an op on types that there is code for, or None."""
+        return None
+
+    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """All elements in one loop, those apart that the language gives no meaning to: each may stop the process."""
+        shape = task.shape(inputs)
+        count = int(np.prod(shape, dtype=np.int64))
+        columns = [_rows(codes, width, count) for codes, width in zip(inputs, task.operand_widths, strict=True)]
+        undefined = reference(task, inputs).undefined
+        risky = np.zeros(count, np.bool_) if undefined is None else np.broadcast_to(undefined, shape).reshape(-1)
+        widths = [element_width(type_) or 0 for type_ in task.result_types]
+        results = [np.zeros((count, limb_count(width)), np.uint64) for width in widths]
+        status = np.full(count, Status.UNANSWERED, np.uint8)
+        self._ask(task, columns, ~risky, risky, results, status)
+        left = (status == Status.UNANSWERED) & ~risky
+        if left.any():  # something else stopped the process, before its results were out
+            self._ask(task, columns, np.zeros_like(risky), left, results, status)
+        why = f"asking more than {APART} elements that may stop the process takes too long"
+        statuses = status.reshape(shape) if status.any() else None
+        return tuple(
+            Answer(_codes(limbs, width, shape), statuses, why) for limbs, width in zip(results, widths, strict=True)
+        )
+
+    def _ask(
+        self, task: Task, columns: list[Codes], together: Mask, apart: Mask, results: list[Codes], status: Codes
+    ) -> None:
+        """Fill in results and status of the elements ``together``, and of the first ones ``apart``."""
+        batch, single = np.flatnonzero(together), np.flatnonzero(apart)[:APART]
+        order = np.concatenate([batch, single])
+        if not order.size:
+            return
+        text = _spliced(task.module(None), _task_text(task, [column[order] for column in columns], batch.size))
+        children = self.execute(text)
+        asked = ([batch] if batch.size else []) + [single[k : k + 1] for k in range(single.size)]
+        if len(children) != len(asked):
+            raise OracleError("garbage", f"{len(asked)} processes ended, but {len(children)} said so")
+        width = sum(limbs.shape[1] for limbs in results)
+        for where, child in zip(asked, children, strict=True):
+            if child.signal:
+                status[where] = Status.TRAP if where.size == 1 and child.signal != _SIGALRM else Status.UNANSWERED
+                continue
+            rows = np.array(child.numbers, np.uint64)
+            if rows.size != where.size * width:
+                raise OracleError("garbage", f"{where.size * width} numbers were asked for, {rows.size} came")
+            start = 0
+            for limbs in results:
+                limbs[where] = rows.reshape(where.size, width)[:, start : start + limbs.shape[1]]
+                start += limbs.shape[1]
+            status[where] = Status.VALUE
+
+    # --- programs -----------------------------------------------------------------------------------------------------
+
+    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered]:
+        """Many programs in one module, each in a process of its own; a program that stops it has trapped."""
+        found: dict[int, tuple[Answer, ...] | Unanswered] = {}
+        prepared: list[tuple[int, _Prepared]] = []
+        for index, program in enumerate(programs):
+            try:
+                prepared.append((index, _Prepared(program, f"p{index}.", self._check)))
+            except _Refused as refusal:
+                found[index] = Unanswered(str(refusal))
+        for start in range(0, len(prepared), PROGRAMS):
+            self._run(prepared[start : start + PROGRAMS], found)
+        return [found[index] for index in range(len(programs))]
+
+    def _check(self, op: Operation, types: Iterable[ty.Type]) -> str | None:
+        return next((why for why in map(self.refuses_type, types) if why), None) or self.refuses_op(op)
+
+    def _run(self, part: list[tuple[int, _Prepared]], found: dict[int, tuple[Answer, ...] | Unanswered]) -> None:
+        """Ask these programs together; where that fails, each half apart, down to the ones that are to blame."""
+        try:
+            children = self.execute(_programs_text([prepared for _, prepared in part]))
+            if len(children) != len(part):
+                raise OracleError("garbage", f"{len(part)} processes ended, but {len(children)} said so")
+        except OracleError as error:
+            if len(part) == 1:
+                found[part[0][0]] = Unanswered(str(error))
+            else:
+                half = len(part) // 2
+                self._run(part[:half], found)
+                self._run(part[half:], found)
+            return
+        for (index, prepared), child in zip(part, children, strict=True):
+            found[index] = prepared.answers(child)
+
+    # --- tools --------------------------------------------------------------------------------------------------------
+
+    def execute(self, text: str) -> list[Child]:
+        """Lower a module and run its ``@entry``: what its children printed. Raises OracleError."""
+        lowered = self._opt.run([*self.passes, *TO_LLVM], text, SECONDS)
+        libraries = ",".join(self._libraries)
+        options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={libraries}"]
+        printed = self._runner.run([*options, *([f"--mattr={self.machine}"] if self.machine else [])], lowered, SECONDS)
+        children, numbers = [], []
+        try:
+            for line in printed.splitlines():
+                if line.startswith("("):
+                    children.append(Child(numbers, _signal(int(line[1:-1]))))
+                    numbers = []
+                else:
+                    numbers.append(int(line))
+        except ValueError:
+            raise OracleError("garbage", f"the program printed {line[:60]!r}") from None
+        return children
+
+
+def _library(folder: str, name: str) -> str:
+    """The path of a library of MLIR 22. Raises Unavailable."""
+    for suffix in (".22.1", ""):
+        path = os.path.join(folder, name + suffix)
+        if os.path.exists(path):
+            return path
+    raise Unavailable(f"{folder} has no {name}; it comes with the MLIR 22 libraries")
+
+
+def _signal(status: int) -> int:
+    """The signal in a status of waitpid; a child that called exit with an error counts as aborted."""
+    return status & 0x7F or (6 if status >> 8 & 0xFF else 0)
+
+
+# --- text of a module -------------------------------------------------------------------------------------------------
+
+
+def _spliced(module: Module, text: str) -> str:
+    """A module with the scaffold and further text in it."""
+    printed = print_module(module)
+    head, opening, body = printed.partition("module {\n")
+    if not opening:
+        head, opening, body = printed.partition("module")
+        raise OracleError("garbage", f"cannot enter the module {body[:40]!r}")
+    return f"{head}{opening}{_SCAFFOLD}{text}{body}"
+
+
+def _rows(codes: Codes, width: int, count: int) -> Codes:
+    """Codes as rows of limbs."""
+    return np.ascontiguousarray(codes).reshape(count, limb_count(width))
+
+
+def _codes(limbs: Codes, width: int, shape: tuple[int, ...]) -> Codes:
+    return limbs.reshape(code_shape(shape, width)).astype(storage_dtype(width))
+
+
+def _integer(width: int) -> str:
+    """The integer type that has room for a code in whole limbs, or in one smaller number."""
+    return f"i{storage_dtype(width).itemsize * 8 * limb_count(width)}"
+
+
+def _bits_type(type_: ty.Type) -> str:
+    """The integer type of an element type's codes."""
+    return f"i{element_width(type_)}"
+
+
+def _task_text(task: Task, columns: list[Codes], batch: int) -> str:
+    """Operands in memory, a function that applies the op to one element and prints the result, and the entry."""
+    count = len(columns[0])
+    lines = []
+    body = []
+    operands = []
+    for k, (type_, column) in enumerate(zip(task.operand_types, columns, strict=True)):
+        memory = f"memref<{count}x{column.shape[1]}xi{column.dtype.itemsize * 8}>"
+        data = column.astype(column.dtype.newbyteorder("<")).tobytes().hex().upper()
+        lines.append(f'  memref.global "private" constant @operand{k} : {memory} = dense<"0x{data}">')
+        body.append(f"%memory{k} = memref.get_global @operand{k} : {memory}")
+        operands.append(_load(body, f"{k}", memory, column.shape[1], type_))
+    signature = f"({', '.join(task.operands)}) -> ({', '.join(task.results)})"
+    body.append(f"%r:{len(task.results)} = func.call @eval({', '.join(operands)}) : {signature}")
+    for k, type_ in enumerate(task.result_types):
+        _print(body, f"%r#{k}", f"out{k}_", type_)
+    lines += ["  func.func private @element(%which: i64) {", "    %i = arith.index_cast %which : i64 to index"]
+    lines += [f"    {line}" for line in body]
+    lines += [
+        "    return",
+        "  }",
+        "  func.func private @all(%unused: i64) {",
+        *_loop(0, batch, "func.call @element(%n) : (i64) -> ()"),
+        "    return",
+        "  }",
+        "  func.func @entry() {",
+        "    %all = func.constant @all : (i64) -> ()",
+        "    %element = func.constant @element : (i64) -> ()",
+        "    %none = arith.constant 0 : i64",
+    ]
+    if batch:
+        lines.append("    func.call @guarded(%all, %none) : ((i64) -> (), i64) -> ()")
+    lines += _loop(batch, count, "func.call @guarded(%element, %n) : ((i64) -> (), i64) -> ()")
+    return "\n".join([*lines, "    return", "  }", ""])
+
+
+def _loop(start: int, stop: int, statement: str) -> list[str]:
+    return [
+        f"    %start = arith.constant {start} : index",
+        f"    %stop = arith.constant {stop} : index",
+        "    %step = arith.constant 1 : index",
+        "    scf.for %k = %start to %stop step %step {",
+        "      %n = arith.index_cast %k : index to i64",
+        f"      {statement}",
+        "    }",
+    ]
+
+
+def _load(body: list[str], name: str, memory: str, limbs: int, type_: ty.Type) -> str:
+    """Read element ``%i`` and make a value of the type of it; its name."""
+    width = element_width(type_) or 0
+    whole, bits = _integer(width), _bits_type(type_)
+    for limb in range(limbs):
+        body.append(f"%at{name}_{limb} = arith.constant {limb} : index")
+        body.append(f"%limb{name}_{limb} = memref.load %memory{name}[%i, %at{name}_{limb}] : {memory}")
+    value = f"%limb{name}_0"
+    for limb in range(1, limbs):
+        shifted = f"{name}_{limb}"
+        if limb == 1:
+            body.append(f"%low{name} = arith.extui {value} : i64 to {whole}")
+            value = f"%low{name}"
+        body.append(f"%wide{shifted} = arith.extui %limb{shifted} : i64 to {whole}")
+        body.append(f"%by{shifted} = arith.constant {limb * LIMB_BITS} : {whole}")
+        body.append(f"%high{shifted} = arith.shli %wide{shifted}, %by{shifted} : {whole}")
+        body.append(f"%sum{shifted} = arith.ori {value}, %high{shifted} : {whole}")
+        value = f"%sum{shifted}"
+    if whole != bits:
+        body.append(f"%bits{name} = arith.trunci {value} : {whole} to {bits}")
+        value = f"%bits{name}"
+    if isinstance(type_, ty.FloatType | ty.IndexType):
+        cast = "bitcast" if isinstance(type_, ty.FloatType) else "index_cast"
+        body.append(f"%value{name} = arith.{cast} {value} : {bits} to {type_}")
+        value = f"%value{name}"
+    return value
+
+
+def _print(body: list[str], value: str, name: str, type_: ty.Type) -> None:
+    """Print a scalar's code, one limb per line."""
+    width = element_width(type_) or 0
+    bits = _bits_type(type_)
+    if isinstance(type_, ty.FloatType | ty.IndexType):
+        cast = "bitcast" if isinstance(type_, ty.FloatType) else "index_cast"
+        body.append(f"%{name}bits = arith.{cast} {value} : {type_} to {bits}")
+        value = f"%{name}bits"
+    limbs = limb_count(width)
+    whole = f"i{limbs * LIMB_BITS}"
+    if whole != bits:
+        body.append(f"%{name}whole = arith.extui {value} : {bits} to {whole}")
+        value = f"%{name}whole"
+    for limb in range(limbs):
+        number = value
+        if limb:
+            body.append(f"%{name}by{limb} = arith.constant {limb * LIMB_BITS} : {whole}")
+            body.append(f"%{name}shifted{limb} = arith.shrui {value}, %{name}by{limb} : {whole}")
+            number = f"%{name}shifted{limb}"
+        if limbs > 1:
+            body.append(f"%{name}limb{limb} = arith.trunci {number} : {whole} to i64")
+            number = f"%{name}limb{limb}"
+        body.append(f"func.call @line({number}) : (i64) -> ()")
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+_DIALECTS = ("arith", "func", "scf", "cf", "ub", "vector")
+Check = Callable[[Operation, Iterable[ty.Type]], "str | None"]
+
+
+class _Refused(Exception):
+    """A program is not in the oracle's range."""
+
+
+class _Prepared:
+    """A copy of a program that fits into a module with others.
+
+    ``functions``: its functions, with names that begin with ``prefix``; each constant is the result of a function, the
+    value of which is in ``constants``.
+    """
+
+    def __init__(self, program: Program, prefix: str, check: Check) -> None:
+        self.prefix = prefix
+        try:
+            copy = parse_module(print_module(program.module))
+        except HalfulpError as error:
+            raise _Refused(f"the program does not print and parse: {error}") from None
+        self.functions = copy.body
+        self.constants: list[at.Attribute] = []
+        self.module = copy
+        self.entry = program.function
+        function = copy.lookup(program.function)
+        if function is None or function.name != "func.func":
+            raise _Refused(f"there is no function @{program.function} at the top level")
+        signature = function.properties["function_type"]
+        assert isinstance(signature, at.TypeAttr) and isinstance(signature.type, ty.FunctionType)
+        self.inputs, self.results = signature.type.inputs, signature.type.results
+        self.arguments = program.arguments
+        for operation in list(copy.walk())[1:]:
+            self._check(operation, check)
+        if any(value.poison is not None and value.poison.any() for value in program.arguments):
+            raise _Refused("an argument cannot be poison")
+        if sum(_size(type_) for type_ in self.results) > ELEMENTS:
+            raise _Refused(f"the results have more than {ELEMENTS} elements")
+        for operation in list(copy.walk()):
+            self._rename(operation)
+            if operation.name == "arith.constant":
+                self._outline(operation)
+
+    def _check(self, operation: Operation, check: Check) -> None:
+        if operation.name.partition(".")[0] not in _DIALECTS:
+            raise _Refused(f"{operation.name} is not lowered")
+        types = [value.type for value in (*operation.operands, *operation.results)]
+        if operation.name == "func.func":
+            if not operation.regions or not operation.regions[0].blocks:
+                raise _Refused("a function without a body")
+            types += [a.type for block in operation.regions[0].blocks for a in block.arguments]
+            types += [t for t in self.results if operation.symbol_name == self.entry]
+        why = check(operation, [t for t in types if not isinstance(t, ty.FunctionType)])
+        if why:
+            raise _Refused(why)
+
+    def _outline(self, operation: Operation) -> None:
+        """Make a constant the result of a function that returns its bits."""
+        value = operation.properties["value"]
+        type_ = operation.results[0].type
+        callee = f"{self.prefix}constant{len(self.constants)}"
+        self.constants.append(_as_bits(value, type_))
+        call = Operation(
+            "func.call",
+            default_registry().find("func.call"),
+            [],
+            [_carrier(type_)],
+            {"callee": at.SymbolRefAttr(callee)},
+        )
+        block = operation.parent
+        assert block is not None
+        if call.results[0].type == type_:
+            operation.name, operation.definition, operation.properties = call.name, call.definition, call.properties
+            return
+        call.parent = block
+        block.operations.insert(block.operations.index(operation), call)
+        operation.name, operation.definition = "arith.bitcast", default_registry().find("arith.bitcast")
+        operation.operands, operation.properties = [call.results[0]], {}
+
+    def _rename(self, operation: Operation) -> None:
+        name = operation.properties.get("sym_name")
+        if isinstance(name, at.StringAttr):
+            operation.properties["sym_name"] = at.StringAttr(f"{self.prefix}{name.value}")
+        for key, symbol in operation.properties.items():
+            if isinstance(symbol, at.SymbolRefAttr):
+                operation.properties[key] = at.SymbolRefAttr(self.prefix + symbol.root, symbol.nested)
+
+    def text(self) -> str:
+        """The functions of constants and arguments, and the one that calls the program and prints its results."""
+        prefix = self.prefix
+        constants = [(f"{prefix}constant{k}", attribute) for k, attribute in enumerate(self.constants)]
+        body: list[str] = []
+        names = []
+        for k, (value, type_) in enumerate(zip(self.arguments, self.inputs, strict=True)):
+            carrier = _carrier(type_)
+            constants.append((f"{prefix}argument{k}", _attribute(carrier, value)))
+            body.append(f"%a{k} = func.call @{prefix}argument{k}() : () -> {carrier}")
+            names.append(f"%a{k}")
+            if carrier != type_:
+                body.append(f"%x{k} = arith.bitcast %a{k} : {carrier} to {type_}")
+                names[-1] = f"%x{k}"
+        lines = []
+        for name, attribute in constants:
+            type_ = attribute.type  # type: ignore[attr-defined]
+            lines += [
+                f"  func.func private @{name}() -> {type_} {{",
+                f"    %0 = arith.constant {attribute.spell({})}",
+                f"    return %0 : {type_}",
+                "  }",
+            ]
+        types = f"({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.results))})"
+        bound = f"%r:{len(self.results)} = " if self.results else ""
+        body.append(f"{bound}func.call @{prefix}{self.entry}({', '.join(names)}) : {types}")
+        for k, type_ in enumerate(self.results):
+            if not isinstance(type_, ty.VectorType):
+                _print(body, f"%r#{k}", f"o{k}_", type_)
+                continue
+            for flat, position in enumerate(np.ndindex(*_shape(type_))):
+                name = f"o{k}_{flat}_"
+                at_ = ", ".join(map(str, position))
+                body.append(f"%{name}e = vector.extract %r#{k}[{at_}] : {type_.element} from {type_}")
+                _print(body, f"%{name}e", name, type_.element)
+        lines += [f"  func.func private @{prefix}run(%unused: i64) {{", *(f"    {line}" for line in body)]
+        return "\n".join([*lines, "    return", "  }", ""])
+
+    def answers(self, child: Child) -> tuple[Answer, ...] | Unanswered:
+        """What the program's process printed, as results."""
+        if child.signal == _SIGALRM:
+            return Unanswered(f"the program did not end in {CHILD_SECONDS} s")
+        widths = [element_width(ty.element_type(type_)) or 0 for type_ in self.results]
+        shapes = [_shape(type_) for type_ in self.results]
+        if child.signal:
+            return tuple(
+                Answer(np.zeros(code_shape(shape, width), storage_dtype(width)), np.full(shape, Status.TRAP, np.uint8))
+                for shape, width in zip(shapes, widths, strict=True)
+            )
+        counts = [_size(type_) * limb_count(width) for type_, width in zip(self.results, widths, strict=True)]
+        if len(child.numbers) != sum(counts):
+            return Unanswered(f"{sum(counts)} numbers were asked for, {len(child.numbers)} came")
+        answers, start = [], 0
+        for shape, width, count in zip(shapes, widths, counts, strict=True):
+            limbs = np.array(child.numbers[start : start + count], np.uint64)
+            answers.append(Answer(_codes(limbs, width, shape)))
+            start += count
+        return tuple(answers)
+
+
+def _shape(type_: ty.Type) -> tuple[int, ...]:
+    return tuple(size or 0 for size in type_.shape or ()) if isinstance(type_, ty.VectorType) else ()
+
+
+def _size(type_: ty.Type) -> int:
+    return int(np.prod(_shape(type_), dtype=np.int64))
+
+
+def _carrier(type_: ty.Type) -> ty.Type:
+    """The type of the bits of a float or of floats; any other type itself."""
+    element = ty.element_type(type_)
+    if not isinstance(element, ty.FloatType):
+        return type_
+    bits = ty.IntegerType(element.format.bits)
+    return bits if element is type_ else ty.with_element(type_, bits)
+
+
+def _attribute(type_: ty.Type, value: Value) -> at.Attribute:
+    """A constant of these bits."""
+    if isinstance(type_, ty.VectorType):
+        return at.DenseElementsAttr(type_, value.bits.copy())
+    return _integer_attribute(type_, int(value.bits) if value.bits.ndim == 0 else _of_limbs(value.bits))
+
+
+def _of_limbs(limbs: Codes) -> int:
+    return sum(int(limb) << (LIMB_BITS * k) for k, limb in enumerate(limbs))
+
+
+def _integer_attribute(type_: ty.Type, code: int) -> at.Attribute:
+    width = element_width(type_) or 0
+    signed = code - (1 << width) if width > 1 and code >> (width - 1) & 1 else code
+    return at.IntegerAttr(signed, type_)
+
+
+def _as_bits(attribute: at.Attribute, type_: ty.Type) -> at.Attribute:
+    """A constant's bits as a constant of integers."""
+    carrier = _carrier(type_)
+    if isinstance(attribute, at.FloatAttr):
+        return _integer_attribute(carrier, attribute.code)
+    if isinstance(attribute, at.DenseElementsAttr) and isinstance(carrier, ty.VectorType):
+        return at.DenseElementsAttr(carrier, attribute.codes.copy(), attribute.splat)
+    if isinstance(attribute, at.IntegerAttr):
+        return attribute
+    raise _Refused(f"a constant of {type_} is not lowered")
+
+
+def _programs_text(programs: Sequence[_Prepared]) -> str:
+    """One module with these programs and an entry that runs one after the other."""
+    top = Block(operations=[function for prepared in programs for function in prepared.functions])
+    lines = [prepared.text() for prepared in programs]
+    lines += ["  func.func @entry() {", "    %none = arith.constant 0 : i64"]
+    for number, prepared in enumerate(programs):
+        lines.append(f"    %f{number} = func.constant @{prepared.prefix}run : (i64) -> ()")
+        lines.append(f"    func.call @guarded(%f{number}, %none) : ((i64) -> (), i64) -> ()")
+    lines += ["    return", "  }", ""]
+    definition = default_registry().find("builtin.module")
+    module = Module(Operation("builtin.module", definition, regions=[Region([top])]))
+    return _spliced(module, "\n".join(lines))
