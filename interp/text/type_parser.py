@@ -220,11 +220,11 @@ class TypeParser(Cursor):
         at = self.pos
         element = self.type()
         encoding = self.attribute() if self.take(",") else None
+        self.expect(">", "expected '>' in tensor type")
         if not _is_element("tensor", element):
             self.error("invalid tensor element type", at)
         if shape is None and encoding is not None:
             self.error("cannot apply encoding to unranked tensor")
-        self.expect(">", "expected '>' in tensor type")
         return TensorType(shape, element, encoding)
 
     def _shape(self) -> tuple[int | None, ...] | None:

@@ -191,3 +191,25 @@
 "keep.op"() {a = !quant.calibrated<f32<1:2>>} : () -> ()
 // -----
 "keep.op"() {a = opaque<"llvm", "struct">} : () -> ()
+// -----
+"keep.op"() {a = tensor<*xf32, "x" >} : () -> ()
+// -----
+"keep.op"() {a = tensor<*xf32, 1
+>} : () -> ()
+// -----
+"keep.op"() {a = tensor<4xtensor<4xf32> } : () -> ()
+// -----
+"keep.op"() {a = memref<4xf32, 1.0>} : () -> ()
+// -----
+"keep.op"() {a = memref<4xf32, [1]>} : () -> ()
+// -----
+"keep.op"() {a = memref<4xf32, unit>} : () -> ()
+// -----
+"keep.op"() {a = memref<*xf32, @a>} : () -> ()
+// -----
+#s = [1]
+"keep.op"() {a = memref<4xf32, #s>} : () -> ()
+// -----
+"keep.op"() {a = memref<4xf32, 1, 2>} : () -> ()
+// -----
+"keep.op"() {a = memref<4xf32, 1, strided<[1]>>} : () -> ()

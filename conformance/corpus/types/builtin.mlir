@@ -93,3 +93,11 @@ func.func private @deep(tuple<tuple<tuple<tuple<tuple<tuple<tuple<tuple<i1>>>>>>
 // -----
 // A dimension of zero before types whose names begin with hexadecimal digits.
 func.func private @zero(tensor<0xf4E2M1FN, "e">, tensor<2x0xf8E4M3FN, "e">, tensor<0xbf16, "e">, memref<0xf8E5M2, 1>, tensor<0xcomplex<f32>>)
+// -----
+// Memory spaces: integers of every type, strings, dictionaries, by an alias; zero is none.
+#space = "near"
+#number = 3 : i32
+"keep.space"() {a = memref<4xf32, 3>, b = memref<4xf32, 3 : i32>, c = memref<4xf32, -1>, d = memref<*xf32, 1 : index>, e = memref<4xf32, true>} : () -> ()
+"keep.space"() {a = memref<4xf32, "x">, b = memref<4xf32, "">, c = memref<*xf32, {a = 1}>, d = memref<4xf32, {}>} : () -> ()
+"keep.space"() {a = memref<4xf32, #space>, b = memref<4xf32, #number>, c = memref<4xf32, strided<[2]>, #space>} : () -> ()
+"keep.space"() {a = memref<4xf32, 0>, b = memref<4xf32, 0 : i8>, c = memref<*xf32, false>} : () -> ()
