@@ -12,20 +12,36 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from halfulp.cli_common import (
+    DIFFERENT,
+    EXIT_CODES,
+    SUCCESS,
+    UNDEFINED,
+    WRONG_USE,
+    Sources,
+    fail,
+    positive,
+    profile_named,
+    properties_of,
+    read,
+    report,
+    say,
+    split_parts,
+    worst,
+    write,
+)
+
 if TYPE_CHECKING:
     from halfulp.fp_formats.formats import FloatFormat
-    from halfulp.interp.errors import HalfulpError
     from halfulp.interp.ir import Module
-    from halfulp.interp.text.parser import Part
     from halfulp.interp.values import Value
     from halfulp.semantics.poison import Origin
     from halfulp.semantics.profile import Profile
 
-SUCCESS, DIFFERENT, WRONG_USE, UNDEFINED = 0, 1, 2, 4
 INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
 
 ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
@@ -34,11 +50,6 @@ ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest
 SPLIT_MARKER = "// -----\n"
 
 # --- usage ------------------------------------------------------------------------------------------------------------
-
-_EXIT_CODES = """\
-exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported,
-            4 undefined behaviour or forbidden poison
-"""
 
 _VALUES = """\
 inputs:
@@ -59,13 +70,6 @@ outputs:
 """
 
 
-def _positive(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
-    return number
-
-
 class _Version(argparse.Action):
     """Prints the versions, which take time to find, only when asked."""
 
@@ -82,7 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line; each command sets ``command`` to its function."""
     style: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
     parser = argparse.ArgumentParser(
-        "halfulp", description="Run MLIR numerics bit for bit.", epilog=_EXIT_CODES, **style
+        "halfulp", description="Run MLIR numerics bit for bit.", epilog=EXIT_CODES, **style
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -108,17 +112,17 @@ def build_parser() -> argparse.ArgumentParser:
     add("--on-ub", choices=("raise", "poison"), default="raise", help="stop at undefined behaviour, or make it poison")
     add("--index-width", type=int, choices=(64, 32), default=64, help="bits at which index wraps")
     add("--forbid-poison", action="store_true", help="exit with 4 when a result has poison")
-    add("--max-bytes", type=_positive, metavar="N", help="limit on the bytes of one value")
+    add("--max-bytes", type=positive, metavar="N", help="limit on the bytes of one value")
 
     run = commands.add_parser(
-        "run", help="run a function of an MLIR file", parents=[running], epilog=f"{_VALUES}\n{_EXIT_CODES}", **style
+        "run", help="run a function of an MLIR file", parents=[running], epilog=f"{_VALUES}\n{EXIT_CODES}", **style
     )
     add = run.add_argument
     add("file", metavar="FILE", help="MLIR text, or - for the standard input")
     add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
-    add("--vscale", type=_positive, metavar="N", help="the multiple of scalable vectors")
-    add("--max-steps", type=_positive, metavar="N", help="limit on the ops executed")
-    add("--max-depth", type=_positive, metavar="N", help="limit on nested calls")
+    add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
+    add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
+    add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
     add("--split-input-file", action="store_true", help="run each part between '// -----' on its own")
     add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
     run.set_defaults(command=_run)
@@ -128,7 +132,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="evaluate one op on typed inputs",
         parents=[running],
         description="Evaluate one op: halfulp eval arith.addf --input=f8E4M3FN=1.375 --input=f8E4M3FN=2.25",
-        epilog=f"{_VALUES}\n{_EXIT_CODES}",
+        epilog=f"{_VALUES}\n{EXIT_CODES}",
         **style,
     )
     add = evaluate.add_argument
@@ -143,13 +147,11 @@ def build_parser() -> argparse.ArgumentParser:
     )
     evaluate.set_defaults(command=_eval)
 
-    formats = commands.add_parser(
-        "formats", help="list the float formats, or describe one", epilog=_EXIT_CODES, **style
-    )
+    formats = commands.add_parser("formats", help="list the float formats, or describe one", epilog=EXIT_CODES, **style)
     formats.add_argument("name", nargs="?", metavar="NAME", help="a format; up to 8 bits all its values are listed")
     formats.set_defaults(command=_formats)
 
-    translate = commands.add_parser("translate", help="read, verify and print MLIR text", epilog=_EXIT_CODES, **style)
+    translate = commands.add_parser("translate", help="read, verify and print MLIR text", epilog=EXIT_CODES, **style)
     add = translate.add_argument
     add("file", metavar="FILE", help="MLIR text, or - for the standard input")
     add("-o", dest="output", metavar="FILE", help="write there instead of to stdout")
@@ -176,7 +178,7 @@ def build_parser() -> argparse.ArgumentParser:
         "explain",
         help="explain how one number is rounded",
         description="Explain how one number is rounded: halfulp explain 0.3 f8E4M3FN",
-        epilog=_EXIT_CODES,
+        epilog=EXIT_CODES,
         **style,
     )
     add = explain.add_argument
@@ -202,15 +204,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         _abandon_output()
         return BROKEN_PIPE
     except MemoryError:
-        return _fail("the machine has not enough memory for this")
+        return fail("the machine has not enough memory for this")
     except OSError as error:
         _abandon_output()
-        return _fail(error.strerror or str(error))
+        return fail(error.strerror or str(error))
     except Exception as error:
         if os.environ.get("HALFULP_DEBUG") == "1":
             raise
         what = " ".join(str(error).split())
-        _say(f"halfulp: internal error: {type(error).__name__}: {what}; please report it (HALFULP_DEBUG=1 shows where)")
+        say(f"halfulp: internal error: {type(error).__name__}: {what}; please report it (HALFULP_DEBUG=1 shows where)")
         return INTERNAL_ERROR
     return code
 
@@ -231,92 +233,6 @@ def _negative_values(argv: list[str]) -> list[str]:
     return [f" {word}" if word[:1] == "-" and word[1:2] in tuple("0123456789.iIn") else word for word in argv]
 
 
-# --- saying -----------------------------------------------------------------------------------------------------------
-
-
-def _print(text: str) -> None:
-    """Write to stdout; what its encoding lacks is written with backslashes."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-
-
-# A file that is no text may be quoted in an error: nothing in it may reach a terminal as a command. One character each,
-# so that carets stay in place.
-_SURROGATES = range(0xD800, 0xE000)
-_UNPRINTABLE = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *_SURROGATES), "\N{REPLACEMENT CHARACTER}")
-
-
-def _say(line: str) -> None:
-    encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write(line.translate(_UNPRINTABLE).encode(encoding, "replace").decode(encoding) + "\n")
-
-
-def _fail(message: str) -> int:
-    _say(f"error: {message}")
-    return WRONG_USE
-
-
-class Sources(dict[str, str]):
-    """The texts that were read, by the name their locations carry, and whether errors are printed as JSON."""
-
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        super().__init__()
-        self.json = getattr(arguments, "diagnostics", "text") == "json"
-
-
-def _report(error: HalfulpError, sources: Sources) -> int:
-    """Print an error with its source line, and return its exit code."""
-    from halfulp.interp.locations import UnknownLoc, file_position
-
-    if isinstance(error.location, UnknownLoc):
-        error.location = None
-    if sources.json:
-        from halfulp.diagnostics import as_json
-
-        _say(as_json(error))
-        return error.exit_code
-    places = [file_position(place) for place in (error.location, *(place for place, _ in error.notes)) if place]
-    files = {place.file for place in places if place is not None}
-    # A location may name another file than the one that was read.
-    _say(error.render(sources.get(files.pop()) if len(files) == 1 else None))
-    return error.exit_code
-
-
-def _worst(codes: Iterable[int]) -> int:
-    return max(codes, default=SUCCESS)
-
-
-def _read(path: str, sources: Sources) -> tuple[str, str]:
-    """The name and the text of an MLIR file, noted in ``sources``. Raises HalfulpError."""
-    from halfulp.interp.errors import InputError
-    from halfulp.runtime import MAX_FILE_BYTES, decode_text, read_file
-
-    if path == "-":
-        name, data = "<stdin>", sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
-        if len(data) > MAX_FILE_BYTES:
-            raise InputError(f"the standard input is larger than {MAX_FILE_BYTES} bytes")
-    else:
-        name, data = path, read_file(path)
-    sources[name] = decode_text(data, name)
-    return name, sources[name]
-
-
-def _parts(text: str, split: bool) -> list[Part]:
-    from halfulp.interp.text.parser import Part, split_input
-
-    return list(split_input(text)) if split else [Part(text)]
-
-
-def _profile(spelling: str) -> Profile:
-    from halfulp.interp.errors import InputError
-    from halfulp.semantics.profile import as_profile
-
-    try:
-        return as_profile(spelling)
-    except ValueError as error:
-        raise InputError(f"--profile: {error}") from None
-
-
 # --- run --------------------------------------------------------------------------------------------------------------
 
 
@@ -326,14 +242,14 @@ def _run(arguments: argparse.Namespace) -> int:
 
     sources = Sources(arguments)
     try:
-        profile = _profile(arguments.profile)
+        profile = profile_named(arguments.profile)
         _check_outputs(arguments)
-        name, text = _read(arguments.file, sources)
-        parts = _parts(text, arguments.split_input_file)
+        name, text = read(arguments.file, sources)
+        parts = split_parts(text, arguments.split_input_file)
         if len(parts) > 1 and arguments.output:
-            return _fail(f"--output stands for the results of one run, but the file has {len(parts)} parts")
+            return fail(f"--output stands for the results of one run, but the file has {len(parts)} parts")
     except HalfulpError as error:
-        return _report(error, sources)
+        return report(error, sources)
     codes = []
     for part in parts:
         try:
@@ -341,8 +257,8 @@ def _run(arguments: argparse.Namespace) -> int:
             if module.body or len(parts) == 1:
                 codes.append(_run_module(module, profile, arguments, sources))
         except HalfulpError as error:
-            codes.append(_report(error, sources))
-    return _worst(codes)
+            codes.append(report(error, sources))
+    return worst(codes)
 
 
 def _run_module(module: Module, profile: Profile, arguments: argparse.Namespace, sources: Sources) -> int:
@@ -412,16 +328,16 @@ def _deliver(results: Sequence[Value], expected: Sequence[Value], arguments: arg
         if index < len(arguments.output):
             write_npy(arguments.output[index][1:], value)
         else:
-            _print(f"{name}: {spell_value(value)}\n")
+            write(f"{name}: {spell_value(value)}\n")
         # One stream after the other, so that a terminal shows them in this order.
         sys.stdout.flush()
         severity = "error" if arguments.forbid_poison else "note"
         for origin, count, first in poison_origins(value):
             elements = f"{count} poison element{'s'[: count > 1]}, the first at {list(first)}" if first else "poison"
-            _say(f"{severity}: {name}: {elements}: {_birth(origin)}")
+            say(f"{severity}: {name}: {elements}: {_birth(origin)}")
             code = max(code, UNDEFINED if arguments.forbid_poison else SUCCESS)
         for line in differences(expected[index], value) if index < len(expected) else ():
-            _say(f"error: {name}: {line}")
+            say(f"error: {name}: {line}")
             code = max(code, DIFFERENT)
     return code
 
@@ -442,7 +358,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     try:
         return _eval_op(arguments, sources)
     except HalfulpError as error:
-        return _report(error, sources)
+        return report(error, sources)
 
 
 def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
@@ -467,10 +383,10 @@ def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
         arguments.op,
         *values,
         to=target,
-        profile=_profile(arguments.profile),
+        profile=profile_named(arguments.profile),
         on_ub=arguments.on_ub,
         index_width=arguments.index_width,
-        **_properties(arguments.op, arguments.attr, sources),
+        **properties_of(arguments.op, arguments.attr, sources),
     )
     results = outcome if isinstance(outcome, tuple) else (outcome,)
     for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
@@ -481,36 +397,6 @@ def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
         for index, text in enumerate(arguments.expected_output)
     ]
     return _deliver(results, expected, arguments)
-
-
-def _properties(op: str, given: Sequence[str], sources: Sources) -> dict[str, Any]:
-    """The keywords of ``--attr``: a name alone is true; what is no keyword of an enum is read as an MLIR attribute."""
-    from halfulp.cli_values import naming
-    from halfulp.interp.build import property_of
-    from halfulp.interp.dialect import EnumDefinition, default_registry
-    from halfulp.interp.errors import InputError
-    from halfulp.interp.text.parser import parse_attribute
-
-    definition = default_registry().find(op)
-    keywords: dict[str, Any] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        name = name.strip()
-        if not name:
-            raise InputError(f"--attr={text}: write --attr NAME or --attr NAME=VALUE")
-        if name in keywords:
-            raise InputError(f"--attr {name} is given twice")
-        declared = None if definition is None else property_of(definition, name)
-        if not equals or value == "true":
-            keywords[name] = True
-        elif value == "false":
-            keywords[name] = False
-        elif declared is None or isinstance(declared.kind, EnumDefinition):
-            keywords[name] = value
-        else:
-            with naming(f"<attr {name}>", value, sources):
-                keywords[name] = parse_attribute(value)
-    return keywords
 
 
 # --- formats ----------------------------------------------------------------------------------------------------------
@@ -527,9 +413,9 @@ def _formats(arguments: argparse.Namespace) -> int:
         try:
             fmt = float_format(arguments.name)
         except ValueError as error:
-            return _fail(str(error))
+            return fail(str(error))
         lines = _details(fmt)
-    _print("\n".join(lines) + "\n")
+    write("\n".join(lines) + "\n")
     return SUCCESS
 
 
@@ -601,13 +487,13 @@ def _translate(arguments: argparse.Namespace) -> int:
 
     sources = Sources(arguments)
     try:
-        name, text = _read(arguments.file, sources)
+        name, text = read(arguments.file, sources)
         checker = Checker(text, name) if arguments.verify_diagnostics else None
     except HalfulpError as error:
-        return _report(error, sources)
+        return report(error, sources)
     schema = {"mlir22": Schema.MLIR22, "newer": Schema.LLVM24}.get(arguments.schema)
     printed, codes = [], []
-    for part in _parts(text, arguments.split_input_file):
+    for part in split_parts(text, arguments.split_input_file):
         try:
             module = parse_module(
                 part.text, name, allow_unregistered=arguments.allow_unregistered_dialect, start=part.start
@@ -618,18 +504,18 @@ def _translate(arguments: argparse.Namespace) -> int:
         except HalfulpError as error:
             printed.append("")
             failures = [error] if checker is None else checker.unexpected(error)
-            codes += [_report(failure, sources) for failure in failures]
+            codes += [report(failure, sources) for failure in failures]
     if checker is not None:
-        codes += [_report(failure, sources) for failure in checker.unmet()]
+        codes += [report(failure, sources) for failure in checker.unmet()]
     output = SPLIT_MARKER.join(printed)
     if arguments.output is None:
-        _print(output)
+        write(output)
     elif not codes:
         try:
             write_file(arguments.output, output.encode("utf-8", "surrogateescape"))
         except HalfulpError as error:
-            return _report(error, sources)
-    return _worst(codes)
+            return report(error, sources)
+    return worst(codes)
 
 
 # --- explain ----------------------------------------------------------------------------------------------------------
@@ -642,15 +528,15 @@ def _explain(arguments: argparse.Namespace) -> int:
 
     sources = Sources(arguments)
     try:
-        profile = _profile(arguments.profile)
+        profile = profile_named(arguments.profile)
         with naming("<type>", arguments.type, sources):
             fmt = format_of(arguments.type)
         value = arguments.value.strip()
         with naming("<value>", value, sources):
             explanation = explain(value, fmt, arguments.rounding, profile)
     except HalfulpError as error:
-        return _report(error, sources)
-    _print(f"{explanation}\n")
+        return report(error, sources)
+    write(f"{explanation}\n")
     return SUCCESS
 
 

@@ -1,0 +1,146 @@
+"""What the commands of the command line share: exit codes, reading files, and saying what is wrong."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from halfulp.interp.errors import HalfulpError
+    from halfulp.interp.text.parser import Part
+    from halfulp.semantics.profile import Profile
+
+SUCCESS, DIFFERENT, WRONG_USE, UNSUPPORTED, UNDEFINED = 0, 1, 2, 3, 4
+
+EXIT_CODES = """\
+exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported,
+            4 undefined behaviour or forbidden poison
+"""
+
+
+def write(text: str) -> None:
+    """Write to stdout; what its encoding lacks is written with backslashes."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+# A file that is no text may be quoted in an error: nothing in it may reach a terminal as a command. One character each,
+# so that carets stay in place.
+_SURROGATES = range(0xD800, 0xE000)
+_UNPRINTABLE = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *_SURROGATES), "\N{REPLACEMENT CHARACTER}")
+
+
+def say(line: str) -> None:
+    """Write a line to stderr; what cannot be shown on a terminal is replaced."""
+    encoding = sys.stderr.encoding or "utf-8"
+    sys.stderr.write(line.translate(_UNPRINTABLE).encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def fail(message: str) -> int:
+    """Print an error of use, and return its exit code."""
+    say(f"error: {message}")
+    return WRONG_USE
+
+
+class Sources(dict[str, str]):
+    """The texts that were read, by the name their locations carry, and whether errors are printed as JSON."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        super().__init__()
+        self.json = getattr(arguments, "diagnostics", "text") == "json"
+
+
+def report(error: HalfulpError, sources: Sources) -> int:
+    """Print an error with its source line, and return its exit code."""
+    from halfulp.interp.locations import UnknownLoc, file_position
+
+    if isinstance(error.location, UnknownLoc):
+        error.location = None
+    if sources.json:
+        from halfulp.diagnostics import as_json
+
+        say(as_json(error))
+        return error.exit_code
+    places = [file_position(place) for place in (error.location, *(place for place, _ in error.notes)) if place]
+    files = {place.file for place in places if place is not None}
+    # A location may name another file than the one that was read.
+    say(error.render(sources.get(files.pop()) if len(files) == 1 else None))
+    return error.exit_code
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of several runs together."""
+    return max(codes, default=SUCCESS)
+
+
+def read(path: str, sources: Sources) -> tuple[str, str]:
+    """The name and the text of an MLIR file, noted in ``sources``. Raises HalfulpError."""
+    from halfulp.interp.errors import InputError
+    from halfulp.runtime import MAX_FILE_BYTES, decode_text, read_file
+
+    if path == "-":
+        name, data = "<stdin>", sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
+            raise InputError(f"the standard input is larger than {MAX_FILE_BYTES} bytes")
+    else:
+        name, data = path, read_file(path)
+    sources[name] = decode_text(data, name)
+    return name, sources[name]
+
+
+def split_parts(text: str, split: bool) -> list[Part]:
+    """The parts of a file between lines ``// -----``, or the whole as one."""
+    from halfulp.interp.text.parser import Part, split_input
+
+    return list(split_input(text)) if split else [Part(text)]
+
+
+def profile_named(spelling: str) -> Profile:
+    """The profile that an option names. Raises InputError."""
+    from halfulp.interp.errors import InputError
+    from halfulp.semantics.profile import as_profile
+
+    try:
+        return as_profile(spelling)
+    except ValueError as error:
+        raise InputError(f"--profile: {error}") from None
+
+
+def positive(text: str) -> int:
+    """A positive number of an option. Raises argparse.ArgumentTypeError."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return number
+
+
+def properties_of(op: str, given: Sequence[str], sources: Sources) -> dict[str, Any]:
+    """The keywords of ``--attr``: a name alone is true; what is no keyword of an enum is read as an MLIR attribute."""
+    from halfulp.cli_values import naming
+    from halfulp.interp.build import property_of
+    from halfulp.interp.dialect import EnumDefinition, default_registry
+    from halfulp.interp.errors import InputError
+    from halfulp.interp.text.parser import parse_attribute
+
+    definition = default_registry().find(op)
+    keywords: dict[str, Any] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        name = name.strip()
+        if not name:
+            raise InputError(f"--attr={text}: write --attr NAME or --attr NAME=VALUE")
+        if name in keywords:
+            raise InputError(f"--attr {name} is given twice")
+        declared = None if definition is None else property_of(definition, name)
+        if not equals or value == "true":
+            keywords[name] = True
+        elif value == "false":
+            keywords[name] = False
+        elif declared is None or isinstance(declared.kind, EnumDefinition):
+            keywords[name] = value
+        else:
+            with naming(f"<attr {name}>", value, sources):
+                keywords[name] = parse_attribute(value)
+    return keywords
