@@ -1,0 +1,83 @@
+"""A program oracle that needs no tool: the interpreter itself under another profile, or with some ops exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered
+from halfulp.conformance.rewrite import definition_of, module_with
+from halfulp.conformance.task import Task, reference
+from halfulp.interp.errors import HalfulpError, UndefinedBehavior
+from halfulp.interp.executor import Settings, program_for
+from halfulp.interp.ir import Module
+from halfulp.interp.values import Value
+from halfulp.semantics.kernel import Codes
+from halfulp.semantics.profile import as_profile
+
+
+class FakeOracle:
+    """``exchanged``: the op that runs in place of another one. ``refused``: ops it says it does not know.
+
+    ``fails``: an op that makes the whole batch fail with that error.
+    """
+
+    name = "fake"
+    version = "1.0"
+
+    def __init__(
+        self,
+        profile: str = "spec",
+        exchanged: Mapping[str, str] | None = None,
+        refused: Sequence[str] = (),
+        fails: tuple[str, OracleError] | None = None,
+    ) -> None:
+        self.profile = profile
+        self.exchanged = dict(exchanged or {})
+        self.refused = refused
+        self.fails = fails
+        self.asked = 0
+
+    def refuses(self, task: Task) -> str | None:
+        return f"{task.op} is unknown" if task.op in self.refused else None
+
+    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        other = Task(self.exchanged.get(task.op, task.op), task.operands, task.results, task.properties)
+        return tuple(Answer(bits) for bits in reference(other, inputs, as_profile(self.profile)).bits)
+
+    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered | OracleError]:
+        self.asked += len(programs)
+        return [self._one(program) for program in programs]
+
+    def _one(self, program: Program) -> tuple[Answer, ...] | Unanswered | OracleError:
+        module = self._changed(program.module)
+        names = {op.name for op in module.walk()}
+        if self.fails is not None and self.fails[0] in names:
+            return self.fails[1]
+        unknown = sorted(names.intersection(self.refused))
+        if unknown:
+            return Unanswered(f"{unknown[0]} is unknown")
+        function = module.lookup(program.function)
+        assert function is not None
+        try:
+            results = program_for(module, Settings(as_profile(self.profile))).run(function, program.arguments)
+        except UndefinedBehavior:
+            return OracleError("crash", "it trapped")
+        except HalfulpError as error:
+            return Unanswered(str(error))
+        return tuple(_answer(value) for value in results)
+
+    def _changed(self, module: Module) -> Module:
+        copy = module_with(module.body, module)
+        for op in copy.walk():
+            if op.name in self.exchanged:
+                op.name = self.exchanged[op.name]
+                op.definition = definition_of(op.name)
+        return copy
+
+
+def _answer(value: Value) -> Answer:
+    if value.poison is None:
+        return Answer(value.bits)
+    return Answer(value.bits, value.poisoned.astype(np.uint8) * np.uint8(Status.POISON))
