@@ -129,6 +129,11 @@ def _from_file(path: str, type_: ty.Type | None, what: str, vscale: int | None) 
     """A value from a .npy file, or, where the type is given, from raw little-endian elements."""
     if not path:
         raise InputError(f"{what}: @ needs the name of a file")
+    if path.lower().endswith(".npz"):
+        raise InputError(
+            f"{what}: {path!r} is an archive of arrays (.npz), but one array is expected (.npy)",
+            hint=f"np.save('x.npy', np.load({path!r})['NAME']), then @x.npy",
+        )
     data = read_file(path)
     if data.startswith(NPY_MAGIC):
         array = read_npy(data, path)

@@ -211,6 +211,13 @@ class EnumAttr(Attribute):
 ElementsType = TensorType | VectorType | MemRefType
 
 
+def constant_codes(codes: Codes) -> Codes:
+    """A copy of an array that nobody can make writable, since it lies in immutable bytes: views of it may be handed
+    out, and ``setflags(write=True)`` fails on all of them.
+    """
+    return np.ndarray(codes.shape, codes.dtype, codes.tobytes())
+
+
 @dataclass(frozen=True, eq=False)
 class DenseElementsAttr(Attribute):
     """``dense<…>`` of integers, index, floats or complex numbers of these, in a statically shaped tensor or vector.
@@ -224,7 +231,7 @@ class DenseElementsAttr(Attribute):
     splat: bool = False
 
     def __post_init__(self) -> None:
-        self.codes.flags.writeable = False
+        object.__setattr__(self, "codes", constant_codes(self.codes))
 
     @property
     def element_shape(self) -> tuple[int, ...]:

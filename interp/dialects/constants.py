@@ -35,6 +35,7 @@ def constant_value(op: Operation, compiler: Compiler) -> Value:
             return Value(type_, _dense(op, _resource(op, attribute, compiler).array(), False, settings))
         case at.DenseStringAttr():
             texts = np.array(attribute.values, object)
+            texts.flags.writeable = False
             shape = tuple(size for size in attribute.type.shape or () if size is not None)
             return Value(type_, np.broadcast_to(texts[0], shape).copy() if attribute.splat else texts.reshape(shape))
     raise Unsupported(f"constants such as {attribute} are not executed", location=op.location, op=op.name)
@@ -53,7 +54,7 @@ def _dense(op: Operation, codes: Any, splat: bool, settings: Settings) -> Any:
 def _narrowed(op: Operation, codes: Any, settings: Settings) -> Any:
     """Index codes as 32-bit ones, where those are selected."""
     narrow = settings.index_width == 32 and isinstance(ty.element_type(op.results[0].type), ty.IndexType)
-    return narrowed_index(codes, "an index constant") if narrow else codes
+    return at.constant_codes(narrowed_index(codes, "an index constant")) if narrow else codes
 
 
 def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> at.DenseElementsAttr:

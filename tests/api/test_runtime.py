@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,44 @@ def test_results_have_the_shapes_they_have() -> None:
     (result,) = hu.run(text, np.zeros((2, 3), np.int8))
     assert str(result.type) == "tensor<2x3xi8>"
     assert result == hu.Value.from_numpy(np.zeros((2, 3), np.int8))
+
+
+CONSTANTS = {
+    "elements": "dense<[1, 2]> : tensor<2xi32>",
+    "a splat": "dense<1> : tensor<2xi32>",
+    "a blob": 'dense<"0x0100000002000000"> : tensor<2xi32>',
+    "a resource": "dense_resource<blob> : tensor<2xi32>",
+    "limbs": "dense<[1, 2]> : tensor<2xi100>",
+    "complex": "dense<[(1.0, 2.0), (3.0, 4.0)]> : tensor<2xcomplex<f32>>",
+    "index": "dense<[1, 2]> : tensor<2xindex>",
+    "nothing": "dense<> : tensor<0xi32>",
+}
+
+
+@pytest.mark.parametrize("name", CONSTANTS)
+@pytest.mark.parametrize("index_width", [64, 32])
+def test_a_result_cannot_be_made_a_way_into_the_constants(name: str, index_width: Any) -> None:
+    constant = CONSTANTS[name]
+    type_ = constant.split(" : ")[1]
+    module = hu.parse(
+        f"func.func @main() -> {type_} {{\n  %0 = arith.constant {constant}\n  return %0 : {type_}\n}}\n"
+        '{-# dialect_resources: {builtin: {blob: "0x040000000100000002000000"}} #-}'
+    )
+    (value,) = hu.run(module, index_width=index_width)
+    expected = value.bits.copy()
+    array: Any = value.bits
+    while isinstance(array, np.ndarray):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.setflags(write=True)
+        array = array.base
+    if name != "complex":
+        # Where the natural array needs other bits, it is the caller's own.
+        with suppress(ValueError):
+            natural = value.numpy()
+            natural.setflags(write=True)
+            natural[...] = 7
+    (again,) = hu.run(module, index_width=index_width)
+    assert np.array_equal(again.bits, expected)
 
 
 def test_entry() -> None:
