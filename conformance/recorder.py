@@ -29,6 +29,8 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "generic_debug": ("--mlir-print-op-generic", "--mlir-print-debuginfo"),
 }
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)", re.MULTILINE)
+# Of a storage type that is no integer mlir-opt prints what happens to stand in memory: another number in each run.
+_RANDOM = re.compile(r"(?<=illegal storage type size: )\d{4,}")
 
 
 def record(text: str) -> Record:
@@ -46,7 +48,8 @@ def record(text: str) -> Record:
             diagnostic = _DIAGNOSTIC.search(said)
             if diagnostic is None:
                 raise RuntimeError(f"{TOOL} ended with {done.returncode} and no place of an error:\n{text}\n{said}")
-            return Record(digest(text), error=(int(diagnostic[1]), int(diagnostic[2]), diagnostic[3]))
+            message = _RANDOM.sub("?", diagnostic[3])
+            return Record(digest(text), error=(int(diagnostic[1]), int(diagnostic[2]), message))
         printed[form] = done.stdout.decode("utf-8")
     return Record(digest(text), printed=printed)
 

@@ -598,3 +598,212 @@ func.func @f(%c: i1) {
   %2 = arith.constant 1 : i32
   return
 }
+// -----
+func.func @f(%c: i1) -> i32 {
+  %0 = scf.if %c -> (i32) {
+    scf.yield %c : i1
+  } else {
+    %1 = "arith.addi"(%c, %c) : (i1, i1) -> i8
+    scf.yield %c : i1
+  }
+  return %0 : i32
+}
+// -----
+func.func @f(%c: i1, %x: i32) -> i32 {
+  %0 = "scf.while"(%x) ({
+  ^bb0(%a: i32):
+    %1 = "arith.addi"(%c, %c) : (i1, i1) -> i8
+    "scf.condition"(%c, %c) : (i1, i1) -> ()
+  }, {
+  ^bb0(%a: i32):
+    "scf.condition"(%c, %c) : (i1, i1) -> ()
+  }) : (i32) -> i32
+  return %0 : i32
+}
+// -----
+func.func @f(%c: i1, %x: i32) -> i32 {
+  %0 = "scf.while"(%x) ({
+  ^bb0(%a: i32):
+    %1 = "arith.addi"(%c, %c) : (i1, i1) -> i8
+    "scf.condition"(%c, %c) : (i1, i1) -> ()
+  }, {
+  ^bb0(%a: i32):
+    "scf.yield"(%c) : (i1) -> ()
+  }) : (i32) -> i32
+  return %0 : i32
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.for"(%x, %x, %x) ({
+  ^bb0(%a: i32):
+    %1 = "arith.addi"(%c, %c) : (i1, i1) -> i8
+    "scf.yield"() : () -> ()
+  }) : (index, index, index) -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.for"(%x, %x, %x) ({
+  ^bb0:
+    "scf.yield"() : () -> ()
+  }) : (index, index, index) -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.for"(%x, %x, %x, %c) ({
+  ^bb0:
+    "scf.yield"() : () -> ()
+  }) : (index, index, index, i1) -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.for"(%x, %x, %x, %c) ({
+  ^bb0(%i: index):
+    "scf.yield"() : () -> ()
+  }) : (index, index, index, i1) -> i1
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.execute_region"() ({
+  ^bb0(%i: index):
+    %1 = "arith.addi"(%c, %c) : (i1, i1) -> i8
+    "scf.yield"() : () -> ()
+  }) : () -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.execute_region"() ({
+  }) : () -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.execute_region"() ({
+    %1 = "arith.addi"(%c, %c) : (i1, i1) -> i8
+    "scf.yield"(%c) : (i1) -> ()
+  }) : () -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.if"(%c) ({
+   ^bb0(%a: i1):
+    %1 = "arith.addi"(%c, %c) : (i1, i1) -> i8
+    "scf.yield"() : () -> ()
+  }, {}) : (i1) -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.if"(%c) ({
+    "arith.addi"(%c, %c) : (i1, i1) -> i8
+    "a.b"() : () -> ()
+  }, {}) : (i1) -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.if"(%c) ({
+    "a.b"() : () -> ()
+  }, {}) : (i1) -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.if"(%c) ({
+    "arith.addi"(%c, %c) : (i1, i1) -> i1
+  }, {}) : (i1) -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.if"(%c) ({
+   ^bb0:
+  }, {}) : (i1) -> ()
+  return
+}
+// -----
+func.func @f(%c: i1, %x: index) {
+  "scf.if"(%c) ({
+  }, {}) : (i1) -> ()
+  return
+}
+// -----
+func.func @f(%a: i32 {x = 1}) { return }
+func.func @f()
+// -----
+func.func @f(%a: i32) -> i32 {
+  %0 = arith.constant 1 : i64
+  %1 = "arith.addi"(%a, %a) : (i32, i32) -> i64
+  return %0 : i64
+}
+// -----
+func.func @f(%v: vector<2x1xf32>) {
+  %0 = vector.extract %v[0] : f64 from vector<2x1xf32>
+  return
+}
+// -----
+func.func @f(%c: i1) {
+  cf.cond_br %c, ^a, ^a
+^a:
+  cf.br ^b(%c : i1)
+^b(%x: i1):
+  func.func private @g()
+  return
+}
+// -----
+func.func @f(%c: i32) {
+  "cf.switch"(%c)[^a] <{case_operand_segments = array<i32>, operandSegmentSizes = array<i32: 1, 0, 0>}> : (i32) -> ()
+^a:
+  call @g() : () -> ()
+  return
+}
+// -----
+func.func @f(%c: i32) {
+  %0 = scf.if %c -> i32 { scf.yield %c : i32 }
+  return
+}
+// -----
+module {
+  func.func private @f(%c: i32) attributes {sym_visibility = "nested"}
+}
+// -----
+func.func private @f(%c: i32) {
+  return %c : i32
+}
+func.func @g() { call @f() : () -> ()
+  return }
+// -----
+func.func @g() {
+  %0 = arith.constant dense<1> : tensor<2xi32>
+  %1 = tensor.extract %0[] : tensor<2xi32>
+  call @f() : () -> ()
+  return }
+// -----
+"a.b"() ({
+  func.func @g(%c: i1) {
+    func.return
+  }
+  %0 = "a.c"() : () -> i32
+  func.func @h() {
+    "a.b"(%0) : (i32) -> ()
+    return
+  }
+}) : () -> ()
+// -----
+"a.b"() ({
+  func.func @g(%c: i1) {
+    "a.b"(%0) : (i32) -> ()
+    return
+  }
+  %0 = "a.c"() : () -> i32
+  func.func @h() {
+    %1 = "arith.addi"(%2, %2) : (i8, i8) -> i16
+    %2 = "a.c"() : () -> i8
+    return
+  }
+}) : () -> ()
