@@ -1,4 +1,4 @@
-"""The command line: ``halfulp run | eval | formats | translate | explain``.
+"""The command line: ``halfulp run | eval | formats | translate | explain | verify``.
 
 Results go to stdout and are deterministic; diagnostics go to stderr as ``file:line:col: error: …`` with the source line
 and a caret. Exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported, 4
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from halfulp import cli_verify
 from halfulp.cli_common import (
     DIFFERENT,
     EXIT_CODES,
@@ -187,6 +188,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--rounding", default=ROUNDINGS[0], choices=ROUNDINGS, help="the mode of the first part; all are listed")
     add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where tools differ")
     explain.set_defaults(command=_explain)
+    cli_verify.register(commands, style)
     return parser
 
 

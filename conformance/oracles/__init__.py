@@ -10,14 +10,18 @@ from halfulp.conformance.oracles.oracle import Oracle
 _CLASSES: Mapping[str, tuple[str, str]] = {
     "exact": ("exact", "Exact"),
     "apfloat": ("apfloat", "APFloatOracle"),
+    "mlir-expand": ("mlir_expand", "MlirExpand"),
     "mlir-native": ("mlir_native", "MlirNative"),
     "mlir-runtime": ("mlir_runtime", "MlirRuntime"),
     "mlir-fold": ("mlir_fold", "MlirFold"),
     "ml_dtypes": ("ml_dtypes", "MlDtypes"),
+    "iree": ("iree", "Iree"),
 }
 """Name -> module in this package, class."""
 
 ORACLES: tuple[str, ...] = tuple(_CLASSES)
+TAKES_ARGUMENT = frozenset({"npz", "command"})
+"""Oracles that are nothing without what the user names: ``npz=results.npz``, ``command=./program``."""
 
 
 def oracle(spelling: str) -> Oracle:
@@ -28,6 +32,8 @@ def oracle(spelling: str) -> Oracle:
     name, equals, argument = spelling.partition("=")
     if name not in _CLASSES:
         raise ValueError(f"unknown oracle {name!r}; the oracles are {', '.join(_CLASSES)}")
+    if (name in TAKES_ARGUMENT) != bool(argument):
+        raise ValueError(f"write {name}=..." if name in TAKES_ARGUMENT else f"{name} takes no argument")
     module, cls = _CLASSES[name]
     made: Oracle = getattr(import_module(f"{__name__}.{module}"), cls)(*([argument] if equals else []))
     return made

@@ -1,0 +1,228 @@
+"""``halfulp verify``: ops against other implementations, one op on a terminal or all of them in a report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from halfulp.cli_common import (
+    DIFFERENT,
+    EXIT_CODES,
+    SUCCESS,
+    UNSUPPORTED,
+    WRONG_USE,
+    Sources,
+    fail,
+    positive,
+    profile_named,
+    properties_of,
+    report,
+    say,
+    worst,
+    write,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from halfulp.conformance.coverage import Coverage
+    from halfulp.conformance.oracles.oracle import Oracle
+    from halfulp.conformance.sweep import Report
+    from halfulp.conformance.task import Task
+
+_ABOUT = """\
+Check an op against other implementations, bit for bit:
+
+  halfulp verify arith.truncf --from bf16 --type f8E4M3FN --against apfloat,mlir-fold
+
+Every input is tried where there are at most 2**24, else corners crossed with corners, and random ones. Without an op,
+everything is checked against all oracles that are installed, and a report is written.
+
+An oracle is apfloat (libLLVM), mlir-fold, mlir-runtime, mlir-native, mlir-expand, mlir-quant (mlir-opt and mlir-runner
+22), iree, ml_dtypes, npz=FILE, command=PROGRAM, or exact (the specification in plain Python integers).
+"""
+
+
+def register(commands: Any, style: dict[str, Any]) -> None:
+    """Add the command to the parser of the command line."""
+    verify = commands.add_parser(
+        "verify",
+        help="check ops against other implementations",
+        description=_ABOUT,
+        epilog=EXIT_CODES.replace("1 values differ,", "1 unexplained differences,"),
+        **style,
+    )
+    add = verify.add_argument
+    add("op", nargs="?", metavar="OP", help="the full name, as in arith.addf; without it, everything is checked")
+    add("--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; of a cast, of its result")
+    add("--from", dest="source", metavar="TYPE[,TYPE...]", help="the element types of the operands of a cast")
+    add("--attr", action="append", default=[], metavar="NAME[=VALUE]", help="a property, as for eval")
+    add("--against", metavar="ORACLE[,ORACLE...]", help="the oracles to ask (default: all that are installed)")
+    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="what the answers are compared with")
+    add("-n", type=positive, default=100_000, metavar="N", help="inputs where not every one is tried")
+    add("--seed", type=int, default=0, metavar="N", help="of the random inputs")
+    add("--no-known", action="store_true", help="do not look at the table of known divergences")
+    add("--coverage", action="store_true", help="show which classes of operands and which outcomes were met")
+    add("--fail-under", type=float, metavar="PERCENT", help="exit with 1 if less of the operand classes was met")
+    add("--json", action="store_true", help="one JSON object per op and oracle")
+    add("--level", choices=("sample", "full"), default="sample", help="without an op: how much is asked")
+    add("--jobs", type=positive, metavar="N", help="without an op: processes (default: as many as cores)")
+    add("-o", dest="output", metavar="FILE", help="without an op: where the report goes (default: stdout)")
+    verify.set_defaults(command=_verify)
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from halfulp.interp.errors import HalfulpError
+
+    try:
+        return _verify_op(arguments) if arguments.op else _verify_everything(arguments)
+    except HalfulpError as error:
+        return report(error, Sources(arguments))
+
+
+def _asked(spelling: str | None) -> list[str]:
+    from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT
+
+    return spelling.split(",") if spelling else [name for name in ORACLES if name not in TAKES_ARGUMENT]
+
+
+def _verify_op(arguments: argparse.Namespace) -> int:
+    from halfulp.conformance.divergences import divergences
+    from halfulp.conformance.oracles import oracle
+    from halfulp.conformance.oracles.oracle import Unavailable
+    from halfulp.conformance.verify import as_json, text, verify
+
+    task = _task(arguments)
+    profile = profile_named(arguments.profile)
+    rows = () if arguments.no_known else divergences()
+    codes = []
+    for name in _asked(arguments.against):
+        try:
+            asked: Oracle = oracle(name)
+        except Unavailable as reason:
+            say(f"{'error' if arguments.against else 'skipped'}: {name}: {reason}")
+            codes += [WRONG_USE] if arguments.against else []
+            continue
+        except ValueError as error:
+            return fail(str(error))
+        if not arguments.against and asked.refuses(task) is not None:
+            say(f"skipped: {name}: {asked.refuses(task)}")
+            continue
+        found = verify(task, asked, arguments.n, arguments.seed, rows, profile)
+        write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(text(found)) + "\n")
+        coverage = found.coverage
+        assert coverage is not None
+        if arguments.coverage and not arguments.json:
+            write("\n".join(_coverage_lines(coverage)) + "\n")
+        if found.tally.failures:
+            codes.append(WRONG_USE)
+        elif found.differs or coverage.percent < (arguments.fail_under or 0):
+            codes.append(DIFFERENT)
+        else:
+            codes.append(SUCCESS if found.tally.compared else UNSUPPORTED)
+    if not codes:
+        return fail(f"no oracle that is installed answers {task}")
+    # An answer that differs outweighs one that could not be had.
+    return DIFFERENT if DIFFERENT in codes else worst(codes)
+
+
+def _task(arguments: argparse.Namespace) -> Task:
+    from halfulp.conformance.task import task
+    from halfulp.interp.dialect import default_registry
+    from halfulp.interp.errors import InputError, Unsupported
+
+    definition = default_registry().find(arguments.op)
+    if definition is None:
+        raise Unsupported(f"no op named '{arguments.op}' is registered")
+    if arguments.type is None:
+        raise InputError("which type? give --type, and for a cast --from", op=arguments.op)
+    sources = _types(arguments.source or arguments.type)
+    if len(sources) not in (1, len(definition.operands)):
+        raise InputError(f"{arguments.op} has {len(definition.operands)} operands, but {len(sources)} types are given")
+    properties = properties_of(arguments.op, arguments.attr, Sources(arguments))
+    to = arguments.type if arguments.source else None
+    return task(arguments.op, sources[0] if len(sources) == 1 else sources, to, **properties)
+
+
+def _types(text: str) -> list[str]:
+    """Types between commas that stand outside of brackets."""
+    types, depth = [""], 0
+    for character in text:
+        depth += (character in "<{[(") - (character in ">}])")
+        if character == "," and not depth:
+            types.append("")
+        else:
+            types[-1] += character
+    return [spelling.strip() for spelling in types]
+
+
+def _coverage_lines(coverage: Coverage) -> list[str]:
+    outcomes = ", ".join(f"{name} {count:,}" for name, count in coverage.outcomes.items() if count)
+    hit = f"{len(coverage.combinations)} of {coverage.possible} combinations of operand classes"
+    return [f"  coverage: {hit} ({coverage.percent:.0f}%)", f"  outcomes: {outcomes or 'not told for this op'}"]
+
+
+def _verify_everything(arguments: argparse.Namespace) -> int:
+    from halfulp.conformance.oracles import ORACLES
+    from halfulp.conformance.report import markdown
+    from halfulp.conformance.sweep import default_workers, jobs, sweep
+
+    names = _asked(arguments.against)
+    unknown = [name for name in names if name not in ORACLES]
+    if unknown:
+        return fail(f"unknown oracle {unknown[0]!r}; the oracles are {', '.join(ORACLES)}")
+    plan = list(jobs(arguments.level, arguments.seed, names))
+    if not plan:
+        return fail(f"the plan asks nothing of {', '.join(names)}")
+    with _progress() as progress:
+        found = sweep(plan, arguments.level, arguments.seed, arguments.jobs or default_workers(), progress)
+    for name, why in found.missing.items():
+        say(f"skipped: {name}: {why}")
+    _deliver(markdown(found), arguments.output)
+    return _judge(found)
+
+
+def _deliver(text: str, output: str | None) -> None:
+    if output is None:
+        write(text)
+        return
+    temporary = f"{output}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, output)
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def _judge(found: Report) -> int:
+    total = found.total()
+    counts = f"{total.equal:,} equal, {total.open:,} open by the language, {total.known.total():,} known divergences"
+    say(f"{total.compared:,} compared: {counts}, {total.unexplained:,} UNEXPLAINED, {total.unanswered:,} unanswered")
+    for failure in total.failures:
+        say(f"failed: {failure}")
+    for row in found.stale():
+        say(f"no longer reproduced: {row}")
+    if total.unexplained:
+        return DIFFERENT
+    return WRONG_USE if total.failures else SUCCESS if total.compared else UNSUPPORTED
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], object]]:
+    """A progress bar on a terminal; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    with Progress(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        row = bar.add_task("tasks")
+        yield lambda done, total: bar.update(row, completed=done, total=total)

@@ -1,0 +1,120 @@
+"""One task checked against oracles, and what there is to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from halfulp.conformance.check import Tally, ask, compare, explaining_profiles
+from halfulp.conformance.coverage import Coverage, covered
+from halfulp.conformance.divergences import Divergence
+from halfulp.conformance.inputs import inputs_for, is_exhaustive
+from halfulp.conformance.oracles.oracle import Oracle, OracleError
+from halfulp.conformance.report import mismatch_text
+from halfulp.conformance.task import Task, reference
+from halfulp.semantics.profile import SPEC, Profile
+
+
+@dataclass
+class Verification:
+    """What an oracle says of a task. ``profiles``: those that explain all differences, where there are any."""
+
+    task: Task
+    oracle: str
+    version: str
+    exhaustive: bool
+    tally: Tally
+    profiles: list[str] = field(default_factory=list)
+    coverage: Coverage | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether something is wrong that no row explains."""
+        return bool(self.tally.unexplained)
+
+
+def verify(
+    task: Task,
+    oracle: Oracle,
+    count: int,
+    seed: int = 0,
+    rows: Sequence[Divergence] = (),
+    profile: Profile = SPEC,
+) -> Verification:
+    """Ask an oracle for every input, where they are at most 2**24, else for ``count`` of them."""
+    inputs = inputs_for(task, count, seed)
+    verification = Verification(task, oracle.name, oracle.version, is_exhaustive(task), Tally())
+    verification.coverage = covered(task, inputs, verification.exhaustive)
+    try:
+        answers = ask(oracle, task, inputs)
+    except OracleError as error:
+        verification.tally = Tally(failures=[str(error)])
+        return verification
+    applicable = [row for row in rows if row.applies(oracle.name, oracle.version, task)]
+    verification.tally = compare(task, inputs, reference(task, inputs, profile), answers, applicable)
+    if verification.tally.unexplained or verification.tally.known:
+        verification.profiles = explaining_profiles(task, inputs, answers)
+    return verification
+
+
+def text(verification: Verification) -> list[str]:
+    """The verification in lines for a terminal."""
+    tally, task = verification.tally, verification.task
+    how = "every input" if verification.exhaustive else "corners and random inputs"
+    lines = [f"{task} against {verification.oracle} {verification.version}, {how}:"]
+    lines += [f"  the oracle failed: {failure}" for failure in tally.failures]
+    counts = [("compared", tally.compared), ("equal", tally.equal), ("open by the language", tally.open),
+              ("open by fast-math flags, different", tally.apart), ("known divergences", tally.known.total()),
+              ("UNEXPLAINED", tally.unexplained), ("unanswered", tally.unanswered),
+              ("values for undefined behaviour", tally.undefined)]  # fmt: skip
+    always = ("compared", "equal", "UNEXPLAINED")
+    lines += [f"  {number:>12,} {name}" for name, number in counts if number or name in always]
+    lines += [f"  known: {name}: {number:,}" for name, number in tally.known.most_common()]
+    lines += [f"  no longer so: {name}: {number:,} that the row predicts wrong are right"
+              for name, number in tally.reformed.most_common() if name not in tally.known]  # fmt: skip
+    lines += [f"  unanswered: {why}: {number:,}" for why, number in tally.refusals.most_common(5)]
+    lines += [f"  {mismatch_text(task, mismatch).removeprefix(f'{task}: ')}" for _, mismatch in tally.mismatches]
+    if verification.profiles:
+        lines.append(f"  all of it is what these profiles give: {', '.join(verification.profiles)}")
+    return lines
+
+
+def as_json(verification: Verification) -> dict[str, Any]:
+    """The verification as JSON-ready data; codes are hexadecimal strings."""
+    tally, task = verification.tally, verification.task
+    return {
+        "op": task.op,
+        "operands": list(task.operands),
+        "results": list(task.results),
+        "properties": dict(task.properties),
+        "oracle": verification.oracle,
+        "version": verification.version,
+        "exhaustive": verification.exhaustive,
+        "compared": tally.compared,
+        "equal": tally.equal,
+        "open": tally.open,
+        "apart": tally.apart,
+        "unanswered": dict(tally.refusals),
+        "known": dict(tally.known),
+        "unexplained": tally.unexplained,
+        "undefined_with_value": tally.undefined,
+        "failures": tally.failures,
+        "profiles": verification.profiles,
+        "coverage": None if verification.coverage is None else {
+            "combinations": len(verification.coverage.combinations),
+            "possible": verification.coverage.possible,
+            "outcomes": {name: count for name, count in verification.coverage.outcomes.items() if count},
+        },
+        "mismatches": [
+            {
+                "operands": [hex(code) for code in mismatch.operands],
+                "result": mismatch.result,
+                "expected": hex(mismatch.expected),
+                "actual": None if mismatch.actual is None else hex(mismatch.actual),
+                "status": mismatch.status.name.lower(),
+                "ulps": mismatch.ulps,
+            }
+            for _, mismatch in tally.mismatches
+        ],
+    }  # fmt: skip
