@@ -182,7 +182,7 @@ def find_entry(module: Module, entry: str | None = None) -> Operation:
     return public[0]
 
 
-def _path(function: Operation) -> str:
+def function_path(function: Operation) -> str:
     """The name by which ``entry`` finds a function: those of the modules around it, but the outermost, and its own."""
     names, op = [], function
     while op.parent_op is not None:
@@ -197,7 +197,7 @@ def _visibility(op: Operation) -> str:
 
 
 def _choices(module: Module) -> str:
-    names = [_path(op) for op in module.walk() if op.name == "func.func"]
+    names = [function_path(op) for op in module.walk() if op.name == "func.func"]
     return f"the functions are {', '.join(names)}" if names else "the module has no functions"
 
 

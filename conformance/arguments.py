@@ -59,17 +59,23 @@ def given(values: Sequence[Value]) -> Arguments:
     return Arguments(tuple(value.type for value in values), columns, 1)
 
 
-def generated(types: Sequence[ty.Type], count: int, seed: int = 0, vscale: int | None = None) -> Arguments:
+def generated(
+    types: Sequence[ty.Type],
+    count: int,
+    seed: int = 0,
+    vscale: int | None = None,
+    exhaustive_bits: int = EXHAUSTIVE_BITS,
+) -> Arguments:
     """Arguments of these types; the same for the same count and seed.
 
-    Dynamic dimensions get `DYNAMIC_SIZE`. Raises Unsupported for types whose values cannot be made up.
+    All there are, where they have at most ``exhaustive_bits`` bits together, else ``count`` tuples. Dynamic dimensions get `DYNAMIC_SIZE`. Raises Unsupported for types whose values cannot be made up.
     """
     shapes = [_shape(type_, vscale) for type_ in types]
     known = tuple(concrete(type_, shape) for type_, shape in zip(types, shapes, strict=True))
     widths = [element_width(ty.element_type(type_)) or 0 for type_ in types]
     sizes = [prod(shape) for shape in shapes]
     bits = sum(width * size for width, size in zip(widths, sizes, strict=True))
-    if bits <= EXHAUSTIVE_BITS:
+    if bits <= exhaustive_bits:
         numbers: list[Sequence[int]] = [
             range(1 << width) for width, size in zip(widths, sizes, strict=True) for _ in range(size)
         ]

@@ -22,15 +22,16 @@ from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Pro
 from halfulp.conformance.rewrite import captured, copied, definition_of, function, isolated, module_with, task_of
 from halfulp.conformance.task import Reference, Task, reference
 from halfulp.interp import types as ty
-from halfulp.interp.errors import HalfulpError, UndefinedBehavior, spell_place
+from halfulp.interp.errors import AssertionFailed, HalfulpError, UndefinedBehavior, spell_place
 from halfulp.interp.events import Listener
-from halfulp.interp.executor import Limits, Settings, program_for
+from halfulp.interp.executor import Settings, program_for
 from halfulp.interp.ir import Block, Module, Operation, SSAValue
 from halfulp.interp.spelling import spell_element, spell_value
 from halfulp.interp.values import Value, element_width
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
-Outcome = tuple[Value, ...] | UndefinedBehavior
+NoMeaning = UndefinedBehavior | AssertionFailed
+Outcome = tuple[Value, ...] | NoMeaning
 """What running a program here gives."""
 
 Reply = tuple[Answer, ...] | Unanswered | OracleError
@@ -40,14 +41,14 @@ MOST_TRACED = 1000
 """Ops inside calls, regions and branches that are asked alone for one program."""
 
 
-def run_here(program: Program, profile: Profile = SPEC, limits: Limits = Limits()) -> Outcome:
+def run_here(program: Program, profile: Profile = SPEC) -> Outcome:
     """The results with their open masks, or why the program has no meaning. Raises HalfulpError for anything else."""
     function_ = program.module.lookup(program.function)
     assert function_ is not None
-    settings = Settings(profile, track_open=True, limits=limits)
+    settings = Settings(profile, track_open=True)
     try:
         return program_for(program.module, settings).run(function_, program.arguments)
-    except UndefinedBehavior as error:
+    except (UndefinedBehavior, AssertionFailed) as error:
         return error
 
 
@@ -205,7 +206,7 @@ class Search:
         if isinstance(reply, OracleError):
             raise reply
         here = run_here(Program(copy.module, copy.function, program.arguments), self.profile)
-        if isinstance(reply, Unanswered) or isinstance(here, UndefinedBehavior):
+        if isinstance(reply, Unanswered) or isinstance(here, NoMeaning):
             return []
         judge(here, reply)  # refuses answers of the wrong shapes
         values: dict[SSAValue, Value] = dict(zip(copy.arguments, program.arguments, strict=True))
@@ -218,7 +219,7 @@ class Search:
             values[result] = (
                 Value(result.type, bits) if clean else Value(result.type, bits, value.poison, value.open, value.origins)
             )
-        found = []
+        found: list[Finding] = []
         for op in copy.ops:
             own = [answers.get(result) for result in op.results]
             if op.results and all(answer is not None for answer in own):
@@ -251,7 +252,7 @@ class Search:
         if task is not None and plain and not (task.op == "arith.select" and operands[0].shape != operands[-1].shape):
             return self._judged_task(task, op, operands, answers)
         here = run_here(Program(self._isolated(module, op), "@op", operands), self.profile)
-        if isinstance(here, UndefinedBehavior):
+        if isinstance(here, NoMeaning):
             return None
         for index, (value, answer, verdict) in enumerate(zip(here, answers, judge(here, answers), strict=True)):
             wrong = np.argwhere(verdict == Verdict.MISMATCH)
@@ -408,7 +409,7 @@ def against(
     replies = ask(oracle, programs)
     wrong: list[tuple[int, Mismatch, ty.Type]] = []
     for index, (here, reply) in enumerate(zip(outcomes, replies, strict=True)):
-        if isinstance(here, UndefinedBehavior):
+        if isinstance(here, NoMeaning):
             report.undefined += 1
             report.undefined_answered += isinstance(reply, tuple) and not all(map(is_unanswered, reply))
             continue
@@ -484,7 +485,7 @@ def _predicted(profile: Profile) -> Any:
             return True
         try:
             here = run_here(program, profile)
-            if isinstance(reply, OracleError) or isinstance(here, UndefinedBehavior):
+            if isinstance(reply, OracleError) or isinstance(here, NoMeaning):
                 return not isinstance(reply, OracleError)
             return not any((verdict == Verdict.MISMATCH).any() for verdict in judge(here, reply))
         except (HalfulpError, OracleError):

@@ -1,0 +1,319 @@
+"""``halfulp diff``, ``reduce`` and ``fuzz``: whole programs against other implementations, or against each other."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from halfulp.cli_common import (
+    DIFFERENT,
+    EXIT_CODES,
+    SUCCESS,
+    UNSUPPORTED,
+    WRONG_USE,
+    Sources,
+    fail,
+    positive,
+    profile_named,
+    read,
+    report,
+    write,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfulp.conformance import diff, validation
+    from halfulp.conformance.arguments import Arguments
+    from halfulp.conformance.divergences import Divergence
+    from halfulp.conformance.oracles.oracle import Program, ProgramOracle
+    from halfulp.interp.ir import Module, Operation
+
+SHOWN = 5
+"""Differences of one oracle that are printed."""
+
+_DIFF = """\
+Compare what a program computes, bit for bit, by what the language allows:
+
+  halfulp diff program.mlir --against mlir-fold,mlir-native   here and by other implementations
+  halfulp diff before.mlir after.mlir                         two versions, both run here
+  halfulp diff before.mlir --pass-pipeline "builtin.module(canonicalize)"   the second made by mlir-opt
+
+Without --input the arguments are made up: every combination where they have at most 16 bits together (for other
+implementations: where -n suffices), else corner cases and random ones. A difference is traced to the first op that is
+wrong for the operands it was given. Where the first version, or the program here, has undefined behaviour, anything is
+allowed.
+"""
+
+_CODES = (
+    EXIT_CODES.replace("0 fine or equal", "0 equal, open or known")
+    .replace("1 values differ", "1 unexplained differences")
+    .replace("3 unsupported", "3 nothing was compared")
+)
+
+
+def register(commands: Any, style: dict[str, Any]) -> None:
+    """Add the commands to the parser of the command line."""
+    parser = commands.add_parser("diff", help="compare whole programs", description=_DIFF, epilog=_CODES, **style)
+    add = parser.add_argument
+    add("file", metavar="FILE", help="MLIR text, or - for the standard input")
+    add("after", nargs="?", metavar="AFTER", help="a second version of it")
+    add("--against", metavar="ORACLE[,ORACLE...]", help="the implementations to ask, as for verify")
+    add("--pass-pipeline", metavar="PIPELINE", help="make the second version with mlir-opt")
+    _add_inputs(parser)
+    add("-n", type=positive, metavar="N", help="inputs to make up (default: 100 for oracles, else 1000)")
+    _add_comparison(parser)
+    add("--json", action="store_true", help="one JSON object per oracle or function")
+    parser.set_defaults(command=_diff)
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--function", metavar="NAME", help="the function to run (default: the only public one; two versions: all)")
+    add("--input", action="append", default=[], metavar="VALUE", help="the next argument, as for run")
+    add("--seed", type=int, default=0, metavar="N", help="of the inputs that are made up")
+
+
+def _add_comparison(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--no-known", action="store_true", help="do not look at the table of known divergences")
+    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics here")
+
+
+def _rows(arguments: argparse.Namespace) -> Sequence[Divergence]:
+    from halfulp.conformance.divergences import divergences
+
+    return () if arguments.no_known else divergences()
+
+
+def _oracles(spelling: str) -> list[ProgramOracle] | int:
+    """The oracles named between commas, or the exit code where one is not to be had."""
+    from halfulp.conformance.oracles import oracle
+    from halfulp.conformance.oracles.oracle import ProgramOracle, Unavailable
+
+    found: list[ProgramOracle] = []
+    for name in spelling.split(","):
+        try:
+            made = oracle(name)
+        except Unavailable as reason:
+            return fail(f"{name}: {reason}")
+        except ValueError as error:
+            return fail(str(error))
+        if not isinstance(made, ProgramOracle):
+            return fail(f"{name} answers single ops only, not whole programs: use halfulp verify")
+        found.append(made)
+    return found
+
+
+# --- diff -------------------------------------------------------------------------------------------------------------
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from halfulp.interp.errors import HalfulpError
+
+    sources = Sources(arguments)
+    modes = [arguments.against, arguments.after, arguments.pass_pipeline]
+    if sum(mode is not None for mode in modes) != 1:
+        return fail("compare with what? give --against, a second file, or --pass-pipeline")
+    try:
+        return _diff_oracles(arguments, sources) if arguments.against else _diff_versions(arguments, sources)
+    except HalfulpError as error:
+        return report(error, sources)
+
+
+def _parse(path: str, sources: Sources) -> Module:
+    from halfulp.interp.text.parser import parse_module
+
+    name, text = read(path, sources)
+    return parse_module(text, name)
+
+
+def _given(arguments: argparse.Namespace, function: Operation, sources: Sources) -> Arguments | None:
+    """The arguments of --input, if there are any."""
+    from halfulp.cli_values import read_value
+    from halfulp.conformance.arguments import given
+    from halfulp.interp.errors import TypeMismatch
+    from halfulp.interp.executor import argument_types
+    from halfulp.interp.values import to_value
+
+    types = argument_types(function)
+    if not arguments.input:
+        return None
+    if len(arguments.input) != len(types):
+        raise TypeMismatch(
+            f"@{function.symbol_name} takes {len(types)} arguments, but {len(arguments.input)} are given",
+            location=function.location,
+        )
+    values = []
+    for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
+        what = f"<input {index}>"
+        values.append(to_value(read_value(text, type_, what, sources), type_, what))
+    return given(values)
+
+
+def _programs(arguments: argparse.Namespace, sources: Sources, count: int) -> list[Program]:
+    """The program of the file with the given arguments, or with ``count`` tuples of made-up ones."""
+    from halfulp.conformance.arguments import EXHAUSTIVE_BITS, generated
+    from halfulp.conformance.oracles.oracle import Program
+    from halfulp.interp.executor import argument_types
+    from halfulp.runtime import find_entry, function_path
+
+    module = _parse(arguments.file, sources)
+    function = find_entry(module, arguments.function)
+    inputs = _given(arguments, function, sources)
+    if inputs is None:
+        bits = min(EXHAUSTIVE_BITS, count.bit_length() - 1)
+        inputs = generated(argument_types(function), count, arguments.seed, exhaustive_bits=bits)
+    name = function_path(function)
+    return [Program(module, name, inputs.row(index)) for index in range(inputs.count)]
+
+
+def _diff_oracles(arguments: argparse.Namespace, sources: Sources) -> int:
+    from halfulp.conformance.diff import against
+
+    programs = _programs(arguments, sources, arguments.n or 100)
+    profile = profile_named(arguments.profile)
+    oracles = _oracles(arguments.against)
+    if isinstance(oracles, int):
+        return oracles
+    codes = []
+    for oracle in oracles:
+        found = against(oracle, programs, _rows(arguments), profile)
+        if arguments.json:
+            write(json.dumps(_oracle_record(found)) + "\n")
+        else:
+            write("\n".join(_oracle_lines(found)) + "\n")
+        codes.append(_oracle_code(found))
+    # A difference outweighs a failure, and a result outweighs none.
+    return DIFFERENT if DIFFERENT in codes else WRONG_USE if WRONG_USE in codes else min(codes)
+
+
+def _oracle_code(found: diff.Report) -> int:
+    if found.differences:
+        return DIFFERENT
+    return WRONG_USE if found.failures else SUCCESS if found.compared else UNSUPPORTED
+
+
+def _counts(found: diff.Report | validation.Report) -> str:
+    from halfulp.conformance.compare import Verdict
+
+    words = {Verdict.EQUAL: "equal", Verdict.OPEN: "open", Verdict.APART: "apart", Verdict.MISMATCH: "different"}
+    words[Verdict.UNANSWERED] = "unanswered"
+    present = [f"{found.verdicts[verdict]:,} {word}" for verdict, word in words.items() if found.verdicts[verdict]]
+    return ", ".join(present) or "nothing to compare"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s'[: count != 1]}"
+
+
+def _oracle_lines(found: diff.Report) -> list[str]:
+    from halfulp.conformance.diff import difference_lines
+
+    lines = [f"{found.oracle} {found.version}: {_plural(found.programs, 'input')}; elements: {_counts(found)}"]
+    if found.undefined:
+        given = f"; {found.oracle} has values for {found.undefined_answered:,}" if found.undefined_answered else ""
+        lines.append(f"  undefined here, so that anything is allowed: {_plural(found.undefined, 'input')}{given}")
+    lines += [f"  unanswered: {why} ({count:,})" for why, count in found.unanswered.most_common()]
+    lines += [f"  known divergence: {name} ({_plural(count, 'input')})" for name, count in found.known.most_common()]
+    if found.explained:
+        lines.append(f"  all results are those of profile {' and of '.join(found.explained)}")
+    lines += [f"  failed: {failure}" for failure in found.failures]
+    for difference in found.differences[:SHOWN]:
+        lines += difference_lines(difference, found.oracle)
+    if len(found.differences) > SHOWN:
+        lines.append(f"... and {_plural(len(found.differences) - SHOWN, 'input')} more with differences")
+    return lines
+
+
+def _oracle_record(found: diff.Report) -> dict[str, Any]:
+    from halfulp.conformance.diff import difference_record
+
+    return {
+        "oracle": found.oracle,
+        "version": found.version,
+        "inputs": found.programs,
+        "undefined": found.undefined,
+        "undefined_answered": found.undefined_answered,
+        "elements": {verdict.name.lower(): count for verdict, count in found.verdicts.items()},
+        "unanswered": dict(found.unanswered),
+        "known": dict(found.known),
+        "profiles": found.explained,
+        "failures": found.failures,
+        "differences": [difference_record(difference) for difference in found.differences],
+    }
+
+
+def _diff_versions(arguments: argparse.Namespace, sources: Sources) -> int:
+    from halfulp.conformance.arguments import generated
+    from halfulp.conformance.validation import common_functions, validate
+    from halfulp.interp.errors import InputError
+    from halfulp.interp.executor import argument_types
+
+    profile = profile_named(arguments.profile)
+    before = _parse(arguments.file, sources)
+    after = _parse(arguments.after, sources) if arguments.after else _transformed(arguments, before, sources)
+    pairs = common_functions(before, after, arguments.function)
+    if arguments.input and len(pairs) > 1:
+        raise InputError("--input is for one function: name it with --function")
+    differs = compared = False
+    for one, two in pairs:
+        inputs = _given(arguments, one, sources)
+        if inputs is None:
+            inputs = generated(argument_types(one), arguments.n or 1000, arguments.seed)
+        found = validate((before, one), (after, two), inputs, profile)
+        if arguments.json:
+            write(json.dumps(_version_record(found)) + "\n")
+        else:
+            write("\n".join(_version_lines(found, two)) + "\n")
+        differs |= found.differing > 0
+        compared |= found.compared > 0
+    return DIFFERENT if differs else SUCCESS if compared else UNSUPPORTED
+
+
+def _transformed(arguments: argparse.Namespace, before: Module, sources: Sources) -> Module:
+    """What mlir-opt makes of the first version. Raises InputError with what it says."""
+    from halfulp.conformance.oracles.oracle import OracleError, Unavailable
+    from halfulp.conformance.oracles.tool import find_tool
+    from halfulp.interp.errors import InputError
+    from halfulp.interp.text.parser import parse_module
+
+    try:
+        tool = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22.")
+        text = tool.run([f"--pass-pipeline={arguments.pass_pipeline}"], before.text or "")
+    except Unavailable as error:
+        raise InputError(str(error)) from None
+    except OracleError as error:
+        raise InputError(f"mlir-opt: {error}") from None
+    sources["<after>"] = text
+    return parse_module(text, "<after>")
+
+
+def _version_lines(found: validation.Report, function: Operation) -> list[str]:
+    from halfulp.conformance.validation import counterexample_lines
+
+    every = "every input, " if found.exhaustive else ""
+    lines = [f"@{found.function}: {every}{_plural(found.inputs, 'input')}; elements: {_counts(found)}"]
+    if found.undefined:
+        lines.append(f"  undefined before, so that anything is allowed: {_plural(found.undefined, 'input')}")
+    lines += [f"  not run: {why} ({_plural(count, 'input')})" for why, count in found.skipped.most_common()]
+    for example in found.counterexamples:
+        lines += counterexample_lines(function, example)
+    more = found.differing - len(found.counterexamples)
+    return [*lines, f"... and {_plural(more, 'input')} more with differences"] if more else lines
+
+
+def _version_record(found: validation.Report) -> dict[str, Any]:
+    from halfulp.conformance.validation import counterexample_record
+
+    return {
+        "function": found.function,
+        "inputs": found.inputs,
+        "exhaustive": found.exhaustive,
+        "undefined": found.undefined,
+        "differing": found.differing,
+        "elements": {verdict.name.lower(): count for verdict, count in found.verdicts.items()},
+        "skipped": dict(found.skipped),
+        "counterexamples": [counterexample_record(example) for example in found.counterexamples],
+    }
