@@ -1,0 +1,299 @@
+"""mlir-opt 22 folding constants: what its folders make of ops and of whole programs (docs: "Canonicalization")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.conformance import programs as pr
+from halfulp.conformance.compare import differing
+from halfulp.conformance.inputs import take
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered, unanswered
+from halfulp.conformance.oracles.tool import Tool, find_tool
+from halfulp.conformance.task import Task, reference, task
+from halfulp.interp.dialect import Schema
+from halfulp.interp.errors import HalfulpError
+from halfulp.interp.values import element_width
+from halfulp.semantics.codes import ints_to_codes
+from halfulp.semantics.kernel import Codes, Mask
+
+VERSION = "22."
+
+FOLDING = "canonicalize"
+_UNROLLING = "func.func(canonicalize,test-loop-unrolling{unroll-factor=64 unroll-up-to-factor},sccp,canonicalize)"
+RUNNING = f"inline,{_UNROLLING},{_UNROLLING},inline,{_UNROLLING}"
+"""What folds whole programs: calls are inlined, and of nested loops one level is unrolled at a time."""
+
+CHUNK = 1 << 20  # elements of one tensor
+QUESTIONS = 1 << 13  # ops asked for one task, beyond one for each chunk
+SCALARS = 1 << 16  # elements asked for one task where only scalars fold
+PART = 1 << 10  # ops in one module
+PROGRAMS = 256  # programs in one process
+SPLIT = 64  # parts in which a tensor that does not fold is asked again
+
+_ONLY_SCALARS = frozenset({"arith.cmpf"})
+_NEVER_FOLDED = {
+    "arith.scaling_extf": "MLIR 22 has no folder for it",
+    "arith.scaling_truncf": "MLIR 22 has no folder for it",
+}
+_SIGNED_DIVISIONS = frozenset({"arith.divsi", "arith.ceildivsi", "arith.floordivsi", "arith.remsi"})
+
+Group = npt.NDArray[np.intp]
+
+
+class MlirFold:
+    """Constant folding by ``mlir-opt-22`` (or what HALFULP_MLIR_OPT names)."""
+
+    name = "mlir-fold"
+    profile = "mlir22-fold"
+
+    def __init__(self) -> None:
+        self._tool = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", VERSION)
+        self.version = self._tool.version
+
+    def refuses(self, task: Task) -> str | None:
+        """Ops without a folder, and what MLIR 22 does not know."""
+        if task.op.startswith("quant."):
+            return "MLIR 22 has no folders for casts of constants to and from quantised types"
+        if not task.operands:
+            return "a constant is folded already"
+        if task.op in _NEVER_FOLDED:
+            return _NEVER_FOLDED[task.op]
+        return refused_by_schema(task)
+
+    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Large tensors first. One element that does not fold keeps a whole tensor from folding: those that seem
+        likely to are asked alone, and a tensor that does not fold is asked again in parts, as long as `QUESTIONS` are
+        not used up.
+        """
+        shape = task.shape(inputs)
+        size = int(np.prod(shape, dtype=np.int64))
+        flat = tuple(codes.reshape(size, *codes.shape[len(shape) :]) for codes in inputs)
+        # Results fold one by one: each has a status of its own.
+        answers = tuple(Answer(a.bits, _copied(a.status), a.why) for a in unanswered(task, flat, "not folded"))
+        if size:
+            asking = _Asking(self._tool, task, flat, answers)
+            asking.scalars() if task.op in _ONLY_SCALARS else asking.tensors()
+        return tuple(Answer(a.bits.reshape(*shape, *a.bits.shape[1:]), _status(a, shape), a.why) for a in answers)
+
+    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered | OracleError]:
+        """The results that fold to constants, hundreds of programs to a process."""
+        return run_closed(programs, lambda texts, seconds: fold(self._tool, texts, RUNNING, seconds))
+
+
+def _copied(status: npt.NDArray[np.uint8] | None) -> npt.NDArray[np.uint8] | None:
+    return None if status is None else status.copy()
+
+
+def _status(answer: Answer, shape: tuple[int, ...]) -> npt.NDArray[np.uint8] | None:
+    assert answer.status is not None
+    return answer.status.reshape(shape) if answer.status.any() else None
+
+
+def refused_by_schema(task: Task) -> str | None:
+    """Why MLIR 22 does not read the op: it, or a property of it, is newer."""
+    definition = task.definition
+    if definition.since > Schema.MLIR22:
+        return f"MLIR 22 has no {task.op}"
+    try:
+        pr.text_of(task.module((1,)))
+    except HalfulpError as error:
+        return f"MLIR 22 does not know it: {error}"
+    return None
+
+
+def fold(tool: Tool, texts: Sequence[str], pipeline: str, seconds: float) -> str:
+    """What mlir-opt prints of modules put through a pipeline. Raises OracleError."""
+    return tool.run(
+        [
+            "--split-input-file",
+            "--mlir-disable-threading",
+            "--mlir-print-elementsattrs-with-hex-if-larger=16",
+            f"--pass-pipeline=builtin.module({pipeline})",
+        ],
+        pr.joined(texts),
+        seconds,
+    )
+
+
+def read(text: str, count: int) -> list[list[Answer | None]]:
+    """What the entries of ``count`` printed modules return. Raises OracleError "garbage"."""
+    try:
+        modules = pr.separated(text)
+        found = [pr.returned_values(module) for module in modules]
+    except (HalfulpError, ValueError) as error:
+        raise OracleError("garbage", f"mlir-opt printed what is no result: {error}") from None
+    if len(found) != count:
+        raise OracleError("garbage", f"mlir-opt printed {len(found)} modules where {count} were given")
+    return found
+
+
+Fold = Callable[[Sequence[str], float], str]
+
+
+def run_closed(programs: Sequence[Program], tool: Fold) -> list[tuple[Answer, ...] | Unanswered | OracleError]:
+    """Run programs through a tool that prints each module with what its entry returns folded to constants.
+
+    A batch that fails is halved until the program to blame is alone: its refusal is an answer, anything else stands
+    in the list as the error that it is.
+    """
+    results: list[tuple[Answer, ...] | Unanswered | OracleError] = [Unanswered("")] * len(programs)
+    closed: list[tuple[int, pr.Closed]] = []
+    for place, program in enumerate(programs):
+        made = pr.closed(program)
+        if isinstance(made, Unanswered):
+            results[place] = made
+        else:
+            closed.append((place, made))
+    batches = [closed[start : start + PROGRAMS] for start in range(0, len(closed), PROGRAMS)]
+    while batches:
+        batch = batches.pop()
+        try:
+            found = read(tool([program.text for _, program in batch], 10 + 0.1 * len(batch)), len(batch))
+        except OracleError as error:
+            if len(batch) > 1:
+                batches += [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
+            else:
+                results[batch[0][0]] = Unanswered(str(error)) if error.kind == "refusal" else error
+            continue
+        for (place, asked), values in zip(batch, found, strict=True):
+            results[place] = _whole(values, asked)
+    return results
+
+
+def _whole(values: Sequence[Answer | None], program: pr.Closed) -> tuple[Answer, ...] | Unanswered | OracleError:
+    if len(values) != len(program.results):
+        return OracleError("garbage", f"{len(values)} results were printed where {len(program.results)} are expected")
+    if not any(values):
+        return Unanswered("not folded")
+    answers = [
+        _missing(type_) if value is None else value for value, type_ in zip(values, program.results, strict=True)
+    ]
+    found = tuple(answer for answer in answers if answer is not None)
+    return found if len(found) == len(answers) else Unanswered("not folded")
+
+
+def _missing(type_: ty.Type) -> Answer | None:
+    """What stands for a result that did not fold beside others that did; None where its shape is not known."""
+    shape, width = ty.shape_of(type_), element_width(ty.element_type(type_))
+    if shape is None or None in shape or width is None:
+        return None
+    sizes = tuple(size for size in shape if size is not None)
+    bits = np.zeros(code_shape(sizes, width), storage_dtype(width))
+    return Answer(bits, np.full(sizes, Status.UNANSWERED, np.uint8), "not folded")
+
+
+class _Asking:
+    """One task on its way through mlir-opt; the answers are filled in place."""
+
+    def __init__(self, tool: Tool, task: Task, inputs: tuple[Codes, ...], answers: tuple[Answer, ...]) -> None:
+        self._tool = tool
+        self._task = task
+        self._inputs = inputs
+        self._answers = answers
+        self._size = task.shape(inputs)[0]
+
+    def tensors(self) -> None:
+        """Ask for tensors, and for parts of those that do not fold."""
+        undefined, doubtful = _doubtful(self._task, self._inputs)
+        likely = np.flatnonzero(~doubtful & ~undefined)
+        # Undefined behaviour is asked for in tensors, with an element that has a value at the end: a folder that notes
+        # failures in one flag for all elements may have forgotten them by then.
+        groups = [*_chunks(likely), *(np.append(part, likely[:1]) for part in _chunks(np.flatnonzero(undefined)))]
+        # In a random order, so that those asked alone stand for all where the questions do not suffice.
+        others = np.random.default_rng(0).permutation(np.flatnonzero(doubtful & ~undefined))
+        alone = _parts(others, QUESTIONS // 2)
+        groups += alone
+        left = QUESTIONS - len(alone)
+        while groups:
+            unfolded = [group for group, folded in zip(groups, self._ask(groups), strict=True) if not folded]
+            groups = []
+            for group in unfolded:
+                parts = _parts(group, min(SPLIT, left)) if len(group) > 1 else []
+                if len(parts) > 1:
+                    groups += parts
+                    left -= len(parts)
+
+    def scalars(self) -> None:
+        """Ask for single elements."""
+        self._ask([np.array([k]) for k in range(min(self._size, SCALARS))], scalars=True)
+
+    def _ask(self, groups: Sequence[Group], scalars: bool = False) -> list[bool]:
+        """Whether each group folded; where it did, its elements are answered."""
+        folded: list[bool] = []
+        for part in _packed(groups):
+            folded += self._ask_together(part, scalars)
+        return folded
+
+    def _ask_together(self, groups: Sequence[Group], scalars: bool) -> list[bool]:
+        builder = pr.Builder()
+        for group in groups:
+            codes = take(self._inputs, group)
+            builder.ask(self._task, codes, None if scalars else (len(group),))
+        try:
+            values = read(fold(self._tool, [pr.text_of(builder.module())], FOLDING, 120), 1)[0]
+        except OracleError:
+            if len(groups) == 1:
+                raise
+            middle = len(groups) // 2
+            return [*self._ask_together(groups[:middle], scalars), *self._ask_together(groups[middle:], scalars)]
+        count = len(self._answers)
+        if len(values) != count * len(groups):
+            raise OracleError("garbage", f"{len(values)} results where {count * len(groups)} are expected")
+        folded = []
+        for place, group in enumerate(groups):
+            own = values[place * count : (place + 1) * count]
+            folded.append(all(value is not None for value in own))
+            for answer, value in zip(self._answers, own, strict=True):
+                if value is not None:
+                    assert answer.status is not None
+                    answer.bits[group] = value.bits
+                    answer.status[group] = Status.VALUE if value.status is None else value.status
+        return folded
+
+
+def _chunks(group: Group) -> list[Group]:
+    return [group[start : start + CHUNK] for start in range(0, len(group), CHUNK)]
+
+
+def _parts(group: Group, count: int) -> list[Group]:
+    """The group in at most ``count`` parts, none of them empty."""
+    count = min(count, len(group))
+    return list(np.array_split(group, count)) if count else []
+
+
+def _packed(groups: Sequence[Group]) -> Iterator[list[Group]]:
+    """The groups, in lists of no more than `PART` with about `CHUNK` elements together."""
+    part: list[Group] = []
+    elements = 0
+    for group in groups:
+        if part and (len(part) == PART or elements + len(group) > CHUNK):
+            yield part
+            part, elements = [], 0
+        part.append(group)
+        elements += len(group)
+    if part:
+        yield part
+
+
+def _doubtful(asked: Task, inputs: Sequence[Codes]) -> tuple[Mask, Mask]:
+    """The elements that are undefined behaviour, and those that are likely not to fold otherwise.
+
+    Nothing but the order of questions depends on it.
+    """
+    expected = reference(asked, inputs)
+    shape = asked.shape(inputs)
+    nothing = np.zeros(shape, np.bool_)
+    mask = nothing.copy() if expected.poison is None else expected.poison.copy()
+    if asked.op in ("arith.extf", "arith.truncf"):
+        opposite = "arith.truncf" if asked.op == "arith.extf" else "arith.extf"
+        back = reference(task(opposite, asked.results[0], asked.operands[0]), expected.bits).bits[0]
+        mask |= differing(asked.operand_types[0], back, inputs[0])
+    if asked.op in _SIGNED_DIVISIONS:
+        width = element_width(asked.operand_types[0]) or 0
+        lowest = ints_to_codes([1 << max(width - 1, 0)], width, ())
+        for type_, codes in zip(asked.operand_types, inputs, strict=True):
+            mask |= ~differing(type_, codes, lowest)
+    return nothing if expected.undefined is None else expected.undefined, mask
