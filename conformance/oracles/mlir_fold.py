@@ -13,10 +13,11 @@ from halfulp.conformance.inputs import take
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered, unanswered
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.task import Task, reference, task
+from halfulp.interp import types as ty
 from halfulp.interp.dialect import Schema
 from halfulp.interp.errors import HalfulpError
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import ints_to_codes
+from halfulp.semantics.codes import code_shape, ints_to_codes, storage_dtype
 from halfulp.semantics.kernel import Codes, Mask
 
 VERSION = "22."
@@ -166,7 +167,7 @@ def run_closed(programs: Sequence[Program], tool: Fold) -> list[tuple[Answer, ..
 def _whole(values: Sequence[Answer | None], program: pr.Closed) -> tuple[Answer, ...] | Unanswered | OracleError:
     if len(values) != len(program.results):
         return OracleError("garbage", f"{len(values)} results were printed where {len(program.results)} are expected")
-    if not any(values):
+    if values and not any(values):
         return Unanswered("not folded")
     answers = [
         _missing(type_) if value is None else value for value, type_ in zip(values, program.results, strict=True)
