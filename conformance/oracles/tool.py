@@ -4,15 +4,89 @@ from __future__ import annotations
 
 import os
 import re
+import selectors
 import shutil
+import signal
 import subprocess
+import tempfile
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 
 SECONDS = 120.0
 """What one run of a tool may take, unless its oracle says otherwise."""
+
+
+OUTPUT_BYTES = 1 << 28
+"""The most that one run of a tool may print."""
+
+
+def run_bounded(
+    command: Sequence[str], data: bytes, seconds: float, limit: int = OUTPUT_BYTES
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a program with ``data`` on standard input; whatever it started ends with it.
+
+    Raises OracleError: "crash" if it does not start, "hang" after ``seconds``, "garbage" when it prints more than
+    ``limit`` bytes.
+    """
+    name = os.path.basename(command[0])
+    with tempfile.TemporaryFile() as given:
+        given.write(data)
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            )
+        except OSError as error:
+            raise OracleError("crash", f"{name} does not start: {error}") from None
+    try:
+        printed, said = _read_streams(process, time.monotonic() + seconds, limit)
+    except TimeoutError:
+        raise OracleError("hang", f"{name} did not end in {seconds:g} s") from None
+    except OverflowError:
+        raise OracleError("garbage", f"{name} printed more than {limit} bytes") from None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
+    return subprocess.CompletedProcess(command, process.returncode, printed, said)
+
+
+def _read_streams(process: subprocess.Popen[bytes], deadline: float, limit: int) -> tuple[bytes, bytes]:
+    """All of standard output and error, until the process has ended. Raises TimeoutError and OverflowError."""
+    chunks: dict[Any, list[bytes]] = {process.stdout: [], process.stderr: []}
+    total = 0
+    with selectors.DefaultSelector() as selector:
+        for stream in chunks:
+            selector.register(stream, selectors.EVENT_READ)
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            ended = process.poll() is not None
+            events = selector.select(0 if ended else min(left, 0.2))
+            if ended and not events:  # what it left running may hold the streams open
+                break
+            for key, _ in events:
+                chunk = os.read(key.fd, 1 << 16)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                total += len(chunk)
+                if total > limit:
+                    raise OverflowError
+                chunks[key.fileobj].append(chunk)
+    try:
+        process.wait(max(deadline - time.monotonic(), 0.01))
+    except subprocess.TimeoutExpired:  # it closed its streams and goes on
+        raise TimeoutError from None
+    return b"".join(chunks[process.stdout]), b"".join(chunks[process.stderr])
 
 
 @dataclass(frozen=True)
@@ -26,21 +100,10 @@ class Tool:
         """Standard output for ``text`` on standard input.
 
         Raises OracleError: "hang" after ``seconds``, "crash" when a signal ended it, "refusal" when it exits with an
-        error of its own (the message is what it said), "garbage" when its output is not UTF-8.
+        error of its own (the message is what it said), "garbage" when its output is not UTF-8 or has no end.
         """
         name = os.path.basename(self.path)
-        try:
-            done = subprocess.run(
-                [self.path, *arguments],
-                input=text.encode("utf-8", "surrogateescape"),
-                capture_output=True,
-                check=False,
-                timeout=seconds,
-            )
-        except subprocess.TimeoutExpired:
-            raise OracleError("hang", f"{name} did not end in {seconds:g} s") from None
-        except OSError as error:
-            raise OracleError("crash", f"{name} does not start: {error}") from None
+        done = run_bounded([self.path, *arguments], text.encode("utf-8", "surrogateescape"), seconds)
         said = done.stderr.decode("utf-8", "replace").strip()
         # A shell says 128 + signal; LLVM's own handlers print a stack dump and exit.
         if done.returncode < 0 or done.returncode > 128 or "Stack dump:" in said:
