@@ -16,6 +16,8 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "mlir-fold": ("mlir_fold", "MlirFold"),
     "ml_dtypes": ("ml_dtypes", "MlDtypes"),
     "iree": ("iree", "Iree"),
+    "npz": ("npz", "Npz"),
+    "command": ("command", "Command"),
 }
 """Name -> module in this package, class."""
 
