@@ -90,8 +90,12 @@ class Builder:
         return self._cast(self.append("arith.constant", [], stored, value=value), container)
 
     def returns(self, value: SSAValue) -> None:
-        """Return a value as integers, after those returned before."""
-        self.returned.append(self._cast(value, ty.with_element(value.type, integer_type(ty.element_type(value.type)))))
+        """Return a value as integers, after those returned before; as it is where it has no bit pattern."""
+        element = ty.element_type(value.type)
+        if element_width(element) is None or isinstance(value.type, ty.MemRefType):
+            self.returned.append(value)
+        else:
+            self.returned.append(self._cast(value, ty.with_element(value.type, integer_type(element))))
 
     def ask(self, task: Task, inputs: Sequence[Codes], shape: tuple[int, ...] | None) -> None:
         """Apply a task's op to tensors of that shape, or to scalars, and return the results."""
@@ -165,7 +169,9 @@ def closed(program: Program) -> Closed | Unanswered:
     callee = at.SymbolRefAttr(function.symbol_name or "")
     call = Operation("func.call", _definition("func.call"), operands, types, {"callee": callee})
     builder.block.append(call)
-    around = module_around([*_needed(module, function), function_of(ENTRY, builder.block, call.results)])
+    for result in call.results:
+        builder.returns(result)
+    around = module_around([*_needed(module, function), function_of(ENTRY, builder.block, builder.returned)])
     around.resources = module.resources
     try:
         text = text_of(around)
