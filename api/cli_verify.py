@@ -65,6 +65,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     add("--against", metavar="ORACLE[,ORACLE...]", help="the oracles to ask (default: all that are installed)")
     add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="what the answers are compared with")
     add("-n", type=positive, default=100_000, metavar="N", help="inputs where not every one is tried")
+    add("--bits", type=positive, default=24, metavar="N", help="try every input of operands of up to N bits together")
     add("--seed", type=int, default=0, metavar="N", help="of the random inputs")
     add("--no-known", action="store_true", help="do not look at the table of known divergences")
     add("--coverage", action="store_true", help="show which classes of operands and which outcomes were met")
@@ -79,10 +80,11 @@ def register(commands: Any, style: dict[str, Any]) -> None:
 def _verify(arguments: argparse.Namespace) -> int:
     from halfulp.interp.errors import HalfulpError
 
+    texts = Sources(arguments)
     try:
-        return _verify_op(arguments) if arguments.op else _verify_everything(arguments)
+        return _verify_op(arguments, texts) if arguments.op else _verify_everything(arguments)
     except HalfulpError as error:
-        return report(error, Sources(arguments))
+        return report(error, texts)
 
 
 def _asked(spelling: str | None) -> list[str]:
@@ -91,13 +93,13 @@ def _asked(spelling: str | None) -> list[str]:
     return spelling.split(",") if spelling else [name for name in ORACLES if name not in TAKES_ARGUMENT]
 
 
-def _verify_op(arguments: argparse.Namespace) -> int:
+def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
     from halfulp.conformance.divergences import divergences
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import Unavailable
     from halfulp.conformance.verify import as_json, text, verify
 
-    task = _task(arguments)
+    task = _task(arguments, texts)
     profile = profile_named(arguments.profile)
     rows = () if arguments.no_known else divergences()
     codes = []
@@ -113,7 +115,7 @@ def _verify_op(arguments: argparse.Namespace) -> int:
         if not arguments.against and asked.refuses(task) is not None:
             say(f"skipped: {name}: {asked.refuses(task)}")
             continue
-        found = verify(task, asked, arguments.n, arguments.seed, rows, profile)
+        found = verify(task, asked, arguments.n, arguments.seed, rows, profile, arguments.bits)
         write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(text(found)) + "\n")
         coverage = found.coverage
         assert coverage is not None
@@ -131,10 +133,12 @@ def _verify_op(arguments: argparse.Namespace) -> int:
     return DIFFERENT if DIFFERENT in codes else worst(codes)
 
 
-def _task(arguments: argparse.Namespace) -> Task:
+def _task(arguments: argparse.Namespace, texts: Sources) -> Task:
+    from halfulp.cli_values import naming
     from halfulp.conformance.task import task
     from halfulp.interp.dialect import default_registry
     from halfulp.interp.errors import InputError, Unsupported
+    from halfulp.interp.values import as_type
 
     definition = default_registry().find(arguments.op)
     if definition is None:
@@ -142,9 +146,12 @@ def _task(arguments: argparse.Namespace) -> Task:
     if arguments.type is None:
         raise InputError("which type? give --type, and for a cast --from", op=arguments.op)
     sources = _types(arguments.source or arguments.type)
+    for spelling in (*sources, *([arguments.type] if arguments.source else [])):
+        with naming("<type>", spelling, texts):
+            as_type(spelling)
     if len(sources) not in (1, len(definition.operands)):
         raise InputError(f"{arguments.op} has {len(definition.operands)} operands, but {len(sources)} types are given")
-    properties = properties_of(arguments.op, arguments.attr, Sources(arguments))
+    properties = properties_of(arguments.op, arguments.attr, texts)
     to = arguments.type if arguments.source else None
     return task(arguments.op, sources[0] if len(sources) == 1 else sources, to, **properties)
 

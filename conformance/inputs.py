@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 import numpy as np
@@ -24,6 +24,9 @@ from halfulp.semantics.kernel import Codes
 EXHAUSTIVE_BITS = 24
 """Tasks whose operands have no more bits together are asked exhaustively."""
 
+CHUNK = 1 << 19
+"""Elements that are asked at once: what bounds the memory of a large check."""
+
 
 def is_exhaustive(task: Task, bits: int = EXHAUSTIVE_BITS) -> bool:
     """Whether every combination of operand codes fits into ``2**bits`` elements of one axis."""
@@ -31,11 +34,11 @@ def is_exhaustive(task: Task, bits: int = EXHAUSTIVE_BITS) -> bool:
     return one_axis and sum(task.operand_widths) <= bits
 
 
-def every_input(task: Task) -> tuple[Codes, ...]:
-    """All combinations of operand codes, the last operand fastest."""
+def every_input(task: Task, start: int = 0, stop: int | None = None) -> tuple[Codes, ...]:
+    """All combinations of operand codes, the last operand fastest; of these the ones from ``start`` to ``stop``."""
     widths = task.operand_widths
     total = sum(widths)
-    index = np.arange(1 << total, dtype=np.uint64)
+    index = np.arange(start, 1 << total if stop is None else min(stop, 1 << total), dtype=np.uint64)
     arrays = []
     for width in widths:
         total -= width
@@ -70,9 +73,24 @@ def sampled_inputs(task: Task, count: int, seed: int = 0) -> tuple[Codes, ...]:
     )
 
 
-def inputs_for(task: Task, count: int, seed: int = 0, exhaustive_bits: int = EXHAUSTIVE_BITS) -> tuple[Codes, ...]:
-    """Every input where that is possible, else about ``count`` sampled ones."""
-    return every_input(task) if is_exhaustive(task, exhaustive_bits) else sampled_inputs(task, count, seed)
+def inputs_for(
+    task: Task, count: int, seed: int = 0, exhaustive_bits: int = EXHAUSTIVE_BITS
+) -> Iterator[tuple[Codes, ...]]:
+    """Every input where operands have at most ``exhaustive_bits`` bits, else about ``count`` sampled ones, in chunks.
+
+    Quantised types along an axis come in one piece, since their shape is given.
+    """
+    if is_exhaustive(task, exhaustive_bits):
+        for start in range(0, 1 << sum(task.operand_widths), CHUNK):
+            yield every_input(task, start, start + CHUNK)
+        return
+    sampled = sampled_inputs(task, count, seed)
+    shape = task.shape(sampled)
+    if len(shape) > 1 or shape[0] <= CHUNK:
+        yield sampled
+        return
+    for start in range(0, shape[0], CHUNK):
+        yield tuple(codes[start : start + CHUNK] for codes in sampled)
 
 
 def _crossed(columns: Sequence[Sequence[int]], most: int) -> list[list[int]] | None:

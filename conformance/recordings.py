@@ -99,8 +99,8 @@ def _asked(source: Oracle) -> Recorded:
         if refusal is not None:
             answers[job.task, 0] = refusal
             continue
-        inputs = inputs_for(job.task, job.count, job.seed, job.bits)
-        answers[job.task, digest(inputs)] = ask(source, job.task, inputs)
+        for inputs in inputs_for(job.task, job.count, job.seed, job.bits):
+            answers[job.task, digest(inputs)] = ask(source, job.task, inputs)
     return Recorded(source.name, source.profile, source.version, answers)
 
 

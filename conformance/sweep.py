@@ -340,9 +340,13 @@ def _done(todo: Sequence[Job], workers: int) -> Iterator[tuple[Job, Tally, Cover
 
 def do(job: Job) -> tuple[Job, Tally, Coverage | None]:
     """One job; its coverage where the answers were compared."""
-    inputs = inputs_for(job.task, job.count, job.seed, job.bits)
-    tally = check(_oracle(job.oracle), job.task, inputs, divergences())
-    coverage = covered(job.task, inputs, is_exhaustive(job.task, job.bits)) if tally.compared else None
+    tally, coverage = Tally(), None
+    for inputs in inputs_for(job.task, job.count, job.seed, job.bits):
+        found = check(_oracle(job.oracle), job.task, inputs, divergences())
+        tally.add(found)
+        if found.compared:
+            seen = covered(job.task, inputs, is_exhaustive(job.task, job.bits))
+            coverage = seen if coverage is None else seen | coverage
     return job, tally, coverage
 
 

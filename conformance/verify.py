@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from halfulp.conformance.check import Tally, ask, compare, explaining_profiles
+from halfulp.conformance.check import SHOWN, Tally, ask, compare, explaining_profiles
 from halfulp.conformance.coverage import Coverage, covered
 from halfulp.conformance.divergences import Divergence
-from halfulp.conformance.inputs import inputs_for, is_exhaustive
+from halfulp.conformance.inputs import EXHAUSTIVE_BITS, inputs_for, is_exhaustive
 from halfulp.conformance.oracles.oracle import Oracle, OracleError
 from halfulp.conformance.report import mismatch_text
 from halfulp.conformance.task import Task, reference
-from halfulp.semantics.profile import SPEC, Profile
+from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 
 @dataclass
@@ -41,20 +41,27 @@ def verify(
     seed: int = 0,
     rows: Sequence[Divergence] = (),
     profile: Profile = SPEC,
+    bits: int = EXHAUSTIVE_BITS,
 ) -> Verification:
-    """Ask an oracle for every input, where they are at most 2**24, else for ``count`` of them."""
-    inputs = inputs_for(task, count, seed)
-    verification = Verification(task, oracle.name, oracle.version, is_exhaustive(task), Tally())
-    verification.coverage = covered(task, inputs, verification.exhaustive)
-    try:
-        answers = ask(oracle, task, inputs)
-    except OracleError as error:
-        verification.tally = Tally(failures=[str(error)])
-        return verification
+    """Ask an oracle for every input, where they are at most ``2**bits``, else for ``count`` of them."""
+    verification = Verification(task, oracle.name, oracle.version, is_exhaustive(task, bits), Tally())
     applicable = [row for row in rows if row.applies(oracle.name, oracle.version, task)]
-    verification.tally = compare(task, inputs, reference(task, inputs, profile), answers, applicable)
+    explaining = set(PROFILES)
+    for inputs in inputs_for(task, count, seed, bits):
+        seen = covered(task, inputs, verification.exhaustive)
+        verification.coverage = seen if verification.coverage is None else seen | verification.coverage
+        try:
+            answers = ask(oracle, task, inputs)
+        except OracleError as error:
+            verification.tally.failures.append(str(error))
+            return verification
+        found = compare(task, inputs, reference(task, inputs, profile), answers, applicable)
+        verification.tally.add(found)
+        if found.unexplained or found.known:
+            explaining &= set(explaining_profiles(task, inputs, answers))
+    del verification.tally.mismatches[SHOWN:]
     if verification.tally.unexplained or verification.tally.known:
-        verification.profiles = explaining_profiles(task, inputs, answers)
+        verification.profiles = sorted(explaining)
     return verification
 
 

@@ -39,11 +39,20 @@ def test_integer_samples_meet_every_combination_of_classes(width):
     assert covered(asked, sampled_inputs(asked, 100)).percent == 100.0
 
 
+def test_large_spaces_come_in_chunks():
+    chunks = list(inputs_for(task("arith.addf", "f8E4M3FN"), 0))
+    assert [len(first) for first, _ in chunks] == [1 << 16]
+    chunks = list(inputs_for(task("arith.truncf", "tf32", "f16"), 0))
+    assert [len(codes) for (codes,) in chunks] == [1 << 19]
+    sampled = list(inputs_for(task("arith.negf", "f32"), (1 << 19) + 5))
+    assert [len(codes) for (codes,) in sampled] == [1 << 19, 5]
+
+
 def test_samples_are_reproducible():
     asked = task("arith.truncf", "f32", "f8E4M3FN")
     assert digest(sampled_inputs(asked, 300, 1)) == digest(sampled_inputs(asked, 300, 1))
     assert digest(sampled_inputs(asked, 300, 1)) != digest(sampled_inputs(asked, 300, 2))
-    assert [codes.shape for codes in inputs_for(asked, 300)] == [(300,)]
+    assert [codes.shape for (codes,) in inputs_for(asked, 300)] == [(300,)]
 
 
 def test_quantised_operands_have_a_shape_their_type_can_have():
