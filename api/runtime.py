@@ -402,8 +402,7 @@ def _conversion(
             signed = from_.signedness != "unsigned"
             return casts.from_integer(from_.width, signed, to.format, profile, rounding=into_floats)
         case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
-            toward = Rounding.TOWARD_ZERO if mode is None else mode
-            return casts.to_integer(from_.format, to.width, to.signedness != "unsigned", profile, rounding=toward)
+            return casts.to_integer(from_.format, to.width, to.signedness != "unsigned", profile, rounding=mode)
     how = "" if mode is not Rounding.STOCHASTIC else " with stochastic rounding"
     raise TypeMismatch(f"cannot convert '{from_}' to '{to}'{how}")
 

@@ -525,7 +525,9 @@ def operand_nan(fmt: FloatFormat, src: FloatFormat, nan: Operand, flags: FlagArr
         sign = np.zeros_like(sign)
     elif policy.nan_result == "canonical_signed" and src.nan is NanEncoding.NEGATIVE_ZERO:
         sign = np.ones_like(sign)
-    keep = src.nan_has_payload and policy.nan_result in ("payload", "negative")
+    keep = src.nan_has_payload and policy.nan_result in ("payload", "negative", "canonical_bf16")
+    if policy.nan_result == "canonical_bf16" and src != fmt == FORMATS["bf16"]:
+        sign, keep = np.zeros_like(sign), False
     return encode_nan(fmt, sign, payload if keep else None, flags, example, src, how)
 
 
@@ -582,9 +584,14 @@ def convert(
     exponent: npt.NDArray[np.int64] | None = None,
 ) -> Result:
     """See `scalar.convert`; ``exponent``: one for each element, or none."""
-    if policy.wide_source == "through_f32" and src.bits > 32 > dst.bits:
+    cuts = scalar.cuts(dst, policy)
+    if src.bits > 32 and (cuts or scalar.through_f32(dst, policy)):
         first = convert(src, FORMATS["f32"], a, RNE, policy, None, want_flags, exponent)
         return with_flags(convert(FORMATS["f32"], dst, first.codes, rounding, policy, random, want_flags), first.flags)
+    ties_away = scalar.rounds_ties_away(dst, policy)
+    if cuts or ties_away:
+        rounding, random = (RZ if cuts else RNA), None
+    smallest_is_zero = policy.zeroless_smallest_widened == "zero" and dst.zero and not src.zero
     how = _how(rounding, policy, random, want_flags, policy.conversion_overflow == "saturate")
     offsets = [] if exponent is None else [(exponent, 1)]
     if needs_scalar(how, dst):
@@ -604,13 +611,22 @@ def convert(
         if policy.flushes_operands:
             codes, _ = flushed(src, codes, policy)
         sign, significand, place = unpack(src, codes)
-        packed = round_pack(dst, sign, significand, place if offset is None else place + offset, how)
+        if cuts:
+            sign = np.zeros_like(sign)
+        if offset is not None:
+            place = place + offset
+        if smallest_is_zero:
+            significand = where(equal(codes, 0), significand & 0, significand)
+        if ties_away:
+            sign, place = _tiny_apart(dst, sign, significand, place)
+        packed = round_pack(dst, sign, significand, place, how)
         special = specials_of(src, codes)
         if special is None or not special.any():
             return packed
         index = np.flatnonzero(special)
         x = classify(src, codes[index])
-        packed = replace(packed, index, convert_infinity(dst, x, how))
+        infinities = dataclasses.replace(x, sign=np.zeros_like(x.sign)) if cuts else x
+        packed = replace(packed, index, convert_infinity(dst, infinities, how))
         if x.nan.any():
             nans = np.flatnonzero(x.nan)
             x = x.at(nans)
@@ -618,6 +634,18 @@ def convert(
         return packed
 
     return run(kernel, how, storage(dst), (a, src.limbs), *offsets, random=random)
+
+
+def _tiny_apart(
+    dst: FloatFormat, sign: U64, significand: Limbs, place: npt.NDArray[np.int64]
+) -> tuple[U64, npt.NDArray[np.int64]]:
+    """Signs and exponents such that rounding ties away from zero treats tiny values as `float_to_nanless` says."""
+    above = (
+        bit_length(significand) + place - (dst.emin - dst.mantissa_bits)
+    )  # of the leading bit, 1: that of the smallest
+    zero = ~nonzero(significand)
+    half = (above == 0) & ~nonzero(significand & (significand - like(significand, np.ones_like(sign))))
+    return sign & ((above > 0) & ~zero), place - half
 
 
 def convert_infinity(dst: FloatFormat, x: Operand, how: How) -> Packed:
@@ -673,7 +701,7 @@ def from_integer(
     want_flags: bool = False,
 ) -> Result:
     """See `scalar.from_integer`; ``a`` holds codes of integers of ``width`` bits, in two's complement if ``signed``."""
-    if policy.wide_source == "through_f32" and dst.bits < 32:
+    if scalar.through_f32(dst, policy):
         f32 = FORMATS["f32"]
         once = dataclasses.replace(policy, wide_source="once", conversion_overflow="format")
         first = from_integer(f32, a, width, signed, RNE, once, None, want_flags)
@@ -1006,13 +1034,17 @@ def remainder(
         by_zero = ~nonzero(divisor)
         gap = x_exponent - y_exponent
         rest: Limbs
-        if isinstance(x, Wide):
+        if how.policy.remainder == "ieee":
+            rest, flip = _nearest_remainder(fmt, dividend, divisor, gap)
+            sign = sign ^ flip
+        elif isinstance(x, Wide):
             rest = _wide_remainder(dividend, divisor, gap)
         else:
-            rest = _remainder(fmt, dividend, np.where(by_zero, np.uint64(1), divisor), gap)
+            rest = _remainder(fmt.precision, dividend, np.where(by_zero, np.uint64(1), divisor), gap)
         # A larger divisor exponent means that the divisor is normal, so that it is larger: the dividend is the result.
         smaller = gap < 0
-        rest = where(smaller, dividend, rest)
+        if how.policy.remainder == "fmod":
+            rest = where(smaller, dividend, rest)
         exponent = np.where(smaller, x_exponent, y_exponent)
         return round_pack(fmt, sign, rest, exponent, how), by_zero
 
@@ -1025,13 +1057,38 @@ def remainder(
     return _binary(finite, special, scalar.remainder, fmt, a, b, rounding, policy, random, want_flags)
 
 
-def _remainder(fmt: FloatFormat, dividend: U64, divisor: U64, gap: npt.NDArray[np.int64]) -> U64:
-    """Dividend * 2**gap modulo divisor; as many bits of the gap at a time as one limb has room for."""
+def _nearest_remainder(
+    fmt: FloatFormat, dividend: Limbs, divisor: Limbs, gap: npt.NDArray[np.int64]
+) -> tuple[Limbs, U64]:
+    """The magnitude of IEEE 754's remainder of dividend * 2**gap by divisor, and where its sign is the other one.
+
+    Where the gap is negative it is that of dividend by divisor * 2**-gap, which matters for a gap of -1 only: below,
+    that is more than twice the dividend. Modulo twice the divisor, the quotient's parity shows.
+    """
+    divisor = shift_left(divisor, (gap == -1).astype(np.int64))
+    twice = shift_left(divisor, 1)
+    if isinstance(dividend, Wide):
+        rest: Limbs = _wide_remainder(dividend, widen(twice), np.maximum(gap, 0))
+    else:
+        rest = _remainder(fmt.precision + 2, dividend, np.where(narrow(twice) == 0, np.uint64(1), narrow(twice)), gap)
+    odd = ~(rest < divisor)
+    rest = where(odd, rest - divisor, rest)
+    doubled = shift_left(rest, 1)
+    flip = (divisor < doubled) | (odd & equal(doubled, divisor))
+    flip &= gap >= -1
+    rest = where(flip, divisor - rest, rest)
+    return where(gap < -1, dividend, rest), flip.astype(np.uint64)
+
+
+def _remainder(bits: int, dividend: U64, divisor: U64, gap: npt.NDArray[np.int64]) -> U64:
+    """Dividend * 2**gap modulo divisor, a number of that many bits; as much of the gap at a time as a limb has room
+    for.
+    """
     rest = dividend % divisor
     left = np.flatnonzero(gap > 0)
     gap = gap[left]
     while left.size:
-        step = np.minimum(gap, 64 - fmt.precision)
+        step = np.minimum(gap, 64 - bits)
         rest[left] = (rest[left] << step.view(np.uint64)) % divisor[left]
         gap = gap - step
         more = (gap > 0) & (rest[left] != 0)
@@ -1132,9 +1189,18 @@ def _extremum(
 ) -> Result:
     """See `scalar.extremum`."""
 
+    def selected(how: How, x: Limbs, y: Limbs, second: Mask, *chunks: Codes) -> Packed:
+        """The second operand where it is no worse than the first, or is a NaN (``number``: where the first one is)."""
+        p, q = classify(fmt, x), classify(fmt, y)
+        second = np.where(p.nan | q.nan, p.nan if number else q.nan, second)
+        raw = [Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64) for chunk in chunks]
+        return Packed(where(second, raw[1], raw[0]), signalling_flags(how, p, q))
+
     def kernel(how: How, *chunks: Codes) -> Packed:
         x, y = operands(fmt, how, *chunks)
         less, same = _less(fmt, x, y)
+        if policy.extrema == "selected":
+            return selected(how, x, y, (less if largest else ~less & ~same) | same, *chunks)
         if fmt.has_negative_zero:
             less = less | (same & (sign_of(fmt, x) > sign_of(fmt, y)))
         chosen = where(less == largest, y, x)

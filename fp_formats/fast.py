@@ -94,6 +94,8 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
         return None
     if operation in _ARITHMETIC and rounding == RNE:
         return "native" if fmt in NATIVE else "through_f32" if fmt in THROUGH_F32 else None
+    if operation in _EXTREMA and policy.extrema != "value":
+        return None
     if operation in _EXTREMA or operation == "compare":
         return "native" if fmt in NATIVE else "bits" if fmt in THROUGH_F32 else None
     return None

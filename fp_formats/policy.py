@@ -45,6 +45,7 @@ class FloatPolicy:
         canonical_signed: the default NaN with the sign of the first NaN operand; a generated NaN is negative, and the
         NaN of the FNUZ formats counts as negative, since its code has the sign bit set (ml_dtypes on x86).
         negative: as payload, but a generated NaN is negative (x86).
+        canonical_bf16: as payload, but conversions to bf16 give the positive default (MLIR's arith-expand).
     ``conversion_overflow``: overflow and infinities in conversions and from integers: by the format, or to the largest
         finite value. Arithmetic always overflows by the format.
     ``nan_to_nanless``: NaN in a format without NaN: poison; zero of the NaN's sign; zero of the opposite sign; +max.
@@ -54,10 +55,19 @@ class FloatPolicy:
         with the top bit set.
     ``zero_to_zeroless``: zero in a format without zero: the smallest value, or NaN.
     ``zeroless_nan_widened``: the NaN of a format without zero converted to a format with infinities: NaN or +infinity.
+    ``zeroless_smallest_widened``: the smallest value of a format without zero in one with zero: itself, or +0.
+    ``float_to_zeroless``: floats converted to a format without zero: rounded; or cut off, toward zero and without their
+        sign, after sources wider than f32 were rounded to f32, to nearest even (MLIR's arith-expand).
+    ``float_to_nanless``: floats converted to a format with neither infinity nor NaN: rounded as asked; or to nearest
+        with ties away from zero, where what is smaller than the smallest value loses its sign, and half of that value
+        gives zero (MLIR's arith-expand).
     ``number_of_signalling``: maximum_number and minimum_number with a signalling NaN: it counts as any NaN, so that a
         number wins; or the first signalling NaN wins, quieted (MLIR's folder).
     ``wide_source``: conversions to formats narrower than f32, from floats wider than f32 and from integers: rounded
-        once, or twice through f32 (to nearest even first).
+        once; twice through f32 (to nearest even first); or so to bf16 alone.
+    ``extrema``: minimum, maximum and the like: by value, -0 < +0, NaNs quieted; or the operand that a comparison
+        selects, unchanged, and of equal ones the second (MLIR's arith-expand).
+    ``remainder``: that of the quotient rounded toward zero (fmod), or to nearest even (IEEE 754's remainder).
     ``denormals``: subnormal operands, results or both become zero; ``denormal_zero``: of their sign, or +0.
     ``float_to_int``: NaN and values out of range: poison; saturated with NaN to 0 (Arm); saturated with NaN to the
         largest integer (RISC-V fcvt); or modulo 2**width with NaN and infinities to 0 (RISC-V fcvtmod).
@@ -66,7 +76,7 @@ class FloatPolicy:
     Raises ValueError for an unknown value, naming field, value and choices.
     """
 
-    nan_result: Literal["payload", "canonical", "canonical_signed", "negative"] = "payload"
+    nan_result: Literal["payload", "canonical", "canonical_signed", "negative", "canonical_bf16"] = "payload"
     conversion_overflow: Literal["format", "saturate"] = "format"
     nan_to_nanless: Literal["poison", "zero", "zero_inverted", "max"] = "poison"
     infinity_to_nanless: Literal["max", "zero"] = "max"
@@ -74,8 +84,13 @@ class FloatPolicy:
     negative_to_unsigned: Literal["nan", "sign_bit"] = "nan"
     zero_to_zeroless: Literal["smallest", "nan"] = "smallest"
     zeroless_nan_widened: Literal["nan", "infinity"] = "nan"
+    zeroless_smallest_widened: Literal["value", "zero"] = "value"
+    float_to_zeroless: Literal["rounded", "cut"] = "rounded"
+    float_to_nanless: Literal["rounded", "ties_away"] = "rounded"
     number_of_signalling: Literal["number", "quieted"] = "number"
-    wide_source: Literal["once", "through_f32"] = "once"
+    wide_source: Literal["once", "through_f32", "bf16_through_f32"] = "once"
+    extrema: Literal["value", "selected"] = "value"
+    remainder: Literal["fmod", "ieee"] = "fmod"
     denormals: Literal["ieee", "flush_operands", "flush_results", "flush_both"] = "ieee"
     denormal_zero: Literal["signed", "positive"] = "signed"
     float_to_int: Literal["poison", "saturate", "saturate_nan_max", "modular"] = "poison"

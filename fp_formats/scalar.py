@@ -192,6 +192,8 @@ def encode_nan(
         sign, payload = int(nan is None or source.nan is NanEncoding.NEGATIVE_ZERO or sign), 0
     elif policy.nan_result == "negative" and nan is None:
         sign = 1
+    elif policy.nan_result == "canonical_bf16" and source != fmt == FORMATS["bf16"]:
+        sign = payload = 0
     if fmt.nan_code is None:
         code = {"zero": with_sign(fmt, sign, 0), "zero_inverted": with_sign(fmt, 1 - sign, 0), "max": fmt.max_code}
         return Result(code.get(policy.nan_to_nanless, 0), flags | INVALID, policy.nan_to_nanless == "poison")
@@ -214,6 +216,23 @@ def first_nan(fmt: FloatFormat, x: Unpacked, y: Unpacked, policy: FloatPolicy) -
 # Conversions.
 
 
+def through_f32(dst: FloatFormat, policy: FloatPolicy) -> bool:
+    """Whether wide sources are rounded to f32 before they are converted to ``dst``."""
+    return (dst.bits < 32 and policy.wide_source == "through_f32") or (
+        dst == FORMATS["bf16"] and policy.wide_source == "bf16_through_f32"
+    )
+
+
+def cuts(dst: FloatFormat, policy: FloatPolicy) -> bool:
+    """Whether floats are cut off on their way to ``dst``: see `float_to_zeroless`."""
+    return not dst.zero and policy.float_to_zeroless == "cut"
+
+
+def rounds_ties_away(dst: FloatFormat, policy: FloatPolicy) -> bool:
+    """Whether floats are rounded to ``dst`` in the odd way of `float_to_nanless`."""
+    return not dst.infinities and dst.nan_code is None and policy.float_to_nanless == "ties_away"
+
+
 def convert(
     src: FloatFormat,
     dst: FloatFormat,
@@ -224,7 +243,7 @@ def convert(
     exponent: int = 0,
 ) -> Result:
     """A code of ``src``, times 2**exponent, as a code of ``dst`` (the same format canonicalises)."""
-    if policy.wide_source == "through_f32" and src.bits > 32 > dst.bits:
+    if src.bits > 32 and (through_f32(dst, policy) or cuts(dst, policy)):
         first = convert(src, FORMATS["f32"], a, RNE, policy, None, exponent)
         return also(convert(FORMATS["f32"], dst, first.code, rounding, policy, random), first.flags)
     x = operand(src, a, policy)
@@ -233,6 +252,13 @@ def convert(
             return Result(dst.infinity_code)
         return encode_nan(dst, x, policy, invalid_if_signalling(x), src)
     saturate = policy.conversion_overflow == "saturate"
+    if cuts(dst, policy):
+        x, rounding = x._replace(sign=0), RZ
+    elif x.kind == FINITE and rounds_ties_away(dst, policy):
+        below = x.significand.bit_length() + x.exponent + exponent <= dst.emin - dst.mantissa_bits
+        x, rounding = (x._replace(sign=0), RNE) if below or not x.significand else (x, RNA)
+    if policy.zeroless_smallest_widened == "zero" and not (src.zero or a) and dst.zero:
+        return encode_zero(dst, 0, policy)
     if x.kind == FINITE:
         return round_pack(dst, x.sign, x.significand, x.exponent + exponent, rounding, policy, random, saturate)
     if x.sign and not dst.signed:
@@ -248,7 +274,7 @@ def from_integer(
 ) -> Result:
     """A Python integer as a code."""
     sign, saturate = int(number < 0), policy.conversion_overflow == "saturate"
-    if policy.wide_source == "through_f32" and dst.bits < 32:
+    if through_f32(dst, policy):
         first = round_pack(FORMATS["f32"], sign, abs(number), 0, RNE, policy)
         return also(convert(FORMATS["f32"], dst, first.code, rounding, policy, random), first.flags)
     return round_pack(dst, sign, abs(number), 0, rounding, policy, random, saturate)
@@ -392,7 +418,10 @@ def quotient(
 def remainder(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """C's fmod: a - trunc(a / b) * b, exact, with the sign of ``a`` (so the rounding mode never matters)."""
+    """C's fmod: a - trunc(a / b) * b, exact, with the sign of ``a`` (so the rounding mode never matters).
+
+    With the policy "ieee" a / b is rounded to nearest even; only a zero result has the sign of ``a`` then.
+    """
     x, y = operand(fmt, a, policy), operand(fmt, b, policy)
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
@@ -401,7 +430,10 @@ def remainder(
     if y.kind == INFINITE:
         return round_pack(fmt, x.sign, x.significand, x.exponent, rounding, policy, random)
     exponent = min(x.exponent, y.exponent)
-    rest = (x.significand << (x.exponent - exponent)) % (y.significand << (y.exponent - exponent))
+    divisor = y.significand << (y.exponent - exponent)
+    whole, rest = divmod(x.significand << (x.exponent - exponent), divisor)
+    if policy.remainder == "ieee" and rest << 1 > divisor - (whole & 1):
+        return round_pack(fmt, 1 - x.sign, divisor - rest, exponent, rounding, policy, random)
     return round_pack(fmt, x.sign, rest, exponent, rounding, policy, random)
 
 
@@ -457,6 +489,11 @@ def extremum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy, largest: boo
     """The larger or smaller value, -0 < +0; ``number``: a NaN yields to a number, and of two NaNs the second counts."""
     x, y = operand(fmt, a, policy), operand(fmt, b, policy)
     flags = invalid_if_signalling(x, y)
+    if policy.extrema == "selected":
+        second = (x if number else y).kind >= QUIET_NAN
+        if not second and max(x.kind, y.kind) < QUIET_NAN:
+            second = order(x, y) <= 0 if largest else order(x, y) >= 0
+        return Result(b if second else a, flags)
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         if not number:
             return first_nan(fmt, x, y, policy)

@@ -20,10 +20,15 @@ E8M0 = FORMATS["f8E8M0FNU"]
 RNE = Rounding.TO_NEAREST_EVEN
 
 
+def mode(given: Rounding, profile: Profile) -> Rounding:
+    """The rounding mode of a conversion whose op says ``given``."""
+    return RNE if profile.conversion_rounding == "to_nearest_even" else given
+
+
 @lru_cache(maxsize=4096)
 def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """arith.extf, truncf and convertf: the value, rounded once into the target."""
-    policy = profile.conversions
+    policy, rounding = profile.conversions, mode(rounding, profile)
     return float_kernel(
         lambda a: scalar.convert(source, target, a, rounding, policy),
         lambda a: fast.convert(source, target, a, rounding, policy),
@@ -83,10 +88,15 @@ def from_integer(
 
 @lru_cache(maxsize=4096)
 def to_integer(
-    source: FloatFormat, width: int, signed: bool, profile: Profile, rounding: Rounding = Rounding.TOWARD_ZERO
+    source: FloatFormat, width: int, signed: bool, profile: Profile, rounding: Rounding | None = None
 ) -> Kernel:
-    """arith.fptosi and fptoui: NaN, infinities and values out of range are poison, or as the profile says."""
+    """arith.fptosi and fptoui: NaN, infinities and values out of range are poison, or as the profile says.
+
+    ``rounding``: None for that of the profile.
+    """
     policy = profile.conversions
+    if rounding is None:
+        rounding = Rounding[profile.to_integer_rounding.upper()]
     outside = poison(
         f"NaN, infinity or a value outside the range of {'a signed' if signed else 'an unsigned'} i{width}"
     )
@@ -130,7 +140,7 @@ def scaling_truncf(
 
     With ``scaling=exact`` the exact quotient, rounded once in the rounding mode.
     """
-    return _scaling(source, scale, target, rounding, fastmath, profile, divides=True)
+    return _scaling(source, scale, target, mode(rounding, profile), fastmath, profile, divides=True)
 
 
 def _scaling(

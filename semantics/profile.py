@@ -27,6 +27,8 @@ _OWN_CHOICES: Mapping[str, tuple[str, ...]] = {
     "qcast_out_of_range": ("saturate", "poison"),
     "zero_point": ("exact", "wrap"),
     "scaling": ("document", "exact"),
+    "conversion_rounding": ("given", "to_nearest_even"),
+    "to_integer_rounding": ("toward_zero", *(name for name in _ROUNDINGS if name != "toward_zero")),
 }
 
 
@@ -65,8 +67,13 @@ class Profile:
     negative_to_unsigned: str | None = None
     zero_to_zeroless: str | None = None
     zeroless_nan_widened: str | None = None
+    zeroless_smallest_widened: str | None = None
+    float_to_zeroless: str | None = None
+    float_to_nanless: str | None = None
     number_of_signalling: str | None = None
     wide_source: str | None = None
+    extrema: str | None = None
+    remainder: str | None = None
     denormals: str | None = None
     denormal_zero: str | None = None
     float_to_int: str | None = None
@@ -77,6 +84,8 @@ class Profile:
     qcast_out_of_range: str | None = None
     zero_point: str | None = None
     scaling: str | None = None
+    conversion_rounding: str | None = None
+    to_integer_rounding: str | None = None
 
     def __post_init__(self) -> None:
         choices = profile_choices()
@@ -134,6 +143,24 @@ _ROWS: Mapping[str, Mapping[str, str]] = {
         "qcast_rounding": "toward_zero",
         "qcast_out_of_range": "poison",
         "zero_point": "wrap",
+    },
+    "mlir22-runtime": {
+        **_FOLD,
+        "remainder": "ieee",
+        "float_to_int": "saturate",
+        "conversion_rounding": "to_nearest_even",
+        "to_integer_rounding": "to_nearest_even",
+    },
+    "mlir22-expand": {
+        "nan_result": "canonical_bf16",
+        "nan_to_nanless": "max",
+        "zeroless_smallest_widened": "zero",
+        "float_to_zeroless": "cut",
+        "float_to_nanless": "ties_away",
+        "wide_source": "bf16_through_f32",
+        "extrema": "selected",
+        "integer_flags": "ignored",
+        "conversion_rounding": "to_nearest_even",
     },
     "ml_dtypes": {
         "nan_result": "canonical_signed",

@@ -211,8 +211,8 @@ def test_every_value_of_every_field_is_accepted_and_others_are_not() -> None:
         Profile(base="no such profile")
     with pytest.raises(ValueError, match="field=value"):
         as_profile("spec,no_such_field=1")
-    assert tuple(PROFILES) == NAMES
-    assert all(PROFILES[name].name == name for name in NAMES)
+    assert {*NAMES, "mlir22-runtime", "mlir22-expand"} <= set(PROFILES)
+    assert all(profile.name == name for name, profile in PROFILES.items())
 
 
 # --- fields for hardware ----------------------------------------------------------------------------------------------
