@@ -68,7 +68,8 @@ def generated(
 ) -> Arguments:
     """Arguments of these types; the same for the same count and seed.
 
-    All there are, where they have at most ``exhaustive_bits`` bits together, else ``count`` tuples. Dynamic dimensions get `DYNAMIC_SIZE`. Raises Unsupported for types whose values cannot be made up.
+    All there are, where they have at most ``exhaustive_bits`` bits together, else ``count`` tuples. Dynamic dimensions
+    get `DYNAMIC_SIZE`. Raises Unsupported for types whose values cannot be made up.
     """
     shapes = [_shape(type_, vscale) for type_ in types]
     known = tuple(concrete(type_, shape) for type_, shape in zip(types, shapes, strict=True))
