@@ -290,7 +290,7 @@ class DenseElementsAttr(Attribute):
         limbs = self.codes.shape[-1] if width > 64 else 1
         rows = np.ascontiguousarray(self.codes.astype(self.codes.dtype.newbyteorder("<"))).view(np.uint8)
         rows = rows.reshape(-1, limbs * self.codes.dtype.itemsize)
-        return rows[:, : max(1, -(-width // 8))].tobytes()
+        return rows[:, : -(-width // 8)].tobytes()
 
 
 # More elements than this are printed as one string of hexadecimal digits.

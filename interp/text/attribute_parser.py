@@ -862,9 +862,9 @@ def _blob_elements(parser: AttributeParser, index: int, type: ElementsType, star
 def elements_of_blob(data: bytes, type: ElementsType, schema: Schema = Schema.MLIR22) -> DenseElementsAttr | None:
     """Elements from raw bytes as MLIR lays them out; None where their number is wrong.
 
-    Each element takes whole bytes, little-endian (i4 and f4 one, tf32 three, f80 ten, index eight); one element
-    alone is a splat. MLIR 22 packs i1 eight to the byte, least significant bit first, a single byte 0x00 or 0xFF being
-    a splat; newer MLIR does as with any other type.
+    Each element takes whole bytes, little-endian (i0 none, i4 and f4 one, tf32 three, f80 ten, index eight); one
+    element alone is a splat. MLIR 22 packs i1 eight to the byte, least significant bit first, a single byte 0x00 or 0xFF
+    being a splat; newer MLIR does as with any other type.
     """
     element = type.element
     count = element_count(type) or 0
@@ -882,7 +882,9 @@ def elements_of_blob(data: bytes, type: ElementsType, schema: Schema = Schema.ML
         width = scalar.width
     elif isinstance(scalar, FloatType):
         width = scalar.format.bits
-    size = max(1, (width + 7) // 8)
+    if not width:  # an i0 takes no byte at all
+        return None if data else DenseElementsAttr(type, np.zeros(shape, np.uint8), False)
+    size = (width + 7) // 8
     per_element = size * (2 if isinstance(element, ComplexType) else 1)
     splat = len(data) == per_element
     if not splat and len(data) != per_element * count:
