@@ -152,7 +152,8 @@ class AffineParser:
             parser.leave()
             return operand
         if token.isdigit() or token[:2] == "0x":
-            value = int(token, 0) if token[:2] == "0x" or len(token) < 20 else 1 << 63
+            digits = token.lstrip("0")
+            value = int(token, 16) if token[:2] == "0x" else int(digits or "0") if len(digits) < 20 else 1 << 63
             if value >> 63:
                 parser.error("constant too large for index")
             parser.pos += 1

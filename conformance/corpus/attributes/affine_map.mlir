@@ -72,3 +72,8 @@
 // -----
 // Symbols multiplied by one another.
 "keep.map"() {value = affine_map<(d0)[s0, s1] -> (s0 * s1, d0 * (s0 + s1), (d0 + s0) floordiv (s1 * 2))>} : () -> ()
+
+// -----
+
+// Leading zeros count for nothing, however many.
+"keep.map"() {value = affine_map<(d0) -> (d0 + 0005, d0 mod 00000000000000000000000007, d0 * 0x000000000000000000000003)>} : () -> ()
