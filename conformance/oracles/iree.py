@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
+import weakref
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 
 import numpy as np
 
@@ -48,7 +50,7 @@ class Iree:
 
     def __init__(self, seconds: float = SECONDS) -> None:
         compiler = _binary("iree-compile", "iree.compiler", "_mlir_libs")
-        self._compiler = find_tool(compiler, "HALFULP_IREE_COMPILE", VERSION)
+        self._compiler = find_tool(compiler, "HALFULP_IREE_COMPILE", VERSION, r"IREE compiler version (\d+(?:\.\d+)*)")
         self.version = self._compiler.version
         runner = os.environ.get("HALFULP_IREE_RUN_MODULE") or _binary("iree-run-module", "iree._runtime_libs", "")
         found = Path(runner)
@@ -56,7 +58,8 @@ class Iree:
             raise Unavailable(f"{runner} is not on PATH; install iree-base-runtime, or set HALFULP_IREE_RUN_MODULE")
         self._runner = Tool(str(found), self.version)
         self._seconds = seconds
-        self._folder = TemporaryDirectory(prefix="halfulp-iree-")
+        self._folder = Path(mkdtemp(prefix="halfulp-iree-"))
+        weakref.finalize(self, rmtree, self._folder, ignore_errors=True)
         self._compiled: dict[Task, Path | str] = {}
 
     def refuses(self, task: Task) -> str | None:
@@ -93,6 +96,8 @@ class Iree:
                     raise
                 if part.size == 1:
                     status[part] = Status.TRAP
+                    if np.all(status != Status.VALUE):  # no element has ever come through
+                        raise
                 elif halvings < TRAPS:
                     halvings += 1
                     parts += [part[part.size // 2 :], part[: part.size // 2]]
@@ -108,7 +113,7 @@ class Iree:
     def _compile(self, task: Task) -> Path | str:
         """The compiled task, or why it was rejected."""
         if task not in self._compiled:
-            path = Path(self._folder.name) / f"{len(self._compiled)}.vmfb"
+            path = self._folder / f"{len(self._compiled)}.vmfb"
             try:
                 self._compiler.run(["-", "-o", str(path), *FLAGS], _text(task), self._seconds)
                 self._compiled[task] = path
@@ -126,7 +131,7 @@ class Iree:
         count = len(columns[0])
         if not count:
             return [result[:0] for result in results]
-        folder = Path(self._folder.name)
+        folder = self._folder
         outputs = [folder / f"result{k}.bin" for k in range(len(results))]
         arguments = ["--device=local-sync", f"--module={module}", "--function=eval"]
         for k, column in enumerate(columns):

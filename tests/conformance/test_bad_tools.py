@@ -1,0 +1,231 @@
+"""Tools that crash, hang, print garbage, are of another version or absent: failures or no answer, never agreement.
+
+Every oracle of the registry that starts programs is found by itself: it is the one that is unavailable without them.
+"""
+
+from __future__ import annotations
+
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from halfulp.conformance.check import Tally, check
+from halfulp.conformance.inputs import sampled_inputs
+from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle, tool
+from halfulp.conformance.oracles.oracle import Oracle, OracleError, Program, ProgramOracle, Unanswered, Unavailable
+from halfulp.conformance.task import Task, task
+
+OPT, RUNNER = "HALFULP_MLIR_OPT", "HALFULP_MLIR_RUNNER"
+COMPILE, RUN_MODULE = "HALFULP_IREE_COMPILE", "HALFULP_IREE_RUN_MODULE"
+VARIABLES = (OPT, RUNNER, COMPILE, RUN_MODULE)
+LIBRARIES = ("libmlir_c_runner_utils.so", "libmlir_runner_utils.so", "libmlir_apfloat_wrappers.so")
+RIGHT = "LLVM version 22.1.8, IREE compiler version 3.13.0"
+SECONDS = 0.5
+
+TASKS = [
+    task("arith.addi", "i8"),
+    task("arith.addf", "f32"),
+    task("arith.truncf", "f32", "bf16"),
+    task("quant.dcast", "!quant.uniform<i8:f32, 0.5>", "f32"),
+]
+
+
+def program_based() -> list[str]:
+    """The oracles that cannot be made without their tools."""
+    names = []
+    with pytest.MonkeyPatch.context() as patch:
+        for variable in VARIABLES:
+            patch.setenv(variable, "/nowhere/at-all")
+        for name in ORACLES:
+            try:
+                if name not in TAKES_ARGUMENT:
+                    oracle(name)
+            except Unavailable:
+                names.append(name)
+    return names
+
+
+NAMES = program_based()
+
+# What a tool does when it is not asked for its version, as a shell script.
+BAD = {
+    "exits with an error": "echo 'error: no way' >&2; exit 3",
+    "crashes": "kill -SEGV $$",
+    "hangs": "sleep 1000",
+    "hangs, closed": "exec >&- 2>&-; sleep 1000",
+    "prints words": "echo hello world; echo 12 monkeys",
+    "prints no UTF-8": r"printf '\377\376\000\001'",
+    "prints without end": "yes 0",
+    "prints nothing": "exit 0",
+    "prints half a module": r"echo 'module {'; echo '  func.func @eval('",
+    "prints numbers": "echo 1; echo 2; echo '(0)'",
+}
+SURELY_FAILS = ("crashes", "hangs", "hangs, closed", "prints without end")
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools get little time and space here; what the oracles allow them is theirs to say."""
+    real = tool.run_bounded
+
+    def impatient(command: Any, data: bytes, seconds: float, limit: int = 0) -> Any:
+        assert seconds <= 600
+        return real(command, data, min(seconds, SECONDS), 1 << 20)
+
+    monkeypatch.setattr(tool, "run_bounded", impatient)
+
+
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Puts scripts in place of the tools, all of them or those of the given variables."""
+    for folder in ("bin", "lib"):
+        (tmp_path / folder).mkdir()
+    for library in LIBRARIES:
+        (tmp_path / "lib" / library).touch()
+
+    def put(body: str, variables: tuple[str, ...] = VARIABLES, version: str = RIGHT) -> None:
+        for variable in variables:
+            path = tmp_path / "bin" / variable.lower()
+            path.write_text(f'#!/bin/sh\nif [ "$1" = --version ]; then echo "{version}"; exit 0; fi\n{body}\n')
+            path.chmod(path.stat().st_mode | stat.S_IXUSR)
+            monkeypatch.setenv(variable, str(path))
+
+    return put
+
+
+def question(found: Oracle) -> tuple[Task, tuple[Any, ...]]:
+    asked = next(asked for asked in TASKS if found.refuses(asked) is None)
+    return asked, sampled_inputs(asked, 16)
+
+
+def assert_no_agreement(found: Oracle, failing: bool) -> Tally:
+    asked, inputs = question(found)
+    started = time.monotonic()
+    total = check(found, asked, inputs)
+    assert time.monotonic() - started < 20 * SECONDS
+    assert total.compared == 0
+    assert total.unanswered == 16 * len(asked.results)
+    assert total.failures or total.refusals  # and it is said why
+    if failing:
+        assert total.failures
+    if isinstance(found, ProgramOracle):
+        function = asked.module((16,))
+        try:
+            results = found.run([Program(function, "eval", asked.values(inputs))])
+        except OracleError:
+            return total
+        assert all(isinstance(result, Unanswered | OracleError) for result in results)
+    return total
+
+
+def test_the_program_based_oracles() -> None:
+    assert {"mlir-fold", "mlir-native", "mlir-runtime", "mlir-expand", "iree"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_tools(name: str, bad: str, install: Install) -> None:
+    install(BAD[bad])
+    assert_no_agreement(oracle(name), bad in SURELY_FAILS)
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("mlir")])
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_runners(name: str, bad: str, install: Install) -> None:
+    """mlir-opt does its work, mlir-runner does not."""
+    install(BAD[bad], (RUNNER,))
+    try:
+        found = oracle(name)
+        asked, inputs = question(found)
+        total = check(found, asked, inputs)
+    except Unavailable:
+        return
+    if total.compared:  # it needs no runner
+        assert not total.failures
+        assert oracle_without(RUNNER, name)
+    else:
+        assert total.unanswered == 16
+        assert total.failures or total.refusals
+
+
+def oracle_without(variable: str, name: str) -> bool:
+    """Whether an oracle can be made without a tool."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(variable, "/nowhere/at-all")
+        try:
+            oracle(name)
+        except Unavailable:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_iree_runner(bad: str, install: Install) -> None:
+    install('while [ "$1" != -o ]; do shift; done; echo > "$2"', (COMPILE,))
+    install(BAD[bad], (RUN_MODULE,))
+    assert_no_agreement(oracle("iree"), True)
+
+
+def test_an_iree_runner_that_writes_too_little(install: Install) -> None:
+    install('while [ "$1" != -o ]; do shift; done; echo > "$2"', (COMPILE,))
+    install('for a; do case "$a" in --output=@*) printf 12345 > "${a#--output=@}";; esac; done', (RUN_MODULE,))
+    assert "garbage" in assert_no_agreement(oracle("iree"), True).failures[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("version", ["version 21.0.1, IREE compiler version 3.12", "hello", ""])
+def test_another_version(name: str, version: str, install: Install) -> None:
+    install("cat", version=version)
+    with pytest.raises(Unavailable, match=r"version"):
+        oracle(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("body", ["sleep 1000", "kill -SEGV $$", "exit 1"])
+def test_a_tool_that_does_not_tell_its_version(name: str, body: str, tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "tool"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    for variable in VARIABLES:
+        monkeypatch.setenv(variable, str(path))
+    with pytest.raises(Unavailable):
+        oracle(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_absent_tool(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in VARIABLES:
+        monkeypatch.setenv(variable, "/nowhere/at-all")
+    with pytest.raises(Unavailable, match="/nowhere/at-all"):
+        oracle(name)
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_commands(bad: str, tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    path.write_text(f"#!/bin/sh\n{BAD[bad]}\n")
+    path.chmod(0o755)
+    assert_no_agreement(oracle(f"command={path}"), True)
+
+
+def test_what_a_tool_started_ends_with_it(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    with pytest.raises(OracleError):
+        tool.run_bounded(["sh", "-c", f"sleep 1000 & echo $! > {pid}; wait"], b"", 0.3)
+    time.sleep(0.05)
+    state = Path(f"/proc/{pid.read_text().strip()}/stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"  # dead, if not yet buried
+
+
+def test_a_large_question_and_a_large_answer() -> None:
+    data = np.arange(200_000, dtype=np.uint8).tobytes()
+    assert tool.run_bounded(["cat"], data, 10).stdout == data
