@@ -3,19 +3,21 @@
 PYTHON ?= python3
 WORKERS ?= 2
 TEST_ARGS ?=
+EXTRAS ?= test
 DEMO_FILE ?= examples/f8_add.mlir
 DEMO_INPUTS ?= --input="4xf8E4M3FN=1 0.3 -2.5 448" --input="4xf8E4M3FN=0.0625 0.3 2.5 32"
 
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 
-.PHONY: help demo test test-exhaustive lint bench clean
+.PHONY: help demo test test-exhaustive conformance lint bench clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo             install into .venv and run $(DEMO_FILE)'
 	@echo 'make test             install into .venv and run the tests (TEST_ARGS="-k name", WORKERS=2)'
 	@echo 'make test-exhaustive  the tests over whole domains: hours'
+	@echo 'make conformance      compare with every tool that is installed, into docs/conformance.md: an hour'
 	@echo 'make lint             ruff, and mypy --strict on the wheel as installed'
 	@echo 'make bench            measure against peers'
 	@echo 'make clean            remove everything that make made'
@@ -30,6 +32,9 @@ test: $(VENV)/.installed-test
 
 test-exhaustive: $(VENV)/.installed-test
 	$(RUN) pytest -n $(WORKERS) --dist worksteal --durations=15 -m exhaustive $(TEST_ARGS)
+
+conformance: $(VENV)/.installed-iree
+	$(VENV)/bin/halfulp verify --level=full -o docs/conformance.md
 
 # mypy reads the wheel, not the tree: only there do the folders bear their import names. The wheel is built from a clean
 # build/, since setuptools packs whatever an earlier build left in build/lib.
@@ -65,5 +70,9 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/pip
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/pip
-	$(INSTALL) '.[test]'
+	$(INSTALL) '.[$(EXTRAS)]'
+	@touch $@
+
+$(VENV)/.installed-iree: pyproject.toml | $(VENV)/bin/pip
+	$(INSTALL) '.[iree]'
 	@touch $@

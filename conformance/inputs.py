@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -18,11 +19,17 @@ from halfulp.conformance.task import Task, container_shape
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp import types as ty
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import ints_to_codes
+from halfulp.semantics.codes import LIMB_BITS, code_shape, ints_to_codes, storage_dtype
 from halfulp.semantics.kernel import Codes
 
 EXHAUSTIVE_BITS = 24
 """Tasks whose operands have no more bits together are asked exhaustively."""
+
+CRAFTED = 20_000
+"""Elements of a sample that are chosen one by one; further ones are uniform."""
+
+DEEP = 500_000
+"""A sample of so many elements holds all ties of a conversion to a format of 16 bits, not only of up to 8 bits."""
 
 CHUNK = 1 << 19
 """Elements that are asked at once: what bounds the memory of a large check."""
@@ -50,12 +57,13 @@ def every_input(task: Task, start: int = 0, stop: int | None = None) -> tuple[Co
 def sampled_inputs(task: Task, count: int, seed: int = 0) -> tuple[Codes, ...]:
     """About ``count`` elements: corners crossed with corners first, then adversarial random codes, among them pairs
     that are close or opposite. Where the corners are too many, one of each class of operands is crossed, and the others
-    are chosen at random.
+    are chosen at random. Beyond `CRAFTED` elements codes are uniform.
     """
     shape = container_shape((*task.operand_types, *task.result_types), count)
-    count = prod(shape)
+    total = prod(shape)
+    corners = [corner_codes(type_, task, total >= DEEP) for type_ in task.operand_types]
+    count = min(total, max(CRAFTED, 3 * len(corners[0]) if len(corners) == 1 else 0))
     rng = random.Random(f"{seed} {task}")
-    corners = [corner_codes(type_, task) for type_ in task.operand_types]
     columns = _crossed(corners, (count + 1) // 2)
     if columns is None:
         classes = [_one_of_each_class(type_, own) for type_, own in zip(task.operand_types, corners, strict=True)]
@@ -67,10 +75,21 @@ def sampled_inputs(task: Task, count: int, seed: int = 0) -> tuple[Codes, ...]:
     for position in range(1, len(drawn)):
         if task.operand_types[position] == task.operand_types[0]:
             drawn[position] = _related(task.operand_types[0], drawn[0], drawn[position], rng)
+    uniform = np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
     return tuple(
-        ints_to_codes([*own, *others], width, shape)
+        np.concatenate(
+            [ints_to_codes([*own, *others], width, (count,)), _uniform_codes(width, total - count, uniform)]
+        ).reshape(code_shape(shape, width))
         for own, others, width in zip(columns, drawn, task.operand_widths, strict=True)
     )
+
+
+def _uniform_codes(width: int, count: int, generator: np.random.Generator) -> Codes:
+    if width <= LIMB_BITS:
+        return generator.integers(0, 1 << width, count, np.uint64).astype(storage_dtype(width))
+    limbs = generator.integers(0, 1 << LIMB_BITS, code_shape((count,), width), np.uint64)
+    limbs[:, -1] >>= np.uint64(-width % LIMB_BITS)
+    return limbs
 
 
 def inputs_for(
@@ -109,11 +128,12 @@ def _one_of_each_class(type_: ty.Type, codes: Sequence[int]) -> list[int]:
     return list(dict(zip(reversed(classes), reversed(codes), strict=True)).values())
 
 
-def corner_codes(type_: ty.Type, task: Task | None = None) -> list[int]:
+def corner_codes(type_: ty.Type, task: Task | None = None, deep: bool = False) -> list[int]:
     """The codes of an element type where behaviour changes, in ascending order.
 
     For a float: both signs of zero, the ends of the subnormal and normal range with their neighbours, one and two,
-    infinities, NaNs of each kind. ``task``: adds the ties and limits of the formats it converts to.
+    infinities, NaNs of each kind. ``task``: adds the ties and limits of the formats it converts to; all ties of formats
+    of up to 8 bits, or 16 if ``deep``, some of wider ones.
     """
     width = element_width(type_) or 0
     if isinstance(type_, ty.FloatType):
@@ -121,7 +141,9 @@ def corner_codes(type_: ty.Type, task: Task | None = None) -> list[int]:
         if task is not None:
             for target in task.result_types:
                 if isinstance(target, ty.FloatType) and target.format.bits < type_.format.bits:
-                    codes |= set(_corners_of_conversion(type_.format, target.format))
+                    codes |= set(
+                        _corners_of_conversion(type_.format, target.format, target.format.bits <= (16 if deep else 8))
+                    )
                 elif isinstance(target, ty.IntegerType) and target.width > 1:
                     codes |= set(_corners_of_integers(type_.format, target.width))
         return sorted(codes)
@@ -141,15 +163,16 @@ def _float_corners(fmt: FloatFormat) -> set[int]:
     return {(code | sign) & fmt.code_mask for code in positive if code >= 0 for sign in signs}
 
 
-def _corners_of_conversion(source: FloatFormat, target: FloatFormat) -> set[int]:
-    """The midpoints of neighbours of a narrower format and the codes next to them, at its ends and at random."""
+@lru_cache(maxsize=1024)
+def _corners_of_conversion(source: FloatFormat, target: FloatFormat, every: bool) -> frozenset[int]:
+    """Values and midpoints of a narrower format and the codes next to them: of all its values, or of some."""
     from fractions import Fraction
 
     from halfulp.fp_formats import scalar
 
     rng = random.Random(f"{source.name} {target.name}")
     places = {0, 1, 2, target.min_normal_code - 1, target.min_normal_code, target.max_code - 1}
-    places |= {rng.randrange(target.max_code) for _ in range(24)}
+    places |= set(range(target.max_code + 1)) if every else {rng.randrange(target.max_code) for _ in range(24)}
     codes = set()
     for code in places:
         low, high = scalar.value(target, code), scalar.value(target, code + 1)
@@ -160,7 +183,7 @@ def _corners_of_conversion(source: FloatFormat, target: FloatFormat) -> set[int]
             middle = scalar.from_fraction(source, number).code
             codes |= {middle + k for k in (-1, 0, 1)}
     signs = {0, source.sign_mask or 0}
-    return {(code | sign) & source.code_mask for code in codes if code >= 0 for sign in signs}
+    return frozenset((code | sign) & source.code_mask for code in codes if code >= 0 for sign in signs)
 
 
 def _corners_of_integers(fmt: FloatFormat, width: int) -> set[int]:
