@@ -25,13 +25,17 @@ from halfulp.interp.ir import Block, Module, Operation, Region
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import Value, element_width
-from halfulp.semantics.codes import LIMB_BITS, code_shape, ints_to_codes, limb_count, storage_dtype
+from halfulp.semantics.codes import LIMB_BITS, code_shape, limb_count, storage_dtype
 from halfulp.semantics.kernel import Codes, Mask
 
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")
 UTILITIES = "libmlir_c_runner_utils.so"
 APART = 2048
 """How many elements of a task are asked in a process of their own, since they may stop it."""
+GROUPS = 256
+"""Processes for the other elements: where one is stopped all the same, its elements are asked again, apart."""
+LEAST = 16
+"""Elements of a group, at least."""
 PROGRAMS = 256
 """Programs in one module."""
 ELEMENTS = 1024
@@ -109,7 +113,8 @@ class JitOracle:
     """An oracle that executes what ``passes`` make of a program.
 
     ``passes``: before those of `TO_LLVM`. ``runtime``: further libraries. ``floats``: the types that can be lowered.
-    ``attributes``: what the code generator may use of the CPU.
+    ``machine``: what the code generator may not use of the CPU: the bf16 instructions of AVX-512 take subnormals for
+    zero.
     """
 
     name: ClassVar[str]
@@ -118,7 +123,7 @@ class JitOracle:
     runtime: ClassVar[tuple[str, ...]] = ()
     floats: ClassVar[frozenset[str]]
     max_width: ClassVar[int]
-    machine: ClassVar[str] = ""
+    machine: ClassVar[str] = "-avx512bf16"
 
     def __init__(self) -> None:
         self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
@@ -165,7 +170,7 @@ class JitOracle:
         status = np.full(count, Status.UNANSWERED, np.uint8)
         self._ask(task, columns, ~risky, risky, results, status)
         left = (status == Status.UNANSWERED) & ~risky
-        if left.any():  # something else stopped the process, before its results were out
+        if left.any():
             self._ask(task, columns, np.zeros_like(risky), left, results, status)
         why = f"asking more than {APART} elements that may stop the process takes too long"
         statuses = status.reshape(shape) if status.any() else None
@@ -181,9 +186,11 @@ class JitOracle:
         order = np.concatenate([batch, single])
         if not order.size:
             return
-        text = _spliced(task.module(None), _task_text(task, [column[order] for column in columns], batch.size))
-        children = self.execute(text)
-        asked = ([batch] if batch.size else []) + [single[k : k + 1] for k in range(single.size)]
+        group = max(LEAST, -(-batch.size // GROUPS))
+        asked = [batch[start : start + group] for start in range(0, batch.size, group)]
+        asked += [single[k : k + 1] for k in range(single.size)]
+        text = _task_text(task, [column[order] for column in columns], batch.size, group)
+        children = self.execute(_spliced(task.module(None), text))
         if len(children) != len(asked):
             raise OracleError("garbage", f"{len(asked)} processes ended, but {len(children)} said so")
         width = sum(limbs.shape[1] for limbs in results)
@@ -302,8 +309,11 @@ def _bits_type(type_: ty.Type) -> str:
     return f"i{element_width(type_)}"
 
 
-def _task_text(task: Task, columns: list[Codes], batch: int) -> str:
-    """Operands in memory, a function that applies the op to one element and prints the result, and the entry."""
+def _task_text(task: Task, columns: list[Codes], batch: int, group: int) -> str:
+    """Operands in memory, a function that applies the op to one element and prints the result, and the entry.
+
+    The first ``batch`` elements run in groups, the others alone.
+    """
     count = len(columns[0])
     lines = []
     body = []
@@ -323,27 +333,33 @@ def _task_text(task: Task, columns: list[Codes], batch: int) -> str:
     lines += [
         "    return",
         "  }",
-        "  func.func private @all(%unused: i64) {",
-        *_loop(0, batch, "func.call @element(%n) : (i64) -> ()"),
+        "  func.func private @group(%first: i64) {",
+        "    %begin = arith.index_cast %first : i64 to index",
+        f"    %most = arith.constant {group} : index",
+        f"    %all = arith.constant {batch} : index",
+        "    %next = arith.addi %begin, %most : index",
+        "    %end = arith.minsi %next, %all : index",
+        *_loop("%begin", "%end", 1, "func.call @element(%n) : (i64) -> ()"),
         "    return",
         "  }",
         "  func.func @entry() {",
-        "    %all = func.constant @all : (i64) -> ()",
+        "    %group = func.constant @group : (i64) -> ()",
         "    %element = func.constant @element : (i64) -> ()",
-        "    %none = arith.constant 0 : i64",
+        "    %zero = arith.constant 0 : index",
+        f"    %batch = arith.constant {batch} : index",
+        f"    %count = arith.constant {count} : index",
+        *_loop("%zero", "%batch", group, "func.call @guarded(%group, %n) : ((i64) -> (), i64) -> ()"),
+        *_loop("%batch", "%count", 1, "func.call @guarded(%element, %n) : ((i64) -> (), i64) -> ()"),
     ]
-    if batch:
-        lines.append("    func.call @guarded(%all, %none) : ((i64) -> (), i64) -> ()")
-    lines += _loop(batch, count, "func.call @guarded(%element, %n) : ((i64) -> (), i64) -> ()")
     return "\n".join([*lines, "    return", "  }", ""])
 
 
-def _loop(start: int, stop: int, statement: str) -> list[str]:
+def _loop(start: str, stop: str, step: int, statement: str) -> list[str]:
+    """A loop over indices, which the statement finds in ``%n``."""
+    name = f"%step{start[1:]}"
     return [
-        f"    %start = arith.constant {start} : index",
-        f"    %stop = arith.constant {stop} : index",
-        "    %step = arith.constant 1 : index",
-        "    scf.for %k = %start to %stop step %step {",
+        f"    {name} = arith.constant {step} : index",
+        f"    scf.for %k = {start} to {stop} step {name} {{",
         "      %n = arith.index_cast %k : index to i64",
         f"      {statement}",
         "    }",
@@ -434,7 +450,8 @@ class _Prepared:
         if function is None or function.name != "func.func":
             raise _Refused(f"there is no function @{program.function} at the top level")
         signature = function.properties["function_type"]
-        assert isinstance(signature, at.TypeAttr) and isinstance(signature.type, ty.FunctionType)
+        assert isinstance(signature, at.TypeAttr)
+        assert isinstance(signature.type, ty.FunctionType)
         self.inputs, self.results = signature.type.inputs, signature.type.results
         self.arguments = program.arguments
         for operation in list(copy.walk())[1:]:
