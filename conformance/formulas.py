@@ -13,26 +13,50 @@ from halfulp.interp import types as ty
 from halfulp.semantics import floats
 from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.kernel import Codes
-from halfulp.semantics.profile import PROFILES
+from halfulp.semantics.profile import PROFILES, as_profile
 
 Formula = Callable[[Task, Sequence[Codes], Reference], Reference]
 """From a task, its operands and what is right to what the tool returns; equal to the latter where it is right."""
 
 
-def negated_f80(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Negation that rewrites the exponent field of f80 codes that are not canonical."""
+def _rewritten_f80(codes: Codes, sign: int = 0) -> Codes:
+    """The exponent field of f80 codes that are not canonical as APFloat writes it, and the sign flipped by ``sign``."""
     f80 = FORMATS["f80"]
 
-    def negated(code: int) -> int:
+    def rewritten(code: int) -> int:
         field, significand = code >> 64 & 0x7FFF, code & (1 << 64) - 1
         if f80.is_invalid(code):
             field = 0x7FFF
         elif not field and significand >> 63:
             field = 1
-        return (code >> 79 ^ 1) << 79 | field << 64 | significand
+        return (code >> 79 ^ sign) << 79 | field << 64 | significand
 
-    codes = [negated(code) for code in codes_to_ints(inputs[0], f80.bits)]
-    return Reference((ints_to_codes(codes, f80.bits, task.shape(inputs)),))
+    return ints_to_codes([rewritten(code) for code in codes_to_ints(codes, f80.bits)], f80.bits, codes.shape[:-1])
+
+
+def negated_f80(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Negation that rewrites the exponent field of f80 codes that are not canonical."""
+    return Reference((_rewritten_f80(inputs[0], 1),))
+
+
+def copied_f80(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """What moves f80 codes and rewrites the exponent field of those that are not canonical."""
+    if "f80" not in (*task.operands, *task.results):
+        return expected
+    return Reference(tuple(map(_rewritten_f80, expected.bits)), expected.poison, expected.undefined, expected.open)
+
+
+def signalling_quieted(task_: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Maximum and minimum with one signalling NaN: that NaN quieted. Invalid f80 codes do not count as such."""
+    predicted = reference(task_, inputs, as_profile("spec,number_of_signalling=quieted"))
+    type_ = task_.operand_types[0]
+    assert isinstance(type_, ty.FloatType)
+    if not type_.format.explicit_integer_bit:
+        return predicted
+    columns = [codes_to_ints(codes, type_.format.bits) for codes in inputs]
+    invalid = np.array([any(map(type_.format.is_invalid, codes)) for codes in zip(*columns, strict=True)], np.bool_)
+    mask = invalid.reshape(*task_.shape(inputs), 1)
+    return Reference((np.where(mask, expected.bits[0], predicted.bits[0]),), predicted.poison, open=predicted.open)
 
 
 def zero_of(index: int) -> Formula:
@@ -72,6 +96,8 @@ def e8m0_by_f32(task_: Task, inputs: Sequence[Codes], expected: Reference) -> Re
 
 FORMULAS: Mapping[str, Formula] = {
     "negated_f80": negated_f80,
+    "copied_f80": copied_f80,
+    "signalling_quieted": signalling_quieted,
     "first_of_zeros": zero_of(0),
     "second_of_zeros": zero_of(1),
     "e8m0_from_f32": e8m0_from_f32,
