@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -94,6 +95,55 @@ def e8m0_by_f32(task_: Task, inputs: Sequence[Codes], expected: Reference) -> Re
     return Reference((_e8m0_of_f32(reference(task(task_.op, "f32"), widened).bits[0]),), open=expected.open)
 
 
+def trapped_remainder(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """A remainder by -1 that stops the process for the smallest integer, as its quotient does not fit."""
+    width = task.operand_widths[0]
+    traps = (inputs[0] == 1 << (width - 1)) & (inputs[1] == (1 << width) - 1)
+    return replace(expected, undefined=traps if expected.undefined is None else expected.undefined | traps)
+
+
+def floor_less_64_ones(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """A floor division that adds -1 as a number of 64 bits to a negative quotient that is not whole."""
+    width = task.operand_widths[0]
+    half, whole = 1 << (width - 1), 1 << width
+    columns = [codes_to_ints(codes, width) for codes in (*inputs, expected.bits[0])]
+    results = []
+    for a, b, floor in zip(*columns, strict=True):
+        a, b = (n - whole if n >= half else n for n in (a, b))
+        inexact = b != 0 and (a < 0) != (b < 0) and a % b != 0
+        results.append((floor + (1 << 64)) % whole if inexact else floor)
+    return replace(expected, bits=(ints_to_codes(results, width, task.shape(inputs)),))
+
+
+def f80_without_integer_bit(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """A conversion that takes the integer bit of f80 from its exponent."""
+
+    def read(code: int) -> int:
+        field, fraction = code >> 64 & 0x7FFF, code & (1 << 63) - 1
+        return code >> 79 << 79 | field << 64 | (field != 0) << 63 | fraction
+
+    codes = ints_to_codes([read(code) for code in codes_to_ints(inputs[0], 80)], 80, task.shape(inputs))
+    return reference(task, (codes,), as_profile("spec,conversion_rounding=to_nearest_even"))
+
+
+def extremum_of_libm(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """fmaxl and fminl: an operand unchanged, and a NaN where one of them is signalling; not so invalid operands."""
+    quieted = reference(task, inputs, as_profile("spec,number_of_signalling=quieted"))
+    columns = [codes_to_ints(codes, 80) for codes in (*inputs, expected.bits[0], quieted.bits[0])]
+
+    def signalling(code: int) -> bool:
+        return code >> 62 & 0x1FFFF == 0x1FFFE and code & (1 << 62) - 1 != 0
+
+    def canonical(code: int) -> int:
+        return code | (1 << 64 if not code >> 64 & 0x7FFF and code >> 63 & 1 else 0)
+
+    results = [
+        nan if signalling(a) or signalling(b) else a if canonical(a) == right else b if canonical(b) == right else right
+        for a, b, right, nan in zip(*columns, strict=True)
+    ]
+    return replace(expected, bits=(ints_to_codes(results, 80, task.shape(inputs)),), open=quieted.open)
+
+
 FORMULAS: Mapping[str, Formula] = {
     "negated_f80": negated_f80,
     "copied_f80": copied_f80,
@@ -102,4 +152,8 @@ FORMULAS: Mapping[str, Formula] = {
     "second_of_zeros": zero_of(1),
     "e8m0_from_f32": e8m0_from_f32,
     "e8m0_by_f32": e8m0_by_f32,
+    "trapped_remainder": trapped_remainder,
+    "floor_less_64_ones": floor_less_64_ones,
+    "f80_without_integer_bit": f80_without_integer_bit,
+    "extremum_of_libm": extremum_of_libm,
 }

@@ -34,11 +34,12 @@ def test_a_row_predicts_its_example(row):
     right = reference(asked, inputs)
     assert code_at(right.bits[0], width, (0,)) == row.example.expected
     predicted = row.predict(asked, inputs, right)
-    assert predicted.undefined is None
     if predicted.poison is None:
         assert code_at(predicted.bits[0], width, (0,)) == row.example.actual
     # The difference is one that refinement does not allow: else the row would excuse nothing.
-    spoiled = None if predicted.poison is None else np.array([Status.POISON], np.uint8)
+    traps = predicted.undefined is not None and predicted.undefined.any()
+    status = Status.TRAP if traps else Status.VALUE if predicted.poison is None else Status.POISON
+    spoiled = np.array([status], np.uint8)
     answer = Answer(ints_to_codes([row.example.actual], width, (1,)), spoiled)
     assert verdicts(asked.result_types[0], right, 0, answer).tolist() == [Verdict.MISMATCH]
     for tool in row.tools:
