@@ -14,6 +14,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "mlir-native": ("mlir_native", "MlirNative"),
     "mlir-runtime": ("mlir_runtime", "MlirRuntime"),
     "mlir-fold": ("mlir_fold", "MlirFold"),
+    "mlir-quant": ("mlir_quant", "MlirQuant"),
     "ml_dtypes": ("ml_dtypes", "MlDtypes"),
     "iree": ("iree", "Iree"),
     "npz": ("npz", "Npz"),

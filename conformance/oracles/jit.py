@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered, Unavailable
-from halfulp.conformance.oracles.tool import find_tool
+from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.task import Task, reference
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
@@ -129,8 +129,7 @@ class JitOracle:
         self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
         self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
         self.version = self._opt.version
-        folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(self._runner.path))), "lib")
-        self._libraries = [_library(folder, name) for name in (*self.runtime, UTILITIES)]
+        self._libraries = [library(self._runner, name) for name in (*self.runtime, UTILITIES)]
 
     # --- tasks --------------------------------------------------------------------------------------------------------
 
@@ -263,8 +262,9 @@ class JitOracle:
         return children
 
 
-def _library(folder: str, name: str) -> str:
-    """The path of a library of MLIR 22. Raises Unavailable."""
+def library(runner: Tool, name: str) -> str:
+    """The path of a library beside an mlir-runner. Raises Unavailable."""
+    folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(runner.path))), "lib")
     for suffix in (".22.1", ""):
         path = os.path.join(folder, name + suffix)
         if os.path.exists(path):

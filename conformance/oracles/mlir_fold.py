@@ -18,6 +18,7 @@ from halfulp.interp.errors import HalfulpError
 from halfulp.interp.values import element_width
 from halfulp.semantics.codes import code_shape, ints_to_codes, storage_dtype
 from halfulp.semantics.kernel import Codes, Mask
+from halfulp.semantics.profile import SPEC, Profile
 
 VERSION = "22."
 
@@ -74,17 +75,22 @@ class MlirFold:
         """
         shape = task.shape(inputs)
         size = int(np.prod(shape, dtype=np.int64))
-        flat = tuple(codes.reshape(size, *codes.shape[len(shape) :]) for codes in inputs)
+        flat = tuple(flattened(codes, shape) for codes in inputs)
         # Results fold one by one: each has a status of its own.
         answers = tuple(Answer(a.bits, _copied(a.status), a.why) for a in unanswered(task, flat, "not folded"))
         if size:
-            asking = _Asking(self._tool, task, flat, answers)
+            asking = Asking(self._tool, task, flat, answers)
             asking.scalars() if _is_scalar(task) else asking.tensors()
         return tuple(Answer(a.bits.reshape(*shape, *a.bits.shape[1:]), _status(a, shape), a.why) for a in answers)
 
     def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered | OracleError]:
         """The results that fold to constants, hundreds of programs to a process."""
         return run_closed(programs, lambda texts, seconds: fold(self._tool, texts, RUNNING, seconds))
+
+
+def flattened(codes: Codes, shape: tuple[int, ...]) -> Codes:
+    """Codes of that element shape along one axis."""
+    return codes.reshape(int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :])
 
 
 def _is_scalar(task: Task) -> bool:
@@ -200,19 +206,32 @@ def _missing(type_: ty.Type) -> Answer | None:
     return Answer(bits, np.full(sizes, Status.UNANSWERED, np.uint8), "not folded")
 
 
-class _Asking:
-    """One task on its way through mlir-opt; the answers are filled in place."""
+class Asking:
+    """One task on its way through mlir-opt; the answers are filled in place.
 
-    def __init__(self, tool: Tool, task: Task, inputs: tuple[Codes, ...], answers: tuple[Answer, ...]) -> None:
+    ``inputs``: along one axis. ``pipeline``: the passes. ``profile``: tells which elements will hardly fold.
+    """
+
+    def __init__(
+        self,
+        tool: Tool,
+        task: Task,
+        inputs: tuple[Codes, ...],
+        answers: tuple[Answer, ...],
+        pipeline: str = FOLDING,
+        profile: Profile = SPEC,
+    ) -> None:
         self._tool = tool
         self._task = task
         self._inputs = inputs
         self._answers = answers
+        self._pipeline = pipeline
+        self._profile = profile
         self._size = task.shape(inputs)[0]
 
     def tensors(self) -> None:
         """Ask for tensors, and for parts of those that do not fold."""
-        undefined, doubtful = _doubtful(self._task, self._inputs)
+        undefined, doubtful = _doubtful(self._task, self._inputs, self._profile)
         likely = np.flatnonzero(~doubtful & ~undefined)
         # Undefined behaviour is asked for in tensors, with an element that has a value at the end: a folder that notes
         # failures in one flag for all elements may have forgotten them by then.
@@ -248,7 +267,7 @@ class _Asking:
             codes = [operand[group] for operand in self._inputs]
             builder.ask(self._task, codes, None if scalars else (len(group),))
         try:
-            values = read(fold(self._tool, [pr.text_of(builder.module())], FOLDING, 120), 1)[0]
+            values = read(fold(self._tool, [pr.text_of(builder.module())], self._pipeline, 120), 1)[0]
         except OracleError:
             if len(groups) == 1:
                 raise
@@ -293,12 +312,12 @@ def _packed(groups: Sequence[Group]) -> Iterator[list[Group]]:
         yield part
 
 
-def _doubtful(asked: Task, inputs: Sequence[Codes]) -> tuple[Mask, Mask]:
+def _doubtful(asked: Task, inputs: Sequence[Codes], profile: Profile) -> tuple[Mask, Mask]:
     """The elements that are undefined behaviour, and those that are likely not to fold otherwise.
 
     Nothing but the order of questions depends on it.
     """
-    expected = reference(asked, inputs)
+    expected = reference(asked, inputs, profile)
     shape = asked.shape(inputs)
     nothing = np.zeros(shape, np.bool_)
     mask = nothing.copy() if expected.poison is None else expected.poison.copy()

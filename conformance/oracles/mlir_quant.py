@@ -1,0 +1,144 @@
+"""MLIR's own lowering of the quant dialect to arithmetic, folded, or executed where it does not fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from halfulp.conformance import programs as pr
+from halfulp.conformance.oracles.jit import UTILITIES, library
+from halfulp.conformance.oracles.mlir_fold import RUNNING, VERSION, Asking, flattened, fold, run_closed
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered, unanswered
+from halfulp.conformance.oracles.tool import find_tool
+from halfulp.conformance.task import Task
+from halfulp.interp import types as ty
+from halfulp.interp.values import element_width
+from halfulp.semantics.codes import LIMB_BITS, ints_to_codes
+from halfulp.semantics.kernel import Codes, Mask
+from halfulp.semantics.profile import PROFILES
+
+LOWERING = "func.func(lower-quant-ops),canonicalize"
+_EXECUTING = (
+    "--lower-quant-ops",
+    "--canonicalize",
+    "--convert-elementwise-to-linalg",
+    "--one-shot-bufferize=bufferize-function-boundaries=true",
+    "--convert-linalg-to-loops",
+    "--lower-affine",
+    "--convert-scf-to-cf",
+    "--expand-strided-metadata",
+    "--lower-affine",
+    "--convert-to-llvm",
+    "--reconcile-unrealized-casts",
+)
+_EXECUTED = frozenset({"f16", "bf16", "f32", "f64"})
+ELEMENTS = 1 << 16  # elements executed in one process
+SECONDS = 60.0
+
+
+class MlirQuant:
+    """``--lower-quant-ops`` of ``mlir-opt-22``; what it makes is folded, the rest executed by ``mlir-runner-22``."""
+
+    name = "mlir-quant"
+    profile = "mlir22-quant"
+
+    def __init__(self) -> None:
+        self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", VERSION)
+        self._runner = find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", VERSION)
+        self._library = library(self._runner, UTILITIES)
+        self.version = self._opt.version
+
+    def refuses(self, task: Task) -> str | None:
+        """Ops of other dialects."""
+        return None if task.op.startswith("quant.") else f"{task.op} is not of the quant dialect"
+
+    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Types with one scale are folded first, in tensors of one axis; the lowering of others is a loop, which MLIR
+        does not fold. What is left is executed.
+        """
+        shape = task.shape(inputs)
+        size = int(np.prod(shape, dtype=np.int64))
+        answer = unanswered(task, inputs, "not folded")[0]
+        status = np.array(answer.status, np.uint8)
+        if size and _has_one_scale(task):
+            flat = tuple(flattened(codes, shape) for codes in inputs)
+            folded = Answer(flattened(answer.bits, shape).copy(), status.reshape(size).copy())
+            assert folded.status is not None
+            Asking(self._opt, task, flat, (folded,), LOWERING, PROFILES[self.profile]).tensors()
+            status = folded.status.reshape(shape)
+            answer = Answer(folded.bits.reshape(answer.bits.shape), why=answer.why)
+        left = status == Status.UNANSWERED
+        if left.any() and _is_executed(task):
+            executed = self._executed(task, inputs, left)
+            answer.bits[left] = executed[left]
+            status[left] = Status.VALUE
+        return (Answer(answer.bits, status if status.any() else None, answer.why),)
+
+    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered | OracleError]:
+        """The results that fold to constants once casts of quantised types are arithmetic."""
+        pipeline = f"inline,{LOWERING},{RUNNING}"
+        return run_closed(programs, lambda texts, seconds: fold(self._opt, texts, pipeline, seconds))
+
+    def _executed(self, task: Task, inputs: Sequence[Codes], wanted: Mask) -> Codes:
+        """The codes of all elements; only those wanted have to be right."""
+        shape = task.shape(inputs)
+        if not _has_one_scale(task):
+            return self._execute(task, inputs, shape)
+        places = np.flatnonzero(wanted)
+        flat = [codes.reshape(-1) for codes in inputs]
+        result = np.zeros(wanted.size, ints_to_codes([], element_width(task.result_types[0]) or 0, (0,)).dtype)
+        for start in range(0, len(places), ELEMENTS):
+            part = places[start : start + ELEMENTS]
+            result[part] = self._execute(task, [codes[part] for codes in flat], (len(part),))
+        return result.reshape(shape)
+
+    def _execute(self, task: Task, inputs: Sequence[Codes], shape: tuple[int, ...]) -> Codes:
+        """Run a program that prints the codes of the results, a number per line. Raises OracleError."""
+        builder = pr.Builder()
+        builder.ask(task, inputs, shape)
+        width = element_width(task.result_types[0]) or 0
+        text = _printing(pr.text_of(builder.module()), shape, width)
+        lowered = self._opt.run(_EXECUTING, text, SECONDS)
+        options = ["-e", "main", "--entry-point-result=void", f"--shared-libs={self._library}"]
+        printed = self._runner.run(options, lowered, SECONDS)
+        try:
+            numbers = [int(line) for line in printed.split()]
+            return ints_to_codes(numbers, width, shape)
+        except (ValueError, OverflowError):
+            raise OracleError("garbage", f"the program printed {printed[:60]!r}") from None
+
+
+def _has_one_scale(task: Task) -> bool:
+    quantized = [t for t in (*task.operand_types, *task.result_types) if isinstance(t, ty.UniformQuantizedType)]
+    return all(t.axis is None and t.block_sizes is None for t in quantized)
+
+
+def _is_executed(task: Task) -> bool:
+    types = (*task.operand_types, *task.result_types)
+    return all(str(type_) in _EXECUTED for type_ in types if isinstance(type_, ty.FloatType))
+
+
+def _printing(module: str, shape: tuple[int, ...], width: int) -> str:
+    """A module whose ``@main`` prints what the entry of the given one returns."""
+    tensor = f"tensor<{''.join(f'{size}x' for size in shape)}i{width}>"
+    indices = [f"%i{axis}" for axis in range(len(shape))]
+    lines = [
+        "  func.func private @printU64(i64)",
+        "  func.func private @printNewline()",
+        "  func.func @main() {",
+        f"    %all = func.call @{pr.ENTRY}() : () -> {tensor}",
+        "    %zero = arith.constant 0 : index",
+        "    %one = arith.constant 1 : index",
+    ]
+    for index, size in zip(indices, shape, strict=True):
+        lines.append(f"    %n{index[2:]} = arith.constant {size} : index")
+        lines.append(f"    scf.for {index} = %zero to %n{index[2:]} step %one {{")
+    lines.append(f"    %code = tensor.extract %all[{', '.join(indices)}] : {tensor}")
+    if width < LIMB_BITS:
+        lines.append(f"    %number = arith.extui %code : i{width} to i{LIMB_BITS}")
+    lines.append(f"    func.call @printU64({'%number' if width < LIMB_BITS else '%code'}) : (i64) -> ()")
+    lines.append("    func.call @printNewline() : () -> ()")
+    lines += ["    }" for _ in shape]
+    head, _, tail = module.rpartition("}")
+    return "\n".join([head, *lines, "    return", "  }", f"}}{tail}"])
