@@ -127,12 +127,14 @@ def f80_without_integer_bit(task: Task, inputs: Sequence[Codes], expected: Refer
 
 
 def extremum_of_libm(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """fmaxl and fminl: an operand unchanged, and a NaN where one of them is signalling; not so invalid operands."""
+    """fmaxl and fminl: an operand unchanged, and a NaN where one is signalling, as is what is invalid if bit 62 is 0."""
     quieted = reference(task, inputs, as_profile("spec,number_of_signalling=quieted"))
     columns = [codes_to_ints(codes, 80) for codes in (*inputs, expected.bits[0], quieted.bits[0])]
 
     def signalling(code: int) -> bool:
-        return code >> 62 & 0x1FFFF == 0x1FFFE and code & (1 << 62) - 1 != 0
+        field, significand = code >> 64 & 0x7FFF, code & (1 << 64) - 1
+        invalid = field != 0 and not significand >> 63
+        return not significand >> 62 & 1 and (invalid or (field == 0x7FFF and significand != 1 << 63))
 
     def canonical(code: int) -> int:
         return code | (1 << 64 if not code >> 64 & 0x7FFF and code >> 63 & 1 else 0)
