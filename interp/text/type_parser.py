@@ -352,11 +352,24 @@ class TypeParser(Cursor):
 
     def symbol_body(self, mnemonic: str) -> str:
         """What follows a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, as mlir-opt prints it."""
-        body = self.bracketed() if self.tokens[self.pos] == "<" else ""
+        start = self.pos
+        body = self.bracketed() if self.tokens[start] == "<" else ""
         if mnemonic:
             return f".{mnemonic}{body}"
-        # The wrapped form turns into the other where what it holds looks like it.
-        return f".{body[1:-1]}" if _SIMPLE_SYMBOL.fullmatch(body[1:-1]) else body
+        # The wrapped form turns into the other where what it holds looks like it and its brackets are one pair: mlir-opt
+        # looks at the first and the last only, and cannot read what it prints then.
+        simple = _SIMPLE_SYMBOL.fullmatch(body[1:-1]) and self._is_one_pair(start + 1, self.pos - 1)
+        return f".{body[1:-1]}" if simple else body
+
+    def _is_one_pair(self, start: int, stop: int) -> bool:
+        """Whether the first bracket of these tokens, if there is one, is closed by the last of them."""
+        after, opening = self.pos, next((k for k in range(start, stop) if self.tokens[k] == "<"), None)
+        if opening is None:
+            return True
+        self.pos = opening
+        closed = self.check_balanced()
+        self.pos = after
+        return closed == stop
 
     def check_balanced(self) -> int:
         """The token after the brackets that open here. Raises ParseError where they do not match."""

@@ -101,3 +101,8 @@ func.func private @zero(tensor<0xf4E2M1FN, "e">, tensor<2x0xf8E4M3FN, "e">, tens
 "keep.space"() {a = memref<4xf32, "x">, b = memref<4xf32, "">, c = memref<*xf32, {a = 1}>, d = memref<4xf32, {}>} : () -> ()
 "keep.space"() {a = memref<4xf32, #space>, b = memref<4xf32, #number>, c = memref<4xf32, strided<[2]>, #space>} : () -> ()
 "keep.space"() {a = memref<4xf32, 0>, b = memref<4xf32, 0 : i8>, c = memref<*xf32, false>} : () -> ()
+
+// -----
+
+// Brackets after a word that are not one pair: the type keeps its own around them.
+func.func private @opaque(!llvm_like<dense<"struct<(i32, float)>"> : tensor<2xi8>>, !llvm_like<a<b> c<d>>, !llvm_like<a<b<c>>>)
