@@ -127,7 +127,7 @@ def f80_without_integer_bit(task: Task, inputs: Sequence[Codes], expected: Refer
 
 
 def extremum_of_libm(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """fmaxl and fminl: an operand unchanged, and a NaN where one is signalling, as is what is invalid if bit 62 is 0."""
+    """fmaxl and fminl: an operand unchanged, and a NaN where one is signalling, as is what is invalid with bit 62 0."""
     quieted = reference(task, inputs, as_profile("spec,number_of_signalling=quieted"))
     columns = [codes_to_ints(codes, 80) for codes in (*inputs, expected.bits[0], quieted.bits[0])]
 
