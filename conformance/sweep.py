@@ -151,7 +151,7 @@ def quantization() -> Iterator[Task]:
 class Family:
     """Tasks that the same oracles are asked, with the number of elements of each task at each level.
 
-    A task whose operands have at most ``bits`` bits together is enumerated at level full.
+    A task whose operands have at most ``bits`` bits together is enumerated at level full. ``sample`` 0: not asked there.
     """
 
     name: str
@@ -196,7 +196,10 @@ FAMILIES: tuple[Family, ...] = (
         20_000,
         60,
     ),
-    Family("integers, up to 8 bits", lambda: integer_arithmetic((1, 2, 3, 4, 8)), ("mlir-fold", "mlir-native"), 0, 200),
+    Family(
+        "floats and integers, every width", lambda: integer_conversions(FORMATS, range(1, 129)), ("apfloat",), 1_000, 0
+    ),
+    Family("integers, up to 8 bits", lambda: integer_arithmetic(range(1, 9)), ("mlir-fold", "mlir-native"), 0, 200),
     Family(
         "integers, wider",
         lambda: integer_arithmetic((16, 32, 33, 64, 128, 1024)),
@@ -299,8 +302,8 @@ def jobs(level: str, seed: int = 0, oracles: Iterable[str] | None = None, family
             continue
         for asked in row.tasks():
             for name in row.oracles:
-                if wanted is None or name in wanted:
-                    count, bits = (row.full, row.bits) if level == "full" else (row.sample, 0)
+                count, bits = (row.full, row.bits) if level == "full" else (row.sample, 0)
+                if (count or bits) and (wanted is None or name in wanted):
                     yield Job(row.name, name, asked, count, bits, seed)
 
 

@@ -863,8 +863,8 @@ def elements_of_blob(data: bytes, type: ElementsType, schema: Schema = Schema.ML
     """Elements from raw bytes as MLIR lays them out; None where their number is wrong.
 
     Each element takes whole bytes, little-endian (i0 none, i4 and f4 one, tf32 three, f80 ten, index eight); one
-    element alone is a splat. MLIR 22 packs i1 eight to the byte, least significant bit first, a single byte 0x00 or 0xFF
-    being a splat; newer MLIR does as with any other type.
+    element alone is a splat. MLIR 22 packs i1 eight to the byte, least significant bit first, a single byte 0x00 or
+    0xFF being a splat; newer MLIR does as with any other type.
     """
     element = type.element
     count = element_count(type) or 0

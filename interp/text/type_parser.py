@@ -356,8 +356,8 @@ class TypeParser(Cursor):
         body = self.bracketed() if self.tokens[start] == "<" else ""
         if mnemonic:
             return f".{mnemonic}{body}"
-        # The wrapped form turns into the other where what it holds looks like it and its brackets are one pair: mlir-opt
-        # looks at the first and the last only, and cannot read what it prints then.
+        # The wrapped form turns into the other where what it holds looks like it and its brackets are one pair:
+        # mlir-opt looks at the first and the last only, and cannot read what it prints then.
         simple = _SIMPLE_SYMBOL.fullmatch(body[1:-1]) and self._is_one_pair(start + 1, self.pos - 1)
         return f".{body[1:-1]}" if simple else body
 
