@@ -165,7 +165,7 @@ def _programs(arguments: argparse.Namespace, sources: Sources, count: int) -> li
     if inputs is None:
         bits = min(EXHAUSTIVE_BITS, count.bit_length() - 1)
         inputs = generated(argument_types(function), count, arguments.seed, exhaustive_bits=bits)
-    name = function_path(function)
+    name = function_path(function).replace("@", "")
     return [Program(module, name, inputs.row(index)) for index in range(inputs.count)]
 
 

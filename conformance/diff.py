@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from halfulp.conformance.check import code_at, compare
 from halfulp.conformance.compare import Mismatch, Verdict, Verdicts, ulp_distance, verdicts
-from halfulp.conformance.divergences import Divergence
+from halfulp.conformance.divergences import Cancellation, Divergence
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Status, Unanswered
 from halfulp.conformance.rewrite import captured, copied, definition_of, function, isolated, module_with, task_of
 from halfulp.conformance.task import Reference, Task, reference
@@ -156,7 +156,7 @@ def observed(module: Module, name: str) -> Observed | None:
     copy = function(original.symbol_name or "", block, returned)
     found = module_with([op for op in module.body if op is not original], module)
     found.operation.regions[0].blocks[0].append(copy)
-    return Observed(found, f"@{original.symbol_name}", arguments, tuple(ops), tuple(places))
+    return Observed(found, original.symbol_name or "", arguments, tuple(ops), tuple(places))
 
 
 def _returnable(value: SSAValue, block: Block) -> SSAValue | None:
@@ -175,9 +175,16 @@ def _returnable(value: SSAValue, block: Block) -> SSAValue | None:
 class Search:
     """Finds the ops that differ in programs of which an oracle's results do."""
 
-    def __init__(self, oracle: ProgramOracle, rows: Sequence[Divergence] = (), profile: Profile = SPEC) -> None:
+    def __init__(
+        self,
+        oracle: ProgramOracle,
+        rows: Sequence[Divergence] = (),
+        profile: Profile = SPEC,
+        pairs: Sequence[Cancellation] = (),
+    ) -> None:
         self.oracle = oracle
         self.rows = rows
+        self.pairs = pairs
         self.profile = profile
         self._observed: dict[tuple[Module, str], Observed | None] = {}
         self._alone: dict[Operation, Module] = {}
@@ -242,7 +249,19 @@ class Search:
         inner: list[Finding] = []
         if finding.task is None:
             inner = self._inside(module, op, operands)
-        yield from inner or [finding]
+        pair = None if finding.known else self._cancelled(op, values, answers)
+        yield from inner or [finding if pair is None else replace(finding, known=(pair,))]
+
+    def _cancelled(self, op: Operation, values: dict[SSAValue, Value], answers: list[Answer]) -> str | None:
+        """The pair of ops that were taken for nothing, if the result is what went into the first of them."""
+        inner = getattr(op.operands[0], "owner", None) if op.operands else None
+        if inner is None or not inner.operands or inner.operands[0].type != op.results[0].type:
+            return None
+        given = values.get(inner.operands[0])
+        if given is None or not np.array_equal(given.bits, answers[0].bits):
+            return None
+        name, version = self.oracle.name, self.oracle.version
+        return next((pair.name for pair in self.pairs if pair.applies(name, version, op.name, inner.name)), None)
 
     def _judged_alone(
         self, module: Module, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
@@ -251,7 +270,7 @@ class Search:
         plain = all(value.poison is None and value.open is None for value in operands)
         if task is not None and plain and not (task.op == "arith.select" and operands[0].shape != operands[-1].shape):
             return self._judged_task(task, op, operands, answers)
-        here = run_here(Program(self._isolated(module, op), "@op", operands), self.profile)
+        here = run_here(Program(self._isolated(module, op), "op", operands), self.profile)
         if isinstance(here, NoMeaning):
             return None
         for index, (value, answer, verdict) in enumerate(zip(here, answers, judge(here, answers), strict=True)):
@@ -291,14 +310,14 @@ class Search:
 
     def _inside(self, module: Module, op: Operation, operands: tuple[Value, ...]) -> list[Finding]:
         """The findings inside a call or a region that differs as a whole."""
-        alone = Program(self._isolated(module, op), "@op", operands)
+        alone = Program(self._isolated(module, op), "op", operands)
         inner: list[Finding] = []
         if op.name == "func.call":
             callee = alone.module.lookup(op.properties["callee"])  # type: ignore[arg-type]
             if callee is not None and callee.regions[0].blocks:
                 by_value = dict(zip(captured(op), operands, strict=True))
                 called = tuple(by_value[value] for value in op.operands)
-                inner = self.findings([Program(alone.module, f"@{callee.symbol_name}", called)])[0]
+                inner = self.findings([Program(alone.module, callee.symbol_name or "", called)])[0]
         return inner or self._traced(alone)
 
     def _traced(self, program: Program) -> list[Finding]:
@@ -311,7 +330,7 @@ class Search:
             program_for(program.module, settings).run(function_, program.arguments)
         except HalfulpError:
             pass  # what ran before is judged
-        alone = [Program(self._isolated(program.module, op), "@op", operands) for op, operands in trace.ran]
+        alone = [Program(self._isolated(program.module, op), "op", operands) for op, operands in trace.ran]
         found = []
         for (op, operands), reply in zip(trace.ran, ask(self.oracle, alone) if alone else (), strict=True):
             if isinstance(reply, tuple):
@@ -401,9 +420,13 @@ class Report:
 
 
 def against(
-    oracle: ProgramOracle, programs: Sequence[Program], rows: Sequence[Divergence] = (), profile: Profile = SPEC
+    oracle: ProgramOracle,
+    programs: Sequence[Program],
+    rows: Sequence[Divergence] = (),
+    profile: Profile = SPEC,
+    pairs: Sequence[Cancellation] = (),
 ) -> Report:
-    """Run programs here and by an oracle. Raises HalfulpError where one cannot be run here."""
+    """Run programs here and by an oracle. ``rows``, ``pairs``: what is known of it. Raises HalfulpError where one cannot be run here."""
     report = Report(oracle.name, oracle.version, len(programs))
     outcomes = [run_here(program, profile) for program in programs]
     replies = ask(oracle, programs)
@@ -416,7 +439,7 @@ def against(
         found = _compared(report, here, reply)
         if found is not None:
             wrong.append((index, *found))
-    search = Search(oracle, rows, profile)
+    search = Search(oracle, rows, profile, pairs)
     try:
         findings = search.findings([programs[index] for index, *_ in wrong])
     except OracleError as error:

@@ -80,6 +80,30 @@ class Divergence:
         return FORMULAS[self.formula](task, inputs, expected)
 
 
+@dataclass(frozen=True)
+class Cancellation:
+    """A rewrite of two ops at once: ``outer`` of ``inner`` of x is taken for x, which its type allows, wrongly.
+
+    ``example``: a program whose one result shows it, with the code that is right and the tool's.
+    """
+
+    name: str
+    tools: tuple[str, ...]
+    versions: tuple[str, ...]
+    outer: tuple[str, ...]
+    inner: tuple[str, ...]
+    why: str
+    example: str
+    expected: int
+    actual: int
+    link: str | None = None
+
+    def applies(self, tool: str, version: str, outer: str, inner: str) -> bool:
+        """Whether the row speaks of this tool and these ops, of which the first has the second's result."""
+        ours = tool in self.tools and version.startswith(self.versions)
+        return ours and _matches(self.outer, (outer,)) and _matches(self.inner, (inner,))
+
+
 def _matches(patterns: Sequence[str], names: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
@@ -89,6 +113,13 @@ def divergences() -> tuple[Divergence, ...]:
     """All rows. Raises ValueError, TypeError or tomllib.TOMLDecodeError where the file is wrong."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8")).get("divergence", [])
     return tuple(Divergence(**_frozen(row) | {"example": Example(**_frozen(row["example"]))}) for row in rows)
+
+
+@cache
+def cancellations() -> tuple[Cancellation, ...]:
+    """All rows of pairs of ops. Raises as `divergences` does."""
+    rows = tomllib.loads(FILE.read_text(encoding="utf-8")).get("cancellation", [])
+    return tuple(Cancellation(**_frozen(row)) for row in rows)
 
 
 def _frozen(row: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import numpy as np
 from halfulp.conformance.check import Tally, compare
 from halfulp.conformance.compare import Mismatch
 from halfulp.conformance.diff import Reply, ask, code_text, given_text, is_unanswered
-from halfulp.conformance.divergences import Divergence
+from halfulp.conformance.divergences import Cancellation, Divergence
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Unanswered
 from halfulp.conformance.random_programs import Built, Cell, RandomProgram, Step, build, cells, random_programs
 from halfulp.conformance.task import Task, reference
@@ -104,16 +104,17 @@ def fuzz(
     seed: int = 1,
     first: int = 0,
     rows: Sequence[Divergence] = (),
+    pairs: Sequence[Cancellation] = (),
     allowed: Collection[FaultKind] = (),
     most_failures: int = 5,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> Report:
-    """Compare ``count`` programs of a seed with each oracle.
+    """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: what is known of them.
 
     ``most_failures``: an oracle with so many unexplained ops is asked no more. ``progress`` is called with the number
     of programs that are done.
     """
-    asked = [_Asked(oracle, rows, most_failures) for oracle in oracles]
+    asked = [_Asked(oracle, rows, pairs, most_failures) for oracle in oracles]
     report = Report(seed, 0, 0, [one.counts for one in asked])
     programs = random_programs(seed, count, first, allowed)
     while batch := list(islice(programs, BATCH)):
@@ -130,9 +131,16 @@ def fuzz(
 class _Asked:
     """One oracle on the way through the programs."""
 
-    def __init__(self, oracle: ProgramOracle, rows: Sequence[Divergence], most_failures: int) -> None:
+    def __init__(
+        self,
+        oracle: ProgramOracle,
+        rows: Sequence[Divergence],
+        pairs: Sequence[Cancellation],
+        most_failures: int,
+    ) -> None:
         self.oracle = oracle
         self.rows = rows
+        self.pairs = pairs
         self.most_failures = most_failures
         self.counts = Counts(oracle.name, oracle.version)
         self._refusals: dict[Task, str | None] = {}
@@ -221,6 +229,10 @@ class _Asked:
             return
         rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
         tally = compare(task, inputs, reference(task, inputs), answers, rows)
+        pair = self._cancelled(program, step, answers, changed) if tally.unexplained else None
+        if pair is not None:
+            tally.known[pair] += tally.unexplained
+            tally.unexplained = 0
         if tally.known:
             tainted.update(step.results)
         if follows and tally.unexplained:
@@ -233,6 +245,21 @@ class _Asked:
         for number, answer in zip(step.results, answers, strict=True):
             if answer.status is None or not answer.status.any():
                 changed[number] = answer.bits
+
+    def _cancelled(
+        self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]
+    ) -> str | None:
+        """The pair of ops that were taken for nothing, if the result is what went into the first of them."""
+        inner = next((other for other in program.steps if step.operands[0] in other.results), None)
+        if inner is None or program.values[inner.operands[0]].type != program.values[step.results[0]].type:
+            return None
+        given = changed.get(inner.operands[0], program.array(inner.operands[0]))
+        if not np.array_equal(given, answers[0].bits):
+            return None
+        return next((pair.name for pair in self.pairs if self._speaks(pair, step, inner)), None)
+
+    def _speaks(self, pair: Cancellation, outer: Step, inner: Step) -> bool:
+        return pair.applies(self.oracle.name, self.oracle.version, outer.op.task.op, inner.op.task.op)
 
     def _as_expected(
         self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]

@@ -489,7 +489,7 @@ class _Building:
             op.parent = top
         module = Module(Operation("builtin.module", definition_of("builtin.module"), regions=[Region([top])]))
         arguments = tuple(Value(self._type(number), program.array(number)) for number in self.arguments)
-        return Built(Program(module, "@main", arguments), tuple(returned))
+        return Built(Program(module, "main", arguments), tuple(returned))
 
     def _type(self, number: int) -> ty.Type:
         return self.program.type_of(self.program.values[number].type)
