@@ -151,7 +151,8 @@ def quantization() -> Iterator[Task]:
 class Family:
     """Tasks that the same oracles are asked, with the number of elements of each task at each level.
 
-    A task whose operands have at most ``bits`` bits together is enumerated at level full. ``sample`` 0: not asked there.
+    A task whose operands have at most ``bits`` bits together is enumerated at level full. Where ``sample`` is 0, that
+    level leaves the family out.
     """
 
     name: str
