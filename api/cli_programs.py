@@ -18,6 +18,7 @@ from halfulp.cli_common import (
     profile_named,
     read,
     report,
+    say,
     write,
 )
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from halfulp.conformance import diff, validation
     from halfulp.conformance.arguments import Arguments
-    from halfulp.conformance.divergences import Divergence
+    from halfulp.conformance.divergences import Cancellation, Divergence
+    from halfulp.conformance.fuzz import Failure
     from halfulp.conformance.oracles.oracle import Program, ProgramOracle
     from halfulp.interp.ir import Module, Operation
 
@@ -46,11 +48,33 @@ wrong for the operands it was given. Where the first version, or the program her
 allowed.
 """
 
+_REDUCE = """\
+Shrink a program while it differs in the same op, on the same types, for the same known reason or none:
+
+  halfulp reduce program.mlir --against mlir-fold -o small.mlir
+  halfulp reduce program.mlir --test ./interesting.sh     exit code 0 of the script: the file it is given is interesting
+
+Functions, results and ops are removed, shapes shrink to the element that differs, values become simpler. What is
+printed stands alone: its arguments are constants where the difference stays with them, and comments say what differs
+and which command shows it.
+"""
+
+_FUZZ = """\
+Compare random programs of arith, quant and func ops, free of undefined behaviour and of poison:
+
+  halfulp fuzz --against mlir-fold,mlir-native -n 20000 --seed 1
+
+Every result of every op is compared on the operands it had. What an implementation did not answer is counted apart; an
+unexplained difference is reduced.
+"""
+
 _CODES = (
     EXIT_CODES.replace("0 fine or equal", "0 equal, open or known")
     .replace("1 values differ", "1 unexplained differences")
     .replace("3 unsupported", "3 nothing was compared")
 )
+
+_REDUCE_CODES = "exit codes: 0 reduced, 2 usage, parse, verify or I-O error, 3 nothing differs\n"
 
 
 def register(commands: Any, style: dict[str, Any]) -> None:
@@ -67,6 +91,35 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     add("--json", action="store_true", help="one JSON object per oracle or function")
     parser.set_defaults(command=_diff)
 
+    parser = commands.add_parser(
+        "reduce", help="shrink a program that differs", description=_REDUCE, epilog=_REDUCE_CODES, **style
+    )
+    add = parser.add_argument
+    add("file", metavar="FILE", help="MLIR text, or - for the standard input")
+    add("--against", metavar="ORACLE", help="the implementation whose difference is to stay")
+    add("--test", metavar="PROGRAM", help="a program that exits with 0 if the file it is given is interesting")
+    _add_inputs(parser)
+    add("-n", type=positive, default=100, metavar="N", help="inputs to make up until one differs")
+    _add_comparison(parser)
+    add("--max-tests", type=positive, default=2000, metavar="N", help="programs to try")
+    add("-o", dest="output", metavar="FILE", help="write the program there instead of to stdout")
+    parser.set_defaults(command=_reduce)
+
+    parser = commands.add_parser(
+        "fuzz", help="compare random programs with other implementations", description=_FUZZ, epilog=_CODES, **style
+    )
+    add = parser.add_argument
+    add("--against", required=True, metavar="ORACLE[,ORACLE...]", help="the implementations to ask, as for verify")
+    add("-n", type=positive, default=1000, metavar="N", help="programs")
+    add("--seed", type=int, default=1, metavar="N", help="of all programs")
+    add("--first", type=int, default=0, metavar="I", help="the number of the first program: program i stays the same")
+    add("--allow", action="append", default=[], choices=("poison", "undefined"), help="results that programs may have")
+    add("--max-failures", type=positive, default=5, metavar="K", help="stop asking an oracle after so many")
+    add("--no-reduce", action="store_true", help="print the failures as they were found")
+    add("--no-known", action="store_true", help="do not look at the table of known divergences")
+    add("--json", action="store_true", help="one JSON object with all counts")
+    parser.set_defaults(command=_fuzz)
+
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -81,10 +134,11 @@ def _add_comparison(parser: argparse.ArgumentParser) -> None:
     add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics here")
 
 
-def _rows(arguments: argparse.Namespace) -> Sequence[Divergence]:
-    from halfulp.conformance.divergences import divergences
+def _known(arguments: argparse.Namespace) -> tuple[Sequence[Divergence], Sequence[Cancellation]]:
+    """The tables of known divergences, unless they are not wanted."""
+    from halfulp.conformance.divergences import cancellations, divergences
 
-    return () if arguments.no_known else divergences()
+    return ((), ()) if arguments.no_known else (divergences(), cancellations())
 
 
 def _oracles(spelling: str) -> list[ProgramOracle] | int:
@@ -179,7 +233,8 @@ def _diff_oracles(arguments: argparse.Namespace, sources: Sources) -> int:
         return oracles
     codes = []
     for oracle in oracles:
-        found = against(oracle, programs, _rows(arguments), profile)
+        rows, pairs = _known(arguments)
+        found = against(oracle, programs, rows, profile, pairs)
         if arguments.json:
             write(json.dumps(_oracle_record(found)) + "\n")
         else:
@@ -317,3 +372,140 @@ def _version_record(found: validation.Report) -> dict[str, Any]:
         "skipped": dict(found.skipped),
         "counterexamples": [counterexample_record(example) for example in found.counterexamples],
     }
+
+
+# --- reduce -----------------------------------------------------------------------------------------------------------
+
+
+def _reduce(arguments: argparse.Namespace) -> int:
+    from halfulp.interp.errors import HalfulpError
+
+    sources = Sources(arguments)
+    if (arguments.against is None) == (arguments.test is None):
+        return fail("what is to stay? give --against or --test")
+    try:
+        return _reduce_difference(arguments, sources) if arguments.against else _reduce_by_test(arguments, sources)
+    except HalfulpError as error:
+        return report(error, sources)
+
+
+def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
+    from halfulp.conformance.divergences import cancellations, divergences
+    from halfulp.conformance.reduce import Reducer, SameDifference
+
+    programs = _programs(arguments, sources, arguments.n)
+    profile = profile_named(arguments.profile)
+    oracles = _oracles(arguments.against)
+    if isinstance(oracles, int):
+        return oracles
+    if len(oracles) > 1:
+        return fail("--against stands for one oracle here")
+    same = SameDifference(oracles[0], divergences(), profile, cancellations())
+    found = [difference for difference in same.differences(programs) if difference is not None]
+    unknown = [one for one in found if one.finding is None or not one.finding.known]
+    if not unknown and not (found and arguments.no_known):
+        known = " but what is known (--no-known reduces that)" if found else ""
+        say(f"nothing differs by {arguments.against}{known}")
+        return UNSUPPORTED
+    difference = (unknown or found)[0]
+    same.watch(difference)
+    reducer = Reducer(same, arguments.max_tests, profile)
+    program = reducer.reduce(difference.program, difference)
+    final = same.differences([program])[0] or difference
+    return _deliver(_reduced_text(program, final, oracles[0], arguments.output), reducer.tests, arguments)
+
+
+def _reduced_text(program: Program, difference: diff.Difference, oracle: ProgramOracle, output: str | None) -> str:
+    """The program with what differs and the command that shows it in comments."""
+    from importlib.metadata import version
+
+    from halfulp.conformance.reduce import header, inputs_of, text_of
+    from halfulp.semantics.profile import SEMANTICS_VERSION
+
+    ours = f"halfulp {version('halfulp')} (semantics {SEMANTICS_VERSION})"
+    known = " --no-known" if difference.finding is not None and difference.finding.known else ""
+    inputs = "".join(f" {option}" for option in inputs_of(program))
+    command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
+    lines = [
+        *header(difference, oracle.name, oracle.version, ours),
+        f"// reproduce: {command} --against {oracle.name}{known}",
+    ]
+    return "\n".join(lines) + "\n" + text_of(program, close=False)
+
+
+def _reduce_by_test(arguments: argparse.Namespace, sources: Sources) -> int:
+    from halfulp.conformance.oracles.oracle import Program
+    from halfulp.conformance.reduce import Reducer, by_script, text_of
+    from halfulp.runtime import find_entry, function_path
+
+    module = _parse(arguments.file, sources)
+    function = find_entry(module, arguments.function)
+    inputs = _given(arguments, function, sources)
+    program = Program(module, function_path(function).replace("@", ""), () if inputs is None else inputs.row(0))
+    test = by_script(arguments.test)
+    if test([program]) is None:
+        say(f"{arguments.test} does not find the program interesting as it is")
+        return UNSUPPORTED
+    reducer = Reducer(test, arguments.max_tests, profile_named(arguments.profile))
+    reduced = reducer.reduce(program)
+    return _deliver(text_of(reduced), reducer.tests, arguments)
+
+
+def _deliver(text: str, tests: int, arguments: argparse.Namespace) -> int:
+    from halfulp.cli_values import write_file
+
+    say(f"{_plural(tests, 'program')} tried")
+    if arguments.output is None:
+        write(text)
+    else:
+        write_file(arguments.output, text.encode("utf-8", "surrogateescape"))
+    return SUCCESS
+
+
+# --- fuzz -------------------------------------------------------------------------------------------------------------
+
+
+def _fuzz(arguments: argparse.Namespace) -> int:
+    from halfulp.conformance.fuzz import as_json, fuzz, lines
+    from halfulp.semantics.kernel import FaultKind
+
+    oracles = _oracles(arguments.against)
+    if isinstance(oracles, int):
+        return oracles
+    rows, pairs = _known(arguments)
+    kinds = {"poison": FaultKind.POISON, "undefined": FaultKind.UNDEFINED}
+    found = fuzz(
+        oracles,
+        arguments.n,
+        arguments.seed,
+        arguments.first,
+        rows,
+        pairs,
+        [kinds[word] for word in arguments.allow],
+        arguments.max_failures,
+    )
+    write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(lines(found)) + "\n")
+    by_name = {oracle.name: oracle for oracle in oracles}
+    for failure in found.failures:
+        text = "\n".join(failure.lines()) + "\n"
+        if not arguments.no_reduce:
+            text += _reduced_failure(failure, by_name[failure.oracle])
+        (say if arguments.json else write)(text)
+    if found.failures:
+        return DIFFERENT
+    if any(counts.broken for counts in found.counts):
+        return WRONG_USE
+    return SUCCESS if any(counts.tally.compared for counts in found.counts) else UNSUPPORTED
+
+
+def _reduced_failure(failure: Failure, oracle: ProgramOracle) -> str:
+    from halfulp.conformance.divergences import cancellations, divergences
+    from halfulp.conformance.reduce import Reducer, SameDifference
+
+    same = SameDifference(oracle, divergences(), pairs=cancellations())
+    difference = same.differences([failure.program])[0]
+    if difference is None:
+        return "it does not differ when it is asked alone\n"
+    same.watch(difference)
+    program = Reducer(same).reduce(difference.program, difference)
+    return _reduced_text(program, same.differences([program])[0] or difference, oracle, None)

@@ -426,7 +426,10 @@ def against(
     profile: Profile = SPEC,
     pairs: Sequence[Cancellation] = (),
 ) -> Report:
-    """Run programs here and by an oracle. ``rows``, ``pairs``: what is known of it. Raises HalfulpError where one cannot be run here."""
+    """Run programs here and by an oracle. ``rows``, ``pairs``: what is known of it.
+
+    Raises HalfulpError where one cannot be run here.
+    """
     report = Report(oracle.name, oracle.version, len(programs))
     outcomes = [run_here(program, profile) for program in programs]
     replies = ask(oracle, programs)

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from halfulp.conformance.oracles.oracle import Answer, Program, Status, Unanswered
+from halfulp.conformance.rewrite import copied
 from halfulp.conformance.task import Task
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
@@ -171,7 +172,8 @@ def closed(program: Program) -> Closed | Unanswered:
     builder.block.append(call)
     for result in call.results:
         builder.returns(result)
-    around = module_around([*_needed(module, function), function_of(ENTRY, builder.block, builder.returned)])
+    functions = [_private(op) for op in _needed(module, function)]
+    around = module_around([*functions, function_of(ENTRY, builder.block, builder.returned)])
     around.resources = module.resources
     try:
         text = text_of(around)
@@ -180,6 +182,14 @@ def closed(program: Program) -> Closed | Unanswered:
     if MARKER in text:
         return Unanswered("its text holds the marker that separates programs")
     return Closed(text, types)
+
+
+def _private(function: Operation) -> Operation:
+    """A copy that a tool may drop once its calls are inlined: what it would print of it may not even be readable."""
+    copy = copied(function, {})
+    if function.name == "func.func":
+        copy.properties["sym_visibility"] = at.StringAttr("private")
+    return copy
 
 
 def _needed(module: Module, function: Operation) -> list[Operation]:

@@ -623,9 +623,12 @@ def _constant(value: Value, type_: ty.Type) -> Operation | None:
     return Operation("arith.constant", definition_of("arith.constant"), [], [type_], {"value": attribute})
 
 
-def text_of(program: Program) -> str:
-    """The program as MLIR text, its functions without the module around them."""
-    text = print_module((closed(program) or program).module)
+def text_of(program: Program, close: bool = True) -> str:
+    """The program as MLIR text, its functions without the module around them.
+
+    ``close``: with its arguments as constants, if they can be.
+    """
+    text = print_module(((closed(program) if close else None) or program).module)
     lines = text.rstrip("\n").split("\n")
     if lines[0] == "module {" and lines[-1] == "}":
         lines = [line.removeprefix("  ") for line in lines[1:-1]]
