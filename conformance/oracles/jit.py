@@ -16,13 +16,12 @@ import numpy as np
 
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
+from halfulp.conformance.rewrite import module_with
 from halfulp.conformance.task import Task, reference
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import default_registry
-from halfulp.interp.errors import HalfulpError
-from halfulp.interp.ir import Block, Module, Operation, Region
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import Value, element_width
 from halfulp.semantics.codes import LIMB_BITS, code_shape, limb_count, storage_dtype
@@ -142,7 +141,7 @@ class JitOracle:
         """Why there is no code for values of a type, or None."""
         element = ty.element_type(type_)
         if isinstance(type_, ty.TensorType | ty.MemRefType):
-            return f"{self.name} runs scalars and vectors only"
+            return f"{self.name} runs scalars and vectors, and tensors of static shape with elements"
         if isinstance(type_, ty.VectorType) and any(type_.scalable):
             return "scalable vectors have no size to print"
         if isinstance(element, ty.FloatType):
@@ -430,7 +429,7 @@ class _Refused(Exception):
 
 
 class _Prepared:
-    """A copy of a program that fits into a module with others.
+    """A copy of a program that fits into a module with others; its tensors are vectors.
 
     ``functions``: its functions, with names that begin with ``prefix``; each constant is the result of a function, the
     value of which is in ``constants``.
@@ -438,10 +437,9 @@ class _Prepared:
 
     def __init__(self, program: Program, prefix: str, check: Check) -> None:
         self.prefix = prefix
-        try:
-            copy = parse_module(print_module(program.module))
-        except HalfulpError as error:
-            raise _Refused(f"the program does not print and parse: {error}") from None
+        copy = module_with(program.module.body, program.module)
+        for operation in copy.walk():
+            _without_tensors(operation)
         self.functions = copy.body
         self.constants: list[at.Attribute] = []
         self.module = copy
@@ -567,6 +565,25 @@ class _Prepared:
             answers.append(Answer(_codes(limbs, width, shape)))
             start += count
         return tuple(answers)
+
+
+def _without_tensors(operation: Operation) -> None:
+    """Make vectors of an op's tensors: ops that do the same to each element do the same to either."""
+    values: list[SSAValue] = [*operation.results]
+    values += [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
+    for value in values:
+        value.type = _as_vector(value.type)
+    signature = operation.properties.get("function_type")
+    if isinstance(signature, at.TypeAttr) and isinstance(signature.type, ty.FunctionType):
+        inputs, results = signature.type.inputs, signature.type.results
+        type_ = ty.FunctionType(tuple(map(_as_vector, inputs)), tuple(map(_as_vector, results)))
+        operation.properties["function_type"] = at.TypeAttr(type_)
+
+
+def _as_vector(type_: ty.Type) -> ty.Type:
+    if isinstance(type_, ty.TensorType) and type_.shape is not None and type_.encoding is None and all(type_.shape):
+        return ty.VectorType(type_.shape, type_.element)  # type: ignore[arg-type]
+    return type_
 
 
 def _shape(type_: ty.Type) -> tuple[int, ...]:
