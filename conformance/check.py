@@ -122,7 +122,9 @@ def compare(
             explained = wrong & foreseen
             tally.known[name] += int(np.count_nonzero(explained))
             wrong &= ~foreseen
-            differs = verdicts(type_, expected, index, _as_answer(predicted, index)) == Verdict.MISMATCH
+            differs = verdicts(type_, expected, index, Answer(predicted.bits[index])) == Verdict.MISMATCH
+            if predicted.poison is not None:
+                differs &= ~predicted.poison  # anything may stand there, what is right as well
             tally.reformed[name] += int(np.count_nonzero(answered & differs))
         tally.unexplained += int(np.count_nonzero(wrong))
         tally.mismatches += [(task, mismatch) for mismatch in _shown(task, inputs, expected, index, answer, wrong)]
@@ -133,13 +135,6 @@ def compare(
 
 def _count(verdict: Verdicts, wanted: Verdict) -> int:
     return int(np.count_nonzero(verdict == wanted))
-
-
-def _as_answer(predicted: Reference, index: int) -> Answer:
-    spoiled = predicted.poison
-    return Answer(
-        predicted.bits[index], None if spoiled is None else spoiled.astype(np.uint8) * np.uint8(Status.POISON)
-    )
 
 
 def _shown(

@@ -91,9 +91,12 @@ class Builder:
         return self._cast(self.append("arith.constant", [], stored, value=value), container)
 
     def returns(self, value: SSAValue) -> None:
-        """Return a value as integers, after those returned before; as it is where it has no bit pattern."""
+        """Return a value as integers, after those returned before.
+
+        As it is where it has no bit pattern, or a shape that a tool finds out: casts of both together do not verify.
+        """
         element = ty.element_type(value.type)
-        if element_width(element) is None or isinstance(value.type, ty.MemRefType):
+        if element_width(element) is None or isinstance(value.type, ty.MemRefType) or ty.is_dynamic(value.type):
             self.returned.append(value)
         else:
             self.returned.append(self._cast(value, ty.with_element(value.type, integer_type(element))))
@@ -222,18 +225,40 @@ def returned_values(module: Module) -> list[Answer | None]:
 
     Raises ValueError where there is no such function.
     """
-    tables = [module.operation, *module.body]  # mlir-opt may print the module around what we took for one
+    entry = entry_of(module)
+    blocks = entry.regions[0].blocks
+    ends = [block.operations[-1] for block in blocks if block.operations[-1].name == "func.return"]
+    if len(ends) != 1:
+        return [None] * len(result_types(entry))
+    return [constant_of(value) for value in ends[0].operands]
+
+
+def entry_of(module: Module) -> Operation:
+    """The function ``@halfulp_entry``. Raises ValueError where there is none."""
+    tables = [module.operation, *module.body]  # mlir-opt prints the module around what we may have taken for one
     functions = (
         op for table in tables for region in table.regions for block in region.blocks for op in block.operations
     )
     entry = next((op for op in functions if op.symbol_name == ENTRY), None)
     if entry is None:
         raise ValueError(f"no function @{ENTRY} in what the tool printed")
-    blocks = entry.regions[0].blocks
-    ends = [block.operations[-1] for block in blocks if block.operations[-1].name == "func.return"]
-    if len(ends) != 1:
-        return [None] * len(result_types(entry))
-    return [constant_of(value) for value in ends[0].operands]
+    return entry
+
+
+def has_loop_to_unroll(module: Module, most: int) -> bool:
+    """Whether the entry has outermost ``scf.for`` of constant bounds, none of them of more than ``most`` rounds."""
+    counts = []
+    stack = [op for block in entry_of(module).regions[0].blocks for op in block.operations]
+    while stack:
+        op = stack.pop()
+        if op.name == "scf.for":
+            bounds = [constant_of(value) for value in op.operands[:3]]
+            if all(bound is not None for bound in bounds):
+                low, high, step = (at.integer_of_code(int(bound.bits), ty.I64) for bound in bounds if bound)
+                counts.append((high - low) // max(step, 1))
+        else:
+            stack += [inner for region in op.regions for block in region.blocks for inner in block.operations]
+    return bool(counts) and max(counts) <= most
 
 
 def constant_of(value: SSAValue) -> Answer | None:

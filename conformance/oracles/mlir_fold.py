@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from halfulp.conformance.task import Task, reference, task
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import Schema
 from halfulp.interp.errors import HalfulpError
+from halfulp.interp.ir import Module
 from halfulp.interp.values import element_width
 from halfulp.semantics.codes import code_shape, ints_to_codes, storage_dtype
 from halfulp.semantics.kernel import Codes, Mask
@@ -23,15 +24,18 @@ from halfulp.semantics.profile import SPEC, Profile
 VERSION = "22."
 
 FOLDING = "canonicalize"
-_UNROLLING = "func.func(canonicalize,test-loop-unrolling{unroll-factor=64 unroll-up-to-factor},sccp,canonicalize)"
-RUNNING = f"inline,{_UNROLLING},{_UNROLLING},inline,{_UNROLLING}"
-"""What folds whole programs: calls are inlined, and of nested loops one level is unrolled at a time."""
+RUNNING = "inline,func.func(canonicalize,sccp,canonicalize)"
+"""What folds whole programs: calls are inlined."""
+UNROLLING = "func.func(test-loop-unrolling{unroll-factor=-1 loop-depth=0},canonicalize,sccp,canonicalize),inline"
+"""Unrolls the outermost loops of constant bounds, all of them, however often they run."""
 
 CHUNK = 1 << 20  # elements of one tensor
 QUESTIONS = 1 << 13  # ops asked for one task, beyond one for each chunk
 SCALARS = 1 << 16  # elements asked for one task where only scalars fold
 PART = 1 << 10  # ops in one module
 PROGRAMS = 256  # programs in one process
+NESTING = 4  # loops in loops that are unrolled
+ROUNDS = 1 << 10  # of a loop that is unrolled
 SPLIT = 64  # parts in which a tensor that does not fold is asked again
 
 _ONLY_SCALARS = frozenset({"arith.cmpf"})
@@ -81,16 +85,16 @@ class MlirFold:
         if size:
             asking = Asking(self._tool, task, flat, answers)
             asking.scalars() if _is_scalar(task) else asking.tensors()
-        return tuple(Answer(a.bits.reshape(*shape, *a.bits.shape[1:]), _status(a, shape), a.why) for a in answers)
+        return tuple(Answer(a.bits.reshape((*shape, *a.bits.shape[1:])), _status(a, shape), a.why) for a in answers)
 
-    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered | OracleError]:
+    def run(self, programs: Sequence[Program]) -> list[Outcome]:
         """The results that fold to constants, hundreds of programs to a process."""
-        return run_closed(programs, lambda texts, seconds: fold(self._tool, texts, RUNNING, seconds))
+        return run_folding(self._tool, programs, RUNNING)
 
 
 def flattened(codes: Codes, shape: tuple[int, ...]) -> Codes:
     """Codes of that element shape along one axis."""
-    return codes.reshape(int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :])
+    return codes.reshape((int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :]))
 
 
 def _is_scalar(task: Task) -> bool:
@@ -139,11 +143,10 @@ def fold(tool: Tool, texts: Sequence[str], pipeline: str, seconds: float) -> str
     )
 
 
-def read(text: str, count: int) -> list[list[Answer | None]]:
-    """What the entries of ``count`` printed modules return. Raises OracleError "garbage"."""
+def read(text: str, count: int) -> list[tuple[Module, list[Answer | None]]]:
+    """The ``count`` modules of a text and what their entries return. Raises OracleError "garbage"."""
     try:
-        modules = pr.separated(text)
-        found = [pr.returned_values(module) for module in modules]
+        found = [(module, pr.returned_values(module)) for module in pr.separated(text)]
     except (HalfulpError, ValueError) as error:
         raise OracleError("garbage", f"mlir-opt printed what is no result: {error}") from None
     if len(found) != count:
@@ -151,47 +154,65 @@ def read(text: str, count: int) -> list[list[Answer | None]]:
     return found
 
 
-Fold = Callable[[Sequence[str], float], str]
+Outcome = tuple[Answer, ...] | Unanswered | OracleError
 
 
-def run_closed(programs: Sequence[Program], tool: Fold) -> list[tuple[Answer, ...] | Unanswered | OracleError]:
-    """Run programs through a tool that prints each module with what its entry returns folded to constants.
+def run_folding(tool: Tool, programs: Sequence[Program], pipeline: str) -> list[Outcome]:
+    """Run programs by putting them through passes; what their entries return is then constant, or not folded.
 
-    A batch that fails is halved until the program to blame is alone: its refusal is an answer, anything else stands
-    in the list as the error that it is.
+    Those with loops of few rounds are put through `UNROLLING` after that, once for each level of nesting.
     """
-    results: list[tuple[Answer, ...] | Unanswered | OracleError] = [Unanswered("")] * len(programs)
-    closed: list[tuple[int, pr.Closed]] = []
+    results: list[Outcome] = [Unanswered("")] * len(programs)
+    asked: dict[int, str] = {}
+    types = {}
     for place, program in enumerate(programs):
-        made = pr.closed(program)
-        if isinstance(made, Unanswered):
-            results[place] = made
+        closed = pr.closed(program)
+        if isinstance(closed, Unanswered):
+            results[place] = closed
         else:
-            closed.append((place, made))
-    batches = [closed[start : start + PROGRAMS] for start in range(0, len(closed), PROGRAMS)]
+            asked[place], types[place] = closed.text, closed.results
+    for _ in range(NESTING + 1):
+        unrolled = {}
+        for place, found in _fold_apart(tool, asked, pipeline).items():
+            if isinstance(found, Unanswered | OracleError):
+                results[place] = found
+                continue
+            module, values = found
+            results[place] = _whole(values, types[place])
+            if None in values and pr.has_loop_to_unroll(module, ROUNDS):
+                unrolled[place] = pr.text_of(module)
+        asked, pipeline = unrolled, UNROLLING
+    return results
+
+
+def _fold_apart(
+    tool: Tool, asked: Mapping[int, str], pipeline: str
+) -> dict[int, tuple[Module, list[Answer | None]] | Unanswered | OracleError]:
+    """What comes of many texts. A batch that fails is halved until the text to blame is alone: its refusal is an
+    answer, anything else the error that it is.
+    """
+    results: dict[int, tuple[Module, list[Answer | None]] | Unanswered | OracleError] = {}
+    places = list(asked)
+    batches = [places[start : start + PROGRAMS] for start in range(0, len(places), PROGRAMS)]
     while batches:
         batch = batches.pop()
         try:
-            found = read(tool([program.text for _, program in batch], 10 + 0.1 * len(batch)), len(batch))
+            printed = fold(tool, [asked[place] for place in batch], pipeline, 10 + 0.1 * len(batch))
+            results |= zip(batch, read(printed, len(batch)), strict=True)
         except OracleError as error:
             if len(batch) > 1:
                 batches += [batch[: len(batch) // 2], batch[len(batch) // 2 :]]
             else:
-                results[batch[0][0]] = Unanswered(str(error)) if error.kind == "refusal" else error
-            continue
-        for (place, asked), values in zip(batch, found, strict=True):
-            results[place] = _whole(values, asked)
+                results[batch[0]] = Unanswered(str(error)) if error.kind == "refusal" else error
     return results
 
 
-def _whole(values: Sequence[Answer | None], program: pr.Closed) -> tuple[Answer, ...] | Unanswered | OracleError:
-    if len(values) != len(program.results):
-        return OracleError("garbage", f"{len(values)} results were printed where {len(program.results)} are expected")
+def _whole(values: Sequence[Answer | None], types: Sequence[ty.Type]) -> Outcome:
+    if len(values) != len(types):
+        return OracleError("garbage", f"{len(values)} results were printed where {len(types)} are expected")
     if values and not any(values):
         return Unanswered("not folded")
-    answers = [
-        _missing(type_) if value is None else value for value, type_ in zip(values, program.results, strict=True)
-    ]
+    answers = [_missing(type_) if value is None else value for value, type_ in zip(values, types, strict=True)]
     found = tuple(answer for answer in answers if answer is not None)
     return found if len(found) == len(answers) else Unanswered("not folded")
 
@@ -267,7 +288,7 @@ class Asking:
             codes = [operand[group] for operand in self._inputs]
             builder.ask(self._task, codes, None if scalars else (len(group),))
         try:
-            values = read(fold(self._tool, [pr.text_of(builder.module())], self._pipeline, 120), 1)[0]
+            values = read(fold(self._tool, [pr.text_of(builder.module())], self._pipeline, 120), 1)[0][1]
         except OracleError:
             if len(groups) == 1:
                 raise

@@ -8,8 +8,8 @@ import numpy as np
 
 from halfulp.conformance import programs as pr
 from halfulp.conformance.oracles.jit import UTILITIES, library
-from halfulp.conformance.oracles.mlir_fold import RUNNING, VERSION, Asking, flattened, fold, run_closed
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered, unanswered
+from halfulp.conformance.oracles.mlir_fold import RUNNING, VERSION, Asking, Outcome, flattened, run_folding
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, unanswered
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.conformance.task import Task
 from halfulp.interp import types as ty
@@ -75,10 +75,9 @@ class MlirQuant:
             status[left] = Status.VALUE
         return (Answer(answer.bits, status if status.any() else None, answer.why),)
 
-    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered | OracleError]:
+    def run(self, programs: Sequence[Program]) -> list[Outcome]:
         """The results that fold to constants once casts of quantised types are arithmetic."""
-        pipeline = f"inline,{LOWERING},{RUNNING}"
-        return run_closed(programs, lambda texts, seconds: fold(self._opt, texts, pipeline, seconds))
+        return run_folding(self._opt, programs, f"func.func(lower-quant-ops),{RUNNING}")
 
     def _executed(self, task: Task, inputs: Sequence[Codes], wanted: Mask) -> Codes:
         """The codes of all elements; only those wanted have to be right."""
