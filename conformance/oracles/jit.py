@@ -112,8 +112,8 @@ class JitOracle:
     """An oracle that executes what ``passes`` make of a program.
 
     ``passes``: before those of `TO_LLVM`. ``runtime``: further libraries. ``floats``: the types that can be lowered.
-    ``machine``: what the code generator may not use of the CPU: the bf16 instructions of AVX-512 take subnormals for
-    zero.
+    ``machine``: what the code generator may not use of the CPU: AVX-512, whose bf16 instructions take subnormals for
+    zero, and with which LLVM 22 crashes on vector<1xi1>.
     """
 
     name: ClassVar[str]
@@ -122,7 +122,7 @@ class JitOracle:
     runtime: ClassVar[tuple[str, ...]] = ()
     floats: ClassVar[frozenset[str]]
     max_width: ClassVar[int]
-    machine: ClassVar[str] = "-avx512bf16"
+    machine: ClassVar[str] = "-avx512f"
 
     def __init__(self) -> None:
         self._opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
@@ -420,7 +420,7 @@ def _print(body: list[str], value: str, name: str, type_: ty.Type) -> None:
 
 # --- programs ---------------------------------------------------------------------------------------------------------
 
-_DIALECTS = ("arith", "func", "scf", "cf", "ub", "vector")
+_DIALECTS = ("arith", "func", "scf", "cf", "ub")  # in which an op does the same to each element, or moves whole values
 Check = Callable[[Operation, Iterable[ty.Type]], "str | None"]
 
 
@@ -429,7 +429,7 @@ class _Refused(Exception):
 
 
 class _Prepared:
-    """A copy of a program that fits into a module with others; its tensors are vectors.
+    """A copy of a program that fits into a module with others; its tensors and vectors have one dimension.
 
     ``functions``: its functions, with names that begin with ``prefix``; each constant is the result of a function, the
     value of which is in ``constants``.
@@ -438,8 +438,6 @@ class _Prepared:
     def __init__(self, program: Program, prefix: str, check: Check) -> None:
         self.prefix = prefix
         copy = module_with(program.module.body, program.module)
-        for operation in copy.walk():
-            _without_tensors(operation)
         self.functions = copy.body
         self.constants: list[at.Attribute] = []
         self.module = copy
@@ -447,10 +445,10 @@ class _Prepared:
         function = copy.lookup(program.function)
         if function is None or function.name != "func.func":
             raise _Refused(f"there is no function @{program.function} at the top level")
-        signature = function.properties["function_type"]
-        assert isinstance(signature, at.TypeAttr)
-        assert isinstance(signature.type, ty.FunctionType)
-        self.inputs, self.results = signature.type.inputs, signature.type.results
+        self.shapes = [_shape(type_) for type_ in _signature(function).results]
+        for operation in copy.walk():
+            _flatten(operation)
+        self.inputs, self.results = _signature(function).inputs, _signature(function).results
         self.arguments = program.arguments
         for operation in list(copy.walk())[1:]:
             self._check(operation, check)
@@ -537,10 +535,9 @@ class _Prepared:
             if not isinstance(type_, ty.VectorType):
                 _print(body, f"%r#{k}", f"o{k}_", type_)
                 continue
-            for flat, position in enumerate(np.ndindex(*_shape(type_))):
-                name = f"o{k}_{flat}_"
-                at_ = ", ".join(map(str, position))
-                body.append(f"%{name}e = vector.extract %r#{k}[{at_}] : {type_.element} from {type_}")
+            for place in range(_size(type_)):
+                name = f"o{k}_{place}_"
+                body.append(f"%{name}e = vector.extract %r#{k}[{place}] : {type_.element} from {type_}")
                 _print(body, f"%{name}e", name, type_.element)
         lines += [f"  func.func private @{prefix}run(%unused: i64) {{", *(f"    {line}" for line in body)]
         return "\n".join([*lines, "    return", "  }", ""])
@@ -550,7 +547,7 @@ class _Prepared:
         if child.signal == _SIGALRM:
             return Unanswered(f"the program did not end in {CHILD_SECONDS} s")
         widths = [element_width(ty.element_type(type_)) or 0 for type_ in self.results]
-        shapes = [_shape(type_) for type_ in self.results]
+        shapes = self.shapes
         if child.signal:
             return tuple(
                 Answer(np.zeros(code_shape(shape, width), storage_dtype(width)), np.full(shape, Status.TRAP, np.uint8))
@@ -567,31 +564,44 @@ class _Prepared:
         return tuple(answers)
 
 
-def _without_tensors(operation: Operation) -> None:
-    """Make vectors of an op's tensors: ops that do the same to each element do the same to either."""
+def _signature(function: Operation) -> ty.FunctionType:
+    attribute = function.properties["function_type"]
+    assert isinstance(attribute, at.TypeAttr)
+    assert isinstance(attribute.type, ty.FunctionType)
+    return attribute.type
+
+
+def _flatten(operation: Operation) -> None:
+    """Make vectors of one dimension of an op's tensors and vectors: not all of arith has a lowering for more."""
     values: list[SSAValue] = [*operation.results]
     values += [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
     for value in values:
         value.type = _as_vector(value.type)
-    signature = operation.properties.get("function_type")
-    if isinstance(signature, at.TypeAttr) and isinstance(signature.type, ty.FunctionType):
-        inputs, results = signature.type.inputs, signature.type.results
+    if operation.name == "func.func":
+        inputs, results = _signature(operation).inputs, _signature(operation).results
         type_ = ty.FunctionType(tuple(map(_as_vector, inputs)), tuple(map(_as_vector, results)))
         operation.properties["function_type"] = at.TypeAttr(type_)
 
 
 def _as_vector(type_: ty.Type) -> ty.Type:
+    if isinstance(type_, ty.VectorType) and not type_.scalable:
+        return ty.VectorType((_size(type_),), type_.element)
     if isinstance(type_, ty.TensorType) and type_.shape is not None and type_.encoding is None and all(type_.shape):
-        return ty.VectorType(type_.shape, type_.element)  # type: ignore[arg-type]
+        return ty.VectorType((_size(type_),), type_.element)
     return type_
 
 
 def _shape(type_: ty.Type) -> tuple[int, ...]:
-    return tuple(size or 0 for size in type_.shape or ()) if isinstance(type_, ty.VectorType) else ()
+    return tuple(size or 0 for size in type_.shape or ()) if isinstance(type_, ty.VectorType | ty.TensorType) else ()
 
 
 def _size(type_: ty.Type) -> int:
     return int(np.prod(_shape(type_), dtype=np.int64))
+
+
+def _limbs(type_: ty.VectorType) -> tuple[int, ...]:
+    """The trailing axis of codes."""
+    return code_shape((), element_width(type_.element) or 0)
 
 
 def _carrier(type_: ty.Type) -> ty.Type:
@@ -606,7 +616,7 @@ def _carrier(type_: ty.Type) -> ty.Type:
 def _attribute(type_: ty.Type, value: Value) -> at.Attribute:
     """A constant of these bits."""
     if isinstance(type_, ty.VectorType):
-        return at.DenseElementsAttr(type_, value.bits.copy())
+        return at.DenseElementsAttr(type_, value.bits.reshape(_size(type_), *_limbs(type_)).copy())
     return _integer_attribute(type_, int(value.bits) if value.bits.ndim == 0 else _of_limbs(value.bits))
 
 
@@ -626,7 +636,8 @@ def _as_bits(attribute: at.Attribute, type_: ty.Type) -> at.Attribute:
     if isinstance(attribute, at.FloatAttr):
         return _integer_attribute(carrier, attribute.code)
     if isinstance(attribute, at.DenseElementsAttr) and isinstance(carrier, ty.VectorType):
-        return at.DenseElementsAttr(carrier, attribute.codes.copy(), attribute.splat)
+        codes = attribute.codes if attribute.splat else attribute.codes.reshape(_size(carrier), *_limbs(carrier))
+        return at.DenseElementsAttr(carrier, codes.copy(), attribute.splat)
     if isinstance(attribute, at.IntegerAttr):
         return attribute
     raise _Refused(f"a constant of {type_} is not lowered")

@@ -37,6 +37,9 @@ class MlirExpand(JitOracle):
             return f"{op.name} of {narrow} is not expanded"
         if name in ("extf", "truncf", "scaling_extf", "scaling_truncf"):
             source, target = formats[0], formats[-1]
+            computing = {"scaling_extf": target, "scaling_truncf": source}.get(name)
+            if computing in _AS_INTEGERS:
+                return f"{op.name} computes in {computing}, which has no arithmetic"
             wide = any(isinstance(t, ty.FloatType) and t.format.bits > 32 for t in (types[0], types[-1]))
             if wide and "f4E2M1FN" in (source, target):
                 return f"--arith-expand makes an invalid conversion between {source} and {target}"
