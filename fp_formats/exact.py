@@ -391,6 +391,12 @@ def round_pack(fmt: FloatFormat, sign: U64, significand: Limbs, exponent: npt.ND
         low = zero | subnormal
         magnitude = where(low, magnitude & 0, magnitude)
         sign = sign & (~low | nonzero(kept))
+    tiny = None
+    if any_subnormal and (how.want_flags or policy.flushes_results):
+        tiny = subnormal
+        if policy.tininess == "after" and fmt.zero:
+            unbounded = round_shift(sign, normal, top - fmt.mantissa_bits, how)
+            tiny = subnormal & ((below > 1) | (unbounded < 1 << fmt.precision))
     flags = None
     if how.want_flags:
         lost = (
@@ -400,11 +406,7 @@ def round_pack(fmt: FloatFormat, sign: U64, significand: Limbs, exponent: npt.ND
         )
         inexact = nonzero(lost)
         flags = inexact.astype(np.uint8)  # INEXACT is 1
-        if any_subnormal:
-            tiny = subnormal
-            if policy.tininess == "after" and fmt.zero:
-                unbounded = round_shift(sign, normal, top - fmt.mantissa_bits, how)
-                tiny = subnormal & ((below > 1) | (unbounded < 1 << fmt.precision))
+        if tiny is not None:
             if not fmt.zero:
                 flags |= subnormal
                 inexact = subnormal
@@ -424,12 +426,11 @@ def round_pack(fmt: FloatFormat, sign: U64, significand: Limbs, exponent: npt.ND
             codes = where(over, constant(codes, beyond), codes)
         if flags is not None:
             flags[over] = OVERFLOW | INEXACT
-    if policy.flushes_results and fmt.zero:
-        codes, gone = flushed(fmt, codes, policy)
-        if gone is not None:
-            sign = sign & ~gone if policy.denormal_zero == "positive" else sign
-            if flags is not None:
-                flags[gone] = UNDERFLOW | INEXACT
+    if tiny is not None and policy.flushes_results and fmt.zero:
+        codes = where(tiny, constant(codes, 0), codes)
+        sign = sign & ~tiny if policy.denormal_zero == "positive" else sign
+        if flags is not None:
+            flags[tiny] = UNDERFLOW | INEXACT
     if fmt.zero and not fmt.has_negative_zero:
         sign = sign & nonzero(codes)
     packed = Packed(codes | shift_left(like(codes, sign), fmt.bits - 1), flags)
@@ -1196,11 +1197,28 @@ def _extremum(
         raw = [Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64) for chunk in chunks]
         return Packed(where(second, raw[1], raw[0]), signalling_flags(how, p, q))
 
+    def number_selected(how: How, x: Limbs, y: Limbs, second: Mask, *chunks: Codes) -> Packed:
+        """The second operand, unchanged, where the first is a NaN; else the better one, and the first of equals."""
+        p, q = classify(fmt, x), classify(fmt, y)
+        chosen, gone = where(second & ~q.nan, y, x), None
+        if policy.flushes_results:
+            chosen, gone = flushed(fmt, chosen, policy)
+        if fmt.limbs == 2:
+            raw: Limbs = Wide(chunks[1][:, 1], chunks[1][:, 0])
+        else:
+            raw, chosen = chunks[1].astype(np.uint64), narrow(chosen)
+        flags = signalling_flags(how, p, q)
+        if gone is not None and flags is not None:
+            flags[gone & ~p.nan] = UNDERFLOW | INEXACT
+        return Packed(where(p.nan, raw, chosen), flags)
+
     def kernel(how: How, *chunks: Codes) -> Packed:
         x, y = operands(fmt, how, *chunks)
         less, same = _less(fmt, x, y)
         if policy.extrema == "selected":
             return selected(how, x, y, (less if largest else ~less & ~same) | same, *chunks)
+        if policy.extrema == "number_selected" and number:
+            return number_selected(how, x, y, less if largest else ~less & ~same, *chunks)
         if fmt.has_negative_zero:
             less = less | (same & (sign_of(fmt, x) > sign_of(fmt, y)))
         chosen = where(less == largest, y, x)

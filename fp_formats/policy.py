@@ -66,12 +66,15 @@ class FloatPolicy:
     ``wide_source``: conversions to formats narrower than f32, from floats wider than f32 and from integers: rounded
         once; twice through f32 (to nearest even first); or so to bf16 alone.
     ``extrema``: minimum, maximum and the like: by value, -0 < +0, NaNs quieted; or the operand that a comparison
-        selects, unchanged, and of equal ones the second (MLIR's arith-expand).
+        selects, unchanged, and of equal ones the second (MLIR's arith-expand); or by value but for maximum_number and
+        minimum_number, which return the second operand unchanged where the first is a NaN, and the first of equal ones,
+        zeros among them (x86).
     ``remainder``: that of the quotient rounded toward zero (fmod), or to nearest even (IEEE 754's remainder).
-    ``denormals``: subnormal operands, results or both become zero; ``denormal_zero``: of their sign, or +0.
+    ``denormals``: subnormal operands, results or both become zero; ``denormal_zero``: of their sign, or +0. Which
+        results are subnormal, ``tininess`` says.
     ``float_to_int``: NaN and values out of range: poison; saturated with NaN to 0 (Arm); saturated with NaN to the
         largest integer (RISC-V fcvt); or modulo 2**width with NaN and infinities to 0 (RISC-V fcvtmod).
-    ``tininess``: when the underflow flag looks at the result: after or before rounding.
+    ``tininess``: when the underflow flag, and the flushing of results, look at the result: after or before rounding.
 
     Raises ValueError for an unknown value, naming field, value and choices.
     """
@@ -89,7 +92,7 @@ class FloatPolicy:
     float_to_nanless: Literal["rounded", "ties_away"] = "rounded"
     number_of_signalling: Literal["number", "quieted"] = "number"
     wide_source: Literal["once", "through_f32", "bf16_through_f32"] = "once"
-    extrema: Literal["value", "selected"] = "value"
+    extrema: Literal["value", "selected", "number_selected"] = "value"
     remainder: Literal["fmod", "ieee"] = "fmod"
     denormals: Literal["ieee", "flush_operands", "flush_results", "flush_both"] = "ieee"
     denormal_zero: Literal["signed", "positive"] = "signed"

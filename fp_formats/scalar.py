@@ -141,6 +141,9 @@ def round_pack(
         if not tiny:  # rounding as if the exponent were unbounded may reach the smallest normal value
             unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, random)
             tiny = not unbounded >> fmt.precision
+        if tiny and policy.flushes_results:
+            zero = encode_zero(fmt, flushed_sign(fmt, sign, policy), policy)
+            return zero._replace(flags=UNDERFLOW | INEXACT)
         if inexact and tiny:
             flags |= UNDERFLOW
     # A carry out of the fraction moves into the exponent field by itself, and so does a normal value's integer bit.
@@ -151,9 +154,6 @@ def round_pack(
         if saturate or not (rounding in (RNE, RNA, STOCHASTIC) or rounding == (RD if sign else RU)):
             return Result(sign_bit | fmt.max_code, OVERFLOW | INEXACT)
         return encode_infinity(fmt, sign, OVERFLOW | INEXACT, "max")
-    if policy.flushes_results and 0 < magnitude < fmt.min_normal_magnitude:
-        zero = encode_zero(fmt, flushed_sign(fmt, sign, policy), policy)
-        return zero._replace(flags=UNDERFLOW | INEXACT)
     if fmt.zero and not (magnitude or fmt.has_negative_zero):
         sign_bit = 0
     return Result(sign_bit | fmt.from_magnitude(magnitude), flags)
@@ -494,6 +494,12 @@ def extremum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy, largest: boo
         if not second and max(x.kind, y.kind) < QUIET_NAN:
             second = order(x, y) <= 0 if largest else order(x, y) >= 0
         return Result(b if second else a, flags)
+    if policy.extrema == "number_selected" and number:
+        if x.kind >= QUIET_NAN:
+            return Result(b, flags)
+        if y.kind < QUIET_NAN and (order(x, y) < 0 if largest else order(x, y) > 0):
+            x = y
+        y = x
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         if not number:
             return first_nan(fmt, x, y, policy)

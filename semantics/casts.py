@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +10,9 @@ import numpy as np
 from halfulp.fp_formats import exact, fast, scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics import emulated
 from halfulp.semantics.codes import ints_to_codes
-from halfulp.semantics.floats import Random, float_kernel, lost_nan, no_scalar_face
+from halfulp.semantics.floats import Faces, Random, float_kernel, lost_nan, no_scalar_face
 from halfulp.semantics.kernel import Codes, Kernel, Mask, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
 
@@ -29,13 +29,13 @@ def mode(given: Rounding, profile: Profile) -> Rounding:
 def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """arith.extf, truncf and convertf: the value, rounded once into the target."""
     policy, rounding = profile.conversions, mode(rounding, profile)
-    return float_kernel(
+    faces: Faces = (
         lambda a: scalar.convert(source, target, a, rounding, policy),
         lambda a: fast.convert(source, target, a, rounding, policy),
-        (source,),
-        target,
-        fastmath,
     )
+    if emulated.emulates(profile, source, target):
+        faces = emulated.convert(source, target, policy)
+    return float_kernel(*faces, (source,), target, fastmath)
 
 
 def convert_stochastically(
@@ -70,16 +70,19 @@ def from_integer(
     lost = lost_nan(target)
     negative = poison("negative operand of arith.uitofp with nneg")
     half = 1 << width >> 1
+    specification, array = scalar.from_integer, fast.from_integer
+    if emulated.emulates(profile, target):
+        specification, array = emulated.from_integer()
 
     def scalar_face(a: int) -> Scalar:
         if nneg and a & half:
             return negative
         number = a - (half << 1) if signed and a & half else a
-        found = scalar.from_integer(target, number, rounding, policy)
+        found = specification(target, number, rounding, policy)
         return lost if found.poison else found.code
 
     def array_face(a: Codes) -> Outcome:
-        found = fast.from_integer(target, a, width, signed, rounding, policy)
+        found = array(target, a, width, signed, rounding, policy)
         masks = [(lost, found.poison), (negative, _sign_bit(a, width) if nneg else None)]
         return Outcome((found.codes,), faults_of(masks))
 
@@ -101,12 +104,16 @@ def to_integer(
         f"NaN, infinity or a value outside the range of {'a signed' if signed else 'an unsigned'} i{width}"
     )
 
+    specification, array = scalar.to_integer, fast.to_integer
+    if emulated.emulates(profile, source):
+        specification, array = emulated.to_integer()
+
     def scalar_face(a: int) -> Scalar:
-        found = scalar.to_integer(source, a, width, signed, rounding, policy)
+        found = specification(source, a, width, signed, rounding, policy)
         return outside if found.poison else found.code
 
     def array_face(a: Codes) -> Outcome:
-        found = fast.to_integer(source, a, width, signed, rounding, policy)
+        found = array(source, a, width, signed, rounding, policy)
         return Outcome((found.codes,), faults_of([(outside, found.poison)]))
 
     return Kernel(scalar_face, array_face)
@@ -159,9 +166,6 @@ def _scaling(
     return float_kernel(*faces, (source, scale), target, fastmath)
 
 
-Faces = tuple[Callable[[int, int], scalar.Result], Callable[[Codes, Codes], exact.Result]]
-
-
 def _scaled_in_steps(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, profile: Profile, divides: bool
 ) -> Faces:
@@ -169,6 +173,9 @@ def _scaled_in_steps(
     name = "divide" if divides else "multiply"
     computing = source if divides else target
     inner, outer = profile.arithmetic, profile.conversions
+    modules: tuple[Any, Any] = scalar, fast
+    if emulated.emulates(profile, source, scale, target):
+        modules = emulated.Steps(0), emulated.Steps(1)
 
     def run(module: Any, x: Any, s: Any) -> tuple[Any, list[Any]]:
         steps = []
@@ -188,11 +195,11 @@ def _scaled_in_steps(
         return y, steps
 
     def specification(x: int, s: int) -> scalar.Result:
-        code, steps = run(scalar, x, s)
+        code, steps = run(modules[0], x, s)
         return scalar.Result(code, 0, any(step.poison for step in steps))
 
     def array(x: Codes, s: Codes) -> exact.Result:
-        codes, steps = run(fast, x, s)
+        codes, steps = run(modules[1], x, s)
         masks = [step.poison for step in steps if step.poison is not None]
         # A lost NaN of the scale alone has the scale's shape, which may be that of one element for all.
         shape = np.broadcast_shapes(_elements(target, codes), *(mask.shape for mask in masks))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from halfulp.fp_formats import exact, fast, scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
+from halfulp.semantics import emulated
 from halfulp.semantics.kernel import Codes, Fault, Kernel, Mask, Open, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
 
@@ -26,6 +27,7 @@ _ANY_VALUE = REASSOC | ARCP | CONTRACT | AFN
 _ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "remainder"})
 
 Random = tuple[npt.NDArray[Any], int] | None
+Faces = tuple[Callable[..., scalar.Result], Callable[..., exact.Result]]
 OpenRule = Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None]
 
 
@@ -161,22 +163,20 @@ def binary(
 
     ``zeros_open``: of zeros of different signs, the language allows either as the result.
     """
-    policy = profile.arithmetic
+    policy = emulated.arithmetic(profile, name)
     arguments: tuple[Any, ...] = (rounding, policy) if name in _ROUNDED else (policy,)
-    specification, array = getattr(scalar, name), getattr(fast, name)
+    faces: Faces
+    if emulated.emulates(profile, fmt):
+        faces = emulated.binary(name, fmt, arguments)
+    else:
+        specification, array = getattr(scalar, name), getattr(fast, name)
+        faces = (lambda a, b: specification(fmt, a, b, *arguments), lambda a, b: array(fmt, a, b, *arguments))
     open_rule = None
     if name == "divide" and fastmath & NSZ:
         open_rule = _open_quotient(fmt)
     elif zeros_open:
         open_rule = _open_zeros(fmt)
-    return float_kernel(
-        lambda a, b: specification(fmt, a, b, *arguments),
-        lambda a, b: array(fmt, a, b, *arguments),
-        (fmt, fmt),
-        fmt,
-        fastmath,
-        open_rule,
-    )
+    return float_kernel(*faces, (fmt, fmt), fmt, fastmath, open_rule)
 
 
 def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fastmath: int = 0) -> Kernel:
@@ -203,15 +203,11 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     """ "negate" or "flush"."""
     policy = profile.arithmetic
     specification, array = getattr(scalar, name), getattr(fast, name)
+    faces: Faces = (lambda a: specification(fmt, a, policy), lambda a: array(fmt, a, policy))
+    if name == "negate" and emulated.emulates(profile, fmt) and fmt.name != "f16":
+        faces = emulated.negate(fmt)
     # Neither op generates NaNs, and both keep the bits of one.
-    return float_kernel(
-        lambda a: specification(fmt, a, policy),
-        lambda a: array(fmt, a, policy),
-        (fmt,),
-        fmt,
-        fastmath,
-        open_nan=False,
-    )
+    return float_kernel(*faces, (fmt,), fmt, fastmath, open_nan=False)
 
 
 @lru_cache(maxsize=4096)
@@ -219,15 +215,19 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     """arith.cmpf with MLIR's predicate number."""
     policy = profile.arithmetic
     rules = _fastmath_rules(fastmath)
+    specification: Callable[[int, int], Any] = lambda a, b: scalar.compare(fmt, predicate, a, b, policy)  # noqa: E731
+    array: Callable[[Codes, Codes], Any] = lambda a, b: fast.compare(fmt, predicate, a, b, policy)  # noqa: E731
+    if emulated.emulates(profile, fmt):
+        specification, array = emulated.compare(predicate, fmt, policy)
 
     def scalar_face(a: int, b: int) -> Scalar:
         for fault, test, _ in rules:
             if getattr(fmt, test)(a) or getattr(fmt, test)(b):
                 return fault
-        return int(scalar.compare(fmt, predicate, a, b, policy))
+        return int(specification(a, b))
 
     def array_face(a: Codes, b: Codes) -> Outcome:
-        found = fast.compare(fmt, predicate, a, b, policy)
+        found = array(a, b)
         return Outcome((found.codes,), faults_of((fault, test(fmt, a) | test(fmt, b)) for fault, _, test in rules))
 
     return Kernel(scalar_face, array_face)

@@ -27,6 +27,7 @@ _OWN_CHOICES: Mapping[str, tuple[str, ...]] = {
     "qcast_out_of_range": ("saturate", "poison"),
     "zero_point": ("exact", "wrap"),
     "scaling": ("document", "exact"),
+    "narrow_floats": ("own", "emulated"),
     "conversion_rounding": ("given", "to_nearest_even"),
     "to_integer_rounding": ("toward_zero", *(name for name in _ROUNDINGS if name != "toward_zero")),
 }
@@ -53,6 +54,10 @@ class Profile:
     ``scaling``: arith.scaling_extf and scaling_truncf step by step as their document says, or the exact product or
     quotient
         rounded once (the intent of the OCP microscaling format).
+
+    ``narrow_floats``: arithmetic, comparisons and conversions of floats narrower than f32: their own, or done in f32 by
+        the lossy conversions of `halfulp.fp_formats.emulation` (IREE). There the remainder of wider floats never
+        flushes denormals.
 
     Raises ValueError for an unknown base, or an unknown value, naming the field and its choices.
     """
@@ -84,6 +89,7 @@ class Profile:
     qcast_out_of_range: str | None = None
     zero_point: str | None = None
     scaling: str | None = None
+    narrow_floats: str | None = None
     conversion_rounding: str | None = None
     to_integer_rounding: str | None = None
 
@@ -168,6 +174,15 @@ _ROWS: Mapping[str, Mapping[str, str]] = {
         "invalid_nanless": "zero_inverted",
         "zero_to_zeroless": "nan",
         "wide_source": "through_f32",
+    },
+    "iree-3.13": {
+        "extrema": "number_selected",
+        "denormals": "flush_both",
+        "zeroless_smallest_widened": "zero",
+        "float_to_zeroless": "cut",
+        "narrow_floats": "emulated",
+        "conversion_rounding": "to_nearest_even",
+        "integer_flags": "ignored",
     },
     "ocp-saturate": {"conversion_overflow": "saturate", "nan_to_nanless": "max"},
 }

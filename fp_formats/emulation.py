@@ -1,0 +1,109 @@
+"""Formats narrower than f32 by way of f32, converted as IREE's CPU backend does: what is lost there, and gained.
+
+To f32 conversions are exact, but that the negative NaN of a format whose only NaN is all ones (f8E4M3FN) counts as the
+number its bits spell. From f32 they round to nearest even, except that
+
+- in formats of up to 8 bits a value below the smallest normal that rounds up to it becomes zero;
+- in f16 every value below the smallest normal becomes zero;
+- NaN, and overflow where there is no infinity, is positive, with all fraction bits set in formats of up to 8 bits; but
+  what rounds to the number that a NaN of all ones spells has its sign.
+
+f8E8M0FNU is taken as a format with a sign, seven bits of exponent and no fraction: 0x80 is its NaN, exponents 0 and 1
+are zero, and ties round toward zero. `widen` and `narrow` are the specification, on Python integers; `widen_codes` and
+`narrow_codes` do the same to arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+
+Codes = npt.NDArray[Any]
+
+F32 = FORMATS["f32"]
+_NAN = F32.nan_code or 0
+_FRACTION = F32.fraction_mask
+_BIAS_OF_SIGNED = 128  # of f8E8M0FNU with a sign
+
+
+def widen(fmt: FloatFormat, a: int) -> int:
+    """A code of a narrow format as one of f32."""
+    if not fmt.zero:
+        sign, field = a >> 7 << 31, a & 0x7F
+        if a == 0x80:
+            return _NAN
+        return sign | (field - 1 << F32.mantissa_bits if field > 1 else 0)
+    if fmt.nan is NanEncoding.ALL_ONES and a == fmt.code_mask:
+        return scalar.convert(fmt, F32, a - 1).code + (1 << F32.mantissa_bits - fmt.mantissa_bits)
+    return scalar.convert(fmt, F32, a).code
+
+
+def narrow(fmt: FloatFormat, a: int) -> int:
+    """A code of f32 as one of a narrow format."""
+    magnitude = a & F32.magnitude_mask
+    sign = a >> 31 << (fmt.bits - 1)
+    if not fmt.zero:
+        # A fraction above one half moves to the next power of two.
+        field = (magnitude + (1 << F32.mantissa_bits - 1) - 1) >> F32.mantissa_bits
+        exponent = (magnitude >> F32.mantissa_bits) - F32.bias + _BIAS_OF_SIGNED
+        if field - F32.bias + _BIAS_OF_SIGNED > 0x7F:
+            return 0x80
+        return 0 if exponent < 2 else sign | (field - F32.bias + _BIAS_OF_SIGNED)
+    code = scalar.convert(F32, fmt, a).code
+    if fmt.is_nan(code):
+        return code if magnitude < _unfit(fmt) else _nan(fmt)
+    tiny = magnitude < scalar.convert(fmt, F32, fmt.min_normal_code).code
+    if tiny and (fmt.name == "f16" or (fmt.bits <= 8 and code & (fmt.code_mask >> 1) == fmt.min_normal_code)):
+        return sign if fmt.has_negative_zero else 0
+    return code
+
+
+def _unfit(fmt: FloatFormat) -> int:
+    """Below this magnitude, as a code of f32, what rounds to the code of a NaN of all ones keeps its sign."""
+    if fmt.nan is not NanEncoding.ALL_ONES:
+        return 0
+    return (widen(fmt, fmt.code_mask) & F32.magnitude_mask) + (1 << F32.mantissa_bits - fmt.mantissa_bits - 1)
+
+
+def _nan(fmt: FloatFormat) -> int:
+    assert fmt.nan_code is not None
+    return fmt.nan_code | fmt.fraction_mask if fmt.bits <= 8 and fmt.nan is NanEncoding.IEEE else fmt.nan_code
+
+
+def widen_codes(fmt: FloatFormat, a: Codes) -> Codes:
+    """The same as `widen`."""
+    if not fmt.zero:
+        codes = a.astype(np.uint32)
+        field = codes & np.uint32(0x7F)
+        value = np.where(field > 1, (field - np.uint32(1)) << np.uint32(F32.mantissa_bits), np.uint32(0))
+        return np.where(codes == 0x80, np.uint32(_NAN), (codes >> np.uint32(7) << np.uint32(31)) | value)
+    widened = exact.convert(fmt, F32, a).codes
+    if fmt.nan is NanEncoding.ALL_ONES:
+        return np.where(a == fmt.code_mask, np.uint32(widen(fmt, fmt.code_mask)), widened)
+    return widened
+
+
+def narrow_codes(fmt: FloatFormat, a: Codes) -> Codes:
+    """The same as `narrow`."""
+    magnitude = a & np.uint32(F32.magnitude_mask)
+    dtype = fmt.storage_dtype.type
+    sign = (a >> np.uint32(31) << np.uint32(fmt.bits - 1)).astype(dtype)
+    if not fmt.zero:
+        offset = _BIAS_OF_SIGNED - F32.bias
+        half = np.uint32((1 << F32.mantissa_bits - 1) - 1)
+        field = (magnitude + half >> np.uint32(F32.mantissa_bits)).astype(np.int64) + offset
+        exponent = (magnitude >> np.uint32(F32.mantissa_bits)).astype(np.int64) + offset
+        codes = np.where(exponent < 2, dtype(0), sign | field.astype(dtype))
+        return np.asarray(np.where(field > 0x7F, dtype(0x80), codes))
+    codes = exact.convert(F32, fmt, a).codes
+    if fmt.name == "f16" or fmt.bits <= 8:
+        lost = magnitude < scalar.convert(fmt, F32, fmt.min_normal_code).code
+        if fmt.bits <= 8:
+            lost &= codes & dtype(fmt.code_mask >> 1) == fmt.min_normal_code
+        codes = np.where(lost, sign if fmt.has_negative_zero else dtype(0), codes)
+    return np.where(exact.is_nan(fmt, codes) & (magnitude >= _unfit(fmt)), dtype(_nan(fmt)), codes)
