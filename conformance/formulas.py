@@ -9,7 +9,7 @@ import numpy as np
 
 from halfulp.conformance.task import Reference, Task, reference, task
 from halfulp.fp_formats import exact
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, NanEncoding
 from halfulp.interp import types as ty
 from halfulp.semantics import floats
 from halfulp.semantics.codes import codes_to_ints, ints_to_codes
@@ -20,19 +20,20 @@ Formula = Callable[[Task, Sequence[Codes], Reference], Reference]
 """From a task, its operands and what is right to what the tool returns; equal to the latter where it is right."""
 
 
-def _rewritten_f80(codes: Codes, sign: int = 0) -> Codes:
-    """The exponent field of f80 codes that are not canonical as APFloat writes it, and the sign flipped by ``sign``."""
+def _rewritten_f80_code(code: int, sign: int = 0) -> int:
+    """A code with the exponent field as APFloat writes it if it is not canonical, the sign flipped by ``sign``."""
     f80 = FORMATS["f80"]
+    field, significand = code >> 64 & 0x7FFF, code & (1 << 64) - 1
+    if f80.is_invalid(code):
+        field = 0x7FFF
+    elif not field and significand >> 63:
+        field = 1
+    return (code >> 79 ^ sign) << 79 | field << 64 | significand
 
-    def rewritten(code: int) -> int:
-        field, significand = code >> 64 & 0x7FFF, code & (1 << 64) - 1
-        if f80.is_invalid(code):
-            field = 0x7FFF
-        elif not field and significand >> 63:
-            field = 1
-        return (code >> 79 ^ sign) << 79 | field << 64 | significand
 
-    return ints_to_codes([rewritten(code) for code in codes_to_ints(codes, f80.bits)], f80.bits, codes.shape[:-1])
+def _rewritten_f80(codes: Codes, sign: int = 0) -> Codes:
+    rewritten = [_rewritten_f80_code(code, sign) for code in codes_to_ints(codes, 80)]
+    return ints_to_codes(rewritten, 80, codes.shape[:-1])
 
 
 def negated_f80(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
@@ -48,16 +49,25 @@ def copied_f80(task: Task, inputs: Sequence[Codes], expected: Reference) -> Refe
 
 
 def signalling_quieted(task_: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Maximum and minimum with one signalling NaN: that NaN quieted. Invalid f80 codes do not count as such."""
+    """Maximum and minimum with one signalling NaN: that NaN quieted. An invalid f80 code is a NaN of the kind that its
+    bit 62 tells.
+    """
     predicted = reference(task_, inputs, as_profile("spec,number_of_signalling=quieted"))
     type_ = task_.operand_types[0]
     assert isinstance(type_, ty.FloatType)
-    if not type_.format.explicit_integer_bit:
+    fmt = type_.format
+    if not fmt.explicit_integer_bit:
         return predicted
-    columns = [codes_to_ints(codes, type_.format.bits) for codes in inputs]
-    invalid = np.array([any(map(type_.format.is_invalid, codes)) for codes in zip(*columns, strict=True)], np.bool_)
-    mask = invalid.reshape(*task_.shape(inputs), 1)
-    return Reference((np.where(mask, expected.bits[0], predicted.bits[0]),), predicted.poison, open=predicted.open)
+    quiet = 1 << (fmt.mantissa_bits - 1)
+    results = codes_to_ints(predicted.bits[0], fmt.bits)
+    columns = [codes_to_ints(codes, fmt.bits) for codes in (*inputs, expected.bits[0])]
+    for place, (*operands, right) in enumerate(zip(*columns, strict=True)):
+        invalid = [code for code in operands if fmt.is_invalid(code)]
+        signalling = [code for code in invalid if not code & quiet]
+        if invalid:
+            results[place] = (_rewritten_f80_code(signalling[0]) | quiet) if signalling else right
+    codes = ints_to_codes(results, fmt.bits, task_.shape(inputs))
+    return Reference((codes,), predicted.poison, open=predicted.open)
 
 
 def zero_of(index: int) -> Formula:
@@ -146,6 +156,22 @@ def extremum_of_libm(task: Task, inputs: Sequence[Codes], expected: Reference) -
     return replace(expected, bits=(ints_to_codes(results, 80, task.shape(inputs)),), open=quieted.open)
 
 
+def iree_negative_nan(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """IREE's results where an operand is the negative NaN of a format whose only NaN is all ones."""
+    chosen = np.zeros(task.shape(inputs), np.bool_)
+    for type_, codes in zip(task.operand_types, inputs, strict=True):
+        if isinstance(type_, ty.FloatType) and type_.format.nan is NanEncoding.ALL_ONES:
+            chosen |= codes == type_.format.code_mask
+    found = reference(task, inputs, PROFILES["iree-3.13"])
+    return Reference((np.where(chosen, found.bits[0], expected.bits[0]),), found.poison, open=expected.open)
+
+
+def iree_rounding(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """IREE's results of an op that asks for another rounding mode than the default."""
+    modes = [value for name, value in task.properties if name in ("rounding", "roundingmode")]
+    return reference(task, inputs, PROFILES["iree-3.13"]) if modes not in ([], ["to_nearest_even"]) else expected
+
+
 FORMULAS: Mapping[str, Formula] = {
     "negated_f80": negated_f80,
     "copied_f80": copied_f80,
@@ -154,6 +180,8 @@ FORMULAS: Mapping[str, Formula] = {
     "second_of_zeros": zero_of(1),
     "e8m0_from_f32": e8m0_from_f32,
     "e8m0_by_f32": e8m0_by_f32,
+    "iree_negative_nan": iree_negative_nan,
+    "iree_rounding": iree_rounding,
     "trapped_remainder": trapped_remainder,
     "floor_less_64_ones": floor_less_64_ones,
     "f80_without_integer_bit": f80_without_integer_bit,
