@@ -534,8 +534,8 @@ def given_text(type_: ty.Type, mismatch: Mismatch) -> str:
     """What the oracle gave: bits and distance, or poison or a trap."""
     if mismatch.actual is None:
         return mismatch.status.name.lower()
-    ulps = "" if mismatch.ulps is None else f", {mismatch.ulps} ulp{'s'[: mismatch.ulps != 1]} away"
-    return code_text(type_, mismatch.actual) + ulps
+    away = f", {mismatch.ulps} ulp{'s'[: mismatch.ulps != 1]} away" if mismatch.ulps else ""
+    return code_text(type_, mismatch.actual) + away
 
 
 def element_text(mismatch: Mismatch) -> str:
