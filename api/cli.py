@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halfulp import cli_verify
+from halfulp import cli_programs, cli_verify
 from halfulp.cli_common import (
     DIFFERENT,
     EXIT_CODES,
@@ -189,6 +189,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where tools differ")
     explain.set_defaults(command=_explain)
     cli_verify.register(commands, style)
+    cli_programs.register(commands, style)
     return parser
 
 
