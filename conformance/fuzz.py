@@ -20,7 +20,7 @@ from halfulp.conformance.check import Tally, compare
 from halfulp.conformance.compare import Mismatch
 from halfulp.conformance.diff import Reply, ask, code_text, given_text, is_unanswered
 from halfulp.conformance.divergences import Cancellation, Divergence
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Unanswered
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Status, Unanswered
 from halfulp.conformance.random_programs import Built, Cell, RandomProgram, Step, build, cells, random_programs
 from halfulp.conformance.task import Task, reference
 from halfulp.semantics.kernel import Codes, FaultKind
@@ -193,10 +193,26 @@ class _Asked:
                 self._missing(step, reply.why)
             return
         answers = dict(zip(made.returned, reply, strict=True))
+        if all(answer.status is not None and (answer.status == Status.TRAP).all() for answer in reply):
+            # The program as a whole has no results: that says something of the ops alone that are known to stop it.
+            stopping = [step for step in steps if self._stops(program, step)]
+            if stopping:
+                for step in steps:
+                    if step not in stopping:
+                        self._missing(step, "another op stopped the program")
+                steps = stopping
         changed: dict[int, Codes] = {}
         tainted: set[int] = set()
         for step in steps:
             self._step(program, made, step, [answers[number] for number in step.results], changed, tainted)
+
+    def _stops(self, program: RandomProgram, step: Step) -> bool:
+        """Whether a row predicts that the op stops the program."""
+        task = step.op.task
+        inputs = [program.array(number) for number in step.operands]
+        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
+        stopped = [row.predict(task, inputs, reference(task, inputs)).undefined for row in rows]
+        return any(mask is not None and bool(mask.any()) for mask in stopped)
 
     def _step(
         self,
