@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from halfulp.conformance import programs as pr
 from halfulp.conformance.compare import differing
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered, unanswered
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, Unanswered, unanswered
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.task import Task, reference, task
 from halfulp.interp import types as ty
@@ -87,7 +87,7 @@ class MlirFold:
             asking.scalars() if _is_scalar(task) else asking.tensors()
         return tuple(Answer(a.bits.reshape((*shape, *a.bits.shape[1:])), _status(a, shape), a.why) for a in answers)
 
-    def run(self, programs: Sequence[Program]) -> list[Outcome]:
+    def run(self, programs: Sequence[Program]) -> list[Reply]:
         """The results that fold to constants, hundreds of programs to a process."""
         return run_folding(self._tool, programs, RUNNING)
 
@@ -135,6 +135,7 @@ def fold(tool: Tool, texts: Sequence[str], pipeline: str, seconds: float) -> str
         [
             "--split-input-file",
             "--mlir-disable-threading",
+            "--mlir-print-op-generic",  # passes may leave ops whose custom form we do not know
             "--mlir-print-elementsattrs-with-hex-if-larger=16",
             f"--pass-pipeline=builtin.module({pipeline})",
         ],
@@ -154,15 +155,12 @@ def read(text: str, count: int) -> list[tuple[Module, list[Answer | None]]]:
     return found
 
 
-Outcome = tuple[Answer, ...] | Unanswered | OracleError
-
-
-def run_folding(tool: Tool, programs: Sequence[Program], pipeline: str) -> list[Outcome]:
+def run_folding(tool: Tool, programs: Sequence[Program], pipeline: str) -> list[Reply]:
     """Run programs by putting them through passes; what their entries return is then constant, or not folded.
 
     Those with loops of few rounds are put through `UNROLLING` after that, once for each level of nesting.
     """
-    results: list[Outcome] = [Unanswered("")] * len(programs)
+    results: list[Reply] = [Unanswered("")] * len(programs)
     asked: dict[int, str] = {}
     types = {}
     for place, program in enumerate(programs):
@@ -207,7 +205,7 @@ def _fold_apart(
     return results
 
 
-def _whole(values: Sequence[Answer | None], types: Sequence[ty.Type]) -> Outcome:
+def _whole(values: Sequence[Answer | None], types: Sequence[ty.Type]) -> Reply:
     if len(values) != len(types):
         return OracleError("garbage", f"{len(values)} results were printed where {len(types)} are expected")
     if values and not any(values):
@@ -231,6 +229,7 @@ class Asking:
     """One task on its way through mlir-opt; the answers are filled in place.
 
     ``inputs``: along one axis. ``pipeline``: the passes. ``profile``: tells which elements will hardly fold.
+    ``questions``: how many ops may be asked for them.
     """
 
     def __init__(
@@ -241,6 +240,7 @@ class Asking:
         answers: tuple[Answer, ...],
         pipeline: str = FOLDING,
         profile: Profile = SPEC,
+        questions: int | None = None,
     ) -> None:
         self._tool = tool
         self._task = task
@@ -248,6 +248,7 @@ class Asking:
         self._answers = answers
         self._pipeline = pipeline
         self._profile = profile
+        self._questions = QUESTIONS if questions is None else questions
         self._size = task.shape(inputs)[0]
 
     def tensors(self) -> None:
@@ -259,9 +260,9 @@ class Asking:
         groups = [*_chunks(likely), *(np.append(part, likely[:1]) for part in _chunks(np.flatnonzero(undefined)))]
         # In a random order, so that those asked alone stand for all where the questions do not suffice.
         others = np.random.default_rng(0).permutation(np.flatnonzero(doubtful & ~undefined))
-        alone = _parts(others, QUESTIONS // 2)
+        alone = _parts(others, self._questions // 2)
         groups += alone
-        left = QUESTIONS - len(alone)
+        left = self._questions - len(alone)
         while groups:
             unfolded = [group for group, folded in zip(groups, self._ask(groups), strict=True) if not folded]
             groups = []

@@ -8,8 +8,8 @@ import numpy as np
 
 from halfulp.conformance import programs as pr
 from halfulp.conformance.oracles.jit import UTILITIES, library
-from halfulp.conformance.oracles.mlir_fold import RUNNING, VERSION, Asking, Outcome, flattened, run_folding
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, unanswered
+from halfulp.conformance.oracles.mlir_fold import RUNNING, VERSION, Asking, flattened, run_folding
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, unanswered
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.conformance.task import Task
 from halfulp.interp import types as ty
@@ -34,6 +34,7 @@ _EXECUTING = (
 )
 _EXECUTED = frozenset({"f16", "bf16", "f32", "f64"})
 ELEMENTS = 1 << 16  # elements executed in one process
+QUESTIONS = 1 << 8  # ops asked for elements that hardly fold, before they are executed
 SECONDS = 60.0
 
 
@@ -65,7 +66,7 @@ class MlirQuant:
             flat = tuple(flattened(codes, shape) for codes in inputs)
             folded = Answer(flattened(answer.bits, shape).copy(), status.reshape(size).copy())
             assert folded.status is not None
-            Asking(self._opt, task, flat, (folded,), LOWERING, PROFILES[self.profile]).tensors()
+            Asking(self._opt, task, flat, (folded,), LOWERING, PROFILES[self.profile], QUESTIONS).tensors()
             status = folded.status.reshape(shape)
             answer = Answer(folded.bits.reshape(answer.bits.shape), why=answer.why)
         left = status == Status.UNANSWERED
@@ -75,7 +76,7 @@ class MlirQuant:
             status[left] = Status.VALUE
         return (Answer(answer.bits, status if status.any() else None, answer.why),)
 
-    def run(self, programs: Sequence[Program]) -> list[Outcome]:
+    def run(self, programs: Sequence[Program]) -> list[Reply]:
         """The results that fold to constants once casts of quantised types are arithmetic."""
         return run_folding(self._opt, programs, f"func.func(lower-quant-ops),{RUNNING}")
 

@@ -66,6 +66,10 @@ class OracleError(Exception):
         self.kind = kind
 
 
+Reply = tuple[Answer, ...] | Unanswered | OracleError
+"""What comes of one program."""
+
+
 @runtime_checkable
 class Oracle(Protocol):
     """``name``: as on the command line. ``profile``: the name of the profile that predicts its results.
@@ -88,11 +92,11 @@ class Oracle(Protocol):
 class ProgramOracle(Oracle, Protocol):
     """An oracle that also runs whole programs."""
 
-    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered]:
+    def run(self, programs: Sequence[Program]) -> Sequence[Reply]:
         """The results of each program, in order; many programs cost little more than one.
 
-        A program that crashes or hangs the tool is `OracleError`'s only when it can be told from no other; else its
-        place in the list holds the error. Raises OracleError.
+        Where a program crashes or hangs the tool, its place holds the error. Raises OracleError only when it cannot be
+        told which program is to blame.
         """
 
 

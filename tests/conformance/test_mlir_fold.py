@@ -47,7 +47,7 @@ def tasks_of(op):
         return [task(op.name, [types[0], "f8E8M0FNU"], types[1])]
     found = []
     for number, source in enumerate((*INTEGERS, *FLOATS)):
-        for target in (None, *INTEGERS[number % 3 :: 3], *FLOATS[number % 3 :: 3]):
+        for target in (None, *INTEGERS[number % 4 :: 4], *FLOATS[number % 4 :: 4]):
             try:
                 found.append(task(op.name, source, target))
             except HalfulpError:
@@ -86,15 +86,15 @@ def test_every_pair_of_a_small_float(fold, type_):
 def test_every_pair_of_i8_and_what_of_it_does_not_fold(fold):
     unanswered = {}
     undefined = {}
-    for op in ("addi", "divsi", "floordivsi", "ceildivsi", "remsi", "shli"):
+    for op in ("addi", "floordivsi", "ceildivsi", "remsi"):
         asked = task(f"arith.{op}", "i8")
         tally = check(fold, asked, every_input(asked))
         assert tally.clean
         unanswered[op], undefined[op] = tally.unanswered, tally.undefined
-    # Divisions by zero and INT_MIN / -1; those of INT_MIN by, or into, anything where ceildivsi has it negated.
-    assert unanswered == {"addi": 0, "divsi": 257, "floordivsi": 0, "ceildivsi": 764, "remsi": 256, "shli": 256 * 248}
+    # Divisions by zero; INT_MIN / -1; INT_MIN by anything, or the reverse, where ceildivsi negates it.
+    assert unanswered == {"addi": 0, "floordivsi": 0, "ceildivsi": 764, "remsi": 256}
     # In a tensor, floordivsi forgets about a division by zero when the last element is fine.
-    assert undefined == {"addi": 0, "divsi": 0, "floordivsi": 257, "ceildivsi": 0, "remsi": 0, "shli": 0}
+    assert undefined == {"addi": 0, "floordivsi": 257, "ceildivsi": 0, "remsi": 0}
 
 
 def test_floor_division_by_zero_gives_the_dividend(fold):
@@ -361,6 +361,6 @@ def test_arguments_of_any_shape_and_their_bits(fold, programs):
     assert codes_of(answers[0]) == [[0x7F800001, 0xFFC00000]] * 2
 
 
-def test_a_thousand_programs(fold, programs):
-    answers = fold.run([program(programs, "branches", value(k)) for k in range(1000)])
-    assert [codes_of(answer)[0] for answer in answers] == [3 * k if k < 100 else k for k in range(1000)]
+def test_hundreds_of_programs(fold, programs):
+    answers = fold.run([program(programs, "branches", value(k)) for k in range(500)])
+    assert [codes_of(answer)[0] for answer in answers] == [3 * k if k < 100 else k for k in range(500)]
