@@ -47,7 +47,7 @@ from halfulp.conformance.rewrite import (
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.errors import HalfulpError
+from halfulp.interp.errors import HalfulpError, InputError
 from halfulp.interp.ir import Block, Module, Operation, SSAValue
 from halfulp.interp.spelling import spell_value
 from halfulp.interp.text.printer import print_module
@@ -143,7 +143,10 @@ def _signature(difference: Difference) -> tuple[Any, ...]:
 
 
 def by_script(script: str, seconds: float = SCRIPT_SECONDS) -> Test:
-    """A test by a program of the user's: it gets the path of a file and exits with 0 if that is interesting."""
+    """A test by a program of the user's: it gets the path of a file and exits with 0 if that is interesting.
+
+    The test raises InputError where the program does not start.
+    """
 
     def test(programs: Sequence[Program]) -> int | None:
         for index, program in enumerate(programs):
@@ -164,6 +167,8 @@ def _interesting(script: str, text: str, seconds: float) -> bool:
             done = subprocess.run(command, capture_output=True, check=False, timeout=seconds)
         except subprocess.TimeoutExpired:
             return False
+        except OSError as error:
+            raise InputError(f"cannot run '{script}': {error.strerror or error}") from None
         return done.returncode == 0
 
 
