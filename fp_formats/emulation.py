@@ -6,7 +6,7 @@ number its bits spell. From f32 they round to nearest even, except that
 - in formats of up to 8 bits a value below the smallest normal that rounds up to it becomes zero;
 - in f16 every value below the smallest normal becomes zero;
 - NaN, and overflow where there is no infinity, is positive, with all fraction bits set in formats of up to 8 bits; but
-  what rounds to the number that a NaN of all ones spells has its sign.
+  what rounds to the number that a NaN of all ones spells has its sign, and a format without NaN gets +0.
 
 f8E8M0FNU is taken as a format with a sign, seven bits of exponent and no fraction: 0x80 is its NaN, exponents 0 and 1
 are zero, and ties round toward zero. `widen` and `narrow` are the specification, on Python integers; `widen_codes` and
@@ -26,6 +26,7 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 Codes = npt.NDArray[Any]
 
 F32 = FORMATS["f32"]
+E8M0 = FORMATS["f8E8M0FNU"]
 _NAN = F32.nan_code or 0
 _FRACTION = F32.fraction_mask
 _BIAS_OF_SIGNED = 128  # of f8E8M0FNU with a sign
@@ -33,7 +34,7 @@ _BIAS_OF_SIGNED = 128  # of f8E8M0FNU with a sign
 
 def widen(fmt: FloatFormat, a: int) -> int:
     """A code of a narrow format as one of f32."""
-    if not fmt.zero:
+    if fmt == E8M0:
         sign, field = a >> 7 << 31, a & 0x7F
         if a == 0x80:
             return _NAN
@@ -46,19 +47,19 @@ def widen(fmt: FloatFormat, a: int) -> int:
 def narrow(fmt: FloatFormat, a: int) -> int:
     """A code of f32 as one of a narrow format."""
     magnitude = a & F32.magnitude_mask
-    sign = a >> 31 << (fmt.bits - 1)
-    if not fmt.zero:
+    sign = a >> 31 << (fmt.bits - 1) if fmt.signed else 0
+    if fmt == E8M0:
         # A fraction above one half moves to the next power of two.
         field = (magnitude + (1 << F32.mantissa_bits - 1) - 1) >> F32.mantissa_bits
         exponent = (magnitude >> F32.mantissa_bits) - F32.bias + _BIAS_OF_SIGNED
         if field - F32.bias + _BIAS_OF_SIGNED > 0x7F:
             return 0x80
-        return 0 if exponent < 2 else sign | (field - F32.bias + _BIAS_OF_SIGNED)
+        return 0 if exponent < 2 else a >> 31 << 7 | (field - F32.bias + _BIAS_OF_SIGNED)
     code = scalar.convert(F32, fmt, a).code
     if fmt.is_nan(code):
         return code if magnitude < _unfit(fmt) else _nan(fmt)
     tiny = magnitude < scalar.convert(fmt, F32, fmt.min_normal_code).code
-    if tiny and (fmt.name == "f16" or (fmt.bits <= 8 and code & (fmt.code_mask >> 1) == fmt.min_normal_code)):
+    if tiny and (fmt.name == "f16" or (fmt.bits <= 8 and code ^ sign == fmt.min_normal_code)):
         return sign if fmt.has_negative_zero else 0
     return code
 
@@ -77,7 +78,7 @@ def _nan(fmt: FloatFormat) -> int:
 
 def widen_codes(fmt: FloatFormat, a: Codes) -> Codes:
     """The same as `widen`."""
-    if not fmt.zero:
+    if fmt == E8M0:
         codes = a.astype(np.uint32)
         field = codes & np.uint32(0x7F)
         value = np.where(field > 1, (field - np.uint32(1)) << np.uint32(F32.mantissa_bits), np.uint32(0))
@@ -92,8 +93,8 @@ def narrow_codes(fmt: FloatFormat, a: Codes) -> Codes:
     """The same as `narrow`."""
     magnitude = a & np.uint32(F32.magnitude_mask)
     dtype = fmt.storage_dtype.type
-    sign = (a >> np.uint32(31) << np.uint32(fmt.bits - 1)).astype(dtype)
-    if not fmt.zero:
+    sign = (a >> np.uint32(31) << np.uint32(fmt.bits - 1)).astype(dtype) * dtype(fmt.signed or fmt == E8M0)
+    if fmt == E8M0:
         offset = _BIAS_OF_SIGNED - F32.bias
         half = np.uint32((1 << F32.mantissa_bits - 1) - 1)
         field = (magnitude + half >> np.uint32(F32.mantissa_bits)).astype(np.int64) + offset
@@ -104,6 +105,8 @@ def narrow_codes(fmt: FloatFormat, a: Codes) -> Codes:
     if fmt.name == "f16" or fmt.bits <= 8:
         lost = magnitude < scalar.convert(fmt, F32, fmt.min_normal_code).code
         if fmt.bits <= 8:
-            lost &= codes & dtype(fmt.code_mask >> 1) == fmt.min_normal_code
+            lost &= codes ^ sign == fmt.min_normal_code
         codes = np.where(lost, sign if fmt.has_negative_zero else dtype(0), codes)
+    if fmt.nan_code is None:
+        return codes
     return np.where(exact.is_nan(fmt, codes) & (magnitude >= _unfit(fmt)), dtype(_nan(fmt)), codes)

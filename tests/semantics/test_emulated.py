@@ -21,7 +21,7 @@ from halfulp.semantics.kernel import Fault
 from halfulp.semantics.profile import PROFILES
 
 IREE = PROFILES["iree-3.13"]
-NARROW = [fmt for fmt in FORMATS.values() if 8 <= fmt.bits < 32 and fmt.name != "tf32"]
+NARROW = [fmt for fmt in FORMATS.values() if fmt.bits < 32]
 BINARY = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")
 
 
@@ -82,7 +82,7 @@ def test_normal_values_of_most_formats_are_those_of_the_specification() -> None:
             theirs = asked.kernel(inputs[0].shape, IREE).array(*inputs).results[0]
             magnitudes = [codes & fmt.storage_dtype.type(fmt.code_mask >> 1) for codes in (*inputs, ours)]
             plain = np.logical_and.reduce([(m >= fmt.min_normal_code + 1) & (m <= fmt.max_code) for m in magnitudes])
-            assert plain.sum() > 100
+            assert plain.sum() > 50
             assert (ours[plain] == theirs[plain]).all(), (op, fmt.name)
 
 
