@@ -84,7 +84,7 @@ class Divergence:
 class Cancellation:
     """A rewrite of two ops at once: ``outer`` of ``inner`` of x is taken for x, which its type allows, wrongly.
 
-    ``example``: a program whose one result shows it, with the code that is right and the tool's.
+    ``example``: a function ``@main`` whose result shows it for ``argument``, with the code that is right and the tool's.
     """
 
     name: str
@@ -94,6 +94,7 @@ class Cancellation:
     inner: tuple[str, ...]
     why: str
     example: str
+    argument: int
     expected: int
     actual: int
     link: str | None = None

@@ -16,6 +16,7 @@ from halfulp.conformance.oracles.oracle import OracleError, Program
 from halfulp.conformance.random_programs import build, cells, random_program, random_programs
 from halfulp.conformance.reduce import Reducer, SameDifference, text_of
 from halfulp.interp.dialect import default_registry
+from halfulp.interp.executor import argument_types
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.verifier import verify
 from halfulp.semantics.kernel import FaultKind
@@ -206,7 +207,9 @@ def test_pairs_of_ops_that_the_folder_takes_for_nothing() -> None:
         for name in row.tools:
             asked = oracle(name)
             assert isinstance(asked, ProgramOracle)
-            given = Program(hu.parse(row.example), "main", (hu.Value.from_bits(256, "index"),))
+            module = hu.parse(row.example)
+            (type_,) = argument_types(module.body[0])
+            given = Program(module, "main", (hu.Value.from_bits(row.argument, type_),))
             report = against(asked, [given], divergences(), pairs=cancellations())
             assert report.known == {row.name: 1}
             (difference,) = against(asked, [given], divergences()).differences
