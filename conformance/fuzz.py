@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -23,7 +23,7 @@ from halfulp.conformance.divergences import Cancellation, Divergence
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Status, Unanswered
 from halfulp.conformance.random_programs import Built, Cell, RandomProgram, Step, build, cells, random_programs
 from halfulp.conformance.task import Task, reference
-from halfulp.semantics.kernel import Codes, FaultKind
+from halfulp.semantics.kernel import Codes, FaultKind, Mask
 
 BATCH = 500
 """Programs that an oracle is given at a time."""
@@ -195,24 +195,32 @@ class _Asked:
         answers = dict(zip(made.returned, reply, strict=True))
         if all(answer.status is not None and (answer.status == Status.TRAP).all() for answer in reply):
             # The program as a whole has no results: that says something of the ops alone that are known to stop it.
-            stopping = [step for step in steps if self._stops(program, step)]
-            if stopping:
+            stopping = {step.results[0]: self._stops(program, step) for step in steps}
+            if any(mask is not None for mask in stopping.values()):
                 for step in steps:
-                    if step not in stopping:
+                    mask = stopping[step.results[0]]
+                    if mask is None:
                         self._missing(step, "another op stopped the program")
-                steps = stopping
+                        continue
+                    status = np.where(mask, np.uint8(Status.TRAP), np.uint8(Status.UNANSWERED))
+                    for number in step.results:
+                        answers[number] = replace(answers[number], status=status)
+                steps = [step for step in steps if stopping[step.results[0]] is not None]
         changed: dict[int, Codes] = {}
         tainted: set[int] = set()
         for step in steps:
             self._step(program, made, step, [answers[number] for number in step.results], changed, tainted)
 
-    def _stops(self, program: RandomProgram, step: Step) -> bool:
-        """Whether a row predicts that the op stops the program."""
+    def _stops(self, program: RandomProgram, step: Step) -> Mask | None:
+        """Where a row predicts that the op stops the program; None where nowhere."""
         task = step.op.task
         inputs = [program.array(number) for number in step.operands]
         rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
-        stopped = [row.predict(task, inputs, reference(task, inputs)).undefined for row in rows]
-        return any(mask is not None and bool(mask.any()) for mask in stopped)
+        for row in rows:
+            mask = row.predict(task, inputs, reference(task, inputs)).undefined
+            if mask is not None and mask.any():
+                return mask
+        return None
 
     def _step(
         self,

@@ -99,7 +99,9 @@ def to_integer(
     """
     policy = profile.conversions
     if rounding is None:
-        rounding = Rounding[profile.to_integer_rounding.upper()]
+        rounding = (
+            Rounding[profile.to_integer_rounding.upper()] if profile.to_integer_rounding else Rounding.TOWARD_ZERO
+        )
     outside = poison(
         f"NaN, infinity or a value outside the range of {'a signed' if signed else 'an unsigned'} i{width}"
     )

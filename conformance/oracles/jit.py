@@ -21,7 +21,7 @@ from halfulp.conformance.task import Task, reference
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import default_registry
-from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import Value, element_width
 from halfulp.semantics.codes import LIMB_BITS, code_shape, limb_count, storage_dtype
@@ -248,7 +248,8 @@ class JitOracle:
         libraries = ",".join(self._libraries)
         options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={libraries}"]
         printed = self._runner.run([*options, *([f"--mattr={self.machine}"] if self.machine else [])], lowered, SECONDS)
-        children, numbers = [], []
+        children: list[Child] = []
+        numbers: list[int] = []
         try:
             for line in printed.splitlines():
                 if line.startswith("("):
@@ -421,6 +422,7 @@ def _print(body: list[str], value: str, name: str, type_: ty.Type) -> None:
 # --- programs ---------------------------------------------------------------------------------------------------------
 
 _DIALECTS = ("arith", "func", "scf", "cf", "ub")  # in which an op does the same to each element, or moves whole values
+_REFUSED = ("func.constant", "func.call_indirect")
 Check = Callable[[Operation, Iterable[ty.Type]], "str | None"]
 
 
@@ -448,28 +450,30 @@ class _Prepared:
         self.shapes = [_shape(type_) for type_ in _signature(function).results]
         for operation in copy.walk():
             _flatten(operation)
-        self.inputs, self.results = _signature(function).inputs, _signature(function).results
         self.arguments = program.arguments
         for operation in list(copy.walk())[1:]:
             self._check(operation, check)
         if any(value.poison is not None and value.poison.any() for value in program.arguments):
             raise _Refused("an argument cannot be poison")
-        if sum(_size(type_) for type_ in self.results) > ELEMENTS:
+        if sum(_size(type_) for type_ in _signature(function).results) > ELEMENTS:
             raise _Refused(f"the results have more than {ELEMENTS} elements")
+        for top in self.functions:
+            _pass_integers(top)
+        self.inputs, self.results = _signature(function).inputs, _signature(function).results
         for operation in list(copy.walk()):
             self._rename(operation)
             if operation.name == "arith.constant":
                 self._outline(operation)
 
     def _check(self, operation: Operation, check: Check) -> None:
-        if operation.name.partition(".")[0] not in _DIALECTS:
+        if operation.name.partition(".")[0] not in _DIALECTS or operation.name in _REFUSED:
             raise _Refused(f"{operation.name} is not lowered")
         types = [value.type for value in (*operation.operands, *operation.results)]
         if operation.name == "func.func":
             if not operation.regions or not operation.regions[0].blocks:
                 raise _Refused("a function without a body")
             types += [a.type for block in operation.regions[0].blocks for a in block.arguments]
-            types += [t for t in self.results if operation.symbol_name == self.entry]
+            types += _signature(operation).results
         why = check(operation, [t for t in types if not isinstance(t, ty.FunctionType)])
         if why:
             raise _Refused(why)
@@ -480,16 +484,10 @@ class _Prepared:
         type_ = operation.results[0].type
         callee = f"{self.prefix}constant{len(self.constants)}"
         self.constants.append(_as_bits(value, type_))
-        call = Operation(
-            "func.call",
-            default_registry().find("func.call"),
-            [],
-            [_carrier(type_)],
-            {"callee": at.SymbolRefAttr(callee)},
-        )
-        block = operation.parent
+        carrier, block = _carrier(type_), operation.parent
+        call = _operation("func.call", [], [carrier], {"callee": at.SymbolRefAttr(callee)})
         assert block is not None
-        if call.results[0].type == type_:
+        if carrier == type_:
             operation.name, operation.definition, operation.properties = call.name, call.definition, call.properties
             return
         call.parent = block
@@ -512,13 +510,9 @@ class _Prepared:
         body: list[str] = []
         names = []
         for k, (value, type_) in enumerate(zip(self.arguments, self.inputs, strict=True)):
-            carrier = _carrier(type_)
-            constants.append((f"{prefix}argument{k}", _attribute(carrier, value)))
-            body.append(f"%a{k} = func.call @{prefix}argument{k}() : () -> {carrier}")
+            constants.append((f"{prefix}argument{k}", _attribute(type_, value)))
+            body.append(f"%a{k} = func.call @{prefix}argument{k}() : () -> {type_}")
             names.append(f"%a{k}")
-            if carrier != type_:
-                body.append(f"%x{k} = arith.bitcast %a{k} : {carrier} to {type_}")
-                names[-1] = f"%x{k}"
         lines = []
         for name, attribute in constants:
             type_ = attribute.type  # type: ignore[attr-defined]
@@ -569,6 +563,54 @@ def _signature(function: Operation) -> ty.FunctionType:
     assert isinstance(attribute, at.TypeAttr)
     assert isinstance(attribute.type, ty.FunctionType)
     return attribute.type
+
+
+def _operation(
+    name: str, operands: list[SSAValue], results: Sequence[ty.Type], properties: dict[str, at.Attribute]
+) -> Operation:
+    return Operation(name, default_registry().find(name), operands, results, properties)
+
+
+def _pass_integers(function: Operation) -> None:
+    """Let floats cross calls as integers: LLVM's calling convention does not keep every bit of a bf16."""
+    before: dict[Operation, list[Operation]] = {}
+    after: dict[Operation, list[Operation]] = {}
+    replaced: dict[SSAValue, SSAValue] = {}
+    entry = function.regions[0].blocks[0]
+    front: list[Operation] = []
+    for index, argument in enumerate(entry.arguments):
+        carrier = _carrier(argument.type)
+        if carrier != argument.type:
+            entry.arguments[index] = BlockArgument(carrier, entry, index, argument.name)
+            front.append(_operation("arith.bitcast", [entry.arguments[index]], [argument.type], {}))
+            replaced[argument] = front[-1].results[0]
+    crossing = [op for op in function.walk() if op.name in ("func.call", "func.return")]
+    for op in crossing:
+        for result in op.results:
+            carrier, type_ = _carrier(result.type), result.type
+            if carrier != type_:
+                result.type = carrier
+                after.setdefault(op, []).append(_operation("arith.bitcast", [result], [type_], {}))
+                replaced[result] = after[op][-1].results[0]
+    for op in function.walk():
+        op.operands = [replaced.get(value, value) for value in op.operands]
+        op.successors = [(block, [replaced.get(value, value) for value in passed]) for block, passed in op.successors]
+    for op in crossing:
+        for index, value in enumerate(op.operands):
+            carrier = _carrier(value.type)
+            if carrier != value.type:
+                before.setdefault(op, []).append(_operation("arith.bitcast", [value], [carrier], {}))
+                op.operands[index] = before[op][-1].results[0]
+    for block in {op.parent for op in crossing if op.parent is not None} | {entry}:
+        operations = front if block is entry else []
+        for op in block.operations:
+            operations = [*operations, *before.get(op, ()), op, *after.get(op, ())]
+        block.operations = []
+        for op in operations:
+            block.append(op)
+    inputs, results = _signature(function).inputs, _signature(function).results
+    type_ = ty.FunctionType(tuple(map(_carrier, inputs)), tuple(map(_carrier, results)))
+    function.properties["function_type"] = at.TypeAttr(type_)
 
 
 def _flatten(operation: Operation) -> None:

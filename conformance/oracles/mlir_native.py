@@ -38,6 +38,7 @@ def without_code(op: Operation) -> str | None:
         return f"LLVM cannot select instructions for {op.name} of {source}"
     if op.name == "arith.truncf" and str(source) in _WIDE and str(target) == "bf16":
         return f"there is no function that converts {source} to bf16"
-    if op.name == "arith.extf" and str(source) == "bf16" and str(target) in _WIDE and op.operands[0].type != source:
+    widens = op.name in ("arith.extf", "arith.scaling_extf") and str(source) == "bf16" and str(target) in _WIDE
+    if widens and op.operands[0].type != source:
         return f"LLVM leaves bits undefined in vectors of bf16 extended to {target}"  # a scalar is right
     return None
