@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -144,3 +145,17 @@ def properties_of(op: str, given: Sequence[str], sources: Sources) -> dict[str, 
             with naming(f"<attr {name}>", value, sources):
                 keywords[name] = parse_attribute(value)
     return keywords
+
+
+@contextmanager
+def progress_bar(unit: str) -> Iterator[Callable[[int, int], object]]:
+    """A progress bar on a terminal, counting ``unit``; nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    with Progress(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        row = bar.add_task(unit)
+        yield lambda done, total: bar.update(row, completed=done, total=total)

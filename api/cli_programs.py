@@ -16,6 +16,7 @@ from halfulp.cli_common import (
     fail,
     positive,
     profile_named,
+    progress_bar,
     read,
     report,
     say,
@@ -474,16 +475,19 @@ def _fuzz(arguments: argparse.Namespace) -> int:
         return oracles
     rows, pairs = _known(arguments)
     kinds = {"poison": FaultKind.POISON, "undefined": FaultKind.UNDEFINED}
-    found = fuzz(
-        oracles,
-        arguments.n,
-        arguments.seed,
-        arguments.first,
-        rows,
-        pairs,
-        [kinds[word] for word in arguments.allow],
-        arguments.max_failures,
-    )
+    allowed = [kinds[word] for word in arguments.allow]
+    with progress_bar("programs") as progress:
+        found = fuzz(
+            oracles,
+            arguments.n,
+            arguments.seed,
+            arguments.first,
+            rows,
+            pairs,
+            allowed,
+            arguments.max_failures,
+            progress,
+        )
     write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(lines(found)) + "\n")
     by_name = {oracle.name: oracle for oracle in oracles}
     for failure in found.failures:

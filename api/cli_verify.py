@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
-from collections.abc import Callable
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from halfulp.cli_common import (
@@ -20,6 +17,7 @@ from halfulp.cli_common import (
     fail,
     positive,
     profile_named,
+    progress_bar,
     properties_of,
     report,
     say,
@@ -28,8 +26,6 @@ from halfulp.cli_common import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from halfulp.conformance.coverage import Coverage
     from halfulp.conformance.oracles.oracle import Oracle
     from halfulp.conformance.sweep import Report
@@ -186,7 +182,7 @@ def _verify_everything(arguments: argparse.Namespace) -> int:
     plan = list(jobs(arguments.level, arguments.seed, names))
     if not plan:
         return fail(f"the plan asks nothing of {', '.join(names)}")
-    with _progress() as progress:
+    with progress_bar("tasks") as progress:
         found = sweep(plan, arguments.level, arguments.seed, arguments.jobs or default_workers(), progress)
     for name, why in found.missing.items():
         say(f"skipped: {name}: {why}")
@@ -219,17 +215,3 @@ def _judge(found: Report) -> int:
     if total.unexplained:
         return DIFFERENT
     return WRONG_USE if total.failures else SUCCESS if total.compared else UNSUPPORTED
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], object]]:
-    """A progress bar on a terminal; nothing in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    with Progress(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        row = bar.add_task("tasks")
-        yield lambda done, total: bar.update(row, completed=done, total=total)

@@ -141,8 +141,10 @@ def _cells_by_operand() -> dict[str, dict[str, list[tuple[Cell, int]]]]:
 @lru_cache(maxsize=4)
 def _order(seed: int) -> tuple[Cell, ...]:
     order = list(cells())
-    # An op that no folder answers unless its result is exact comes twice.
-    order += [cell for cell in order if cell.op == "arith.truncf"]
+    # What no folder answers unless its result is exact comes twice.
+    order += [
+        cell for cell in order if cell.op == "arith.truncf" or (cell.op, cell.result) == ("arith.extf", "f8E8M0FNU")
+    ]
     random.Random(f"order {seed}").shuffle(order)
     return tuple(order)
 
@@ -227,9 +229,18 @@ def _fresh(cell: Cell, position: int, rng: random.Random) -> int:
         target = element(cell.result)
         if cell.op == "arith.truncf" and chance < 0.6 and isinstance(target, ty.FloatType):
             return scalar.convert(target.format, source.format, any_code(target, rng)).code  # exact
+        if cell.op == "arith.extf" and chance < 0.6 and isinstance(target, ty.FloatType):
+            return _short(source.format, target.format, any_code(source, rng))
         if cell.op in ("arith.fptosi", "arith.fptoui") and chance < 0.85:
             return _near_integer(source.format, _width(cell.result), cell.op == "arith.fptosi", rng)
     return any_code(source, rng)
+
+
+def _short(source: FloatFormat, target: FloatFormat, code: int) -> int:
+    """A code near another one whose number a format of less precision has as well, if its range allows."""
+    spare = max(0, source.mantissa_bits - target.mantissa_bits)
+    sign = 0 if target.signed else source.sign_mask or 0
+    return code & ~((1 << spare) - 1) & ~sign
 
 
 def _near_integer(fmt: FloatFormat, width: int, signed: bool, rng: random.Random) -> int:
