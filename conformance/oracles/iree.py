@@ -15,16 +15,28 @@ from importlib.util import find_spec
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, Unavailable, unanswered
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    OracleError,
+    Program,
+    Status,
+    Unanswered,
+    Unavailable,
+    unanswered,
+)
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.task import Task
+from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.build import apply_op, function_of, module_of
 from halfulp.interp.dialect import default_registry
-from halfulp.interp.ir import Block, SSAValue
+from halfulp.interp.errors import HalfulpError
+from halfulp.interp.ir import Block, Operation, SSAValue
+from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import element_width
 from halfulp.semantics.codes import storage_dtype
@@ -38,6 +50,7 @@ FLAGS = (
 )
 SECONDS = 60.0
 MAX_WIDTH = 64  # of what iree-run-module can pass
+PROGRAMS = 16  # in one module
 TRAPS = 256
 """How often the elements of a task that ended the process are halved, to find those that did."""
 
@@ -90,7 +103,8 @@ class Iree:
         while parts:
             part = parts.pop()
             try:
-                found = self._execute(module, [column[part] for column in columns], results)
+                given = [(f"{part.size}", column[part]) for column in columns]
+                found = self._execute(module, "eval", given, [(part.size, result.dtype) for result in results])
             except OracleError as error:
                 if error.kind != "crash":
                     raise
@@ -114,34 +128,178 @@ class Iree:
         """The compiled task, or why it was rejected."""
         if task not in self._compiled:
             path = self._folder / f"{len(self._compiled)}.vmfb"
-            try:
-                self._compiler.run(["-", "-o", str(path), *FLAGS], _text(task), self._seconds)
-                self._compiled[task] = path
-            except OracleError as error:
-                if error.kind != "refusal":
-                    raise
-                self._compiled[task] = str(error).partition("error: ")[2] or str(error)
-        module = self._compiled[task]
-        if isinstance(module, Path) and not module.is_file():
-            raise OracleError("garbage", f"{self._compiler.path} wrote no {module.name}")
-        return module
+            self._compiled[task] = self._compiled_text(_text(task), path)
+        return self._compiled[task]
 
-    def _execute(self, module: Path, columns: Sequence[Codes], results: Sequence[Codes]) -> list[Codes]:
-        """The codes of each result for these elements. Raises OracleError."""
-        count = len(columns[0])
-        if not count:
-            return [result[:0] for result in results]
+    def _compiled_text(self, text: str, path: Path) -> Path | str:
+        """The file that the compiler wrote, or why it rejected the text. Raises OracleError."""
+        try:
+            self._compiler.run(["-", "-o", str(path), *FLAGS], text, self._seconds)
+        except OracleError as error:
+            if error.kind != "refusal":
+                raise
+            return str(error).partition("error: ")[2] or str(error)
+        if not path.is_file():
+            raise OracleError("garbage", f"{self._compiler.path} wrote no {path.name}")
+        return path
+
+    # --- programs -----------------------------------------------------------------------------------------------------
+
+    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered]:
+        """Many programs in one module, each executed by itself. What fails alone is unanswered, and says why."""
+        found: dict[int, tuple[Answer, ...] | Unanswered] = {}
+        prepared = []
+        for index, program in enumerate(programs):
+            try:
+                prepared.append(_Wrapped(index, program))
+            except (HalfulpError, _Refused) as refusal:
+                found[index] = Unanswered(str(refusal))
+        for start in range(0, len(prepared), PROGRAMS):
+            self._run(prepared[start : start + PROGRAMS], found)
+        return [found[index] for index in range(len(programs))]
+
+    def _run(self, part: Sequence[_Wrapped], found: dict[int, tuple[Answer, ...] | Unanswered]) -> None:
+        """Compile these programs together; where that fails, each half apart, down to the ones that are to blame."""
+        path = self._folder / "programs.vmfb"
+        path.unlink(missing_ok=True)
+        try:
+            text = print_module(module_of([function for wrapped in part for function in wrapped.functions]))
+            module: Path | str = self._compiled_text(text, path)
+        except (HalfulpError, OracleError) as error:
+            module = str(error)
+        if isinstance(module, str):
+            half = len(part) // 2
+            if half:
+                self._run(part[:half], found)
+                self._run(part[half:], found)
+            else:
+                found[part[0].index] = Unanswered(module)
+            return
+        for wrapped in part:
+            try:
+                found[wrapped.index] = self._run_one(module, wrapped)
+            except OracleError as error:
+                found[wrapped.index] = Unanswered(str(error))
+
+    def _run_one(self, module: Path, wrapped: _Wrapped) -> tuple[Answer, ...]:
+        given = [(_dimensions(value.shape), value.bits) for value in wrapped.arguments]
+        expected = []
+        for type_ in wrapped.results:
+            shape = ty.shape_of(type_) or ()
+            if None in shape:
+                raise OracleError("refusal", "a result has a dynamic shape")
+            size = int(np.prod([n or 0 for n in shape], dtype=np.int64))
+            expected.append((size, storage_dtype(_width(ty.element_type(type_)))))
+        bits = self._execute(module, wrapped.entry, given, expected)
+        shapes = [tuple(n or 0 for n in ty.shape_of(type_) or ()) for type_ in wrapped.results]
+        return tuple(Answer(codes.reshape(shape)) for codes, shape in zip(bits, shapes, strict=True))
+
+    def _execute(
+        self,
+        module: Path,
+        function: str,
+        given: Sequence[tuple[str, Codes]],
+        results: Sequence[tuple[int, np.dtype[Any]]],
+    ) -> list[Codes]:
+        """The codes of each result, flat. ``given``: dimensions and codes of each argument; ``results``: how many codes
+        of which dtype there must be. Raises OracleError.
+        """
+        if results and not any(size for size, _ in results):
+            return [np.zeros(0, dtype) for _, dtype in results]
         folder = self._folder
         outputs = [folder / f"result{k}.bin" for k in range(len(results))]
-        arguments = ["--device=local-sync", f"--module={module}", "--function=eval"]
-        for k, column in enumerate(columns):
-            column.tofile(folder / f"operand{k}.bin")
-            arguments.append(f"--input={count}xi{8 * column.itemsize}=@{folder / f'operand{k}.bin'}")
+        arguments = ["--device=local-sync", f"--module={module}", f"--function={function}"]
+        for k, (dimensions, codes) in enumerate(given):
+            np.ascontiguousarray(codes).tofile(folder / f"operand{k}.bin")
+            type_ = "x".join([*([dimensions] if dimensions else []), f"i{8 * codes.itemsize}"])
+            arguments.append(f"--input={type_}=@{folder / f'operand{k}.bin'}")
         for path in outputs:
             path.unlink(missing_ok=True)
             arguments.append(f"--output=@{path}")
         self._runner.run(arguments, seconds=self._seconds)
-        return [_read(path, result.dtype, count) for path, result in zip(outputs, results, strict=True)]
+        return [_read(path, dtype, size) for path, (size, dtype) in zip(outputs, results, strict=True)]
+
+
+class _Refused(Exception):
+    """Why a program cannot be compiled."""
+
+
+class _Wrapped:
+    """A copy of a program that fits into a module with others: its functions, private and renamed, and an entry that
+    takes and returns tensors of storage integers.
+    """
+
+    def __init__(self, index: int, program: Program) -> None:
+        self.index = index
+        self.entry = f"entry{index}"
+        self.arguments = program.arguments
+        copy = parse_module(print_module(program.module), verify=False)
+        functions = [op for op in copy.body if op.name == "func.func"]
+        if len(functions) != len(copy.body):
+            raise _Refused("not everything at the top level is a function")
+        if any(value.poison is not None and value.poison.any() for value in program.arguments):
+            raise _Refused("an argument cannot be poison")
+        for op in copy.walk():
+            for name, value in op.properties.items():
+                if isinstance(value, at.SymbolRefAttr):
+                    op.properties[name] = at.SymbolRefAttr(f"p{index}_{value.root}", value.nested)
+        called = None
+        for function in functions:
+            symbol = function.properties["sym_name"]
+            assert isinstance(symbol, at.StringAttr)
+            if str(symbol.value) == program.function:
+                called = function
+            function.properties["sym_name"] = at.StringAttr(f"p{index}_{symbol.value}")
+            function.properties["sym_visibility"] = at.StringAttr("private")
+        if called is None:
+            raise _Refused(f"there is no function @{program.function} at the top level")
+        signature = called.properties["function_type"]
+        assert isinstance(signature, at.TypeAttr)
+        assert isinstance(signature.type, ty.FunctionType)
+        self.results = signature.type.results
+        self.functions = [*functions, self._entry(f"p{index}_{program.function}", signature.type)]
+
+    def _entry(self, callee: str, type_: ty.FunctionType) -> Operation:
+        block = Block()
+        operands = [_unwrapped(block, block.add_argument(_wrapped_type(t)), t) for t in type_.inputs]
+        definition = default_registry().find("func.call")
+        properties: dict[str, at.Attribute] = {"callee": at.SymbolRefAttr(callee)}
+        call = Operation("func.call", definition, operands, list(type_.results), properties)
+        block.append(call)
+        return function_of(self.entry, block, [_rewrapped(block, value) for value in call.results])
+
+
+def _wrapped_type(type_: ty.Type) -> ty.TensorType:
+    """The tensor of storage integers that stands for a scalar or tensor. Raises _Refused for other types."""
+    element = ty.element_type(type_)
+    carried = isinstance(element, ty.FloatType | ty.IntegerType | ty.IndexType) and 0 < _width(element) <= MAX_WIDTH
+    ranked = isinstance(type_, ty.TensorType) and type_.shape is not None
+    if not carried or not (type_ == element or ranked):
+        raise _Refused(f"IREE is given no {type_}")
+    return ty.TensorType(ty.shape_of(type_) or (), _storage(element))
+
+
+def _unwrapped(block: Block, value: SSAValue, type_: ty.Type) -> SSAValue:
+    element = ty.element_type(type_)
+    if type_ == element:
+        value = _tensor_op(block, "extract", value, _storage(element))
+    return _from_storage(block, value, element)
+
+
+def _rewrapped(block: Block, value: SSAValue) -> SSAValue:
+    wrapped = _wrapped_type(value.type)
+    stored = _to_storage(block, value)
+    return stored if stored.type == wrapped else _tensor_op(block, "from_elements", stored, wrapped)
+
+
+def _tensor_op(block: Block, name: str, value: SSAValue, result: ty.Type) -> SSAValue:
+    op = Operation(f"tensor.{name}", default_registry().find(f"tensor.{name}"), [value], [result])
+    block.append(op)
+    return op.results[0]
+
+
+def _dimensions(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape))
 
 
 def _read(path: Path, dtype: np.dtype[np.generic], count: int) -> Codes:
