@@ -134,6 +134,29 @@ def test_diff_of_two_versions(file: str, capsys: pytest.CaptureFixture[str]) -> 
     assert json.loads(out)["counterexamples"][0]["expected"] == "0x40800000"
 
 
+@pytest.mark.mlir
+def test_diff_with_what_mlir_opt_makes_of_it(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "diff", file, "--pass-pipeline", "builtin.module(canonicalize,cse)", "-n", "50")
+    assert code == 0
+    assert out.startswith("@main: 50 inputs; elements: ")
+    Path("casts.mlir").write_text(
+        "func.func @f(%x: index) -> index {\n"
+        "  %0 = arith.index_cast %x : index to i8\n"
+        "  %1 = arith.index_cast %0 : i8 to index\n"
+        "  return %1 : index\n"
+        "}\n",
+        encoding="utf-8",
+    )
+    # https://github.com/llvm/llvm-project/issues/90296: both casts are dropped
+    pipeline = "builtin.module(canonicalize)"
+    code, out, _ = run(capsys, "diff", "casts.mlir", "--pass-pipeline", pipeline, "--input=index=256")
+    assert code == 1
+    assert "  before:   0x0000000000000000 (0)\n  after:    0x0000000000000100 (256), 256 ulps away\n" in out
+    code, out, err = run(capsys, "diff", file, "--pass-pipeline", "builtin.module(nothing)")
+    assert (code, out) == (2, "")
+    assert "'nothing' does not refer to a registered pass" in err
+
+
 def test_reduce_prints_a_program_that_shows_the_difference(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, "reduce", file, "--against", "wrong", "-n", "20", "-o", "small.mlir")
     assert (code, out) == (0, "")
