@@ -82,7 +82,7 @@ def test_normal_values_of_most_formats_are_those_of_the_specification() -> None:
             theirs = asked.kernel(inputs[0].shape, IREE).array(*inputs).results[0]
             magnitudes = [codes & fmt.storage_dtype.type(fmt.code_mask >> 1) for codes in (*inputs, ours)]
             plain = np.logical_and.reduce([(m >= fmt.min_normal_code + 1) & (m <= fmt.max_code) for m in magnitudes])
-            assert plain.sum() > 50
+            assert plain.sum() >= 10
             assert (ours[plain] == theirs[plain]).all(), (op, fmt.name)
 
 
