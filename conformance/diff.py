@@ -253,15 +253,18 @@ class Search:
         yield from inner or [finding if pair is None else replace(finding, known=(pair,))]
 
     def _cancelled(self, op: Operation, values: dict[SSAValue, Value], answers: list[Answer]) -> str | None:
-        """The pair of ops that were taken for nothing, if the result is what went into the first of them."""
+        """The pair of casts that were taken for one or none, if the result is what a row of them predicts."""
         inner = getattr(op.operands[0], "owner", None) if op.operands else None
-        if inner is None or not inner.operands or inner.operands[0].type != op.results[0].type:
-            return None
-        given = values.get(inner.operands[0])
-        if given is None or not np.array_equal(given.bits, answers[0].bits):
+        given = values.get(inner.operands[0]) if inner is not None and inner.operands else None
+        if inner is None or given is None:
             return None
         name, version = self.oracle.name, self.oracle.version
-        return next((pair.name for pair in self.pairs if pair.applies(name, version, op.name, inner.name)), None)
+        for pair in self.pairs:
+            if pair.applies(name, version, op.name, inner.name):
+                predicted = pair.predict(str(given.element_type), str(ty.element_type(op.results[0].type)), given.bits)
+                if predicted is not None and np.array_equal(predicted, answers[0].bits):
+                    return pair.name
+        return None
 
     def _judged_alone(
         self, module: Module, op: Operation, operands: tuple[Value, ...], answers: list[Answer]

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from halfulp.conformance.formulas import FORMULAS
-from halfulp.conformance.task import Reference, Task, reference
+from halfulp.conformance.task import Reference, Task, reference, task
+from halfulp.interp.errors import TypeMismatch, VerifyError
 from halfulp.semantics.kernel import Codes
 from halfulp.semantics.profile import as_profile
 
@@ -82,9 +83,10 @@ class Divergence:
 
 @dataclass(frozen=True)
 class Cancellation:
-    """A rewrite of two ops at once: ``outer`` of ``inner`` of x is taken for x, which its type allows, wrongly.
+    """A rewrite of two casts at once: ``outer`` of ``inner`` of x is taken for x, or for one cast of x, wrongly.
 
-    ``example``: a function ``@main`` whose result shows it for ``argument``, with the code that is right and the tool's.
+    ``example``: a function ``@main`` whose result shows it for ``argument``, with the code that is right and the one
+    of the tool.
     """
 
     name: str
@@ -103,6 +105,17 @@ class Cancellation:
         """Whether the row speaks of this tool and these ops, of which the first has the second's result."""
         ours = tool in self.tools and version.startswith(self.versions)
         return ours and _matches(self.outer, (outer,)) and _matches(self.inner, (inner,))
+
+    def predict(self, source: str, target: str, codes: Codes) -> Codes | None:
+        """What the tool makes of x, given as codes of type ``source``, in type ``target``; None where it does both."""
+        if source == target:
+            return codes
+        for op in (*self.inner, *self.outer):
+            try:
+                return reference(task(op, source, target), [codes]).bits[0]
+            except (VerifyError, TypeMismatch):
+                continue
+        return None
 
 
 def _matches(patterns: Sequence[str], names: Sequence[str]) -> bool:

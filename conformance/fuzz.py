@@ -173,7 +173,7 @@ class _Asked:
             if step.results[0] in kept:
                 continue
             cell, why = step.op.cell, self._refusals.get(step.op.task)
-            if why is not None and not step.op.task.properties:
+            if why is not None and all(name == "predicate" for name, _ in step.op.task.properties):
                 self.counts.refused.setdefault(cell, why)
             self._missing(step, why or "an operand is of a type that is made by an op that was refused")
 
@@ -273,17 +273,18 @@ class _Asked:
     def _cancelled(
         self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]
     ) -> str | None:
-        """The pair of ops that were taken for nothing, if the result is what went into the first of them."""
+        """The pair of casts that were taken for one or none, if the result is what a row of them predicts."""
         inner = next((other for other in program.steps if step.operands[0] in other.results), None)
-        if inner is None or program.values[inner.operands[0]].type != program.values[step.results[0]].type:
+        if inner is None:
             return None
         given = changed.get(inner.operands[0], program.array(inner.operands[0]))
-        if not np.array_equal(given, answers[0].bits):
-            return None
-        return next((pair.name for pair in self.pairs if self._speaks(pair, step, inner)), None)
-
-    def _speaks(self, pair: Cancellation, outer: Step, inner: Step) -> bool:
-        return pair.applies(self.oracle.name, self.oracle.version, outer.op.task.op, inner.op.task.op)
+        source, target = program.values[inner.operands[0]].type, program.values[step.results[0]].type
+        for pair in self.pairs:
+            if pair.applies(self.oracle.name, self.oracle.version, step.op.task.op, inner.op.task.op):
+                predicted = pair.predict(source, target, given)
+                if predicted is not None and np.array_equal(predicted, answers[0].bits):
+                    return pair.name
+        return None
 
     def _as_expected(
         self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]
