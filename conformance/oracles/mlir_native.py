@@ -36,7 +36,7 @@ def without_code(op: Operation) -> str | None:
     source, target = (ty.element_type(value.type) for value in (op.operands[0], op.results[0]))
     if op.name in ("arith.maximumf", "arith.minimumf") and str(source) in _WIDE:
         return f"LLVM cannot select instructions for {op.name} of {source}"
-    if op.name == "arith.truncf" and str(source) in _WIDE and str(target) == "bf16":
+    if op.name in ("arith.truncf", "arith.scaling_truncf") and str(source) in _WIDE and str(target) == "bf16":
         return f"there is no function that converts {source} to bf16"
     widens = op.name in ("arith.extf", "arith.scaling_extf") and str(source) == "bf16" and str(target) in _WIDE
     if widens and op.operands[0].type != source:
