@@ -32,7 +32,16 @@ from halfulp.interp.executor import (
 )
 from halfulp.interp.ir import Block, Module, Operation, Region
 from halfulp.interp.text.parser import parse_module
-from halfulp.interp.values import Value, as_array, as_type, shape_conflict, to_value
+from halfulp.interp.values import (
+    Value,
+    as_array,
+    as_type,
+    code_layout,
+    element_width,
+    repeated,
+    shape_conflict,
+    to_value,
+)
 from halfulp.semantics import casts, floats
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile, as_profile
@@ -108,6 +117,7 @@ def run(
     track_open: bool = False,
     externals: Mapping[str, Callable[..., Any]] | None = None,
     listeners: Sequence[Listener] = (),
+    batch: bool = False,
     max_steps: int = Limits().steps,
     max_depth: int = Limits().depth,
     max_bytes: int = Limits().bytes,
@@ -122,8 +132,14 @@ def run(
     ``vscale``: the multiple of scalable vectors.
     ``track_open``: keep masks of elements the language leaves open. ``externals``: Python functions for declarations,
     by name.
-    ``listeners``: what happens, as it happens. ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed,
+    ``listeners``: what happens, as it happens. ``batch``: run a function on scalars for many lanes at once (below). ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed,
     nested calls, and bytes of one value.
+
+    In a batch each argument is an array with one element per lane, or one number for all lanes, and each result is a
+    tensor with one element per lane. Lanes go their own ways through branches, loops and calls; each gets exactly
+    what it gets alone. Undefined behaviour and poison count only in the lanes that come to it: errors name the first
+    lane, how many there are, and, in ``lanes``, all of them. An op that lanes run together counts as one step.
+    Functions of one's own (externals, registered ops and conversions) are called for each lane.
 
     A loaded module is compiled on its first run and must not be changed afterwards.
 
@@ -151,6 +167,8 @@ def run(
             f"{name} takes {len(types)} arguments ({', '.join(map(str, types))}), but {len(arguments)} are given",
             location=function.location,
         )
+    if batch:
+        return _run_lanes(module, function, arguments, settings)
     values = []
     for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
         what = f"argument {index} of {name}"
@@ -161,6 +179,59 @@ def run(
             raise Unsupported(f"'{name}' is a declaration without a body", location=function.location)
         return host_values(external(*values), result_types(function), f"the function bound to {name}", settings)
     return program_for(module, settings).run(function, values)
+
+
+def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], settings: Settings) -> tuple[Value, ...]:
+    """Call a function on scalars for each lane of its arguments."""
+    name = f"@{function.symbol_name}"
+    types = argument_types(function), result_types(function)
+    for type_ in (*types[0], *types[1]):
+        if type_ is not ty.element_type(type_) or element_width(type_) is None:
+            hint = "leave out batch=True (--batch)" if isinstance(type_, ty.ShapedType) else None
+            raise Unsupported(
+                f"a batch runs functions on scalars, but {name} has an argument or result of type '{type_}'",
+                location=function.location,
+                hint=hint,
+            )
+    if not function.regions[0].blocks:
+        raise Unsupported(f"'{name}' is a declaration: a batch needs a body", location=function.location)
+    values, lanes = [], None
+    for index, (argument, type_) in enumerate(zip(arguments, types[0], strict=True)):
+        what = f"argument {index} of {name}"
+        value = settings.accepted(_lane_argument(argument, type_, what), what)
+        for size in value.shape:
+            lanes = size if lanes is None else lanes
+            if size != lanes:
+                raise TypeMismatch(f"{what} has {size} lanes, but an argument before it has {lanes}")
+        values.append(value)
+    if lanes is None:
+        raise TypeMismatch(
+            f"no argument of {name} has lanes: a batch needs at least one array", location=function.location
+        )
+    results = program_for(module, settings).run(function, values, lanes)
+    return tuple(
+        Value(ty.TensorType((lanes,), type_), full.bits, full.poison, full.open, full.origins)
+        for value, type_ in zip(results, types[1], strict=True)
+        for full in [value if value.shape else repeated(value, lanes)]
+    )
+
+
+def _lane_argument(argument: Any, type_: ty.Type, what: str) -> Value:
+    """A scalar, or an array with an element per lane as a value of the scalar's type."""
+    lanes = ty.TensorType((None,), type_)
+    if isinstance(argument, Value):
+        if argument.type == type_:
+            return argument
+        value = to_value(argument, lanes, what)
+    elif isinstance(argument, bool | int | float):
+        return to_value(argument, type_, what)
+    else:
+        array = as_array(argument, what)
+        trailing = 0 if array.dtype == object else len(code_layout(type_)[1])
+        if array.ndim == trailing:
+            return to_value(array, type_, what)
+        value = to_value(array, lanes, what)
+    return Value(type_, value.bits, value.poison, value.open, value.origins)
 
 
 def find_entry(module: Module, entry: str | None = None) -> Operation:

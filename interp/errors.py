@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halfulp.interp.locations import FileLineCol, Location, file_position
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 class HalfulpError(Exception):
     """The base of halfulp's errors.
 
     ``location``: where, or None. ``op``: the name of the op, or None. ``values``: the offending values, as given.
-    ``notes``: pairs of a location (or None) and a text. ``hint``: what may help, or None.
+    ``notes``: pairs of a location (or None) and a text. ``hint``: what may help, or None. ``lanes``: in a batch, the
+    numbers of the lanes that are concerned, ascending; None where all are, or where there is no batch.
     """
 
     exit_code = 2
@@ -39,6 +44,7 @@ class HalfulpError(Exception):
         self.values = tuple(values)
         self.notes = tuple(notes)
         self.hint = hint
+        self.lanes: npt.NDArray[np.intp] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.message, self.__dict__)

@@ -1,6 +1,11 @@
 """What an execution tells whoever listens: tracing, coverage, comparison and statistics are listeners.
 
 With no listener nothing is called and nothing is computed for one.
+
+In a batch, operands and results are values of the scalar's type with one element for each of the lanes that run the
+op together, or scalars where all of these have the same; `Listener.lanes` says which lanes these are. An op runs again
+for lanes that come to it later. A branch at which lanes part is told for each of its ways, with the lanes that take it.
+A call is told when the last of its lanes has returned.
 """
 
 from __future__ import annotations
@@ -9,6 +14,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from halfulp.interp.errors import UndefinedBehavior
     from halfulp.interp.ir import Block, Operation
     from halfulp.semantics.poison import Origin
@@ -28,6 +36,9 @@ class Listener:
 
     def undefined_behavior(self, op: Operation, report: UndefinedBehavior) -> None:
         """``op`` is undefined on its operands; the run is about to stop, or, with ``on_ub="poison"``, to go on."""
+
+    def lanes(self, numbers: npt.NDArray[np.intp]) -> None:
+        """In a batch: what is told next, until this is called again, happens in the lanes of these numbers."""
 
     def branch(self, op: Operation, target: Block) -> None:
         """The terminator ``op`` passes control to ``target``."""

@@ -10,6 +10,9 @@ Slot 0 of each frame holds the `Run`: what belongs to one execution, so that com
 threads.
 
 An op's declaration names one of four evaluators: `Constant`, `Elementwise`, `Pure` or `Control`.
+
+In a batch a scalar's slot holds a `Value` of the scalar's type whose arrays have one element per running lane, or an
+integer where all lanes have the same; `halfulp.interp.batch` compiles and schedules such code.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -52,6 +55,9 @@ Slots = list[Any]
 Step = Callable[[Slots], None]
 External = Callable[..., Any]
 Caster = Callable[..., Any]
+Reported = TypeVar("Reported", bound=HalfulpError)
+Function = Callable[["Run", tuple[Any, ...]], tuple[Any, ...]]
+"""What an op on whole values computes: results from operands."""
 Action = Callable[["Frame"], "Segment | None"]
 """What a control op does in a frame: the segment that goes on there; None where another frame does, `Run.frame`."""
 Yield = Callable[[Sequence[int]], Action]
@@ -141,18 +147,25 @@ class Elementwise:
 class Pure:
     """An op on whole values: ``build`` makes a function from operands to a tuple of results.
 
-    ``raw``: the function sees what the slots hold (integers, unresolved casts) instead of `Value`s.
+    ``raw``: the function sees what the slots hold (integers, unresolved casts) instead of `Value`s, and in a batch
+    values over lanes; any other function is called lane by lane there.
     """
 
-    build: Callable[[Operation, Settings], Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]]
+    build: Callable[[Operation, Settings], Function]
     raw: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """An op that acts on frames: ``build`` makes its action."""
+    """An op that acts on frames: ``build`` makes its action.
+
+    ``decides``: the i1 operand by which it chooses where to go on; in a batch the lanes that have it 0 part there from
+    those that have it 1. ``in_lanes``: what makes its action in a batch, where that differs.
+    """
 
     build: Callable[[Operation, Compiler], Action]
+    decides: int | None = None
+    in_lanes: Callable[[Operation, Any], Action] | None = None
 
 
 # --- compiled code ----------------------------------------------------------------------------------------------------
@@ -161,14 +174,16 @@ class Control:
 class Segment:
     """A run of steps that ends in a control op, filled in when its block is compiled.
 
-    ``arguments``: where the arguments of the block go that it begins.
+    ``arguments``: where the arguments of the block go that it begins. ``plan``: what a batch needs to know about it
+    (`halfulp.interp.batch.Plan`).
     """
 
-    __slots__ = ("arguments", "control", "cost", "op", "steps")
+    __slots__ = ("arguments", "control", "cost", "op", "plan", "steps")
 
     control: Action
     cost: int
     op: Operation
+    plan: Any
     steps: tuple[Step, ...]
 
     def __init__(self, arguments: tuple[int, ...] = ()) -> None:
@@ -201,21 +216,53 @@ class Frame:
         self.depth: int = 0 if parent is None else parent.depth + 1
 
 
-class Run:
-    """What belongs to one execution: the frame on top of the stack, the table of poison origins, the active lanes, and
-    what is left of the limits.
+class Lanes:
+    """Some lanes of a batch: their numbers, ascending, and the number of all lanes of the batch."""
 
-    ``active`` is None, or the mask of lanes that are running: undefined behaviour in any other lane is not reported.
+    __slots__ = ("numbers", "total")
+
+    def __init__(self, numbers: npt.NDArray[np.intp], total: int) -> None:
+        self.numbers = numbers
+        self.total = total
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def subset(self, positions: npt.NDArray[np.intp]) -> Lanes:
+        """The lanes at these positions, which ascend."""
+        return Lanes(self.numbers[positions], self.total)
+
+    def positions(self, others: Lanes) -> npt.NDArray[np.intp]:
+        """Where ``others``, all of which are among these, have their places."""
+        if len(self) == self.total:
+            return others.numbers
+        if len(others) < _FEW_LANES:
+            return np.searchsorted(self.numbers, others.numbers)
+        places = np.empty(self.total, np.intp)
+        places[self.numbers] = np.arange(len(self))
+        return places[others.numbers]
+
+    def offending(self, mask: Mask | None = None) -> npt.NDArray[np.intp]:
+        """The numbers of the lanes in a mask over these; of all these where the mask is None or of rank 0."""
+        return self.numbers if mask is None or not mask.ndim else self.numbers[mask]
+
+
+_FEW_LANES = 4096
+"""So many are looked up by bisection; for more of them a table is quicker."""
+
+
+class Run:
+    """What belongs to one execution: the frame on top of the stack, the table of poison origins, and what is left of
+    the limits. ``lanes``: in a batch, those that are running; else None.
     """
 
-    __slots__ = ("active", "frame", "lanes", "origins", "program", "results", "settings", "steps")
+    __slots__ = ("frame", "lanes", "origins", "program", "results", "settings", "steps")
 
-    def __init__(self, program: Program, lanes: int | None = None, active: Mask | None = None) -> None:
+    def __init__(self, program: Program, lanes: Lanes | None = None) -> None:
         self.program = program
         self.settings = program.settings
         self.origins = Origins()
         self.lanes = lanes
-        self.active = active
         self.steps = program.settings.limits.steps
         self.results: tuple[Any, ...] = ()
         self.frame: Frame | None = None
@@ -233,6 +280,12 @@ class Run:
                     step(slots)
                 segment = segment.control(frame)
             frame = self.frame
+
+    def host(
+        self, function: Callable[..., Any], values: Sequence[Any], types: Sequence[ty.Type], source: str
+    ) -> tuple[Any, ...]:
+        """The results of a user's function, called ``source`` in errors; in a batch it is called for each lane."""
+        return host_values(function(*values), types, source, self.settings)
 
     def out_of_steps(self, op: Operation) -> LimitExceeded:
         """The error of a run that would execute more ops than it may, the first of them just before ``op``."""
@@ -300,26 +353,43 @@ def decided(value: Any, op: Operation) -> bool:
     """The i1 that a control op decides by. Raises UndefinedBehavior for poison, whatever ``on_ub`` says."""
     if value.__class__ is int:
         return bool(value)
-    if value.shape:
-        raise Unsupported("lanes cannot part ways here", location=op.location, op=op.name)
-    raise _undecided(value, op, "condition")
+    if value.poison is None:
+        return bool(value.bits)
+    raise undecided(value, op, "condition")
 
 
 def number(value: Any, type_: ty.Type, op: Operation, name: str, settings: Settings, signed: bool = True) -> int:
     """An integer or index operand of a control op as a number. Raises UndefinedBehavior for poison."""
     if value.__class__ is not int:
-        raise _undecided(value, op, name)
+        if value.poison is not None:
+            raise undecided(value, op, name)
+        value = codes_to_ints(value.bits, settings.width(type_))[0]
     width = settings.width(type_)
     return int(value) - (1 << width) if signed and width and value >> (width - 1) else int(value)
 
 
-def _undecided(value: Value, op: Operation, name: str) -> UndefinedBehavior:
-    return UndefinedBehavior(
-        f"{op.name}: undefined behaviour: the {name} is poison: {value.origin()}",
+def undecided(value: Value, op: Operation, name: str, lanes: Lanes | None = None) -> UndefinedBehavior:
+    """The report of a control op whose operand ``name`` is poison, in some of the lanes where there are any."""
+    where = np.argwhere(value.poisoned)[0] if value.shape else ()
+    report = UndefinedBehavior(
+        f"{op.name}: undefined behaviour: the {name} is poison: {value.origin(*where)}",
         location=op.location,
         op=op.name,
         values=(value,),
     )
+    return in_lanes(report, lanes, value.poisoned)
+
+
+def in_lanes(error: Reported, lanes: Lanes | None, mask: Mask | None = None) -> Reported:
+    """An error that says in which lanes it happened; unchanged outside of a batch."""
+    if lanes is not None:
+        error.lanes = lanes.offending(mask)
+        error.message += f" ({_lanes_text(error.lanes, lanes)})"
+    return error
+
+
+def _lanes_text(offending: npt.NDArray[np.intp], lanes: Lanes) -> str:
+    return f"lane {offending[0]}; {len(offending)} of {lanes.total} lanes"
 
 
 # --- the general path of an elementwise op ----------------------------------------------------------------------------
@@ -328,7 +398,7 @@ def _undecided(value: Value, op: Operation, name: str) -> UndefinedBehavior:
 class ElementwiseStep:
     """Runs one elementwise op on `Value`s: shapes, poison, undefined behaviour, openness and lanes."""
 
-    __slots__ = ("evaluator", "kernel", "narrow_index", "op", "operand_types", "result_types", "settings")
+    __slots__ = ("evaluator", "kernel", "narrow_index", "op", "operand_types", "result_types", "settings", "shaped")
 
     def __init__(self, op: Operation, evaluator: Elementwise, kernel: Kernel, settings: Settings) -> None:
         self.op = op
@@ -338,11 +408,13 @@ class ElementwiseStep:
         self.operand_types = tuple(operand.type for operand in op.operands)
         self.result_types = tuple(result.type for result in op.results)
         self.narrow_index = settings.index_width == 32
+        self.shaped = any(isinstance(type_, ty.ShapedType) for type_ in (*self.operand_types, *self.result_types))
 
     def run(self, run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """The results for these operands. Raises UndefinedBehavior."""
-        shape = self._common_shape(run, operands)
-        if run.lanes is None:
+        lanes = None if self.shaped else run.lanes
+        shape = self._common_shape(run, lanes, operands)
+        if lanes is None:
             for type_ in self.result_types:
                 conflict = shape_conflict(type_, shape, self.settings.vscale)
                 if conflict:
@@ -354,8 +426,8 @@ class ElementwiseStep:
         codes = self._aligned(operands, codes, shape)
         outcome = self.kernel.array(*codes)
         if outcome.faults:
-            ids = self._with_faults(run, operands, shape, ids, outcome.faults)
-        open_ = self._open(operands, codes, outcome.results) if self.settings.track_open else None
+            ids = self._with_faults(run, lanes, operands, shape, ids, outcome.faults)
+        open_ = self._open(operands, codes, outcome.results, shape) if self.settings.track_open else None
         return tuple(
             self._result(type_, bits, ids, open_, run)
             for type_, bits in zip(self.result_types, outcome.results, strict=True)
@@ -371,16 +443,16 @@ class ElementwiseStep:
             bits = np.where(spoiled.reshape(spoiled.shape + extra), bits.dtype.type(0), bits)
         return Value(type_, bits, ids, open_, None if ids is None else run.origins)
 
-    def _common_shape(self, run: Run, operands: tuple[Value, ...]) -> tuple[int, ...]:
+    def _common_shape(self, run: Run, lanes: Lanes | None, operands: tuple[Value, ...]) -> tuple[int, ...]:
         shape: tuple[int, ...] | None = None
         for index, value in enumerate(operands):
             own = value.shape
             if shape is None and index not in self.evaluator.may_be_scalar:
                 shape = own
             elif shape is not None and own != shape:
-                if own == () and (index in self.evaluator.may_be_scalar or run.lanes is not None):
+                if own == () and (index in self.evaluator.may_be_scalar or lanes is not None):
                     continue
-                if shape == () and run.lanes is not None:
+                if shape == () and lanes is not None:
                     shape = own
                     continue
                 shapes = " and ".join(f"'{spell_shape(v.shape)}'" for v in operands)
@@ -413,6 +485,7 @@ class ElementwiseStep:
     def _with_faults(
         self,
         run: Run,
+        lanes: Lanes | None,
         operands: tuple[Value, ...],
         shape: tuple[int, ...],
         ids: PoisonIds | None,
@@ -425,35 +498,42 @@ class ElementwiseStep:
             if fault.kind is FaultKind.POISON:
                 spoiling.append((fault.reason, mask))
                 continue
-            if run.active is not None:
-                mask = mask & run.active.reshape(run.active.shape + (1,) * (mask.ndim - run.active.ndim))
-            if mask.any():
-                undefined.append((fault, mask))
+            undefined.append((fault, mask))
         if undefined:
-            report = self._report(operands, shape, undefined)
+            report = self._report(lanes, operands, shape, undefined)
             for listener in self.settings.listeners:
                 listener.undefined_behavior(self.op, report)
             if self.settings.on_ub == "raise":
                 raise report
             spoiling += [(f"undefined behaviour: {fault.reason}", mask) for fault, mask in undefined]
-        return self._spoil(run, shape, ids, spoiling)
+        return self._spoil(run, lanes, shape, ids, spoiling)
 
     def _spoil(
-        self, run: Run, shape: tuple[int, ...], ids: PoisonIds | None, spoiling: Sequence[tuple[str, Mask]]
+        self,
+        run: Run,
+        lanes: Lanes | None,
+        shape: tuple[int, ...],
+        ids: PoisonIds | None,
+        spoiling: Sequence[tuple[str, Mask]],
     ) -> PoisonIds | None:
         merged = np.zeros(shape, np.uint16) if ids is None else ids.copy()
         for reason, mask in spoiling:
             fresh = mask & (merged == 0)
             count = int(np.count_nonzero(fresh))
             if count:
-                origin = Origin(self.op.name, spell_place(self.op.location), reason, _first(fresh))
+                first = _first(fresh) if lanes is None else (int(lanes.offending(fresh)[0]),)
+                origin = Origin(self.op.name, spell_place(self.op.location), reason, first)
                 merged[fresh] = run.origins.id_of(origin)
                 for listener in self.settings.listeners:
                     listener.poison_born(self.op, origin, count)
         return merged if merged.any() else None
 
     def _report(
-        self, operands: tuple[Value, ...], shape: tuple[int, ...], undefined: Sequence[tuple[Fault, Mask]]
+        self,
+        lanes: Lanes | None,
+        operands: tuple[Value, ...],
+        shape: tuple[int, ...],
+        undefined: Sequence[tuple[Fault, Mask]],
     ) -> UndefinedBehavior:
         together = np.logical_or.reduce([mask for _, mask in undefined])
         where = _first(together)
@@ -464,16 +544,24 @@ class ElementwiseStep:
             index = where if value.shape == shape else ()
             values.append(f"{name} = {_element_text(value, index)}")
         at = f" at element {list(where)}" if where else ""
-        offending = int(np.count_nonzero(together))
-        count = f" ({offending} of {prod(shape)} elements)" if where else ""
-        return UndefinedBehavior(
+        count = f" ({np.count_nonzero(together)} of {prod(shape)} elements)" if where else ""
+        if lanes is not None:
+            at = count = ""
+        report = UndefinedBehavior(
             f"{self.op.name}: undefined behaviour: {reason}{at}: {', '.join(values)}{count}",
             location=self.op.location,
             op=self.op.name,
             values=values,
         )
+        return in_lanes(report, lanes, together)
 
-    def _open(self, operands: tuple[Value, ...], codes: tuple[Codes, ...], results: tuple[Codes, ...]) -> Any:
+    def _open(
+        self,
+        operands: tuple[Value, ...],
+        codes: tuple[Codes, ...],
+        results: tuple[Codes, ...],
+        shape: tuple[int, ...],
+    ) -> Any:
         mask: npt.NDArray[np.uint8] | None = None
         if self.kernel.open is not None:
             mask = self.kernel.open(codes, results)
@@ -482,7 +570,7 @@ class ElementwiseStep:
                 # A result that follows from an open operand may be anything that follows from any of its values.
                 spread = np.where(value.open != 0, np.uint8(Open.VALUE.value), np.uint8(0))
                 mask = spread if mask is None else mask | spread
-        return mask
+        return mask if mask is None or mask.shape == shape else np.broadcast_to(mask, shape)
 
 
 def _element_text(value: Value, index: tuple[int, ...]) -> str:
@@ -530,6 +618,8 @@ class Compiler:
         self._blocks: dict[Block, Segment] = {}
         self._after = Segment()
         self.on_yield: Yield | None = None
+        self.new_frame: type[Frame] = Frame
+        self.code_of = program.function
 
     def slot(self, value: SSAValue) -> int:
         """The slot of a value."""
@@ -577,26 +667,44 @@ class Compiler:
         types, listeners = [result.type for result in op.results], self.settings.listeners
 
         def tell(slots: Slots) -> None:
-            seen = [_seen(slots[slot], type_) for slot, type_ in zip(results, types, strict=True)]
+            values = [seen(slots[slot], type_) for slot, type_ in zip(results, types, strict=True)]
             for listener in listeners:
-                listener.op_did_run(op, (), seen)
+                listener.op_did_run(op, (), values)
 
         return lambda sources: passing((*moves(sources, results), *((tell,) if listeners else ())), after)
+
+    def leaving(self, operands: tuple[int, ...]) -> Action:
+        """The action of func.return: the caller goes on, with these slots as the results of its call."""
+
+        def return_(frame: Frame) -> None:
+            slots = frame.slots
+            run: Run = slots[0]
+            parent = run.frame = frame.parent
+            if parent is None:
+                run.results = tuple([slots[slot] for slot in operands])
+                return
+            if operands:
+                values = parent.slots
+                for slot, operand in zip(frame.results, operands, strict=True):
+                    values[slot] = slots[operand]
+
+        return return_
 
     def _fill(self, block: Block, segment: Segment) -> None:
         """The steps of a block, cut at its control ops."""
         outer = self._after
         steps: list[Step] = []
-        cost = 0
-        for op in block.operations:
+        cost = begin = 0
+        for index, op in enumerate(block.operations):
             cost += 1
             evaluator = None if op.definition is None else op.definition.evaluate
             if isinstance(evaluator, Control):
                 after = self._after = Segment()
                 segment.op, segment.steps, segment.cost = op, tuple(steps), cost
                 segment.control = self._control(op, evaluator)
+                self._cut(segment, block.operations[begin:index], op, after)
                 segment = after
-                steps, cost = [], 0
+                steps, cost, begin = [], 0, index + 1
             else:
                 try:
                     step = self._step(op, evaluator)
@@ -610,14 +718,36 @@ class Compiler:
             )
         self._after = outer
 
+    def _cut(self, segment: Segment, before: Sequence[Operation], control: Operation, after: Segment) -> None:
+        """A segment is complete: some ops, then the control op, then ``after``, where the block does not end."""
+
     def _control(self, op: Operation, evaluator: Control) -> Action:
-        action = evaluator.build(op, self)
+        action = self._action(op, evaluator)
         used = [*op.operands, *(value for _, passed in op.successors for value in passed)]
-        if any(_is_cast(value) for value in used):
+        if any(is_cast(value) for value in used):
             action = _refusing_casts(op, self.slots(used), action)
         if self.settings.listeners:
-            action = _observed_control(op, self.slots(op.operands), action)
+            action = self._watched(op, action)
         return action
+
+    def _action(self, op: Operation, evaluator: Control) -> Action:
+        return evaluator.build(op, self)
+
+    def _watched(self, op: Operation, action: Action) -> Action:
+        """A control op's action, of which the listeners are told, and of the end of the call that it ends."""
+        operands, types = self.slots(op.operands), [value.type for value in op.operands]
+        watched = observed_control(op, operands, action)
+
+        def observed(frame: Frame) -> Segment | None:
+            following = watched(frame)
+            call, run = frame.call, frame.slots[0]
+            if following is None and run.frame is frame.parent and call is not None and call.results:
+                results = [seen(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+                for listener in run.settings.listeners:
+                    listener.op_did_run(call, (), results)
+            return following
+
+        return observed
 
     def _step(self, op: Operation, evaluator: Any) -> Step | None:
         operands, results = self.slots(op.operands), self.slots(op.results)
@@ -630,12 +760,16 @@ class Compiler:
             case Elementwise():
                 step = self._elementwise_step(op, evaluator, operands, results)
             case Pure():
-                step = _pure_step(op, evaluator, operands, results, self.settings)
+                make = raw_step if evaluator.raw else general_step
+                step = make(self._function(op, evaluator), op, operands, results)
             case _:
                 step = _unsupported_step(op)
         if self.settings.listeners:
             step = _observed(op, operands, results, step)
         return step
+
+    def _function(self, op: Operation, evaluator: Pure) -> Function:
+        return evaluator.build(op, self.settings)
 
     def _elementwise_step(
         self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
@@ -697,7 +831,8 @@ def passing(steps: Sequence[Step], target: Segment) -> Action:
     return run
 
 
-def _is_cast(value: SSAValue) -> bool:
+def is_cast(value: SSAValue) -> bool:
+    """Whether a value is the result of a conversion cast, of which a slot may hold a `Cast`."""
     owner = getattr(value, "owner", None)
     return owner is not None and owner.name == "builtin.unrealized_conversion_cast"
 
@@ -743,23 +878,12 @@ class _GeneralPath:
     def __call__(self, slots: Slots) -> None:
         if self._step is None:
             op, evaluator, kernel, settings, operands, results = self._parts
-            self._step = _general_step(ElementwiseStep(op, evaluator, kernel, settings).run, op, operands, results)
+            self._step = general_step(ElementwiseStep(op, evaluator, kernel, settings).run, op, operands, results)
         self._step(slots)
 
 
-def _pure_step(
-    op: Operation, evaluator: Pure, operands: tuple[int, ...], results: tuple[int, ...], settings: Settings
-) -> Step:
-    function = evaluator.build(op, settings)
-    return (_raw_step if evaluator.raw else _general_step)(function, op, operands, results)
-
-
-def _general_step(
-    function: Callable[[Run, tuple[Any, ...]], tuple[Any, ...]],
-    op: Operation,
-    operands: tuple[int, ...],
-    results: tuple[int, ...],
-) -> Step:
+def general_step(function: Function, op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:
+    """A step that gives the function `Value`s."""
     types = tuple(value.type for value in op.operands)
 
     def step(slots: Slots) -> None:
@@ -775,12 +899,7 @@ def _general_step(
     return step
 
 
-def _raw_step(
-    function: Callable[[Run, tuple[Any, ...]], tuple[Any, ...]],
-    op: Operation,
-    operands: tuple[int, ...],
-    results: tuple[int, ...],
-) -> Step:
+def raw_step(function: Function, op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:
     """A step that sees what the slots hold, unresolved casts included."""
 
     def step(slots: Slots) -> None:
@@ -847,7 +966,8 @@ def _unary_step(scalar: Callable[..., Any], operand: int, result: int, slow: Ste
 # --- events -----------------------------------------------------------------------------------------------------------
 
 
-def _seen(slot: Any, type_: ty.Type) -> Any:
+def seen(slot: Any, type_: ty.Type) -> Any:
+    """What listeners see of a slot."""
     return _scalar_value(slot, type_) if slot.__class__ is int else slot
 
 
@@ -857,42 +977,34 @@ def _observed(op: Operation, operands: tuple[int, ...], results: tuple[int, ...]
 
     def observed(slots: Slots) -> None:
         listeners = slots[0].settings.listeners
-        before = [_seen(slots[slot], type_) for slot, type_ in zip(operands, operand_types, strict=True)]
+        before = [seen(slots[slot], type_) for slot, type_ in zip(operands, operand_types, strict=True)]
         for listener in listeners:
             listener.op_will_run(op, before)
         if step is not None:
             step(slots)
-        after = [_seen(slots[slot], type_) for slot, type_ in zip(results, result_types, strict=True)]
+        after = [seen(slots[slot], type_) for slot, type_ in zip(results, result_types, strict=True)]
         for listener in listeners:
             listener.op_did_run(op, before, after)
 
     return observed
 
 
-def _observed_control(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
+def observed_control(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
+    """An action of which the listeners are told: before, and, but for calls and ops with regions, after."""
     types = [value.type for value in op.operands]
 
     def observed(frame: Frame) -> Segment | None:
-        run: Run = frame.slots[0]
-        before = [_seen(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
-        for listener in run.settings.listeners:
+        listeners = frame.slots[0].settings.listeners
+        before = [seen(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+        for listener in listeners:
             listener.op_will_run(op, before)
         following = action(frame)
         if not op.results and not op.regions:
-            for listener in run.settings.listeners:
+            for listener in listeners:
                 listener.op_did_run(op, before, ())
-        if following is None and run.frame is frame.parent:
-            _call_returned(frame, before)
         return following
 
     return observed
-
-
-def _call_returned(frame: Frame, results: Sequence[Any]) -> None:
-    """Tell the listeners that the call which made ``frame`` has its results."""
-    if frame.call is not None and frame.call.results:
-        for listener in frame.slots[0].settings.listeners:
-            listener.op_did_run(frame.call, (), results)
 
 
 # --- programs ---------------------------------------------------------------------------------------------------------
@@ -905,18 +1017,22 @@ class Program:
         self.module = module
         self.settings = settings
         self.kernels: dict[Any, Kernel] = {}
-        self._functions: dict[Operation, FunctionCode] = {}
+        self._functions: dict[tuple[Operation, type[Compiler]], FunctionCode] = {}
         self._lock = threading.RLock()
 
     def function(self, op: Operation) -> FunctionCode:
         """The code of a function with a body."""
-        code = self._functions.get(op)
+        return self.compiled(op, Compiler)
+
+    def compiled(self, op: Operation, compiler: type[Compiler]) -> FunctionCode:
+        """The code that a compiler makes of a function with a body, made once."""
+        code = self._functions.get((op, compiler))
         if code is None:
             with self._lock:
-                code = self._functions.get(op)
+                code = self._functions.get((op, compiler))
                 if code is None:
                     with paused_collector():
-                        code = self._functions[op] = Compiler(self, op).compile()
+                        code = self._functions[op, compiler] = compiler(self, op).compile()
         return code
 
     def run(
@@ -924,21 +1040,23 @@ class Program:
     ) -> tuple[Value, ...]:
         """Call a function with `Value`s (or buffers) of its argument types; the results are `Value`s.
 
-        ``lanes``: scalars are arrays of that many lanes; ``active`` masks those that count. Raises the errors of
-        `halfulp.interp.errors`.
+        ``lanes``: run a batch of so many lanes. A scalar argument is then a `Value` of the scalar's type with one
+        element per lane, or with one for all lanes, and so is a result. ``active``: a mask of the lanes that run; the
+        results mean nothing in the others. Raises the errors of `halfulp.interp.errors`.
         """
-        run = Run(self, lanes, active)
-        types = argument_types(op)
-        values = [self._argument(run, value) for value in arguments]
-        code = self.function(op)
-        frame = Frame(code, run, None, (), None)
-        for slot, value in zip(code.entry.arguments, values, strict=True):
-            frame.slots[slot] = value if lanes is not None else lower(value)
+        if lanes is None:
+            run = Run(self)
+            frame = Frame(self.function(op), run, None, (), None)
+        else:
+            from halfulp.interp.batch import start
+
+            run, frame, arguments = start(self, op, arguments, lanes, active)
+        for slot, value in zip(frame.segment.arguments, arguments, strict=True):
+            frame.slots[slot] = lower(self._argument(run, value))
         try:
             run.execute(frame)
         except MemoryError as error:
             raise LimitExceeded("the machine has not enough memory for this program") from error
-        assert len(types) == len(arguments)
         return tuple(
             self._result(run, slot, type_, arguments) for slot, type_ in zip(run.results, result_types(op), strict=True)
         )

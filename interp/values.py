@@ -86,6 +86,21 @@ def concrete(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:
     return replace(type_, shape=shape) if isinstance(type_, ty.TensorType) and type_.shape != shape else type_
 
 
+def alike(*scalars: Value) -> tuple[Value, ...]:
+    """Scalars of which some have one element for each lane: the others repeated, so that all have."""
+    lanes = next((value.shape[0] for value in scalars if value.shape), None)
+    return tuple(value if value.shape or lanes is None else repeated(value, lanes) for value in scalars)
+
+
+def repeated(value: Value, lanes: int) -> Value:
+    """A scalar as one that has the same in each lane, without repeating it in memory."""
+
+    def spread(array: npt.NDArray[Any] | None) -> Any:
+        return None if array is None else np.broadcast_to(array, (lanes, *array.shape))
+
+    return Value(value.type, spread(value.bits), spread(value.poison), spread(value.open), value.origins)
+
+
 def spell_shape(shape: tuple[int, ...]) -> str:
     """A shape as MLIR spells it between the angle brackets: ``2x3``; ``scalar`` for rank 0."""
     return "x".join(map(str, shape)) or "scalar"

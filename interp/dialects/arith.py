@@ -32,7 +32,7 @@ from halfulp.interp.dialects.constants import constant_value
 from halfulp.interp.errors import UndefinedBehavior
 from halfulp.interp.executor import Cast, Constant, Elementwise, Pure, Run, Settings, lift
 from halfulp.interp.ir import Operation
-from halfulp.interp.values import Value, spell_shape
+from halfulp.interp.values import Value, alike, spell_shape
 from halfulp.semantics import casts, floats, integer, select
 from halfulp.semantics.kernel import Kernel, Open
 
@@ -616,6 +616,7 @@ def _different_shapes(*operands: Value) -> UndefinedBehavior:
 
 def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
     condition_type, result_type = op.operands[0].type, op.results[0].type
+    shaped = isinstance(result_type, ty.ShapedType)
 
     def choose(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
         condition, yes, no = slots
@@ -624,12 +625,14 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
             for arm in (yes, no):
                 if isinstance(arm, Cast):
                     lift(arm, result_type)
-            if isinstance(yes, Value) and isinstance(no, Value) and yes.shape != no.shape:
+            if shaped and isinstance(yes, Value) and isinstance(no, Value) and yes.shape != no.shape:
                 raise _different_shapes(yes, no)
             return (chosen,)
         return (_choose(run, lift(condition, condition_type), lift(yes, result_type), lift(no, result_type)),)
 
     def _choose(run: Run, condition: Value, yes: Value, no: Value) -> Value:
+        if run.lanes is not None and not shaped:
+            condition, yes, no = alike(condition, yes, no)
         if yes.shape != no.shape or (condition.shape and condition.shape != yes.shape[: len(condition.shape)]):
             raise _different_shapes(condition, yes, no)
         ids = select.select_poison(condition.bits, condition.poison, yes.poison, no.poison, yes.shape)

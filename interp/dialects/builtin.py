@@ -9,7 +9,7 @@ from typing import Any
 
 from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.dialects import constraints as c
-from halfulp.interp.executor import Cast, Pure, Run, Settings, host_values, lift
+from halfulp.interp.executor import Cast, Pure, Run, Settings, lift
 from halfulp.interp.ir import Operation
 
 builtin = Dialect("builtin")
@@ -48,7 +48,7 @@ def _conversion(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, 
             return source
         if function is not None:
             values = [lift(slot, type_) for slot, type_ in zip(slots, operand_types, strict=True)]
-            return host_values(function(*values), types, "the registered conversion", settings)
+            return run.host(function, values, types, "the registered conversion")
         return tuple(Cast(source, source_types, types, index) for index in range(len(types)))
 
     return convert

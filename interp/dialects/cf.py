@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import Arity, Dialect, Property, Slot, SuccessorSlot, Trait, Unprefixed
@@ -18,11 +20,15 @@ from halfulp.interp.executor import (
     Slots,
     Step,
     decided,
+    in_lanes,
     moves,
     number,
     passing,
+    undecided,
 )
 from halfulp.interp.ir import Operation
+from halfulp.interp.values import Value
+from halfulp.semantics.codes import codes_to_ints
 
 cf = Dialect("cf")
 
@@ -96,7 +102,7 @@ cf.op(
     successors=(SuccessorSlot("trueDest"), SuccessorSlot("falseDest")),
     traits=(Trait.TERMINATOR, Trait.ATTR_SIZED_OPERAND_SEGMENTS),
     verify=_verify_weights,
-    evaluate=Control(_conditional),
+    evaluate=Control(_conditional, decides=0),
 )
 
 
@@ -106,13 +112,28 @@ def _switch(op: Operation, compiler: Compiler) -> Action:
     type_, settings = op.operands[0].type, compiler.settings
     default, *cases = [_jump(op, compiler, index) for index in range(len(op.successors))]
     values = op.properties.get("case_values")
-    codes = values.array().reshape(-1).tolist() if isinstance(values, at.DenseElementsAttr) else []
+    width = settings.width(type_)
+    codes = codes_to_ints(values.array(), width) if isinstance(values, at.DenseElementsAttr) else []
     table: dict[Any, tuple[tuple[Step, ...], Segment]] = dict(zip(codes, cases, strict=True))
+    ways = [passing(*case) for case in (default, *cases)]
+    number_of = {code: place for place, code in enumerate(codes, 1)}
 
-    def branch(frame: Frame) -> Segment:
+    def part(frame: Frame, flag: Value) -> None:
+        """Let the lanes of a batch go where their flags say."""
+        run = frame.slots[0]
+        if flag.poison is not None:
+            raise undecided(flag, op, "flag", run.lanes)
+        distinct, which = np.unique(flag.bits, axis=0, return_inverse=True)
+        taken = np.array([number_of.get(code, 0) for code in codes_to_ints(distinct, width)])[which]
+        run.part(frame, [(np.flatnonzero(taken == way), ways[way]) for way in np.unique(taken).tolist()])
+
+    def branch(frame: Frame) -> Segment | None:
         slots = frame.slots
         value = slots[flag]
         if value.__class__ is not int:
+            if value.shape:
+                part(frame, value)
+                return None
             value = number(value, type_, op, "flag", settings, signed=False)
         steps, target = table.get(value, default)
         for step in steps:
@@ -129,7 +150,8 @@ def _assert(op: Operation, compiler: Compiler) -> Action:
     def check(frame: Frame) -> Segment:
         if not decided(frame.slots[condition], op):
             text = message.value if isinstance(message, at.StringAttr) else str(message)
-            raise AssertionFailed(f"cf.assert: {text}", location=op.location, op=op.name)
+            error = AssertionFailed(f"cf.assert: {text}", location=op.location, op=op.name)
+            raise in_lanes(error, frame.slots[0].lanes)
         return after
 
     return check
@@ -171,5 +193,5 @@ cf.op(
     "$arg `,` $msg attr-dict",
     operands={"arg": c.BOOL},
     properties=(Property("msg", c.STRING_ATTR),),
-    evaluate=Control(_assert),
+    evaluate=Control(_assert, decides=0),
 )

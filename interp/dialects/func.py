@@ -18,11 +18,9 @@ from halfulp.interp.executor import (
     Control,
     Frame,
     FunctionCode,
-    Program,
     Run,
     Segment,
     Settings,
-    host_values,
     lift,
     lower,
     result_types,
@@ -89,7 +87,7 @@ def _target(op: Operation, symbol: at.Attribute, compiler: Compiler) -> Operatio
 def _call(op: Operation, compiler: Compiler) -> Action:
     target = _target(op, op.properties["callee"], compiler)
     operands, results = compiler.slots(op.operands), compiler.slots(op.results)
-    return _caller(op, target, operands, results, compiler.program, compiler.after())
+    return _caller(op, target, operands, results, compiler, compiler.after())
 
 
 def _caller(
@@ -97,13 +95,13 @@ def _caller(
     target: Operation,
     operands: tuple[int, ...],
     results: tuple[int, ...],
-    program: Program,
+    compiler: Compiler,
     after: Segment,
 ) -> Action:
     """What calls ``target`` with the values of some slots, and goes on at ``after``."""
     if not target.regions[0].blocks:
-        return _external_call(op, target, operands, results, program.settings, after)
-    limit = program.settings.limits.depth
+        return _external_call(op, target, operands, results, compiler.settings, after)
+    limit, code_of, new_frame = compiler.settings.limits.depth, compiler.code_of, compiler.new_frame
     # Compiled at the first call, not before: a function may call itself.
     code: FunctionCode | None = None
     passed: tuple[tuple[int, int], ...] = ()
@@ -118,12 +116,12 @@ def _caller(
                 hint="raise the limit with max_depth (--max-depth)",
             )
         if code is None:
-            called = program.function(target)
+            called = code_of(target)
             passed = tuple(zip(called.entry.arguments, operands, strict=True))
             code = called
         values = frame.slots
         run: Run = values[0]
-        callee = run.frame = Frame(code, run, frame, results, op)
+        callee = run.frame = new_frame(code, run, frame, results, op)
         slots = callee.slots
         for slot, operand in passed:
             slots[slot] = values[operand]
@@ -134,13 +132,13 @@ def _caller(
 
 def _call_indirect(op: Operation, compiler: Compiler) -> Action:
     callee, *operands = compiler.slots(op.operands)
-    results, program, after = compiler.slots(op.results), compiler.program, compiler.after()
+    results, after = compiler.slots(op.results), compiler.after()
 
     def call(frame: Frame) -> Segment | None:
         function = frame.slots[callee]
         if not isinstance(function, Function):
             raise Unsupported(f"{op.name}: the callee is no function of this module", location=op.location, op=op.name)
-        return _caller(op, function.op, tuple(operands), results, program, after)(frame)
+        return _caller(op, function.op, tuple(operands), results, compiler, after)(frame)
 
     return call
 
@@ -172,7 +170,7 @@ def _external_call(
                 hint="bind a Python function to it: externals={name: function}",
             )
         values = [lift(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
-        produced = host_values(function(*values), declared, f"the function bound to @{name}", settings)
+        produced = frame.slots[0].host(function, values, declared, f"the function bound to @{name}")
         for slot, value in zip(results, produced, strict=True):
             frame.slots[slot] = lower(value)
         return after
@@ -215,21 +213,7 @@ func.op(
 
 
 def _return(op: Operation, compiler: Compiler) -> Action:
-    operands = compiler.slots(op.operands)
-
-    def return_(frame: Frame) -> None:
-        slots = frame.slots
-        run: Run = slots[0]
-        parent = run.frame = frame.parent
-        if parent is None:
-            run.results = tuple([slots[slot] for slot in operands])
-            return
-        if operands:
-            values = parent.slots
-            for slot, operand in zip(frame.results, operands, strict=True):
-                values[slot] = slots[operand]
-
-    return return_
+    return compiler.leaving(compiler.slots(op.operands))
 
 
 def _verify_return(op: Operation) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from halfulp.interp.batch import TRIPS, LaneCompiler, advanced, one_less, positive, trips
 from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait, same_type
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.dialects import region_rules as regions
@@ -18,11 +19,15 @@ from halfulp.interp.executor import (
     Slots,
     Step,
     decided,
+    in_lanes,
     moves,
     number,
     passing,
+    undecided,
 )
 from halfulp.interp.ir import Operation
+from halfulp.interp.types import I1
+from halfulp.interp.values import Value
 
 scf = Dialect("scf")
 
@@ -121,6 +126,51 @@ def _for(op: Operation, compiler: Compiler) -> Action:
     return loop
 
 
+def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
+    """The same in a batch, where lanes may make different numbers of trips: each knows how many it has left."""
+    lower, upper, step, *initial = compiler.slots(op.operands)
+    type_ = op.operands[0].type
+    width, signed = compiler.settings.width(type_), "unsignedCmp" not in op.properties
+    body = compiler.block(op.regions[0].blocks[0])
+    induction, *carried = body.arguments
+    remaining, more = compiler.typed_slot(TRIPS), compiler.typed_slot(I1)
+    begin_carrying, finish = moves(initial, carried), compiler.resume(op)(carried)
+    head, latch = Segment(), Segment()
+    compiler.loop(op, head, latch, more, (induction, step, remaining), carried)
+
+    def begin(frame: Frame) -> Segment:
+        slots = frame.slots
+        run: Run = slots[0]
+        bounds = (slots[lower], slots[upper], slots[step])
+        for bound, name in zip(bounds, ("lower bound", "upper bound", "step"), strict=True):
+            if isinstance(bound, Value) and bound.poison is not None:
+                raise undecided(bound, op, name, run.lanes)
+        slots[remaining], wrong = trips(*bounds, width, signed)
+        if wrong.any():
+            report = UndefinedBehavior(
+                f"{op.name}: undefined behaviour: the step must be positive", location=op.location, op=op.name
+            )
+            raise in_lanes(report, run.lanes, wrong)
+        slots[more] = positive(slots[remaining])
+        slots[induction] = slots[lower]
+        for move in begin_carrying:
+            move(slots)
+        return head
+
+    def choose(frame: Frame) -> Segment | None:
+        return body if frame.slots[more] else finish(frame)
+
+    def advance(slots: Slots) -> None:
+        slots[induction] = advanced(slots[induction], slots[step], type_, width)
+        slots[remaining] = one_less(slots[remaining])
+        slots[more] = positive(slots[remaining])
+
+    head.steps, head.control = (), choose
+    latch.steps, latch.control = (advance,), passing((), head)
+    compiler.region(op.regions[0], lambda sources: passing(moves(sources, carried), latch))
+    return begin
+
+
 def _while(op: Operation, compiler: Compiler) -> Action:
     resume = compiler.resume(op)
     before, after = [compiler.block(region.blocks[0]) for region in op.regions]
@@ -165,7 +215,7 @@ scf.op(
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
     verify=regions.verify_if,
     verify_regions=regions.verify_if_regions,
-    evaluate=Control(_if),
+    evaluate=Control(_if, decides=0),
 )
 scf.op(
     "for",
@@ -182,7 +232,7 @@ scf.op(
     type_rules=(same_type("lowerBound", "upperBound", "step"),),
     verify=regions.verify_for,
     verify_regions=regions.verify_for_regions,
-    evaluate=Control(_for),
+    evaluate=Control(_for, in_lanes=_for_in_lanes),
 )
 scf.op(
     "while",
@@ -210,7 +260,7 @@ scf.op(
     operands=(Slot("condition", c.BOOL), Slot("args", c.ANY, Arity.VARIADIC)),
     traits=(Trait.TERMINATOR,),
     verify=regions.verify_condition,
-    evaluate=Control(_yield),
+    evaluate=Control(_yield, decides=0),
 )
 scf.op(
     "yield",

@@ -10,7 +10,18 @@ import numpy as np
 from halfulp.interp.dialect import Dialect, EnumDefinition, Property, Trait
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.errors import UndefinedBehavior, Unsupported, spell_place
-from halfulp.interp.executor import Action, Compiler, Control, Frame, Pure, Run, Segment, Settings, check_allocation
+from halfulp.interp.executor import (
+    Action,
+    Compiler,
+    Control,
+    Frame,
+    Pure,
+    Run,
+    Segment,
+    Settings,
+    check_allocation,
+    in_lanes,
+)
 from halfulp.interp.ir import Operation
 from halfulp.interp.types import element_type
 from halfulp.interp.values import Value, code_layout, runtime_shape
@@ -52,7 +63,10 @@ ub.op(
 
 def _unreachable(op: Operation, compiler: Compiler) -> Action:
     def reached(frame: Frame) -> Segment | None:
-        raise UndefinedBehavior("ub.unreachable: undefined behaviour: it was reached", location=op.location, op=op.name)
+        report = UndefinedBehavior(
+            "ub.unreachable: undefined behaviour: it was reached", location=op.location, op=op.name
+        )
+        raise in_lanes(report, frame.slots[0].lanes)
 
     return reached
 

@@ -403,7 +403,7 @@ def test_scalar_code_runs_on_lanes_and_inactive_lanes_are_never_undefined() -> N
     active = np.array([True, False, True])
     (result,) = program.run(function, [a, b], lanes=3, active=active)
     assert result.numpy()[active].tolist() == [3, 11]
-    with pytest.raises(UndefinedBehavior, match=r"element \[1\]: lhs = 20, rhs = 0"):
+    with pytest.raises(UndefinedBehavior, match=r"lhs = 20, rhs = 0 \(lane 1; 1 of 3 lanes\)"):
         program.run(function, [a, b], lanes=3)
 
 
