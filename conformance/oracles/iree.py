@@ -50,6 +50,8 @@ FLAGS = (
 )
 SECONDS = 60.0
 MAX_WIDTH = 64  # of what iree-run-module can pass
+LANES = 64
+"""Elements are asked in multiples of this number: in the last lanes of others divui divides by 0, and stops."""
 PROGRAMS = 16  # in one module
 TRAPS = 256
 """How often the elements of a task that ended the process are halved, to find those that did."""
@@ -103,8 +105,9 @@ class Iree:
         while parts:
             part = parts.pop()
             try:
-                given = [(f"{part.size}", column[part]) for column in columns]
-                found = self._execute(module, "eval", given, [(part.size, result.dtype) for result in results])
+                padded = np.concatenate([part, np.repeat(part[-1:], -part.size % LANES)])
+                given = [(f"{padded.size}", column[padded]) for column in columns]
+                found = self._execute(module, "eval", given, [(padded.size, result.dtype) for result in results])
             except OracleError as error:
                 if error.kind != "crash":
                     raise
@@ -119,7 +122,7 @@ class Iree:
                     status[part] = Status.UNANSWERED
                 continue
             for result, codes in zip(results, found, strict=True):
-                result[part] = codes
+                result[part] = codes[: part.size]
         statuses = status.reshape(shape) if status.any() else None
         why = "the process ended before it" if np.any(status == Status.UNANSWERED) else ""
         return tuple(Answer(result.reshape(shape), statuses, why) for result in results)

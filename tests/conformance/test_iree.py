@@ -69,6 +69,7 @@ PREDICTED = [
     task("arith.fptosi", "f32", "i32"),
     task("arith.scaling_extf", ["f8E4M3FN", "f8E8M0FNU"], "f32"),
     task("arith.divsi", "i8"),
+    task("arith.divui", "i8"),
     task("arith.mulsi_extended", "i16"),
     task("arith.addi", "index"),
 ]
@@ -91,8 +92,11 @@ def test_examples(iree: Iree, row: Divergence) -> None:
     example = row.example
     asked = task(example.op, example.types[0], example.to, **dict(example.properties))
     inputs = [ints_to_codes([c], w, (1,)) for c, w in zip(example.operands, asked.operand_widths, strict=True)]
+    if row.formula == "trapped_remainder":  # alone it would be taken for a tool that never works
+        inputs = [np.append(codes, codes.dtype.type(1)) for codes in inputs]
     ((_, mismatch),) = check(iree, asked, inputs).mismatches
-    assert (mismatch.expected, mismatch.actual) == (example.expected, example.actual)
+    assert mismatch.expected == example.expected
+    assert mismatch.actual == (None if row.formula == "trapped_remainder" else example.actual)
     assert check(iree, asked, inputs, ROWS).known == {row.name: 1}
 
 
@@ -114,6 +118,13 @@ def test_it_finds_the_negative_nan(iree: Iree) -> None:
     asked = task("arith.extf", "f8E4M3FN", "f32")
     ((_, mismatch),) = check(iree, asked, every_input(asked)).mismatches
     assert (mismatch.operands, mismatch.actual) == ((0xFF,), np.float32(-480).view(np.uint32))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 9])
+def test_division_of_any_number_of_elements(iree: Iree, count: int) -> None:
+    asked = task("arith.divui", "i32")
+    inputs = (np.arange(count, dtype=np.uint32), np.ones(count, np.uint32))
+    assert check(iree, asked, inputs).equal == count
 
 
 def test_conversions_to_integers_are_right_in_range(iree: Iree) -> None:
