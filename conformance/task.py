@@ -85,6 +85,10 @@ class Task:
             Value(ty.TensorType(shape, type_), codes) for type_, codes in zip(self.operand_types, inputs, strict=True)
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without what was derived: a declaration holds functions that cannot be pickled.
+        return Task, (self.op, self.operands, self.results, self.properties)
+
     def __str__(self) -> str:
         """``arith.truncf bf16 -> f8E4M3FN rounding=upward``; operands of one type are named once."""
         operands = self.operands[:1] if len(set(self.operands)) == 1 else self.operands

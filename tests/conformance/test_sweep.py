@@ -48,6 +48,14 @@ def test_a_missing_tool_is_reported_and_never_agrees(monkeypatch):
     assert "Not on this machine, so not asked: `mlir-fold`" in markdown(report)
 
 
+def test_processes_share_the_work():
+    plan = [job for job in jobs("sample", oracles=["exact"]) if job.task.op == "arith.remf"]
+    alone, shared = (sweep(plan, "sample", workers=workers) for workers in (1, 2))
+    assert alone.tallies == shared.tallies
+    assert alone.coverage == shared.coverage
+    assert shared.total().equal > 500
+
+
 def test_a_sample_asks_a_part_of_the_full_tasks():
     full, sample = ({(job.oracle, job.task) for job in jobs(level)} for level in ("full", "sample"))
     assert sample < full
