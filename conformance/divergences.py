@@ -42,6 +42,7 @@ class Divergence:
 
     ``ops``, ``operands``, ``results``: shell patterns, of which one has to match the op and any operand's or result's
     type. ``profile`` or ``formula``: what predicts the tool's bits. ``counts``: cases in the full run, by tool.
+    ``sporadic``: whether it shows depends on more than the operands.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Divergence:
     formula: str | None = None
     link: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    sporadic: bool = False
 
     def __post_init__(self) -> None:
         if (self.profile is None) == (self.formula is None):

@@ -15,7 +15,7 @@ from typing import Any
 
 from halfulp.fp_formats.policy import FloatPolicy, Rounding, policy_choices
 
-SEMANTICS_VERSION = 1
+SEMANTICS_VERSION = 2
 """Raised whenever any result changes; written into every golden file, with a line in the CHANGELOG."""
 
 _ROUNDINGS = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHASTIC)
