@@ -28,7 +28,7 @@ EXHAUSTIVE_BITS = 24
 CRAFTED = 20_000
 """Elements of a sample that are chosen one by one; further ones are uniform."""
 
-DEEP = 500_000
+DEEP = 400_000
 """A sample of so many elements holds all ties of a conversion to a format of 16 bits, not only of up to 8 bits."""
 
 CHUNK = 1 << 19

@@ -183,8 +183,8 @@ FAMILIES: tuple[Family, ...] = (
     Family("conversions, folded", lambda: plain_conversions(FORMATS), ("mlir-fold",), 2_000, 100, 8),
     Family("conversions in all modes, up to 16 bits", lambda: conversions(float_types(16)), ("apfloat",), 0, 100),
     Family("conversions in all modes, tf32", lambda: conversions(["tf32"]), ("apfloat",), 0, 100, 19),
-    Family("conversions in all modes, f32 and f64", lambda: conversions(["f32", "f64"]), ("apfloat",), 2_000_000, 100),
-    Family("conversions in all modes, f80 and f128", lambda: conversions(["f80", "f128"]), ("apfloat",), 200_000, 100),
+    Family("conversions in all modes, f32 and f64", lambda: conversions(["f32", "f64"]), ("apfloat",), 400_000, 100),
+    Family("conversions in all modes, f80 and f128", lambda: conversions(["f80", "f128"]), ("apfloat",), 40_000, 100),
     Family(
         "conversions",
         lambda: plain_conversions(FORMATS),
