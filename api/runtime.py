@@ -132,8 +132,8 @@ def run(
     ``vscale``: the multiple of scalable vectors.
     ``track_open``: keep masks of elements the language leaves open. ``externals``: Python functions for declarations,
     by name.
-    ``listeners``: what happens, as it happens. ``batch``: run a function on scalars for many lanes at once (below). ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed,
-    nested calls, and bytes of one value.
+    ``listeners``: what happens, as it happens. ``batch``: run a function on scalars for many lanes at once (below).
+    ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed, nested calls, and bytes of one value.
 
     In a batch each argument is an array with one element per lane, or one number for all lanes, and each result is a
     tensor with one element per lane. Lanes go their own ways through branches, loops and calls; each gets exactly

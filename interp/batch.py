@@ -209,12 +209,13 @@ class LaneFrame(Frame):
 
     def parted(self, groups: Iterable[Positions]) -> Iterator[LaneFrame]:
         """A frame for each group of lanes, given by their positions among those of this frame."""
-        apart = [
-            slot.__class__ in (Value, Cast) and (slot.__class__ is Cast or over_lanes(slot)) for slot in self.slots
-        ]
-        slots = [Elsewhere(slot, self.lanes) if own else slot for slot, own in zip(self.slots, apart, strict=True)]
+        slots = [self._set_aside(slot) for slot in self.slots]
         for positions in groups:
             yield self.sibling(self.lanes.subset(positions), slots.copy(), self.segment)
+
+    def _set_aside(self, slot: Any) -> Any:
+        own = slot.__class__ is Cast or (slot.__class__ is Value and over_lanes(slot))
+        return Elsewhere(slot, self.lanes) if own else slot
 
     def read(self, slot: int) -> Any:
         """What a slot holds, gathered for the lanes of this frame, and kept in the slot."""
@@ -315,13 +316,14 @@ class LaneRun(Run):
         bits = condition.bits
         first = int(bits.flat[0])
         if bits.all() if first else not bits.any():
-            frame.slots[slot] = first
+            if condition.open is None:
+                frame.slots[slot] = first
             return segment.control(frame)
         # The ones go first: an assertion holds for them.
         ways = [(np.flatnonzero(bits), 1), (np.flatnonzero(bits == 0), 0)]
         for (_, code), part in zip(ways, frame.parted(way for way, _ in ways), strict=True):
-            part.slots[slot] = code
             self._turn_to(part.lanes)
+            part.slots[slot] = code if condition.open is None else part.read(slot)
             self._wait(part, _followed(segment.control, part))
         self.frame = frame.activation.next(self)
         return None
@@ -690,25 +692,26 @@ def trips(lower: Number, upper: Number, step: Number, width: int, signed: bool) 
     """How many trips each lane makes from ``lower`` below ``upper``, at most 2^64 - 1; and where the step is not
     positive.
     """
-    if width <= 64:
-        start, end, stride = (_extended(bound, width, signed) for bound in (lower, upper, step))
+    bounds = (lower, upper, step)
+    if width <= 64 and any(over_lanes(bound) for bound in bounds):
+        start, end, stride = np.broadcast_arrays(*(_extended(bound, width, signed) for bound in bounds))
         offset = np.uint64(1 << 63 if signed else 0)
         start, end = start ^ offset, end ^ offset
         wrong = stride.view(np.int64) <= 0 if signed else stride == 0
-        counts = np.where(end > start, (end - start - np.uint64(1)) // np.where(wrong, np.uint64(1), stride), 0)
-        counts = counts + (end > start).astype(np.uint64)
+        some = end > start
+        counts = np.where(some, (end - start - np.uint64(1)) // np.where(wrong, np.uint64(1), stride), 0) + some
     else:
-        rows = np.broadcast_arrays(*(_whole(bound, width, signed) for bound in (lower, upper, step)))
+        rows = np.broadcast_arrays(*(_whole(bound, width, signed) for bound in bounds))
         wrong = np.asarray(rows[2] <= 0)
-        bounds = zip(*(row.flat for row in rows), strict=True)
-        counted = [min(_MANY, max(0, -((begin - end) // stride))) if stride > 0 else 0 for begin, end, stride in bounds]
+        each = zip(*(row.flat for row in rows), strict=True)
+        counted = [min(_MANY, max(0, -((low - high) // by))) if by > 0 else 0 for low, high, by in each]
         counts = np.array(counted, np.uint64).reshape(wrong.shape)
     return (Value(TRIPS, counts) if counts.ndim else int(counts)), wrong
 
 
 def _extended(bound: Number, width: int, signed: bool) -> npt.NDArray[np.uint64]:
-    """A bound in 64 bits, of which it may use less; an array of at least one element, or of rank 0."""
-    codes = np.asarray(bound.bits if isinstance(bound, Value) else bound, np.uint64)
+    """A bound in 64 bits, of which it may use less, over all lanes or one."""
+    codes = np.atleast_1d(np.asarray(bound.bits if isinstance(bound, Value) else bound, np.uint64))
     if not signed or not 0 < width < 64:
         return codes
     spare = np.uint64(64 - width)
@@ -718,7 +721,9 @@ def _extended(bound: Number, width: int, signed: bool) -> npt.NDArray[np.uint64]
 def _whole(bound: Number, width: int, signed: bool) -> npt.NDArray[np.object_]:
     """A bound as Python integers."""
     codes = codes_to_ints(bound.bits, width) if isinstance(bound, Value) else [bound]
-    numbers = np.array([code - (1 << width) if signed and code >> (width - 1) else code for code in codes], object)
+    numbers = np.array(
+        [code - (1 << width) if signed and width and code >> (width - 1) else code for code in codes], object
+    )
     return numbers if over_lanes(bound) else numbers.reshape(())
 
 
@@ -737,9 +742,9 @@ def advanced(position: Number, step: Number, type_: ty.Type, width: int) -> Numb
     if isinstance(position, int) and isinstance(step, int):
         return (position + step) & ((1 << width) - 1)
     if width <= 64:
-        dtype = code_layout(type_)[0]
-        codes = [np.asarray(x.bits if isinstance(x, Value) else x, np.uint64) for x in (position, step)]
-        return Value(type_, ((codes[0] + codes[1]) & np.uint64((1 << width) - 1)).astype(dtype))
+        total = _extended(position, width, False) + _extended(step, width, False)
+        codes = (total & np.uint64((1 << width) - 1)).astype(code_layout(type_)[0])
+        return Value(type_, codes if over_lanes(position) or over_lanes(step) else codes[0])
     numbers = np.asarray(_whole(position, width, False) + _whole(step, width, False))
     return Value(type_, ints_to_codes([n & ((1 << width) - 1) for n in numbers.flat], width, numbers.shape))
 

@@ -350,11 +350,13 @@ def lower(value: Any) -> Any:
 
 
 def decided(value: Any, op: Operation) -> bool:
-    """The i1 that a control op decides by. Raises UndefinedBehavior for poison, whatever ``on_ub`` says."""
+    """The i1 that a control op decides by, the same in all lanes. Raises UndefinedBehavior for poison, whatever
+    ``on_ub`` says.
+    """
     if value.__class__ is int:
         return bool(value)
     if value.poison is None:
-        return bool(value.bits)
+        return bool(value.bits.flat[0])
     raise undecided(value, op, "condition")
 
 

@@ -121,8 +121,6 @@ def _switch(op: Operation, compiler: Compiler) -> Action:
     def part(frame: Frame, flag: Value) -> None:
         """Let the lanes of a batch go where their flags say."""
         run = frame.slots[0]
-        if flag.poison is not None:
-            raise undecided(flag, op, "flag", run.lanes)
         distinct, which = np.unique(flag.bits, axis=0, return_inverse=True)
         taken = np.array([number_of.get(code, 0) for code in codes_to_ints(distinct, width)])[which]
         run.part(frame, [(np.flatnonzero(taken == way), ways[way]) for way in np.unique(taken).tolist()])
@@ -131,6 +129,8 @@ def _switch(op: Operation, compiler: Compiler) -> Action:
         slots = frame.slots
         value = slots[flag]
         if value.__class__ is not int:
+            if value.poison is not None:
+                raise undecided(value, op, "flag", slots[0].lanes)
             if value.shape:
                 part(frame, value)
                 return None

@@ -174,6 +174,7 @@ def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
 def _while(op: Operation, compiler: Compiler) -> Action:
     resume = compiler.resume(op)
     before, after = [compiler.block(region.blocks[0]) for region in op.regions]
+    terminator = op.regions[0].blocks[-1].operations[-1]
 
     def deciding(sources: Sequence[int]) -> Action:
         condition, *passed = sources
@@ -182,7 +183,7 @@ def _while(op: Operation, compiler: Compiler) -> Action:
         def decide(frame: Frame) -> Segment | None:
             slots = frame.slots
             value = slots[condition]
-            if not (value if value.__class__ is int else decided(value, op)):
+            if not (value if value.__class__ is int else decided(value, terminator)):
                 return finish(frame)
             for step in enter:
                 step(slots)
