@@ -39,6 +39,7 @@ from halfulp.cli_common import (
 if TYPE_CHECKING:
     from halfulp.fp_formats.formats import FloatFormat
     from halfulp.interp.ir import Module
+    from halfulp.interp.types import Type
     from halfulp.interp.values import Value
     from halfulp.semantics.poison import Origin
     from halfulp.semantics.profile import Profile
@@ -60,6 +61,7 @@ inputs:
   --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
   --input=@a.npy               an array of the argument's dtype, or of raw bits (see outputs)
   --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
+  --batch: 4xf32, elements alone or a file are the elements of an f32 argument; one element alone stands for all
 Elements are decimal numbers (read as MLIR reads literals), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
 
 outputs:
@@ -121,6 +123,7 @@ def build_parser() -> argparse.ArgumentParser:
     add = run.add_argument
     add("file", metavar="FILE", help="MLIR text, or - for the standard input")
     add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
+    add("--batch", action="store_true", help="call a function on scalars for each element of the inputs (see below)")
     add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
     add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
     add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
@@ -287,6 +290,11 @@ def _run_module(module: Module, profile: Profile, arguments: argparse.Namespace,
             )
     limits = Limits()
     max_bytes = arguments.max_bytes or limits.bytes
+    if arguments.batch:
+        types = tuple(map(_lanes_type, arguments.input, types))
+        expecting = tuple(map(_lanes_type, arguments.expected_output, results_expected))
+    else:
+        expecting = results_expected
     values = []
     for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
         what = f"<input {index}>"
@@ -295,7 +303,7 @@ def _run_module(module: Module, profile: Profile, arguments: argparse.Namespace,
         values.append(value)
     expected = [
         read_value(text, type_, f"<expected output {index}>", sources, arguments.vscale)
-        for index, (text, type_) in enumerate(zip(arguments.expected_output, results_expected, strict=False))
+        for index, (text, type_) in enumerate(zip(arguments.expected_output, expecting, strict=False))
     ]
     results = run(
         module,
@@ -305,11 +313,22 @@ def _run_module(module: Module, profile: Profile, arguments: argparse.Namespace,
         on_ub=arguments.on_ub,
         index_width=arguments.index_width,
         vscale=arguments.vscale,
+        batch=arguments.batch,
         max_steps=arguments.max_steps or limits.steps,
         max_depth=arguments.max_depth or limits.depth,
         max_bytes=max_bytes,
     )
     return _deliver(results, expected, arguments)
+
+
+def _lanes_type(text: str, type_: Type) -> Type:
+    """The type of an input of a batch that does not say its own: an array for a file or several elements."""
+    from halfulp.interp.types import ShapedType, TensorType
+
+    count = len(text.replace(",", " ").split())
+    if isinstance(type_, ShapedType) or (count == 1 and not text.startswith("@")):
+        return type_
+    return TensorType((None if text.startswith("@") else count,), type_)
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:

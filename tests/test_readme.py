@@ -61,8 +61,11 @@ def test_the_profile_table_is_that_of_the_code() -> None:
     assert [cell.strip() for cell in head.strip(" |").split("|")][:-1] == list(PROFILES)
 
 
-def test_the_python_example_prints_what_it_says() -> None:
-    code, printed = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)[0]
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize(("code", "printed"), EXAMPLES, ids=range(len(EXAMPLES)))
+def test_the_python_examples_print_what_they_say(code: str, printed: str) -> None:
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         exec(compile(code, "README.md", "exec"), {})

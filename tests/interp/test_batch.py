@@ -46,6 +46,9 @@ def agree(text: Any, *columns: npt.NDArray[Any], **options: Any) -> None:
     module = parse_module(text) if isinstance(text, str) else text
     expected = alone(module, [list(column) for column in columns], **options)
     failing = {lane for lane, outcome in enumerate(expected) if isinstance(outcome, HalfulpError)}
+    # All lanes together may run as many ops as each may run alone.
+    if "max_steps" in options:
+        options["max_steps"] *= max(1, len(expected))
     # A batch reports the lanes that fail at one place; without these the next run reports those of another.
     running, reported = np.arange(len(expected)), set[int]()
     while len(reported) < len(failing):

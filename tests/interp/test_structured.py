@@ -174,7 +174,7 @@ def test_deciding_by_poison_is_undefined() -> None:
         + "  scf.for %i = %one to %p step %one {\n  }\n  return",
         "scf.for: undefined behaviour: the step is poison": index
         + "  scf.for %i = %one to %one step %p {\n  }\n  return",
-        "scf.while: undefined behaviour: the condition is poison": condition
+        "scf.condition: undefined behaviour: the condition is poison": condition
         + "  scf.while : () -> () {\n    scf.condition(%c)\n  } do {\n    scf.yield\n  }\n  return",
         "cf.assert: undefined behaviour: the condition is poison": condition + '  cf.assert %c, "x"\n  return',
     }
