@@ -163,7 +163,9 @@ def iree_negative_nan(task: Task, inputs: Sequence[Codes], expected: Reference) 
         if isinstance(type_, ty.FloatType) and type_.format.nan is NanEncoding.ALL_ONES:
             chosen |= codes == type_.format.code_mask
     found = reference(task, inputs, PROFILES["iree-3.13"])
-    return Reference((np.where(chosen, found.bits[0], expected.bits[0]),), found.poison, open=expected.open)
+    limbs = (1,) * (expected.bits[0].ndim - chosen.ndim)
+    bits = np.where(chosen.reshape(chosen.shape + limbs), found.bits[0], expected.bits[0])
+    return Reference((bits,), found.poison, open=expected.open)
 
 
 def iree_rounding(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
