@@ -195,8 +195,9 @@ class LaneFrame(Frame):
 
     def _begin(self, lanes: Lanes) -> None:
         self.lanes = lanes
-        self._positions: dict[int, Positions] = {}
-        self._sources: dict[int, tuple[Any, ...]] = {}
+        self._positions: dict[Lanes, Positions] = {}
+        # By identity: the source of a cast, and what became of it.
+        self._sources: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
 
     def sibling(self, lanes: Lanes, slots: Slots, segment: Segment) -> LaneFrame:
         """A frame for other lanes of the same activation."""
@@ -230,14 +231,13 @@ class LaneFrame(Frame):
             return held
         if held.__class__ is Cast:
             # The results of one cast share their source: that is how the next cast knows them.
-            source = self._sources.get(id(held.source))
-            if source is None:
-                source = tuple([self._gathered(value, lanes) for value in held.source])
-                self._sources[id(held.source)] = source
-            return Cast(source, held.source_types, held.types, held.index)
-        positions = self._positions.get(id(lanes))
+            if id(held.source) not in self._sources:
+                gathered = tuple([self._gathered(value, lanes) for value in held.source])
+                self._sources[id(held.source)] = held.source, gathered
+            return Cast(self._sources[id(held.source)][1], held.source_types, held.types, held.index)
+        positions = self._positions.get(lanes)
         if positions is None:
-            positions = self._positions[id(lanes)] = lanes.positions(self.lanes)
+            positions = self._positions[lanes] = lanes.positions(self.lanes)
         return taken(held, positions)
 
 

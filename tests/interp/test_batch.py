@@ -238,6 +238,17 @@ def test_kernels_on_many_lanes_compute_what_they_are_named_for() -> None:
     assert np.allclose(numbers(SQRT, squares), np.sqrt(squares), rtol=1e-2)
 
 
+def test_many_lanes_that_part_again_and_again_find_their_places() -> None:
+    """Large groups of lanes look their places up in a table, small ones by bisection."""
+    a, b = random(15, 0, 10**6, 50_000, np.int32), random(16, 0, 10**6, 50_000, np.int32)
+    assert np.array_equal(numbers(GCD, a, b), np.gcd(a, b))
+    n = np.arange(1, 20_001, dtype=np.int64)
+    steps = np.array(numbers(COLLATZ, n))
+    halved = np.where(n % 2 == 0, n // 2, 1)
+    assert np.array_equal(steps[n % 2 == 0], steps[halved[n % 2 == 0] - 1] + 1)
+    assert steps[26] == 111
+
+
 def test_each_lane_of_a_kernel_gets_what_it_gets_alone() -> None:
     agree(COLLATZ, random(4, 1, 5000, 40, np.int64))
     agree(GCD, random(5, 0, 200, 60, np.int32), random(6, 0, 200, 60, np.int32))
@@ -479,8 +490,8 @@ ADD = "func.func @main(%a: {0}, %b: {0}) -> {0} {{ %0 = arith.addi %a, %b : {0}\
 def test_arguments_are_arrays_tensor_values_or_one_number_for_all_lanes() -> None:
     i8 = ADD.format("i8")
     a = np.array([1, 2, 3], np.int8)
-    for given in (a, Value.from_numpy(a), Value.from_bits([1, 2, 3], "i8"), a.view(np.uint8)):
-        (result,) = run(i8, given, 5, batch=True)
+    for array in (a, Value.from_numpy(a), Value.from_bits([1, 2, 3], "i8"), a.view(np.uint8)):
+        (result,) = run(i8, array, 5, batch=True)
         assert str(result.type) == "tensor<3xi8>"
         assert result.numpy().tolist() == [6, 7, 8]
     for one in (5, np.int8(5), np.array(5, np.int8), Value.from_numpy(np.int8(5))):
