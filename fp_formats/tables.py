@@ -1,61 +1,239 @@
-"""Lookup tables of whole operations on narrow formats, each made by `exact` when first needed, then kept."""
+"""Lookup tables of whole operations, each made by `exact` once that pays, and the chunks in which arrays pass by them.
+
+A table is indexed by the code of its operand, or by the first operand's code * 2**bits + the second's.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import exact
-from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.policy import FloatPolicy
+from halfulp.fp_formats.exact import Codes, Result
 
-EXACT_OPERATIONS = ("maximum", "minimum", "maximum_number", "minimum_number")
-CHUNK = 1 << 16  # elements: the indices of one chunk stay in the second-level cache
+Mask = npt.NDArray[np.bool_]
+Work = Callable[..., Mask | None]
+
+CHUNK = 1 << 16  # elements: a chunk and its indices stay in the second-level cache
+LIMIT = 1 << 25  # bytes of all tables that are kept
+CALL = 1 << 11  # elements that `exact` computes in the time that a call of it takes beside its elements
+PAYS_TWICE = 1 << 18  # elements from which on two codes at once save more than the larger table costs
+_DOUBLE = {1: np.dtype("u2"), 2: np.dtype("u4"), 4: np.dtype("u8"), 8: np.dtype("c16")}  # c16: any 16 bytes
+
+
+# Chunks.
+
+
+def in_chunks(shape: tuple[int, ...], dtype: np.dtype[Any], work: Work, *operands: Codes) -> Result:
+    """Results of operands that broadcast to the shape: ``work(out, *chunks)`` fills ``out`` and returns what is poison.
+
+    Chunks are contiguous, of one dimension, and no longer than `CHUNK`.
+    """
+    size = math.prod(shape)
+    codes = np.empty(size, dtype)
+    poison: Mask | None = None
+    start = 0
+    for chunks in _pieces(shape, size, operands):
+        part = slice(start, start + len(chunks[0]))
+        bad = work(codes[part], *chunks)
+        if bad is not None and bad.any():
+            poison = np.zeros(size, np.bool_) if poison is None else poison
+            poison[part] = bad
+        start = part.stop
+    return Result(codes.reshape(shape), None if poison is None else poison.reshape(shape))
+
+
+def _pieces(shape: tuple[int, ...], size: int, operands: tuple[Codes, ...]) -> Iterator[tuple[Codes, ...]]:
+    if not size:
+        return
+    if all(codes.shape == shape and codes.flags.c_contiguous for codes in operands):
+        flat = [codes.reshape(-1) for codes in operands]
+        for start in range(0, size, CHUNK):
+            yield tuple(codes[start : start + CHUNK] for codes in flat)
+        return
+    # Anything else is copied, a chunk at a time.
+    pieces = np.nditer(
+        [np.broadcast_to(codes, shape) for codes in operands],
+        ["external_loop", "buffered"],
+        [["readonly", "contig", "aligned"]] * len(operands),
+        order="C",
+        buffersize=CHUNK,
+    )
+    for piece in pieces:
+        yield piece if isinstance(piece, tuple) else (piece,)
+
+
+# Tables.
 
 
 class Table(NamedTuple):
-    """Result codes by operand code, or by the first operand's code * 2**bits + the second's; and which are poison."""
+    """Result codes; ``marker`` stands for poison, if there is any: a code that no result has."""
 
-    codes: npt.NDArray[Any]
-    poison: npt.NDArray[np.bool_] | None
-
-
-@lru_cache(maxsize=256)
-def pairs(operation: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy) -> Table:
-    """The table of a binary operation of `exact` on a format of up to 8 bits: at most 64 KiB of codes."""
-    every = np.arange(1 << fmt.bits, dtype=fmt.storage_dtype)
-    a, b = np.repeat(every, every.size), np.tile(every, every.size)
-    modes = () if operation in EXACT_OPERATIONS else (rounding,)
-    result = getattr(exact, operation)(fmt, a, b, *modes, policy)
-    return Table(result.codes, result.poison)
+    codes: Codes
+    marker: int | None = None
 
 
-@lru_cache(maxsize=64)
-def conversions(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy) -> Table:
-    """The table of a conversion from a format of up to 16 bits to one of up to 64."""
-    result = exact.convert(src, dst, np.arange(1 << src.bits, dtype=src.storage_dtype), rounding, policy)
-    return Table(result.codes, result.poison)
+def _marked(result: Result) -> Table | None:
+    """A table of these results; None if they are of all codes and poison beside."""
+    if result.poison is None:
+        return Table(result.codes)
+    used = np.unique(result.codes[~result.poison])
+    gaps = np.flatnonzero(used != np.arange(used.size, dtype=np.uint64))
+    marker = int(gaps[0]) if gaps.size else used.size
+    if marker > np.iinfo(used.dtype).max:
+        return None
+    return Table(np.where(result.poison, used.dtype.type(marker), result.codes), marker)
 
 
-def look_up(table: Table, shape: tuple[int, ...], bits: int, *operands: npt.NDArray[Any]) -> exact.Result:
-    """Results for operands of a format of that many bits, broadcast to the shape."""
-    flat = [np.broadcast_to(codes, shape).reshape(-1) for codes in operands]
-    size = flat[0].size
-    codes = np.empty(size, table.codes.dtype)
-    poison = None if table.poison is None else np.empty(size, np.bool_)
-    index = np.empty(min(size, CHUNK), np.intp)
-    for start in range(0, size, CHUNK):
-        part = slice(start, start + CHUNK)
-        where = index[: len(flat[0][part])]
-        where[:] = flat[0][part]
-        for operand in flat[1:]:
-            where <<= bits
-            where |= operand[part]
-        np.take(table.codes, where, out=codes[part], mode="wrap")
-        if poison is not None and table.poison is not None:
-            np.take(table.poison, where, out=poison[part], mode="wrap")
-    mask = None if poison is None or not poison.any() else poison.reshape(shape)
-    return exact.Result(codes.reshape(shape), mask)
+class Cache:
+    """Tables by key, the least recently used dropped when all take more than ``limit`` bytes.
+
+    A table is made when as many elements were asked for as it has entries: until then `exact` is no slower.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.size = 0
+        self._tables: OrderedDict[Hashable, Table | None] = OrderedDict()
+        self._asked: dict[Hashable, int] = {}
+        self._lock = Lock()
+
+    def get(self, key: Hashable, worth: int, elements: int, make: Callable[[], Table | None]) -> Table | None:
+        """The table, or None if it does not exist or pay; ``worth``: for how many elements making it does."""
+        with self._lock:
+            if key in self._tables:
+                self._tables.move_to_end(key)
+                return self._tables[key]
+            asked = self._asked.get(key, 0) + elements + CALL
+            if asked < worth:
+                if len(self._asked) >= 1 << 12:
+                    self._asked.clear()
+                self._asked[key] = asked
+                return None
+        table = make()  # meanwhile another thread may make the same one
+        with self._lock:
+            if key not in self._tables:
+                self._asked.pop(key, None)
+                self._tables[key] = table
+                self.size += _bytes(table)
+            while self.size > self.limit and len(self._tables) > 1:
+                self.size -= _bytes(self._tables.popitem(last=False)[1])
+        return table
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._tables.clear()
+            self._asked.clear()
+            self.size = 0
+
+
+def _bytes(table: Table | None) -> int:
+    return 0 if table is None else table.codes.nbytes
+
+
+CACHE = Cache(LIMIT)
+
+
+def _every(bits: int) -> Codes:
+    return np.arange(1 << bits, dtype=exact.storage_of(bits)[0])
+
+
+# Looking up. The key names the operation with all that its result depends on beside the operands.
+
+
+def by_table(
+    key: Hashable, bits: int, operation: Callable[[Codes], Result], codes: Codes, shift: int = 0
+) -> Result | None:
+    """An operation on one operand of ``bits`` bits, if its table pays.
+
+    With a ``shift`` the table is that of the upper bits of longer codes, the last of them set if any lower bit is: the
+    codes rounded to odd.
+    """
+    table = CACHE.get(key, 1 << bits, codes.size, lambda: _marked(operation(_every(bits))))
+    if table is None:
+        return None
+    two = None
+    if codes.dtype == np.uint8:
+        two = CACHE.get((key, "two"), PAYS_TWICE, codes.size - CALL, lambda: _of_two(table))
+    index = np.empty(min(codes.size, CHUNK), np.intp)
+
+    def work(out: Codes, chunk: Codes) -> Mask | None:
+        if two is None:
+            where = index[: chunk.size]
+            np.copyto(where, chunk if not shift else round_to_odd(chunk, shift), casting="unsafe")
+            np.take(table.codes, where, out=out, mode="wrap")
+        else:
+            _take_two(two.codes, chunk, out, index)
+            if chunk.size % 2:
+                out[-1] = table.codes[chunk[-1]]
+        return _poison(table, out)
+
+    return in_chunks(codes.shape, table.codes.dtype, work, codes)
+
+
+def by_pairs(
+    key: Hashable, bits: int, operation: Callable[[Codes, Codes], Result], a: Codes, b: Codes
+) -> Result | None:
+    """An operation on two operands of ``bits`` bits, at most 8, if its table pays."""
+    shape = np.broadcast_shapes(a.shape, b.shape)
+
+    def make() -> Table | None:
+        every = _every(bits)
+        return _marked(operation(np.repeat(every, every.size), np.tile(every, every.size)))
+
+    table = CACHE.get(key, 1 << (2 * bits), math.prod(shape), make)
+    if table is None:
+        return None
+    index = np.empty(min(math.prod(shape), CHUNK), np.intp)
+
+    def work(out: Codes, x: Codes, y: Codes) -> Mask | None:
+        pair = x.astype(np.uint16)
+        pair <<= bits
+        pair |= y
+        where = index[: pair.size]
+        where[:] = pair
+        np.take(table.codes, where, out=out, mode="wrap")
+        return _poison(table, out)
+
+    return in_chunks(shape, table.codes.dtype, work, a, b)
+
+
+def round_to_odd(codes: Codes, shift: int) -> Codes:
+    """The codes without their lower bits, the last bit set if any of those is."""
+    below = codes.dtype.type((1 << shift) - 1)
+    odd = codes & below
+    odd += below
+    odd |= codes
+    odd >>= codes.dtype.type(shift)
+    return odd
+
+
+def _of_two(table: Table) -> Table:
+    """Two results by two bytes, in the order of memory."""
+    pairs = np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2)
+    results = np.take(table.codes, pairs, mode="wrap")  # bytes that are no codes get anything
+    return Table(results.view(_DOUBLE[table.codes.itemsize]).reshape(-1))
+
+
+def _take_two(two: Codes, codes: Codes, out: Codes, index: npt.NDArray[np.intp]) -> None:
+    even = codes.size & ~1
+    where = index[: even // 2]
+    where[:] = codes[:even].view(np.uint16)
+    np.take(two, where, out=out[:even].view(two.dtype), mode="wrap")
+
+
+def _poison(table: Table, out: Codes) -> Mask | None:
+    if table.marker is None:
+        return None
+    poison: Mask = out == table.marker
+    if not poison.any():
+        return None
+    out[poison] = 0
+    return poison

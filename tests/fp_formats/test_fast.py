@@ -84,7 +84,7 @@ def test_tables(fmt: FloatFormat, operation: str) -> None:
         assert_same(quick, getattr(exact, operation)(fmt, a, b, rounding, policy))
     flagged = getattr(fast, operation)(fmt, a, b, want_flags=True)
     assert flagged.flags is not None
-    tables.pairs.cache_clear()
+    tables.CACHE.clear()
 
 
 @pytest.mark.parametrize("fmt", [*LARGE, FORMATS["f8E4M3FNUZ"], FORMATS["f8E8M0FNU"]], ids=str)
@@ -110,7 +110,7 @@ def test_conversions_of_f32(dst: FloatFormat) -> None:
     for mode in MODES:
         for policy in POLICIES:
             assert_same(fast.convert(src, dst, sample, mode, policy), exact.convert(src, dst, sample, mode, policy))
-    tables.conversions.cache_clear()
+    tables.CACHE.clear()
 
 
 @pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
@@ -120,7 +120,7 @@ def test_conversions(dst: FloatFormat) -> None:
         for rounding, policy in ((Rounding.TO_NEAREST_EVEN, SPEC), (MODES[number % 5], POLICIES[number % 5])):
             quick = fast.convert(src, dst, sample, rounding, policy)
             assert_same(quick, exact.convert(src, dst, sample, rounding, policy))
-    tables.conversions.cache_clear()
+    tables.CACHE.clear()
 
 
 @pytest.mark.parametrize("name", ["f32", "f64", "bf16", "f8E8M0FNU"])
