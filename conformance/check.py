@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -85,13 +85,15 @@ def ask(oracle: Oracle, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ..
     return oracle.evaluate(task, inputs) if refusal is None else unanswered(task, inputs, refusal)
 
 
-def explaining_profiles(task: Task, inputs: Sequence[Codes], answers: Sequence[Answer]) -> list[str]:
-    """The named profiles whose results the answers are."""
-    return [
+def explaining_profiles(
+    task: Task, inputs: Sequence[Codes], answers: Sequence[Answer], names: Iterable[str] = tuple(PROFILES)
+) -> set[str]:
+    """Of the named profiles those whose results the answers are."""
+    return {
         name
-        for name, profile in PROFILES.items()
-        if not compare(task, inputs, reference(task, inputs, profile), answers).unexplained
-    ]
+        for name in names
+        if not compare(task, inputs, reference(task, inputs, PROFILES[name]), answers).unexplained
+    }
 
 
 def compare(

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 from halfulp.conformance.check import SHOWN, Tally, ask, compare, explaining_profiles
+from halfulp.conformance.compare import Mismatch, worst
 from halfulp.conformance.coverage import Coverage, covered
 from halfulp.conformance.divergences import Divergence
-from halfulp.conformance.inputs import EXHAUSTIVE_BITS, inputs_for, is_exhaustive
+from halfulp.conformance.inputs import CHUNK, EXHAUSTIVE_BITS, inputs_for, is_exhaustive
 from halfulp.conformance.oracles.oracle import Oracle, OracleError
 from halfulp.conformance.report import mismatch_text
-from halfulp.conformance.task import Task, reference
+from halfulp.conformance.task import Task, container_shape, reference
+from halfulp.interp.errors import LimitExceeded
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
+
+MAX_BYTES = 1 << 29
+"""Operands of one task, all inputs together (of an enumeration: of one chunk)."""
 
 
 @dataclass
@@ -43,26 +49,53 @@ def verify(
     profile: Profile = SPEC,
     bits: int = EXHAUSTIVE_BITS,
 ) -> Verification:
-    """Ask an oracle for every input, where they are at most ``2**bits``, else for ``count`` of them."""
-    verification = Verification(task, oracle.name, oracle.version, is_exhaustive(task, bits), Tally())
+    """Ask an oracle for every input, where they are at most ``2**bits``, else for ``count`` of them.
+
+    Raises LimitExceeded where the operands would take too much memory.
+    """
+    exhaustive = is_exhaustive(task, bits)
+    _check_size(task, CHUNK if exhaustive else count)
+    verification = Verification(task, oracle.name, oracle.version, exhaustive, Tally())
     applicable = [row for row in rows if row.applies(oracle.name, oracle.version, task)]
-    explaining = set(PROFILES)
+    explaining, chunks = set(PROFILES), 0
+    tally = verification.tally
     for inputs in inputs_for(task, count, seed, bits):
-        seen = covered(task, inputs, verification.exhaustive)
+        chunks += 1
+        seen = covered(task, inputs, exhaustive)
         verification.coverage = seen if verification.coverage is None else seen | verification.coverage
         try:
             answers = ask(oracle, task, inputs)
         except OracleError as error:
-            verification.tally.failures.append(str(error))
-            return verification
+            tally.failures.append(str(error))
+            break
         found = compare(task, inputs, reference(task, inputs, profile), answers, applicable)
-        verification.tally.add(found)
+        tally.add(found)
         if found.unexplained or found.known:
-            explaining &= set(explaining_profiles(task, inputs, answers))
-    del verification.tally.mismatches[SHOWN:]
-    if verification.tally.unexplained or verification.tally.known:
-        verification.profiles = sorted(explaining)
+            explaining &= explaining_profiles(task, inputs, answers, explaining)
+    if tally.failures or not (tally.unexplained or tally.known):
+        explaining = set()
+    elif chunks > 1:  # a chunk without differences may still be none of what a profile gives
+        for inputs in inputs_for(task, count, seed, bits) if explaining else ():
+            explaining &= explaining_profiles(task, inputs, ask(oracle, task, inputs), explaining)
+    verification.profiles = sorted(explaining)
+    tally.mismatches = _first_and_worst(tally.mismatches)
     return verification
+
+
+def _check_size(task: Task, count: int) -> None:
+    shape = container_shape((*task.operand_types, *task.result_types), count)
+    size = prod(shape) * sum(-(-width // 8) for width in task.operand_widths)
+    if size > MAX_BYTES:
+        raise LimitExceeded(
+            f"the operands of {task} would take {size:,} bytes", op=task.op, hint="ask for fewer inputs with -n"
+        )
+
+
+def _first_and_worst(found: list[tuple[Task, Mismatch]]) -> list[tuple[Task, Mismatch]]:
+    extreme = worst([mismatch for _, mismatch in found])
+    first = found[:SHOWN]
+    shown = extreme is None or any(mismatch is extreme for _, mismatch in first)
+    return first if shown else [*first[:-1], *(row for row in found if row[1] is extreme)]
 
 
 def text(verification: Verification) -> list[str]:
