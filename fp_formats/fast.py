@@ -18,6 +18,7 @@ import numpy.typing as npt
 from halfulp.fp_formats import exact
 from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.fast_conversions import (
+    F32,
     NATIVE,
     conversion_path,
     convert,
@@ -29,7 +30,7 @@ from halfulp.fp_formats.fast_conversions import (
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RNE, STOCHASTIC
-from halfulp.fp_formats.tables import Mask, by_pairs, by_table, in_chunks
+from halfulp.fp_formats.tables import CHUNK, LONG_CHUNK, Mask, by_pairs, by_table, common_shape, in_chunks, table_of
 
 __all__ = [
     "add",
@@ -116,32 +117,56 @@ def _arithmetic(
         return by_pairs(key, fmt.bits, exactly, a, b) or exactly(a, b)
     if path is None:
         return exactly(a, b)
-    compute = _ARITHMETIC[operation]
-    widen = None if path == "native" else _widening(fmt, math.prod(np.broadcast_shapes(a.shape, b.shape)))
-    dtype = dtype_of(fmt)
+    shape = common_shape(a, b)
+    floats = _native if path == "native" else _through_f32
+    compute = floats(_ARITHMETIC[operation], fmt, math.prod(shape))
 
     def work(out: Codes, x: Codes, y: Codes) -> Mask | None:
-        result = out.view(dtype)
-        if widen is None:
-            compute(x.view(dtype), y.view(dtype), out=result)
-            floats = result
-        else:
-            floats = widen(x)
-            compute(floats, widen(y), out=floats)
-            np.copyto(result, floats, casting="unsafe")
-        if np.isnan(floats.max()):
-            index = np.flatnonzero(np.isnan(floats))
+        result = compute(out, x, y)
+        if np.isnan(np.maximum.reduce(result)):
+            index = np.flatnonzero(np.isnan(result))
             out[index] = exactly(x[index], y[index]).codes
         return None
 
     with np.errstate(all="ignore"):
-        return in_chunks(np.broadcast_shapes(a.shape, b.shape), fmt.storage_dtype, work, a, b)
+        return in_chunks(shape, fmt.storage_dtype, work, a, b, longest=LONG_CHUNK if path == "native" else CHUNK)
 
 
-def _widening(fmt: FloatFormat, elements: int) -> Callable[[Codes], npt.NDArray[np.float32]]:
-    """How to make f32 values of a chunk of bf16 or f16, in a new array; of NaNs it makes NaNs."""
+def _native(ufunc: Callable[..., Any], fmt: FloatFormat, elements: int) -> Callable[..., npt.NDArray[Any]]:
+    """How to fill an array with the codes of results, which are returned as floats."""
+    dtype = NATIVE[fmt]
+
+    def compute(out: Codes, x: Codes, y: Codes) -> npt.NDArray[Any]:
+        result = out.view(dtype)
+        ufunc(x.view(dtype), y.view(dtype), out=result)
+        return result
+
+    return compute
+
+
+def _through_f32(ufunc: Callable[..., Any], fmt: FloatFormat, elements: int) -> Callable[..., npt.NDArray[Any]]:
+    """The same in f32; the results that are returned are those before the second rounding."""
     dtype = dtype_of(fmt)
-    return lambda codes: codes.view(dtype).astype(np.float32)
+    first, second = np.empty((2, min(elements, CHUNK)), np.float32)
+    index = np.empty(first.size, np.intp)
+    # NumPy widens f16 slower than a table does.
+    table = fmt.name == "f16" and table_of(("f32", fmt), 16, lambda x: exact.convert(fmt, F32, x), elements)
+
+    def widen(codes: Codes, out: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        if table:
+            index[: codes.size] = codes
+            np.take(table.codes, index[: codes.size], out=out.view(np.uint32), mode="wrap")
+        else:
+            out[...] = codes.view(dtype)
+        return out
+
+    def compute(out: Codes, x: Codes, y: Codes) -> npt.NDArray[Any]:
+        p, q = widen(x, first[: x.size]), widen(y, second[: y.size])
+        ufunc(p, q, out=p)
+        np.copyto(out.view(dtype), p, casting="unsafe")
+        return p
+
+    return compute
 
 
 def add(
@@ -267,7 +292,7 @@ def _extremum(operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: Floa
 
     dtype = dtype_of(fmt)
     with np.errstate(all="ignore"):
-        shape = np.broadcast_shapes(a.shape, b.shape)
+        shape = common_shape(a, b)
         return in_chunks(shape, fmt.storage_dtype, native if path == "native" else bits, a, b)
 
 
@@ -343,4 +368,4 @@ def compare(
         return None
 
     with np.errstate(all="ignore"):
-        return in_chunks(np.broadcast_shapes(a.shape, b.shape), np.dtype(np.uint8), work, a, b)
+        return in_chunks(common_shape(a, b), np.dtype(np.uint8), work, a, b)

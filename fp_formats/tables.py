@@ -21,25 +21,28 @@ Mask = npt.NDArray[np.bool_]
 Work = Callable[..., Mask | None]
 
 CHUNK = 1 << 16  # elements: a chunk and its indices stay in the second-level cache
+LONG_CHUNK = 1 << 17  # the same without indices
 LIMIT = 1 << 25  # bytes of all tables that are kept
 CALL = 1 << 11  # elements that `exact` computes in the time that a call of it takes beside its elements
 PAYS_TWICE = 1 << 18  # elements from which on two codes at once save more than the larger table costs
-_DOUBLE = {1: np.dtype("u2"), 2: np.dtype("u4"), 4: np.dtype("u8"), 8: np.dtype("c16")}  # c16: any 16 bytes
+_TWICE: dict[int, npt.DTypeLike] = {1: "u2", 2: "u4", 4: "u8", 8: "c16"}  # types of twice the size, as mere bytes
 
 
 # Chunks.
 
 
-def in_chunks(shape: tuple[int, ...], dtype: np.dtype[Any], work: Work, *operands: Codes) -> Result:
+def in_chunks(
+    shape: tuple[int, ...], dtype: np.dtype[Any], work: Work, *operands: Codes, longest: int = CHUNK
+) -> Result:
     """Results of operands that broadcast to the shape: ``work(out, *chunks)`` fills ``out`` and returns what is poison.
 
-    Chunks are contiguous, of one dimension, and no longer than `CHUNK`.
+    Chunks are contiguous, of one dimension, and no longer than ``longest``.
     """
     size = math.prod(shape)
     codes = np.empty(size, dtype)
     poison: Mask | None = None
     start = 0
-    for chunks in _pieces(shape, size, operands):
+    for chunks in _pieces(shape, size, operands, longest):
         part = slice(start, start + len(chunks[0]))
         bad = work(codes[part], *chunks)
         if bad is not None and bad.any():
@@ -49,24 +52,27 @@ def in_chunks(shape: tuple[int, ...], dtype: np.dtype[Any], work: Work, *operand
     return Result(codes.reshape(shape), None if poison is None else poison.reshape(shape))
 
 
-def _pieces(shape: tuple[int, ...], size: int, operands: tuple[Codes, ...]) -> Iterator[tuple[Codes, ...]]:
+def _pieces(
+    shape: tuple[int, ...], size: int, operands: tuple[Codes, ...], longest: int
+) -> Iterator[tuple[Codes, ...]]:
     if not size:
         return
     if all(codes.shape == shape and codes.flags.c_contiguous for codes in operands):
         flat = [codes.reshape(-1) for codes in operands]
-        for start in range(0, size, CHUNK):
-            yield tuple(codes[start : start + CHUNK] for codes in flat)
+        for start in range(0, size, longest):
+            yield tuple(codes[start : start + longest] for codes in flat)
         return
     # Anything else is copied, a chunk at a time.
-    pieces = np.nditer(
-        [np.broadcast_to(codes, shape) for codes in operands],
-        ["external_loop", "buffered"],
-        [["readonly", "contig", "aligned"]] * len(operands),
-        order="C",
-        buffersize=CHUNK,
-    )
+    broadcast = [np.broadcast_to(codes, shape) for codes in operands]
+    contiguous: Any = [["readonly", "contig", "aligned"]] * len(operands)
+    pieces: Any = np.nditer(broadcast, ["external_loop", "buffered"], contiguous, order="C", buffersize=longest)
     for piece in pieces:
         yield piece if isinstance(piece, tuple) else (piece,)
+
+
+def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
+    """The shape that two operands broadcast to."""
+    return a.shape if a.shape == b.shape else np.broadcast_shapes(a.shape, b.shape)
 
 
 # Tables.
@@ -148,6 +154,11 @@ def _every(bits: int) -> Codes:
 # Looking up. The key names the operation with all that its result depends on beside the operands.
 
 
+def table_of(key: Hashable, bits: int, operation: Callable[[Codes], Result], elements: int) -> Table | None:
+    """The table of an operation on one operand of ``bits`` bits, if it pays for that many elements."""
+    return CACHE.get(key, 1 << bits, elements, lambda: _marked(operation(_every(bits))))
+
+
 def by_table(
     key: Hashable, bits: int, operation: Callable[[Codes], Result], codes: Codes, shift: int = 0
 ) -> Result | None:
@@ -156,18 +167,23 @@ def by_table(
     With a ``shift`` the table is that of the upper bits of longer codes, the last of them set if any lower bit is: the
     codes rounded to odd.
     """
-    table = CACHE.get(key, 1 << bits, codes.size, lambda: _marked(operation(_every(bits))))
+    table = table_of(key, bits, operation, codes.size)
     if table is None:
         return None
     two = None
     if codes.dtype == np.uint8:
         two = CACHE.get((key, "two"), PAYS_TWICE, codes.size - CALL, lambda: _of_two(table))
     index = np.empty(min(codes.size, CHUNK), np.intp)
+    in_place = codes.itemsize == index.itemsize
+    odd = index.view(codes.dtype) if in_place else np.empty(index.size if shift else 0, codes.dtype)
 
     def work(out: Codes, chunk: Codes) -> Mask | None:
         if two is None:
             where = index[: chunk.size]
-            np.copyto(where, chunk if not shift else round_to_odd(chunk, shift), casting="unsafe")
+            if shift:
+                chunk = round_to_odd(chunk, shift, odd[: chunk.size])
+            if not (shift and in_place):
+                where[...] = chunk
             np.take(table.codes, where, out=out, mode="wrap")
         else:
             _take_two(two.codes, chunk, out, index)
@@ -182,7 +198,7 @@ def by_pairs(
     key: Hashable, bits: int, operation: Callable[[Codes, Codes], Result], a: Codes, b: Codes
 ) -> Result | None:
     """An operation on two operands of ``bits`` bits, at most 8, if its table pays."""
-    shape = np.broadcast_shapes(a.shape, b.shape)
+    shape = common_shape(a, b)
 
     def make() -> Table | None:
         every = _every(bits)
@@ -205,21 +221,21 @@ def by_pairs(
     return in_chunks(shape, table.codes.dtype, work, a, b)
 
 
-def round_to_odd(codes: Codes, shift: int) -> Codes:
+def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
     """The codes without their lower bits, the last bit set if any of those is."""
     below = codes.dtype.type((1 << shift) - 1)
-    odd = codes & below
-    odd += below
-    odd |= codes
-    odd >>= codes.dtype.type(shift)
-    return odd
+    np.bitwise_and(codes, below, out=out)
+    np.add(out, below, out=out)
+    np.bitwise_or(out, codes, out=out)
+    np.right_shift(out, codes.dtype.type(shift), out=out)
+    return out
 
 
 def _of_two(table: Table) -> Table:
     """Two results by two bytes, in the order of memory."""
     pairs = np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2)
-    results = np.take(table.codes, pairs, mode="wrap")  # bytes that are no codes get anything
-    return Table(results.view(_DOUBLE[table.codes.itemsize]).reshape(-1))
+    results: Codes = np.take(table.codes, pairs, mode="wrap")  # bytes that are no codes get anything
+    return Table(results.view(_TWICE[table.codes.itemsize]).reshape(-1))
 
 
 def _take_two(two: Codes, codes: Codes, out: Codes, index: npt.NDArray[np.intp]) -> None:
@@ -232,8 +248,8 @@ def _take_two(two: Codes, codes: Codes, out: Codes, index: npt.NDArray[np.intp])
 def _poison(table: Table, out: Codes) -> Mask | None:
     if table.marker is None:
         return None
-    poison: Mask = out == table.marker
+    poison: Mask = np.equal(out, table.marker)
     if not poison.any():
         return None
-    out[poison] = 0
+    np.copyto(out, 0, where=poison)
     return poison
