@@ -1,0 +1,279 @@
+"""Conversions of `exact`, with the same signatures and results, by quicker paths where one is proven.
+
+`conversion_path` declares which path a conversion takes; the tests enumerate each against `exact`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats.exact import Codes, Random, Result
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.scalar import RNE, RZ, STOCHASTIC
+from halfulp.fp_formats.tables import LONG_CHUNK, Mask, by_table, in_chunks
+
+F32, F64 = FORMATS["f32"], FORMATS["f64"]
+NATIVE: dict[FloatFormat, np.dtype[Any]] = {F32: np.dtype("f4"), F64: np.dtype("f8")}
+NATIVE_INTEGERS = {8: "i1", 16: "i2", 32: "i4", 64: "i8"}
+# Casts that NumPy, and ml_dtypes for bf16, round once, to nearest even; each with the side that is searched for NaN.
+CASTS = {
+    ("f32", "f64"): "to",
+    ("f64", "f32"): "from",
+    ("f32", "f16"): "from",
+    ("f64", "f16"): "from",
+    ("f32", "bf16"): "from",
+    ("bf16", "f32"): "to",
+}
+TABLE_BITS = 19  # the longest codes that index a table: those of tf32
+
+
+@cache
+def cpu_keeps_subnormals() -> bool:
+    """Whether float arithmetic neither takes subnormals for zero nor makes them zero, tried once per process."""
+    for fmt, dtype in NATIVE.items():
+        smallest = np.full(64, 1, fmt.storage_dtype).view(dtype)
+        normal = np.full(64, fmt.min_normal_code, fmt.storage_dtype).view(dtype)
+        half = np.full(64, 0.5, dtype)
+        kept = (smallest + smallest, normal * half, normal - smallest, smallest / half)
+        if not all(result.all() for result in kept):
+            return False
+    return True
+
+
+@cache
+def dtype_of(fmt: FloatFormat) -> np.dtype[Any]:
+    """The dtype of NumPy or ml_dtypes whose values are those of f16, bf16, f32 or f64."""
+    if fmt == FORMATS["bf16"]:
+        import ml_dtypes  # only here: importing it takes time
+
+        bf16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bf16
+    return np.dtype(np.float16) if fmt == FORMATS["f16"] else NATIVE[fmt]
+
+
+class Path(NamedTuple):
+    """How a conversion is done.
+
+    native: by a cast of `CASTS`; NaNs, and where overflow saturates what is larger than a format's maximum, by `exact`.
+    table: by a table of the source's codes rounded to odd into the format ``head``, which drops ``shift`` bits.
+    through_f32: in two conversions, since the policy wants two roundings.
+    exact: no quicker path.
+    """
+
+    kind: str
+    head: FloatFormat | None = None
+    shift: int = 0
+
+
+EXACT = Path("exact")
+
+
+@lru_cache(maxsize=4096)
+def conversion_path(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Path:
+    """The path of conversions from ``src`` to ``dst``. No path but `EXACT` gives flags or rounds stochastically."""
+    if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1:
+        return EXACT
+    plain = rounding == RNE and policy.denormals == "ieee" and cpu_keeps_subnormals()
+    if src.bits > 32 and (scalar.through_f32(dst, policy) or scalar.cuts(dst, policy)):
+        return Path("through_f32") if src == F64 else EXACT
+    if plain and (src.name, dst.name) in CASTS and FORMATS[src.name] == src and FORMATS[dst.name] == dst:
+        return Path("native")
+    return table_path(src, dst)
+
+
+@lru_cache(maxsize=4096)
+def table_path(src: FloatFormat, dst: FloatFormat) -> Path:
+    """The path by a table, for all modes and policies, or `EXACT`.
+
+    Codes of up to 16 bits are indices themselves. Of longer ones the sign, the exponent and the leading fraction bits
+    are enough, rounded to odd: two bits more than the destination can tell apart anywhere are rounded as the source
+    is, in every mode, and show as much of a NaN.
+    """
+    if src.bits <= 16:
+        return Path("table", src)
+    kept = dst.mantissa_bits + 2 + max(0, src.emin - dst.emin)
+    bits = src.signed + src.exponent_bits + kept
+    splits = src.nan is NanEncoding.IEEE and src.zero and not src.explicit_integer_bit
+    if splits and kept < src.mantissa_bits and bits <= TABLE_BITS:
+        head = FloatFormat(f"head of {src.name}", src.exponent_bits, kept, src.bias, src.signed)
+        return Path("table", head, src.mantissa_bits - kept)
+    return Path("table", src) if src.bits <= TABLE_BITS else EXACT
+
+
+def convert(
+    src: FloatFormat,
+    dst: FloatFormat,
+    a: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.convert`."""
+    path = EXACT if want_flags else conversion_path(src, dst, int(rounding), policy)
+    if path.kind == "native":
+        return _cast(src, dst, a, policy)
+    if path.kind == "through_f32":
+        return in_chunks(
+            a.shape,
+            dst.storage_dtype,
+            lambda out, x: put(convert(F32, dst, convert(src, F32, x, RNE, policy).codes, rounding, policy), out),
+            a,
+        )
+    if path.head is not None:
+        head = path.head
+        found = by_table(
+            ("convert", head, dst, int(rounding), policy),
+            head.bits,
+            lambda codes: exact.convert(head, dst, codes, rounding, policy),
+            a,
+            path.shift,
+        )
+        if found is not None:
+            return found
+    return exact.convert(src, dst, a, rounding, policy, random, want_flags)
+
+
+def put(result: Result, out: Codes) -> Mask | None:
+    """Write the codes of a result; its poison."""
+    out[...] = result.codes
+    return result.poison
+
+
+def _cast(src: FloatFormat, dst: FloatFormat, a: Codes, policy: FloatPolicy) -> Result:
+    from_, to = dtype_of(src), dtype_of(dst)
+    search_result = CASTS[src.name, dst.name] == "to"
+    limit = _largest(src, dst) if policy.conversion_overflow == "saturate" else np.inf
+
+    def work(out: Codes, x: Codes) -> Mask | None:
+        values = x.view(from_)
+        np.copyto(out.view(to), values, casting="unsafe")
+        searched = out.view(to) if search_result else values
+        # A NaN makes every comparison false.
+        if not (np.maximum.reduce(searched) <= limit and (limit == np.inf or np.minimum.reduce(searched) >= -limit)):
+            index = np.flatnonzero(~(np.absolute(searched) <= limit))
+            out[index] = exact.convert(src, dst, x[index], RNE, policy).codes
+        return None
+
+    with np.errstate(all="ignore"):
+        return in_chunks(a.shape, dst.storage_dtype, work, a, longest=LONG_CHUNK)
+
+
+@cache
+def _largest(src: FloatFormat, dst: FloatFormat) -> float:
+    """The largest value that both formats have."""
+    return min(float(scalar.value(fmt, fmt.max_code) or 0) for fmt in (src, dst))
+
+
+# Integers.
+
+
+def from_integer(
+    dst: FloatFormat,
+    a: Codes,
+    width: int,
+    signed: bool,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.from_integer`.
+
+    NumPy converts to f32 and f64, to nearest even. Integers of up to 16 bits have tables. Wider ones become f64, where
+    that rounds to odd, and go the way of f64.
+    """
+
+    def exactly(codes: Codes) -> Result:
+        return exact.from_integer(dst, codes, width, signed, rounding, policy, random, want_flags)
+
+    if want_flags or rounding == STOCHASTIC or dst.limbs > 1:
+        return exactly(a)
+    dtype = np.dtype(NATIVE_INTEGERS[width]) if signed and width in NATIVE_INTEGERS else a.dtype
+    if rounding == RNE and dst in NATIVE and width in NATIVE_INTEGERS:
+        return Result(np.asarray(a.view(dtype).astype(NATIVE[dst])).view(dst.storage_dtype))
+    if width <= 16:
+        key = ("from_integer", dst, width, signed, int(rounding), policy)
+        found = by_table(key, width, exactly, a)
+        return exactly(a) if found is None else found
+    if width not in NATIVE_INTEGERS or dst.precision > _PRECISION_OF_ODD:
+        return exactly(a)
+    once, twice = _of_integers(policy), scalar.through_f32(dst, policy)
+
+    def work(out: Codes, x: Codes) -> Mask | None:
+        if twice:
+            return put(convert(F32, dst, from_integer(F32, x, width, signed).codes, rounding, policy), out)
+        return put(convert(F64, dst, _to_f64(x.view(dtype)), rounding, once), out)
+
+    return in_chunks(a.shape, dst.storage_dtype, work, a)
+
+
+_PRECISION_OF_ODD = 40  # to which `_to_f64` may be rounded as if once
+
+
+@lru_cache(maxsize=256)
+def _of_integers(policy: FloatPolicy) -> FloatPolicy:
+    """Without what a policy says of floats alone."""
+    return dataclasses.replace(policy, float_to_zeroless="rounded", float_to_nanless="rounded", wide_source="once")
+
+
+def _to_f64(integers: npt.NDArray[Any]) -> Codes:
+    """Codes of f64: integers as they are, or without their eleven lowest bits, rounded to odd, if they have over 53."""
+    if integers.itemsize == 8:
+        top = integers >> 53
+        large = (top != 0) & (top != -1)
+        if large.any():
+            low = (1 << 11) - 1
+            odd = (integers | low) - low | ((integers & low != 0).astype(integers.dtype) << 11)
+            integers = np.where(large, odd, integers)
+    return np.asarray(integers.astype(np.float64)).view(np.uint64)
+
+
+def to_integer(
+    src: FloatFormat,
+    a: Codes,
+    width: int,
+    signed: bool,
+    rounding: int = RZ,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.to_integer`.
+
+    Formats of up to 19 bits have tables. NumPy converts f32 and f64 toward zero where a whole chunk is in range.
+    """
+
+    def exactly(codes: Codes) -> Result:
+        return exact.to_integer(src, codes, width, signed, rounding, policy, random, want_flags)
+
+    if want_flags or rounding == STOCHASTIC or width > 64:
+        return exactly(a)
+    if src.bits <= TABLE_BITS:
+        key = ("to_integer", src, width, signed, int(rounding), policy)
+        found = by_table(key, src.bits, exactly, a)
+        return exactly(a) if found is None else found
+    if rounding != RZ or src not in NATIVE or width not in NATIVE_INTEGERS:
+        return exactly(a)
+    storage, _ = exact.storage_of(width)
+    dtype = np.dtype(NATIVE_INTEGERS[width]) if signed else storage
+    # Powers of two, so exact in either format; a NaN makes both comparisons false.
+    half = -(2.0 ** (width - 1))
+
+    def work(out: Codes, x: Codes) -> Mask | None:
+        floats = x.view(NATIVE[src])
+        least, most = floats.min(), floats.max()
+        if (half <= least and most < -half) if signed else (least > -1.0 and most < 2.0**width):
+            np.copyto(out.view(dtype), floats, casting="unsafe")
+            return None
+        return put(exactly(x), out)
+
+    with np.errstate(all="ignore"):
+        return in_chunks(a.shape, storage, work, a)
