@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from halfulp.cli_common import (
@@ -26,6 +27,8 @@ from halfulp.cli_common import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from halfulp.conformance.coverage import Coverage
     from halfulp.conformance.oracles.oracle import Oracle
     from halfulp.conformance.sweep import Report
@@ -44,6 +47,32 @@ An oracle is apfloat (libLLVM), mlir-fold, mlir-runtime, mlir-native, mlir-expan
 """
 
 
+MAX_BITS = 32
+"""Of operands together, that `verify` enumerates."""
+
+_FOR_ONE = ("type", "source", "attr", "profile", "n", "bits", "no_known", "coverage", "fail_under", "json")
+_FOR_ALL = ("level", "jobs", "output")
+_SPELLED = {"source": "--from", "n": "-n", "output": "-o"}
+"""Options that go with an op, and those that go without one, as attributes and as they are written."""
+
+
+def _percent(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is no percentage")
+    return number
+
+
+def _few_bits(text: str) -> int:
+    number = positive(text)
+    if number > MAX_BITS:
+        raise argparse.ArgumentTypeError(f"{text}: 2**{text} inputs are too many; at most {MAX_BITS} bits")
+    return number
+
+
 def register(commands: Any, style: dict[str, Any]) -> None:
     """Add the command to the parser of the command line."""
     verify = commands.add_parser(
@@ -57,17 +86,22 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     add("op", nargs="?", metavar="OP", help="the full name, as in arith.addf; without it, everything is checked")
     add("--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; of a cast, of its result")
     add("--from", dest="source", metavar="TYPE[,TYPE...]", help="the element types of the operands of a cast")
-    add("--attr", action="append", default=[], metavar="NAME[=VALUE]", help="a property, as for eval")
+    add("--attr", action="append", metavar="NAME[=VALUE]", help="a property, as for eval")
     add("--against", metavar="ORACLE[,ORACLE...]", help="the oracles to ask (default: all that are installed)")
-    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="what the answers are compared with")
-    add("-n", type=positive, default=100_000, metavar="N", help="inputs where not every one is tried")
-    add("--bits", type=positive, default=24, metavar="N", help="try every input of operands of up to N bits together")
+    add("--profile", metavar="NAME[,FIELD=VALUE...]", help="what the answers are compared with")
+    add("-n", type=positive, metavar="N", help="inputs where not every one is tried (default: 100000)")
+    add("--bits", type=_few_bits, metavar="N", help="try every input of up to N bits together (default: 24)")
     add("--seed", type=int, default=0, metavar="N", help="of the random inputs")
-    add("--no-known", action="store_true", help="do not look at the table of known divergences")
-    add("--coverage", action="store_true", help="show which classes of operands and which outcomes were met")
-    add("--fail-under", type=float, metavar="PERCENT", help="exit with 1 if less of the operand classes was met")
-    add("--json", action="store_true", help="one JSON object per op and oracle")
-    add("--level", choices=("sample", "full"), default="sample", help="without an op: how much is asked")
+    add("--no-known", action="store_true", default=None, help="do not look at the table of known divergences")
+    add(
+        "--coverage",
+        action="store_true",
+        default=None,
+        help="show which classes of operands and which outcomes were met",
+    )
+    add("--fail-under", type=_percent, metavar="PERCENT", help="exit with 1 if less of the operand classes was met")
+    add("--json", action="store_true", default=None, help="one JSON object per op and oracle")
+    add("--level", choices=("sample", "full"), help="without an op: how much is asked (default: sample)")
     add("--jobs", type=positive, metavar="N", help="without an op: processes (default: as many as cores)")
     add("-o", dest="output", metavar="FILE", help="without an op: where the report goes (default: stdout)")
     verify.set_defaults(command=_verify)
@@ -77,6 +111,10 @@ def _verify(arguments: argparse.Namespace) -> int:
     from halfulp.interp.errors import HalfulpError
 
     texts = Sources(arguments)
+    misplaced = [name for name in (_FOR_ALL if arguments.op else _FOR_ONE) if getattr(arguments, name) is not None]
+    if misplaced:
+        option = _SPELLED.get(misplaced[0], "--" + misplaced[0].replace("_", "-"))
+        return fail(f"{option} goes with {'no op' if arguments.op else 'an op'}")
     try:
         return _verify_op(arguments, texts) if arguments.op else _verify_everything(arguments)
     except HalfulpError as error:
@@ -96,7 +134,7 @@ def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
     from halfulp.conformance.verify import as_json, text, verify
 
     task = _task(arguments, texts)
-    profile = profile_named(arguments.profile)
+    profile = profile_named(arguments.profile or "spec")
     rows = () if arguments.no_known else divergences()
     codes = []
     for name in _asked(arguments.against):
@@ -111,16 +149,16 @@ def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
         if not arguments.against and asked.refuses(task) is not None:
             say(f"skipped: {name}: {asked.refuses(task)}")
             continue
-        found = verify(task, asked, arguments.n, arguments.seed, rows, profile, arguments.bits)
+        found = verify(task, asked, arguments.n or 100_000, arguments.seed, rows, profile, arguments.bits or 24)
         write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(text(found)) + "\n")
         coverage = found.coverage
         assert coverage is not None
         if arguments.coverage and not arguments.json:
             write("\n".join(_coverage_lines(coverage)) + "\n")
-        if found.tally.failures:
-            codes.append(WRONG_USE)
-        elif found.differs or coverage.percent < (arguments.fail_under or 0):
+        if found.differs or coverage.percent < (arguments.fail_under or 0):
             codes.append(DIFFERENT)
+        elif found.tally.failures:
+            codes.append(WRONG_USE)
         else:
             codes.append(SUCCESS if found.tally.compared else UNSUPPORTED)
     if not codes:
@@ -147,7 +185,7 @@ def _task(arguments: argparse.Namespace, texts: Sources) -> Task:
             as_type(spelling)
     if len(sources) not in (1, len(definition.operands)):
         raise InputError(f"{arguments.op} has {len(definition.operands)} operands, but {len(sources)} types are given")
-    properties = properties_of(arguments.op, arguments.attr, texts)
+    properties = properties_of(arguments.op, arguments.attr or [], texts)
     to = arguments.type if arguments.source else None
     return task(arguments.op, sources[0] if len(sources) == 1 else sources, to, **properties)
 
@@ -179,39 +217,49 @@ def _verify_everything(arguments: argparse.Namespace) -> int:
     unknown = [name for name in names if name not in ORACLES]
     if unknown:
         return fail(f"unknown oracle {unknown[0]!r}; the oracles are {', '.join(ORACLES)}")
-    plan = list(jobs(arguments.level, arguments.seed, names))
+    level = arguments.level or "sample"
+    plan = list(jobs(level, arguments.seed, names))
     if not plan:
         return fail(f"the plan asks nothing of {', '.join(names)}")
-    with progress_bar("tasks") as progress:
-        found = sweep(plan, arguments.level, arguments.seed, arguments.jobs or default_workers(), progress)
+    with _delivery(arguments.output) as deliver:
+        with progress_bar("tasks") as progress:
+            found = sweep(plan, level, arguments.seed, arguments.jobs or default_workers(), progress)
+        deliver(markdown(found))
     for name, why in found.missing.items():
-        say(f"skipped: {name}: {why}")
-    _deliver(markdown(found), arguments.output)
-    return _judge(found)
+        say(f"{'error' if arguments.against else 'skipped'}: {name}: {why}")
+    return _judge(found, bool(arguments.against))
 
 
-def _deliver(text: str, output: str | None) -> None:
+@contextmanager
+def _delivery(output: str | None) -> Iterator[Callable[[str], object]]:
+    """What takes the report. A file that cannot be written is noticed at once, and replaced only when all went well."""
     if output is None:
-        write(text)
+        yield write
         return
     temporary = f"{output}.{os.getpid()}.tmp"
     try:
         with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text)
+            yield file.write
         os.replace(temporary, output)
+    except OSError as error:
+        from halfulp.interp.errors import InputError
+
+        raise InputError(f"cannot write {output!r}: {error.strerror}") from None
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
 
 
-def _judge(found: Report) -> int:
+def _judge(found: Report, named: bool) -> int:
     total = found.total()
     counts = f"{total.equal:,} equal, {total.open:,} open by the language, {total.known.total():,} known divergences"
     say(f"{total.compared:,} compared: {counts}, {total.unexplained:,} UNEXPLAINED, {total.unanswered:,} unanswered")
     for failure in total.failures:
         say(f"failed: {failure}")
-    for row in found.stale():
-        say(f"no longer reproduced: {row}")
-    if total.unexplained:
+    for note in (*found.stale(), *found.unpinned()):
+        say(note)
+    if total.unexplained or found.stale() or found.unpinned():
         return DIFFERENT
-    return WRONG_USE if total.failures else SUCCESS if total.compared else UNSUPPORTED
+    if total.failures or (named and found.missing):
+        return WRONG_USE
+    return SUCCESS if total.compared else UNSUPPORTED

@@ -41,8 +41,9 @@ class Divergence:
     """One row. ``tools``: names of oracles. ``versions``: beginnings of the versions that behave so.
 
     ``ops``, ``operands``, ``results``: shell patterns, of which one has to match the op and any operand's or result's
-    type. ``profile`` or ``formula``: what predicts the tool's bits. ``counts``: cases in the full run, by tool.
-    ``sporadic``: whether it shows depends on more than the operands.
+    type. ``profile`` or ``formula``: what predicts the tool's bits. ``counts``,
+    ``sampled``: elements in the full and in the sampled run, by tool; `pin` writes them. ``sporadic``: whether it shows
+    depends on more than the operands.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Divergence:
     formula: str | None = None
     link: str | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    sampled: Mapping[str, int] = field(default_factory=dict)
     sporadic: bool = False
 
     def __post_init__(self) -> None:
@@ -143,3 +145,27 @@ def _frozen(row: dict[str, Any]) -> dict[str, Any]:
     if "properties" in frozen:
         frozen["properties"] = tuple(sorted(row["properties"].items()))
     return frozen
+
+
+def pin(field: str, counts: Mapping[str, Mapping[str, int]]) -> None:
+    """Write the counts of a run into the file: ``field`` (counts or sampled) of each row, by tool and row name.
+
+    Tools that are not named keep what they have.
+    """
+    text = FILE.read_text(encoding="utf-8")
+    for row in divergences():
+        pinned = {
+            **getattr(row, field),
+            **{tool: counts[tool].get(row.name, 0) for tool in row.tools if tool in counts},
+        }
+        start = text.index(f"name = {_quoted(row.name)}\n")
+        end = text.index("\nexample = ", start)
+        lines = [line for line in text[start:end].split("\n") if not line.startswith(f"{field} = ")]
+        lines.append(f"{field} = {{ {', '.join(f'{_quoted(tool)} = {count}' for tool, count in pinned.items())} }}")
+        text = text[:start] + "\n".join(lines) + text[end:]
+    FILE.write_text(text, encoding="utf-8")
+    divergences.cache_clear()
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -2,8 +2,9 @@
 
     python -m halfulp.conformance.recordings [ORACLE ...]
 
-asks the oracles (all, or those named) and rewrites ``recorded/oracles.npz``; the answers of the others are kept. Inputs
-are not stored but made again: a checksum tells whether they are those that were asked.
+asks the oracles (all, or those named) and rewrites ``recorded/oracles.npz``, and in divergences.toml the number of
+sampled elements of each row. Inputs are not stored but made again: a checksum tells whether they are those that were
+asked.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.check import ask
+from halfulp.conformance.check import Tally, ask, check
+from halfulp.conformance.divergences import divergences, pin
 from halfulp.conformance.inputs import digest, inputs_for
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
@@ -37,7 +39,7 @@ Key = tuple[Task, int]
 """A task and the checksum of its inputs."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Recorded:
     """An oracle that repeats what a tool of this name and version answered."""
 
@@ -90,6 +92,15 @@ def recorded() -> dict[str, Recorded]:
             answers[task, row["inputs"]] = tuple(found)
         oracles[name] = Recorded(name, about["profile"], about["version"], answers)
     return oracles
+
+
+def replay(name: str) -> Tally:
+    """What the comparison makes of an oracle's recorded answers now."""
+    total = Tally()
+    for job in jobs("sample", oracles=[name]):
+        for inputs in inputs_for(job.task, job.count, job.seed, job.bits):
+            total.add(check(recorded()[name], job.task, inputs, divergences()))
+    return total
 
 
 def _asked(source: Oracle) -> Recorded:
@@ -151,6 +162,8 @@ def main(names: Sequence[str]) -> int:
         print(f"{name}: {len(found[name].answers)} tasks")
     _write(found)
     print(f"{FILE.stat().st_size} bytes")
+    recorded.cache_clear()
+    pin("sampled", {name: replay(name).known for name in recorded()})
     return 0
 
 

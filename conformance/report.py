@@ -52,7 +52,7 @@ def _head(report: Report) -> list[str]:
         f" {total.known.total():,} known divergences, {total.unexplained:,} unexplained."
         f" {total.unanswered:,} unanswered.**",
         *[f"\nThe tool failed: {failure}" for failure in total.failures],
-        *[f"\nNo longer reproduced: {row}" for row in report.stale()],
+        *[f"\nA divergence that is not as known: {row}" for row in (*report.stale(), *report.unpinned())],
     ]
 
 
@@ -93,11 +93,9 @@ def _known(report: Report) -> list[str]:
     for row in divergences():
         for tool in row.tools:
             if tool in report.versions:
-                pinned = row.counts.get(tool)
                 count = found.get(tool, Counter())[row.name]
-                note = "" if report.level != "full" or pinned in (None, count) else f" (pinned: {pinned:,})"
                 why = row.why if row.link is None else f"{row.why} [upstream]({row.link})"
-                rows.append([row.name, f"`{tool}`", _example(row.example), why, f"{count:,}{note}"])
+                rows.append([row.name, f"`{tool}`", _example(row.example), why, f"{count:,}"])
     return [
         "## Known divergences",
         "",

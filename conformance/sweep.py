@@ -6,7 +6,10 @@ conformance`); at level ``sample`` every task is asked a little, so that tests a
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -145,6 +148,9 @@ def quantization() -> Iterator[Task]:
         yield task("quant.dcast", quantized, expressed)
         yield task("quant.scast", quantized, storage)
         yield task("quant.scast", storage, quantized)
+
+
+_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -298,17 +304,28 @@ class Report:
             counts.setdefault(name, Counter()).update(tally.known)
         return counts
 
-    def stale(self) -> list[str]:
-        """Divergences that predict wrong bits which no longer come: rows that explain nothing where they speak."""
-        found = self.known()
-        reformed: dict[str, Counter[str]] = {}
-        for (name, _, _), tally in self.tallies.items():
-            reformed.setdefault(name, Counter()).update(tally.reformed)
+    def unpinned(self) -> list[str]:
+        """Divergences that cover another number of elements than the one that is pinned for this level."""
+        if self.seed:
+            return []
+        found, field_ = self.known(), {"full": "counts", "sample": "sampled"}[self.level]
         return [
-            f"{row.name} ({name})"
+            f"{row.name} ({name}): {found[name][row.name]:,} elements, pinned are {getattr(row, field_).get(name, 0):,}"
             for row in divergences()
             for name in row.tools
-            if not row.sporadic and name in found and reformed[name][row.name] and not found[name][row.name]
+            if name in found and not row.sporadic and found[name][row.name] != getattr(row, field_).get(name, 0)
+        ]
+
+    def stale(self) -> list[str]:
+        """Divergences that predict wrong bits which do not come, at all or for some elements."""
+        reformed: Counter[tuple[str, str]] = Counter()
+        for (name, _, _), tally in self.tallies.items():
+            reformed.update({(row, name): count for row, count in tally.reformed.items()})
+        sporadic = {row.name for row in divergences() if row.sporadic}
+        return [
+            f"{row} ({name}): {count:,} elements that it predicts to be wrong are right"
+            for (row, name), count in reformed.items()
+            if row not in sporadic
         ]
 
 
@@ -355,12 +372,27 @@ def _done(todo: Sequence[Job], workers: int) -> Iterator[tuple[Job, Tally, Cover
         yield from map(do, todo)
         return
     # Tools of C++ do not survive a fork in all states; a fresh process knows nothing of them.
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_worker) as pool:
         yield from pool.map(do, todo, chunksize=4)
+
+
+def _begin_worker() -> None:
+    """Leave interrupts to the parent, and end with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def do(job: Job) -> tuple[Job, Tally, Coverage | None]:
     """One job; its coverage where the answers were compared."""
+    try:
+        return _done_job(job)
+    except Exception as error:  # an hour's work is not lost for one task
+        what = f"{type(error).__name__}: {error}"
+        return job, Tally(failures=[f"{job.oracle}: {job.task}: an error of halfulp's own: {what}"]), None
+
+
+def _done_job(job: Job) -> tuple[Job, Tally, Coverage | None]:
     tally, coverage = Tally(), None
     for inputs in inputs_for(job.task, job.count, job.seed, job.bits):
         found = check(_oracle(job.oracle), job.task, inputs, divergences())
