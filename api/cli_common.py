@@ -76,6 +76,16 @@ def worst(codes: Iterable[int]) -> int:
     return max(codes, default=SUCCESS)
 
 
+def ranked(codes: Iterable[int]) -> int:
+    """The exit code of several comparisons together: a difference outweighs a failure, and both outweigh agreement.
+
+    DIFFERENT if any differs, else WRONG_USE if any failed or could not be asked, else SUCCESS if any was compared, else
+    UNSUPPORTED: nothing was.
+    """
+    given = set(codes)
+    return next((code for code in (DIFFERENT, WRONG_USE, SUCCESS) if code in given), UNSUPPORTED)
+
+
 def read(path: str, sources: Sources) -> tuple[str, str]:
     """The name and the text of an MLIR file, noted in ``sources``. Raises HalfulpError."""
     from halfulp.interp.errors import InputError
