@@ -438,7 +438,7 @@ def convert(
 
 def _source(x: Any, spelling: str | ty.Type | None) -> Value:
     if spelling is None:
-        value = Value.from_numpy(x)
+        value = Value.from_numpy(x, copy=False)
         element = value.element_type
         # What has no sign in NumPy has none here: an unsigned dtype and bool are unsigned integers.
         if isinstance(element, ty.IntegerType) and (as_array(x, "x").dtype.name.startswith("uint") or element == ty.I1):

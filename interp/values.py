@@ -241,21 +241,21 @@ class Value:
         return cls(parsed, codes)
 
     @classmethod
-    def from_numpy(cls, array: npt.ArrayLike, type: ty.Type | str | None = None) -> Value:
+    def from_numpy(cls, array: npt.ArrayLike, type: ty.Type | str | None = None, *, copy: bool = True) -> Value:
         """A value from a NumPy or ml_dtypes array, or a Python number; without ``type``, the type that the dtype names.
 
-        An array becomes a tensor, a rank-0 array or number a scalar; it is copied. Raises TypeMismatch when dtype or
-        shape do not fit.
+        An array becomes a tensor, a rank-0 array or number a scalar; it is copied, or without ``copy`` must not change
+        as long as the value is used. Raises TypeMismatch when dtype or shape do not fit.
         """
         if type is not None:
-            return to_value(array, as_type(type), copy=True)
+            return to_value(array, as_type(type), copy=copy)
         data = as_array(array, "the value")
         element = _ELEMENT_OF_DTYPE().get(data.dtype)
         if element is None:
             raise TypeMismatch(
                 f"no MLIR type corresponds to dtype {data.dtype}", hint="give type=…, or use Value.from_bits"
             )
-        return to_value(data, ty.TensorType(data.shape, element) if data.ndim else element, copy=True)
+        return to_value(data, ty.TensorType(data.shape, element) if data.ndim else element, copy=copy)
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
