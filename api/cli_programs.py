@@ -403,7 +403,7 @@ def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
         return fail("--against stands for one oracle here")
     same = SameDifference(oracles[0], divergences(), profile, cancellations())
     found = [difference for difference in same.differences(programs) if difference is not None]
-    unknown = [one for one in found if one.finding is None or not one.finding.known]
+    unknown = [one for one in found if not one.known]
     if not unknown and not (found and arguments.no_known):
         known = " but what is known (--no-known reduces that)" if found else ""
         say(f"nothing differs by {arguments.against}{known}")
@@ -424,7 +424,7 @@ def _reduced_text(program: Program, difference: diff.Difference, oracle: Program
     from halfulp.semantics.profile import SEMANTICS_VERSION
 
     ours = f"halfulp {version('halfulp')} (semantics {SEMANTICS_VERSION})"
-    known = " --no-known" if difference.finding is not None and difference.finding.known else ""
+    known = " --no-known" if difference.known else ""
     inputs = "".join(f" {option}" for option in inputs_of(program))
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
     lines = [

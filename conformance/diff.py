@@ -9,7 +9,7 @@ calls and regions, each op that ran is asked alone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,14 +17,24 @@ import numpy as np
 
 from halfulp.conformance.check import code_at, compare
 from halfulp.conformance.compare import Mismatch, Verdict, Verdicts, ulp_distance, verdicts
-from halfulp.conformance.divergences import Cancellation, Divergence
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Status, Unanswered
-from halfulp.conformance.rewrite import captured, copied, definition_of, function, isolated, module_with, task_of
+from halfulp.conformance.divergences import Cancellation, Cast, Divergence, cancelled
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Reply, Status, Unanswered
+from halfulp.conformance.rewrite import (
+    captured,
+    copied,
+    definition_of,
+    dependents,
+    function,
+    isolated,
+    module_with,
+    returns,
+    task_of,
+)
 from halfulp.conformance.task import Reference, Task, reference
 from halfulp.interp import types as ty
 from halfulp.interp.errors import AssertionFailed, HalfulpError, UndefinedBehavior, spell_place
 from halfulp.interp.events import Listener
-from halfulp.interp.executor import Settings, program_for
+from halfulp.interp.executor import Settings, program_for, result_types
 from halfulp.interp.ir import Block, Module, Operation, SSAValue
 from halfulp.interp.spelling import spell_element, spell_value
 from halfulp.interp.values import Value, element_width
@@ -33,9 +43,6 @@ from halfulp.semantics.profile import PROFILES, SPEC, Profile
 NoMeaning = UndefinedBehavior | AssertionFailed
 Outcome = tuple[Value, ...] | NoMeaning
 """What running a program here gives."""
-
-Reply = tuple[Answer, ...] | Unanswered | OracleError
-"""What an oracle says of a program."""
 
 MOST_TRACED = 1000
 """Ops inside calls, regions and branches that are asked alone for one program."""
@@ -172,6 +179,29 @@ def _returnable(value: SSAValue, block: Block) -> SSAValue | None:
     return cast.results[0]
 
 
+@dataclass(frozen=True)
+class Study:
+    """Why a program differs: the ops that do, in the order they run.
+
+    ``explained``: the results of the program that the oracle gives as its answers to the single ops would have it, and
+    that depend on a known divergence; they say so as long as no op differs for an unknown reason. ``failure``: of the
+    oracle, when it was asked for the ops.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    explained: frozenset[int] = frozenset()
+    failure: OracleError | None = None
+
+    @property
+    def unknown(self) -> Finding | None:
+        """The first op that no row explains."""
+        return next((finding for finding in self.findings if not finding.known), None)
+
+    def explains(self, results: Iterable[int]) -> bool:
+        """Whether known divergences are all there is to the differences of these results."""
+        return bool(self.findings) and self.unknown is None and self.explained.issuperset(results)
+
+
 class Search:
     """Finds the ops that differ in programs of which an oracle's results do."""
 
@@ -189,8 +219,8 @@ class Search:
         self._observed: dict[tuple[Module, str], Observed | None] = {}
         self._alone: dict[Operation, Module] = {}
 
-    def findings(self, programs: Sequence[Program]) -> list[list[Finding]]:
-        """Per program the ops that differ, in the order they run. Raises OracleError."""
+    def studies(self, programs: Sequence[Program], answered: Sequence[Sequence[Answer]]) -> list[Study]:
+        """Why each of these programs differs. ``answered``: the oracle's results of each."""
         copies = [self._copy(program) for program in programs]
         asked = [
             Program(copy.module, copy.function, program.arguments)
@@ -199,8 +229,8 @@ class Search:
         ]
         replies = iter(ask(self.oracle, asked) if asked else ())
         return [
-            self._traced(program) if copy is None else self._in_copy(program, copy, next(replies))
-            for program, copy in zip(programs, copies, strict=True)
+            self._traced(program) if copy is None else self._in_copy(program, copy, answers, next(replies))
+            for program, copy, answers in zip(programs, copies, answered, strict=True)
         ]
 
     def _copy(self, program: Program) -> Observed | None:
@@ -209,29 +239,67 @@ class Search:
             self._observed[key] = observed(*key)
         return self._observed[key]
 
-    def _in_copy(self, program: Program, copy: Observed, reply: Reply) -> list[Finding]:
+    def _in_copy(self, program: Program, copy: Observed, answered: Sequence[Answer], reply: Reply) -> Study:
         if isinstance(reply, OracleError):
-            raise reply
+            return Study(failure=reply)
         here = run_here(Program(copy.module, copy.function, program.arguments), self.profile)
         if isinstance(reply, Unanswered) or isinstance(here, NoMeaning):
-            return []
-        judge(here, reply)  # refuses answers of the wrong shapes
+            return Study()
+        if stopped(reply):  # which says nothing of a single op
+            return self._traced(program)
+        try:
+            judge(here, reply)
+        except OracleError as error:
+            return Study(failure=error)
         values: dict[SSAValue, Value] = dict(zip(copy.arguments, program.arguments, strict=True))
         answers: dict[SSAValue, Answer] = {}
+        expected: dict[SSAValue, Value] = {}
         for (number, index), value, answer in zip(copy.places, here, reply, strict=True):
             result = copy.ops[number].results[index]
-            answers[result] = answer
-            clean = answer.status is None or not answer.status.any()
-            bits = answer.bits if clean else value.bits
-            values[result] = (
-                Value(result.type, bits) if clean else Value(result.type, bits, value.poison, value.open, value.origins)
-            )
+            answers[result], expected[result] = answer, value
         found: list[Finding] = []
+        known: list[Operation] = []
+        wrong: set[SSAValue] = set()
         for op in copy.ops:
+            follows = not wrong.isdisjoint(captured(op))
             own = [answers.get(result) for result in op.results]
             if op.results and all(answer is not None for answer in own):
-                found += self._judged(copy.module, op, values, [answer for answer in own if answer is not None])
-        return found
+                findings = list(self._judged(copy.module, op, values, [answer for answer in own if answer is not None]))
+                found += findings
+                known += [op] if findings and all(finding.known for finding in findings) else []
+                follows |= bool(findings)
+            if follows:
+                wrong.update(op.results)
+            for result in op.results:
+                there = _in_oracle(result, expected.get(result), answers.get(result), follows)
+                if there is not None:
+                    values[result] = there
+        return Study(tuple(found), self._explained(program, copy, answered, answers, known))
+
+    def _explained(
+        self,
+        program: Program,
+        copy: Observed,
+        answered: Sequence[Answer],
+        answers: dict[SSAValue, Answer],
+        known: Sequence[Operation],
+    ) -> frozenset[int]:
+        """The results that are the same when all values are returned, and depend on these ops."""
+        original = program.module.lookup(program.function)
+        assert original is not None
+        block = original.regions[0].blocks[0]
+        twins: dict[SSAValue, SSAValue] = {
+            result: twin
+            for op, other in zip(block.operations[:-1], copy.ops, strict=True)
+            for result, twin in zip(op.results, other.results, strict=True)
+        }
+        affected = dependents(copy.module, known)
+        found = set()
+        for number, (value, answer) in enumerate(zip(block.operations[-1].operands, answered, strict=True)):
+            twin = twins.get(value)
+            if twin in affected and twin in answers and _same(answer, answers[twin]):
+                found.add(number)
+        return frozenset(found)
 
     def _judged(
         self, module: Module, op: Operation, values: dict[SSAValue, Value], answers: list[Answer]
@@ -243,14 +311,16 @@ class Search:
         if any(value not in values for value in used):
             return
         operands = tuple(values[value] for value in used)
-        finding = self._judged_alone(module, op, operands, answers)
+        finding, wrong = self._judged_alone(module, op, operands, answers)
         if finding is None:
             return
-        inner: list[Finding] = []
         if finding.task is None:
-            inner = self._inside(module, op, operands)
+            inner = self._inside(module, op, operands, answers)
+            yield from inner.findings
+            if inner.explains(wrong) or inner.unknown is not None:
+                return
         pair = None if finding.known else self._cancelled(op, values, answers)
-        yield from inner or [finding if pair is None else replace(finding, known=(pair,))]
+        yield finding if pair is None else replace(finding, known=(pair,))
 
     def _cancelled(self, op: Operation, values: dict[SSAValue, Value], answers: list[Answer]) -> str | None:
         """The pair of casts that were taken for one or none, if the result is what a row of them predicts."""
@@ -258,30 +328,30 @@ class Search:
         given = values.get(inner.operands[0]) if inner is not None and inner.operands else None
         if inner is None or given is None:
             return None
-        name, version = self.oracle.name, self.oracle.version
-        for pair in self.pairs:
-            if pair.applies(name, version, op.name, inner.name):
-                predicted = pair.predict(str(given.element_type), str(ty.element_type(op.results[0].type)), given.bits)
-                if predicted is not None and np.array_equal(predicted, answers[0].bits):
-                    return pair.name
-        return None
+        between, target = (str(ty.element_type(value.type)) for value in (op.operands[0], op.results[0]))
+        first, second = Cast(inner.name, str(given.element_type), between), Cast(op.name, between, target)
+        oracle = self.oracle
+        return cancelled(self.pairs, oracle.name, oracle.version, first, second, given.bits, answers[0].bits)
 
     def _judged_alone(
         self, module: Module, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
-    ) -> Finding | None:
+    ) -> tuple[Finding | None, frozenset[int]]:
+        """The finding of an op by itself, and the results that differ."""
         task = task_of(op)
         plain = all(value.poison is None and value.open is None for value in operands)
         if task is not None and plain and not (task.op == "arith.select" and operands[0].shape != operands[-1].shape):
-            return self._judged_task(task, op, operands, answers)
-        here = run_here(Program(self._isolated(module, op), "op", operands), self.profile)
+            return self._judged_task(task, op, operands, answers), frozenset()
+        here = run_here(self._alone_on(module, op, operands), self.profile)
         if isinstance(here, NoMeaning):
-            return None
-        for index, (value, answer, verdict) in enumerate(zip(here, answers, judge(here, answers), strict=True)):
-            wrong = np.argwhere(verdict == Verdict.MISMATCH)
-            if len(wrong):
-                mismatch = element_mismatch(value, answer, index, tuple(int(k) for k in wrong[0]))
-                return Finding(op, task, operands, mismatch, value.element_type)
-        return None
+            return None, frozenset()
+        verdict = judge(here, answers)
+        wrong = frozenset(index for index, one in enumerate(verdict) if (one == Verdict.MISMATCH).any())
+        if not wrong:
+            return None, wrong
+        first = min(wrong)
+        place = tuple(int(k) for k in np.argwhere(verdict[first] == Verdict.MISMATCH)[0])
+        mismatch = element_mismatch(here[first], answers[first], first, place)
+        return Finding(op, task, operands, mismatch, here[first].element_type), wrong
 
     def _judged_task(
         self, task: Task, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
@@ -305,25 +375,27 @@ class Search:
         mismatch = compare(task, inputs, expected, answers).mismatches[0][1]
         return Finding(op, task, operands, mismatch, task.result_types[mismatch.result], tuple(tally.known))
 
-    def _isolated(self, module: Module, op: Operation) -> Module:
-        found = self._alone.get(op)
-        if found is None:
-            found = self._alone[op] = isolated(module, op)
-        return found
+    def _alone_on(self, module: Module, op: Operation, operands: tuple[Value, ...]) -> Program:
+        """The op as a program."""
+        alone = self._alone.get(op)
+        if alone is None:
+            alone = self._alone[op] = isolated(module, op)
+        return Program(alone, alone.body[-1].symbol_name or "", operands)
 
-    def _inside(self, module: Module, op: Operation, operands: tuple[Value, ...]) -> list[Finding]:
+    def _inside(self, module: Module, op: Operation, operands: tuple[Value, ...], answers: Sequence[Answer]) -> Study:
         """The findings inside a call or a region that differs as a whole."""
-        alone = Program(self._isolated(module, op), "op", operands)
-        inner: list[Finding] = []
+        alone = self._alone_on(module, op, operands)
         if op.name == "func.call":
             callee = alone.module.lookup(op.properties["callee"])  # type: ignore[arg-type]
             if callee is not None and callee.regions[0].blocks:
                 by_value = dict(zip(captured(op), operands, strict=True))
                 called = tuple(by_value[value] for value in op.operands)
-                inner = self.findings([Program(alone.module, callee.symbol_name or "", called)])[0]
-        return inner or self._traced(alone)
+                (inner,) = self.studies([Program(alone.module, callee.symbol_name or "", called)], [answers])
+                if inner.findings:
+                    return inner
+        return self._traced(alone)
 
-    def _traced(self, program: Program) -> list[Finding]:
+    def _traced(self, program: Program) -> Study:
         """The findings among the ops that run here, each asked alone."""
         trace = _Trace()
         function_ = program.module.lookup(program.function)
@@ -333,17 +405,50 @@ class Search:
             program_for(program.module, settings).run(function_, program.arguments)
         except HalfulpError:
             pass  # what ran before is judged
-        alone = [Program(self._isolated(program.module, op), "op", operands) for op, operands in trace.ran]
+        alone = [self._alone_on(program.module, op, operands) for op, operands in trace.ran]
         found = []
         for (op, operands), reply in zip(trace.ran, ask(self.oracle, alone) if alone else (), strict=True):
             if isinstance(reply, tuple):
-                finding = self._judged_alone(program.module, op, operands, list(reply))
+                finding, _ = self._judged_alone(program.module, op, operands, list(reply))
                 if finding is not None:
-                    note = "found among the ops that ran, each asked alone"
-                    found.append(
-                        Finding(op, finding.task, operands, finding.mismatch, finding.type, finding.known, note)
-                    )
-        return found
+                    found.append(replace(finding, note="found among the ops that ran, each asked alone"))
+        known = [finding for finding in found if finding.known]
+        if any(finding.mismatch.status is Status.TRAP for finding in known):
+            return Study(tuple(found), frozenset(range(len(result_types(function_)))))
+        affected = dependents(program.module, [finding.op for finding in known])
+        ends = returns(function_)
+        explained = {index for end in ends for index, value in enumerate(end.operands) if value in affected}
+        return Study(tuple(found), frozenset(explained))
+
+
+def stopped(answers: Sequence[Answer]) -> bool:
+    """Whether the program as a whole was stopped: it has no results."""
+    return bool(answers) and all(
+        answer.status is not None and answer.status.size and (answer.status == Status.TRAP).all() for answer in answers
+    )
+
+
+def _same(one: Answer, other: Answer) -> bool:
+    """Whether two answers are the same, statuses and bits."""
+    shape = one.bits.shape
+    statuses = [np.uint8(Status.VALUE) if answer.status is None else answer.status for answer in (one, other)]
+    return (
+        shape == other.bits.shape and np.array_equal(one.bits, other.bits) and bool(np.all(statuses[0] == statuses[1]))
+    )
+
+
+def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, follows: bool) -> Value | None:
+    """The value of a result in the oracle, as far as it is known.
+
+    What the oracle does not tell is what it is here, unless the op was wrong or got what was (``follows``).
+    """
+    if here is None or answer is None:
+        return None
+    if answer.status is None or not answer.status.any():
+        return Value(result.type, answer.bits)
+    if follows and (answer.status == Status.UNANSWERED).any():
+        return None
+    return Value(result.type, here.bits, here.poison, here.open, here.origins)
 
 
 class _Trace(Listener):
@@ -379,13 +484,17 @@ def element_mismatch(value: Value, answer: Answer, result: int, element: tuple[i
 
 @dataclass(frozen=True)
 class Difference:
-    """A program whose results differ: the op to blame, if one is, and the first element of the results that differs."""
+    """A program whose results differ: the first element that does, and the op to blame, if one is.
+
+    ``known``: the rows that explain all differences of the program (empty: they do not).
+    """
 
     program: Program
     index: int
     mismatch: Mismatch
     type: ty.Type
     finding: Finding | None
+    known: tuple[str, ...] = ()
 
 
 @dataclass
@@ -436,27 +545,22 @@ def against(
     report = Report(oracle.name, oracle.version, len(programs))
     outcomes = [run_here(program, profile) for program in programs]
     replies = ask(oracle, programs)
-    wrong: list[tuple[int, Mismatch, ty.Type]] = []
+    wrong: list[Wrong] = []
     for index, (here, reply) in enumerate(zip(outcomes, replies, strict=True)):
         if isinstance(here, NoMeaning):
             report.undefined += 1
             report.undefined_answered += isinstance(reply, tuple) and not all(map(is_unanswered, reply))
+            if isinstance(reply, OracleError):
+                _failed(report, reply)
             continue
-        found = _compared(report, here, reply)
-        if found is not None:
-            wrong.append((index, *found))
-    search = Search(oracle, rows, profile, pairs)
-    try:
-        findings = search.findings([programs[index] for index, *_ in wrong])
-    except OracleError as error:
-        _failed(report, error)
-        findings = [[] for _ in wrong]
-    for (index, mismatch, type_), found_ops in zip(wrong, findings, strict=True):
-        unexplained = next((finding for finding in found_ops if not finding.known), None)
-        first = unexplained or (found_ops[0] if found_ops else None)
-        difference = Difference(programs[index], index, mismatch, type_, first)
-        if found_ops and unexplained is None:
-            report.known.update({name for finding in found_ops for name in finding.known})
+        mismatches = _compared(report, here, reply)
+        if mismatches and isinstance(reply, tuple):
+            wrong.append(Wrong(programs[index], index, reply, mismatches))
+    for difference, failure in differences(Search(oracle, rows, profile, pairs), wrong):
+        if failure is not None:
+            _failed(report, failure)
+        if difference.known:
+            report.known.update(difference.known)
             report.known_example = report.known_example or difference
         else:
             report.differences.append(difference)
@@ -465,13 +569,50 @@ def against(
     return report
 
 
+@dataclass(frozen=True)
+class Wrong:
+    """A program with the oracle's results, and of each result that differs the first element that does."""
+
+    program: Program
+    index: int
+    answers: tuple[Answer, ...]
+    mismatches: Sequence[tuple[Mismatch, ty.Type]]
+
+
+def mismatches_of(here: Sequence[Value], answers: Sequence[Answer]) -> list[tuple[Mismatch, ty.Type]]:
+    """Of each result that differs the first element that does. Raises OracleError as `judge` does."""
+    found = []
+    for index, (value, answer, verdict) in enumerate(zip(here, answers, judge(here, answers), strict=True)):
+        places = np.argwhere(verdict == Verdict.MISMATCH)
+        if len(places):
+            mismatch = element_mismatch(value, answer, index, tuple(int(k) for k in places[0]))
+            found.append((mismatch, value.element_type))
+    return found
+
+
+def differences(search: Search, wrong: Sequence[Wrong]) -> list[tuple[Difference, OracleError | None]]:
+    """How each of these programs differs, and how the oracle failed when it was asked why."""
+    found: list[tuple[Difference, OracleError | None]] = []
+    studies = search.studies([one.program for one in wrong], [one.answers for one in wrong])
+    for one, study in zip(wrong, studies, strict=True):
+        known: tuple[str, ...] = ()
+        finding, shown = study.unknown, one.mismatches[0]
+        if study.explains(mismatch.result for mismatch, _ in one.mismatches):
+            finding = study.findings[0]
+            known = tuple(dict.fromkeys(name for finding in study.findings for name in finding.known))
+        elif finding is None:
+            shown = next(pair for pair in one.mismatches if pair[0].result not in study.explained)
+        found.append((Difference(one.program, one.index, *shown, finding, known), study.failure))
+    return found
+
+
 def _failed(report: Report, error: OracleError) -> None:
     if str(error) not in report.failures:
         report.failures.append(str(error))
 
 
-def _compared(report: Report, here: tuple[Value, ...], reply: Reply) -> tuple[Mismatch, ty.Type] | None:
-    """Count the verdicts; the first mismatch."""
+def _compared(report: Report, here: tuple[Value, ...], reply: Reply) -> list[tuple[Mismatch, ty.Type]]:
+    """Count the verdicts; the first mismatch of each result that has one."""
     elements = sum(int(np.prod(value.shape, dtype=np.int64)) for value in here)
     if isinstance(reply, tuple):
         try:
@@ -484,18 +625,14 @@ def _compared(report: Report, here: tuple[Value, ...], reply: Reply) -> tuple[Mi
             report.unanswered[reply.why] += elements
         else:
             _failed(report, reply)
-        return None
-    first = None
-    for index, (value, answer, verdict) in enumerate(zip(here, reply, judged, strict=True)):
+        return []
+    for answer, verdict in zip(reply, judged, strict=True):
         for kind in Verdict:
             report.verdicts[kind] += int(np.count_nonzero(verdict == kind))
         missing = int(np.count_nonzero(verdict == Verdict.UNANSWERED))
         if missing:
             report.unanswered[answer.why or "no result"] += missing
-        places = np.argwhere(verdict == Verdict.MISMATCH)
-        if first is None and len(places):
-            first = element_mismatch(value, answer, index, tuple(int(k) for k in places[0])), value.element_type
-    return first
+    return mismatches_of(here, reply)
 
 
 def explaining(own: str, programs: Sequence[Program], replies: Sequence[Reply]) -> list[str]:
@@ -565,7 +702,7 @@ def difference_lines(difference: Difference, oracle: str) -> list[str]:
     text = difference.program.module.text
     lines = severity.render(text).split("\n")
     if finding is None:
-        lines.append(f"  result {mismatch.result}; no op differs when all intermediate results are returned")
+        lines.append(f"  result {mismatch.result}; no op explains it when all intermediate results are returned")
     else:
         lines += [f"  {line}" for line in operand_lines(finding)]
         if finding.op.results[1:]:
@@ -573,8 +710,8 @@ def difference_lines(difference: Difference, oracle: str) -> list[str]:
     lines += [f"  expected: {code_text(type_, mismatch.expected)}", f"  got:      {given_text(type_, mismatch)}"]
     if finding is not None and finding.note:
         lines.append(f"  note: {finding.note}")
-    if finding is not None and finding.known:
-        lines.append(f"  known: {'; '.join(finding.known)}")
+    if difference.known:
+        lines.append(f"  known: {'; '.join(difference.known)}")
     return lines
 
 
@@ -589,9 +726,9 @@ def difference_record(difference: Difference) -> dict[str, Any]:
             "task": finding.title,
             "location": spell_place(finding.op.location),
             "operands": [f"0x{code:X}" for code in mismatch.operands],
-            "known": list(finding.known),
         }
     return record | {
+        "known": list(difference.known),
         "result": mismatch.result,
         "element": list(mismatch.element),
         "type": str(type_),

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from halfulp.conformance.formulas import FORMULAS
 from halfulp.conformance.task import Reference, Task, reference, task
@@ -110,16 +112,39 @@ class Cancellation:
         ours = tool in self.tools and version.startswith(self.versions)
         return ours and _matches(self.outer, (outer,)) and _matches(self.inner, (inner,))
 
-    def predict(self, source: str, target: str, codes: Codes) -> Codes | None:
-        """What the tool makes of x, given as codes of type ``source``, in type ``target``; None where it does both."""
-        if source == target:
+    def predict(self, inner: Cast, outer: Cast, codes: Codes) -> Codes | None:
+        """What the tool makes of x, given as codes of the first source, in the last target; None where it does both."""
+        if inner.source == outer.target:
             return codes
-        for op in (*self.inner, *self.outer):
+        for op in (inner.op, outer.op):
             try:
-                return reference(task(op, source, target), [codes]).bits[0]
+                return reference(task(op, inner.source, outer.target), [codes]).bits[0]
             except (VerifyError, TypeMismatch):
                 continue
         return None
+
+
+class Cast(NamedTuple):
+    """An op with one operand and one result, and their element types."""
+
+    op: str
+    source: str
+    target: str
+
+
+def cancelled(
+    pairs: Sequence[Cancellation], tool: str, version: str, inner: Cast, outer: Cast, given: Codes, answer: Codes
+) -> str | None:
+    """The name of the pair of casts that was taken for one or none, if the answer is what its row predicts.
+
+    ``given``: the operand of ``inner``, whose result is the operand of ``outer``; ``answer``: the result of that.
+    """
+    for pair in pairs:
+        if pair.applies(tool, version, outer.op, inner.op):
+            predicted = pair.predict(inner, outer, given)
+            if predicted is not None and np.array_equal(predicted, answer):
+                return pair.name
+    return None
 
 
 def _matches(patterns: Sequence[str], names: Sequence[str]) -> bool:

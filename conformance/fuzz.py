@@ -18,9 +18,9 @@ import numpy as np
 
 from halfulp.conformance.check import Tally, compare
 from halfulp.conformance.compare import Mismatch
-from halfulp.conformance.diff import Reply, ask, code_text, given_text, is_unanswered
-from halfulp.conformance.divergences import Cancellation, Divergence
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Status, Unanswered
+from halfulp.conformance.diff import ask, code_text, given_text, is_unanswered
+from halfulp.conformance.divergences import Cancellation, Cast, Divergence, cancelled
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Reply, Status, Unanswered
 from halfulp.conformance.random_programs import Built, Cell, RandomProgram, Step, build, cells, random_programs
 from halfulp.conformance.task import Task, reference
 from halfulp.semantics.kernel import Codes, FaultKind, Mask
@@ -278,13 +278,12 @@ class _Asked:
         if inner is None:
             return None
         given = changed.get(inner.operands[0], program.array(inner.operands[0]))
-        source, target = program.values[inner.operands[0]].type, program.values[step.results[0]].type
-        for pair in self.pairs:
-            if pair.applies(self.oracle.name, self.oracle.version, step.op.task.op, inner.op.task.op):
-                predicted = pair.predict(source, target, given)
-                if predicted is not None and np.array_equal(predicted, answers[0].bits):
-                    return pair.name
-        return None
+        source, between, target = (
+            program.values[number].type for number in (inner.operands[0], step.operands[0], step.results[0])
+        )
+        first, second = Cast(inner.op.task.op, source, between), Cast(step.op.task.op, between, target)
+        name, version = self.oracle.name, self.oracle.version
+        return cancelled(self.pairs, name, version, first, second, given, answers[0].bits)
 
     def _as_expected(
         self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]

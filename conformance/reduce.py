@@ -18,22 +18,23 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.compare import Verdict
+from halfulp.conformance.compare import Mismatch
 from halfulp.conformance.diff import (
     Difference,
     NoMeaning,
     Observed,
     Search,
+    Wrong,
     ask,
     code_text,
-    element_mismatch,
+    differences,
     given_text,
-    judge,
+    mismatches_of,
     observed,
     run_here,
 )
 from halfulp.conformance.divergences import Cancellation, Divergence
-from halfulp.conformance.oracles.oracle import OracleError, Program, ProgramOracle
+from halfulp.conformance.oracles.oracle import OracleError, Program, ProgramOracle, Reply
 from halfulp.conformance.rewrite import (
     callees,
     captured,
@@ -107,38 +108,26 @@ class SameDifference:
             if not isinstance(here, NoMeaning):
                 defined.append((index, here))
         replies = ask(self._oracle, [programs[index] for index, _ in defined]) if defined else []
+        wrong = []
         for (index, here), reply in zip(defined, replies, strict=True):
-            if isinstance(reply, tuple):
-                found[index] = _difference(programs[index], here, reply)
-        wrong = [index for index, difference in enumerate(found) if difference is not None]
-        try:
-            traced = self._search.findings([programs[index] for index in wrong])
-        except OracleError:
-            return [None] * len(programs)
-        for index, findings in zip(wrong, traced, strict=True):
-            unknown = (finding for finding in findings if not finding.known)
-            difference = found[index]
-            assert difference is not None
-            found[index] = replace(difference, finding=next(unknown, findings[0] if findings else None))
+            mismatches = _mismatches(here, reply)
+            if mismatches and isinstance(reply, tuple):
+                wrong.append(Wrong(programs[index], index, reply, mismatches))
+        for difference, failure in differences(self._search, wrong):
+            found[difference.index] = difference if failure is None else None
         return found
 
 
-def _difference(program: Program, here: tuple[Value, ...], reply: Sequence[Any]) -> Difference | None:
+def _mismatches(here: tuple[Value, ...], reply: Reply) -> list[tuple[Mismatch, ty.Type]]:
     try:
-        judged = judge(here, reply)
+        return mismatches_of(here, reply) if isinstance(reply, tuple) else []
     except OracleError:
-        return None
-    for index, (value, answer, verdict) in enumerate(zip(here, reply, judged, strict=True)):
-        places = np.argwhere(verdict == Verdict.MISMATCH)
-        if len(places):
-            mismatch = element_mismatch(value, answer, index, tuple(int(k) for k in places[0]))
-            return Difference(program, 0, mismatch, value.element_type, None)
-    return None
+        return []
 
 
 def _signature(difference: Difference) -> tuple[Any, ...]:
     if difference.finding is not None:
-        return difference.finding.signature
+        return *difference.finding.signature, bool(difference.known)
     return "program", str(difference.type)
 
 
@@ -657,5 +646,5 @@ def header(difference: Difference, oracle: str, version: str, halfulp: str) -> I
         yield f"// operands: {', '.join(code_text(kind, code) for kind, code in pairs)}"
     yield f"// expected: {code_text(type_, mismatch.expected)}"
     yield f"// got:      {given_text(type_, mismatch)}"
-    if finding is not None and finding.known:
-        yield f"// known:    {'; '.join(finding.known)}"
+    if difference.known:
+        yield f"// known:    {'; '.join(difference.known)}"

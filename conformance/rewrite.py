@@ -115,6 +115,76 @@ def callees(module: Module, op: Operation) -> list[Operation]:
     return [top for top in module.body if top in found]
 
 
+def dependents(module: Module, seeds: Iterable[Operation]) -> set[SSAValue]:
+    """The values of a module that depend on the results of some ops: by use, by a branch taken, through calls.
+
+    Never too few: what depends on anything inside an op with regions depends on all of it, and behind a branch whose
+    condition depends on the ops everything of its function does.
+    """
+    found: set[SSAValue] = {result for op in seeds for result in op.results}
+    ops = [op for top in module.body for op in top.walk()]
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for op in ops:
+            used = not found.isdisjoint(op.operands) or any(not found.isdisjoint(passed) for _, passed in op.successors)
+            if op.name == "func.call":
+                _through_call(module, op, found)
+            elif op.name == "func.func" or not (used or op.regions):
+                continue
+            elif op.successors and not found.isdisjoint(op.operands):
+                found.update(_values_inside(_function_around(op)))
+            elif op.regions:
+                inner = _values_inside(op)
+                if used or not found.isdisjoint(inner) or any(not found.isdisjoint(o.operands) for o in op.walk()):
+                    found.update(inner, op.results)
+            else:
+                found.update(op.results)
+                for block, passed in op.successors:
+                    found.update(
+                        argument for argument, value in zip(block.arguments, passed, strict=False) if value in found
+                    )
+    return found
+
+
+def _through_call(module: Module, call: Operation, found: set[SSAValue]) -> None:
+    """Follow what depends into the function that is called, and out of it."""
+    callee = call.properties.get("callee")
+    target = module.lookup(callee, None) if isinstance(callee, at.SymbolRefAttr) else None
+    if target is None or not target.regions or not target.regions[0].blocks:
+        if not found.isdisjoint(call.operands):
+            found.update(call.results)
+        return
+    arguments = target.regions[0].blocks[0].arguments
+    found.update(inner for inner, given in zip(arguments, call.operands, strict=False) if given in found)
+    for returned in returns(target):
+        found.update(result for result, value in zip(call.results, returned.operands, strict=False) if value in found)
+
+
+def returns(target: Operation) -> list[Operation]:
+    """The ops that end a function."""
+    ends = [block.operations[-1] for block in target.regions[0].blocks if block.operations]
+    return [op for op in ends if op.name == "func.return"]
+
+
+def _values_inside(op: Operation) -> set[SSAValue]:
+    """All values that are defined inside an op, not by it."""
+    found: set[SSAValue] = set()
+    for inner in op.walk():
+        if inner is not op:
+            found.update(inner.results)
+        for region in inner.regions:
+            for block in region.blocks:
+                found.update(block.arguments)
+    return found
+
+
+def _function_around(op: Operation) -> Operation:
+    while op.name != "func.func" and op.parent_op is not None:
+        op = op.parent_op
+    return op
+
+
 def isolated(module: Module, op: Operation, name: str = "op") -> Module:
     """A module whose function ``@name`` applies the op alone to its `captured` values and returns its results."""
     others = callees(module, op)

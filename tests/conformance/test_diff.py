@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fake_oracle import FakeOracle
 
@@ -102,6 +104,121 @@ def test_a_known_divergence_hides_no_other_difference() -> None:
     (difference,) = compared(oracle, p, rows=(row("arith.truncf", "spec,infinity_to_nanless=zero"),)).differences
     assert difference.finding is not None
     assert difference.finding.op.name == "arith.subf"
+
+
+class OneWrongResult(FakeOracle):
+    """Wrong in the second result of functions that return two, for no reason that an op shows."""
+
+    def run(self, programs):  # type: ignore[no-untyped-def]
+        return [
+            (reply[0], replace(reply[1], bits=reply[1].bits ^ 1))
+            if isinstance(reply, tuple) and len(reply) == 2
+            else reply
+            for reply in super().run(programs)
+        ]
+
+
+BESIDE = """\
+func.func @main(%a: f32, %b: i32) -> (f4E2M1FN, i32) {
+  %0 = arith.truncf %a : f32 to f4E2M1FN
+  %1 = arith.addi %b, %b : i32
+  %2 = arith.xori %1, %b : i32
+  return %0, %2 : f4E2M1FN, i32
+}
+"""
+
+BESIDE_IN_BRANCHES = """\
+func.func @main(%a: f32, %b: i32, %c: i1) -> (f4E2M1FN, i32) {
+  %0 = arith.truncf %a : f32 to f4E2M1FN
+  cf.cond_br %c, ^bb1, ^bb2(%b : i32)
+^bb1:
+  %1 = arith.addi %b, %b : i32
+  cf.br ^bb2(%1 : i32)
+^bb2(%2: i32):
+  return %0, %2 : f4E2M1FN, i32
+}
+"""
+
+BESIDE_IN_A_CALL = """\
+func.func private @inner(%a: f32, %b: i32) -> (f4E2M1FN, i32) {
+  %0 = arith.truncf %a : f32 to f4E2M1FN
+  return %0, %b : f4E2M1FN, i32
+}
+func.func @main(%a: f32, %b: i32) -> (f4E2M1FN, i32) {
+  %0:2 = call @inner(%a, %b) : (f32, i32) -> (f4E2M1FN, i32)
+  return %0#0, %0#1 : f4E2M1FN, i32
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [(BESIDE, ()), (BESIDE_IN_BRANCHES, ("i1=true",)), (BESIDE_IN_A_CALL, ())],
+    ids=["one block", "branches", "call"],
+)
+def test_a_result_that_does_not_follow_from_a_known_divergence_is_unexplained(
+    text: str, arguments: tuple[str, ...]
+) -> None:
+    wrong = "spec,infinity_to_nanless=zero"
+    p = program(text, "f32=-inf", "i32=7", *arguments)
+    rows = (row("arith.truncf", wrong),)
+    assert compared(FakeOracle(wrong), p, rows=rows).known == {"a row": 1}
+    report = compared(OneWrongResult(wrong), p, rows=rows)
+    (difference,) = report.differences
+    assert not report.known
+    assert difference.known == ()
+    if difference.finding is None:
+        assert difference.mismatch.result == 1
+    else:
+        assert difference.finding.op.name == "func.call"
+
+
+def test_a_result_that_is_another_when_all_are_returned_is_unexplained() -> None:
+    class Alone(FakeOracle):
+        """Gives NaN for the one result of a function, the known wrong 0 among several."""
+
+        def run(self, programs):  # type: ignore[no-untyped-def]
+            return [
+                (replace(reply[0], bits=reply[0].bits ^ 3),) if isinstance(reply, tuple) and len(reply) == 1 else reply
+                for reply in super().run(programs)
+            ]
+
+    wrong = "spec,infinity_to_nanless=zero"
+    text = """\
+func.func @main(%a: f32, %b: f32) -> f4E2M1FN {
+  %0 = arith.addf %a, %b : f32
+  %1 = arith.truncf %0 : f32 to f4E2M1FN
+  return %1 : f4E2M1FN
+}
+"""
+    rows = (row("arith.truncf", wrong),)
+    p = program(text, "f32=-inf", "f32=1")
+    assert compared(FakeOracle(wrong), p, rows=rows).known == {"a row": 1}
+    assert not compared(Alone(wrong), p, rows=rows).known
+
+
+def test_what_follows_from_a_known_divergence_is_known() -> None:
+    wrong = "spec,infinity_to_nanless=zero"
+    body = """\
+func.func @main(%a: f32, %c: i1) -> f32 {
+  %0 = arith.truncf %a : f32 to f4E2M1FN
+  %1 = scf.if %c -> (f32) {
+    %2 = arith.extf %0 : f4E2M1FN to f32
+    scf.yield %2 : f32
+  } else {
+    scf.yield %a : f32
+  }
+  return %1 : f32
+}
+"""
+    report = compared(FakeOracle(wrong), program(body, "f32=-inf", "i1=true"), rows=(row("arith.truncf", wrong),))
+    assert (report.known, report.differences) == ({"a row": 1}, [])
+
+
+def test_an_oracle_that_fails_where_the_program_is_undefined_here_is_reported() -> None:
+    text = "func.func @main(%a: i8) -> i8 {\n  %0 = arith.divsi %a, %a : i8\n  return %0 : i8\n}\n"
+    report = compared(FakeOracle(fails=("arith.divsi", OracleError("garbage", "words"))), program(text, "i8=0"))
+    assert report.failures == ["garbage: words"]
 
 
 def test_a_named_profile_that_explains_all_results_is_named() -> None:

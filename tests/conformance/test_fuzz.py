@@ -10,7 +10,7 @@ from fake_oracle import FakeOracle
 
 import halfulp as hu
 from halfulp.conformance.diff import run_here
-from halfulp.conformance.divergences import Divergence, Example, cancellations, divergences
+from halfulp.conformance.divergences import Cast, Divergence, Example, cancellations, divergences
 from halfulp.conformance.fuzz import as_json, fuzz, lines
 from halfulp.conformance.oracles.oracle import OracleError, Program
 from halfulp.conformance.random_programs import build, cells, random_program, random_programs
@@ -214,6 +214,36 @@ def test_pairs_of_ops_that_the_folder_takes_for_nothing() -> None:
             assert report.known == {row.name: 1}
             (difference,) = against(asked, [given], divergences()).differences
             assert (difference.mismatch.expected, difference.mismatch.actual) == (row.expected, row.actual)
+
+
+def test_a_pair_is_taken_for_the_cast_that_it_begins_with() -> None:
+    rows, code = cancellations(), np.array(0x8080000000000001, np.uint64)
+    for inner, right in (("arith.uitofp", 0x5F01), ("arith.sitofp", 0xDEFF)):
+        first, second = Cast(inner, "i64", "f32"), Cast("arith.truncf", "f32", "bf16")
+        (row,) = [row for row in rows if row.applies("mlir-fold", "22.1", second.op, first.op)]
+        assert row.predict(first, second, code) == right
+
+
+@pytest.mark.mlir
+def test_a_pair_on_an_integer_with_its_top_bit_set_is_known() -> None:
+    from halfulp.conformance.diff import against
+    from halfulp.conformance.oracles import oracle
+    from halfulp.conformance.oracles.oracle import ProgramOracle
+
+    asked = oracle("mlir-fold")
+    assert isinstance(asked, ProgramOracle)
+    text = """
+func.func @main(%x: i64) -> bf16 {
+  %0 = arith.uitofp %x : i64 to f32
+  %1 = arith.truncf %0 : f32 to bf16
+  return %1 : bf16
+}
+"""
+    given = Program(hu.parse(text), "main", (hu.Value.from_bits(0x8080000000000001, "i64"),))
+    report = against(asked, [given], divergences(), pairs=cancellations())
+    assert report.known == {"an integer is converted past the format between": 1}
+    (difference,) = against(asked, [given], divergences()).differences
+    assert (difference.mismatch.expected, difference.mismatch.actual) == (0x5F00, 0x5F01)
 
 
 @pytest.mark.mlir
