@@ -8,6 +8,7 @@ which IREE makes f32 unless told otherwise.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import weakref
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,7 @@ from halfulp.conformance.oracles.oracle import (
     Answer,
     OracleError,
     Program,
+    Reply,
     Status,
     Unanswered,
     Unavailable,
@@ -53,6 +55,8 @@ MAX_WIDTH = 64  # of what iree-run-module can pass
 LANES = 64
 """Elements are asked in multiples of this number: in the last lanes of others divui divides by 0, and stops."""
 PROGRAMS = 16  # in one module
+TRAPPING = frozenset({signal.SIGFPE, signal.SIGILL, signal.SIGTRAP})
+"""Signals by which a CPU stops a program for what it computes; any other is a failure of the tool."""
 TRAPS = 256
 """How often the elements of a task that ended the process are halved, to find those that did."""
 
@@ -148,9 +152,11 @@ class Iree:
 
     # --- programs -----------------------------------------------------------------------------------------------------
 
-    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered]:
-        """Many programs in one module, each executed by itself. What fails alone is unanswered, and says why."""
-        found: dict[int, tuple[Answer, ...] | Unanswered] = {}
+    def run(self, programs: Sequence[Program]) -> list[Reply]:
+        """Many programs in one module, each executed by itself. What the compiler rejects is unanswered and says why; a
+        program that stops its process by what the CPU does not execute has trapped.
+        """
+        found: dict[int, Reply] = {}
         prepared = []
         for index, program in enumerate(programs):
             try:
@@ -161,40 +167,49 @@ class Iree:
             self._run(prepared[start : start + PROGRAMS], found)
         return [found[index] for index in range(len(programs))]
 
-    def _run(self, part: Sequence[_Wrapped], found: dict[int, tuple[Answer, ...] | Unanswered]) -> None:
+    def _run(self, part: Sequence[_Wrapped], found: dict[int, Reply]) -> None:
         """Compile these programs together; where that fails, each half apart, down to the ones that are to blame."""
         path = self._folder / "programs.vmfb"
         path.unlink(missing_ok=True)
+        module: Path | Unanswered | OracleError
         try:
             text = print_module(module_of([function for wrapped in part for function in wrapped.functions]))
-            module: Path | str = self._compiled_text(text, path)
-        except (HalfulpError, OracleError) as error:
-            module = str(error)
-        if isinstance(module, str):
+            compiled = self._compiled_text(text, path)
+            module = compiled if isinstance(compiled, Path) else Unanswered(compiled)
+        except HalfulpError as error:
+            module = Unanswered(str(error))
+        except OracleError as error:
+            module = error
+        if not isinstance(module, Path):
             half = len(part) // 2
             if half:
                 self._run(part[:half], found)
                 self._run(part[half:], found)
             else:
-                found[part[0].index] = Unanswered(module)
+                found[part[0].index] = module
             return
         for wrapped in part:
-            try:
-                found[wrapped.index] = self._run_one(module, wrapped)
-            except OracleError as error:
-                found[wrapped.index] = Unanswered(str(error))
+            found[wrapped.index] = self._run_one(module, wrapped)
 
-    def _run_one(self, module: Path, wrapped: _Wrapped) -> tuple[Answer, ...]:
+    def _run_one(self, module: Path, wrapped: _Wrapped) -> Reply:
         given = [(_dimensions(value.shape), value.bits) for value in wrapped.arguments]
-        expected = []
+        shapes, dtypes = [], []
         for type_ in wrapped.results:
             shape = ty.shape_of(type_) or ()
             if None in shape:
-                raise OracleError("refusal", "a result has a dynamic shape")
-            size = int(np.prod([n or 0 for n in shape], dtype=np.int64))
-            expected.append((size, storage_dtype(_width(ty.element_type(type_)))))
-        bits = self._execute(module, wrapped.entry, given, expected)
-        shapes = [tuple(n or 0 for n in ty.shape_of(type_) or ()) for type_ in wrapped.results]
+                return Unanswered("a result has a dynamic shape")
+            shapes.append(tuple(n or 0 for n in shape))
+            dtypes.append(storage_dtype(_width(ty.element_type(type_))))
+        expected = [(int(np.prod(shape, dtype=np.int64)), dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+        try:
+            bits = self._execute(module, wrapped.entry, given, expected)
+        except OracleError as error:
+            if error.signal in TRAPPING:
+                return tuple(
+                    Answer(np.zeros(shape, dtype), np.full(shape, Status.TRAP, np.uint8))
+                    for shape, dtype in zip(shapes, dtypes, strict=True)
+                )
+            return Unanswered(str(error)) if error.kind == "refusal" else error
         return tuple(Answer(codes.reshape(shape)) for codes, shape in zip(bits, shapes, strict=True))
 
     def _execute(

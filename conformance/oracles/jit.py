@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered, Unavailable
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, Unanswered, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.rewrite import module_with
 from halfulp.conformance.task import Task, reference
@@ -207,9 +207,9 @@ class JitOracle:
 
     # --- programs -----------------------------------------------------------------------------------------------------
 
-    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered]:
+    def run(self, programs: Sequence[Program]) -> list[Reply]:
         """Many programs in one module, each in a process of its own; a program that stops it has trapped."""
-        found: dict[int, tuple[Answer, ...] | Unanswered] = {}
+        found: dict[int, Reply] = {}
         prepared: list[tuple[int, _Prepared]] = []
         for index, program in enumerate(programs):
             try:
@@ -223,7 +223,7 @@ class JitOracle:
     def _check(self, op: Operation, types: Iterable[ty.Type]) -> str | None:
         return next((why for why in map(self.refuses_type, types) if why), None) or self.refuses_op(op)
 
-    def _run(self, part: list[tuple[int, _Prepared]], found: dict[int, tuple[Answer, ...] | Unanswered]) -> None:
+    def _run(self, part: list[tuple[int, _Prepared]], found: dict[int, Reply]) -> None:
         """Ask these programs together; where that fails, each half apart, down to the ones that are to blame."""
         try:
             children = self.execute(_programs_text([prepared for _, prepared in part]))
@@ -231,7 +231,7 @@ class JitOracle:
                 raise OracleError("garbage", f"{len(part)} processes ended, but {len(children)} said so")
         except OracleError as error:
             if len(part) == 1:
-                found[part[0][0]] = Unanswered(str(error))
+                found[part[0][0]] = Unanswered(str(error)) if error.kind == "refusal" else error
             else:
                 half = len(part) // 2
                 self._run(part[:half], found)
@@ -536,10 +536,10 @@ class _Prepared:
         lines += [f"  func.func private @{prefix}run(%unused: i64) {{", *(f"    {line}" for line in body)]
         return "\n".join([*lines, "    return", "  }", ""])
 
-    def answers(self, child: Child) -> tuple[Answer, ...] | Unanswered:
+    def answers(self, child: Child) -> tuple[Answer, ...] | OracleError:
         """What the program's process printed, as results."""
         if child.signal == _SIGALRM:
-            return Unanswered(f"the program did not end in {CHILD_SECONDS} s")
+            return OracleError("hang", f"the program did not end in {CHILD_SECONDS} s")
         widths = [element_width(ty.element_type(type_)) or 0 for type_ in self.results]
         shapes = self.shapes
         if child.signal:
@@ -549,7 +549,7 @@ class _Prepared:
             )
         counts = [_size(type_) * limb_count(width) for type_, width in zip(self.results, widths, strict=True)]
         if len(child.numbers) != sum(counts):
-            return Unanswered(f"{sum(counts)} numbers were asked for, {len(child.numbers)} came")
+            return OracleError("garbage", f"{sum(counts)} numbers were asked for, {len(child.numbers)} came")
         answers, start = [], 0
         for shape, width, count in zip(shapes, widths, counts, strict=True):
             limbs = np.array(child.numbers[start : start + count], np.uint64)

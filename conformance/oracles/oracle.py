@@ -59,11 +59,15 @@ class Unavailable(Exception):
 
 
 class OracleError(Exception):
-    """The oracle failed: it crashed, hung or printed what is no result. ``kind`` says which."""
+    """The oracle failed: it crashed, hung or printed what is no result. ``kind`` says which.
 
-    def __init__(self, kind: str, message: str) -> None:
+    ``signal``: what ended its process, if a signal did.
+    """
+
+    def __init__(self, kind: str, message: str, signal: int = 0) -> None:
         super().__init__(f"{kind}: {message}")
         self.kind = kind
+        self.signal = signal
 
 
 Reply = tuple[Answer, ...] | Unanswered | OracleError

@@ -107,7 +107,8 @@ class Tool:
         said = done.stderr.decode("utf-8", "replace").strip()
         # A shell says 128 + signal; LLVM's own handlers print a stack dump and exit.
         if done.returncode < 0 or done.returncode > 128 or "Stack dump:" in said:
-            raise OracleError("crash", f"{name} ended with {done.returncode}: {_first_line(said)}")
+            ended = -done.returncode if done.returncode < 0 else done.returncode - 128
+            raise OracleError("crash", f"{name} ended with {done.returncode}: {_first_line(said)}", max(0, ended))
         if done.returncode:
             raise OracleError("refusal", _first_line(said) or f"{name} ended with {done.returncode}")
         try:

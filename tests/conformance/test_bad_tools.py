@@ -16,9 +16,19 @@ import pytest
 
 from halfulp.conformance.check import Tally, check
 from halfulp.conformance.inputs import sampled_inputs
-from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle, tool
-from halfulp.conformance.oracles.oracle import Oracle, OracleError, Program, ProgramOracle, Unanswered, Unavailable
+from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, jit, oracle, tool
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    Oracle,
+    OracleError,
+    Program,
+    ProgramOracle,
+    Status,
+    Unanswered,
+    Unavailable,
+)
 from halfulp.conformance.task import Task, task
+from halfulp.interp.values import Value
 
 OPT, RUNNER = "HALFULP_MLIR_OPT", "HALFULP_MLIR_RUNNER"
 COMPILE, RUN_MODULE = "HALFULP_IREE_COMPILE", "HALFULP_IREE_RUN_MODULE"
@@ -106,7 +116,21 @@ def question(found: Oracle) -> tuple[Task, tuple[Any, ...]]:
     return asked, sampled_inputs(asked, 16)
 
 
-def assert_no_agreement(found: Oracle, failing: bool) -> Tally:
+def assert_programs_fail(found: Oracle, asked: Task, inputs: tuple[Any, ...], refusing: bool = False) -> None:
+    """Each program gets the error, also one with others; ``refusing``: a tool that says no has not failed."""
+    if not isinstance(found, ProgramOracle):
+        return
+    function = asked.module((16,))
+    kinds = OracleError | Unanswered if refusing else OracleError
+    try:
+        results = found.run([Program(function, "eval", asked.values(inputs))] * 2)
+    except OracleError:
+        return
+    assert len(results) == 2
+    assert all(isinstance(result, kinds) for result in results), results
+
+
+def assert_no_agreement(found: Oracle, failing: bool, refusing: bool = False) -> Tally:
     asked, inputs = question(found)
     started = time.monotonic()
     total = check(found, asked, inputs)
@@ -116,13 +140,7 @@ def assert_no_agreement(found: Oracle, failing: bool) -> Tally:
     assert total.failures or total.refusals  # and it is said why
     if failing:
         assert total.failures
-    if isinstance(found, ProgramOracle):
-        function = asked.module((16,))
-        try:
-            results = found.run([Program(function, "eval", asked.values(inputs))])
-        except OracleError:
-            return total
-        assert all(isinstance(result, Unanswered | OracleError) for result in results)
+    assert_programs_fail(found, asked, inputs, refusing)
     return total
 
 
@@ -134,7 +152,7 @@ def test_the_program_based_oracles() -> None:
 @pytest.mark.parametrize("bad", BAD)
 def test_bad_tools(name: str, bad: str, install: Install) -> None:
     install(BAD[bad])
-    assert_no_agreement(oracle(name), bad in SURELY_FAILS)
+    assert_no_agreement(oracle(name), bad in SURELY_FAILS, bad == "exits with an error")
 
 
 @pytest.mark.mlir
@@ -149,6 +167,8 @@ def test_bad_runners(name: str, bad: str, install: Install) -> None:
         total = check(found, asked, inputs)
     except Unavailable:
         return
+    if not total.compared:
+        assert_programs_fail(found, asked, inputs, bad == "exits with an error")
     if total.compared:  # mlir-opt alone has answered
         assert total.clean
     else:
@@ -160,7 +180,7 @@ def test_bad_runners(name: str, bad: str, install: Install) -> None:
 def test_a_bad_iree_runner(bad: str, install: Install) -> None:
     install('while [ "$1" != -o ]; do shift; done; echo > "$2"', (COMPILE,))
     install(BAD[bad], (RUN_MODULE,))
-    assert_no_agreement(oracle("iree"), True)
+    assert_no_agreement(oracle("iree"), True, bad == "exits with an error")
 
 
 def test_an_iree_runner_that_writes_too_little(install: Install) -> None:
@@ -217,3 +237,29 @@ def test_what_a_tool_started_ends_with_it(tmp_path: Path) -> None:
 def test_a_large_question_and_a_large_answer() -> None:
     data = np.arange(200_000, dtype=np.uint8).tobytes()
     assert tool.run_bounded(["cat"], data, 10).stdout == data
+
+
+def test_a_program_that_hangs_or_prints_too_little_in_its_own_process_is_an_error() -> None:
+    asked = task("arith.addi", "i8")
+    given = Program(asked.module(None), "eval", tuple(Value.from_bits(code, "i8") for code in (1, 2)))
+    prepared = jit._Prepared(given, "p.", lambda operation, types: None)
+    assert prepared.answers(jit.Child([3], 0)) == (Answer(np.array(3, np.uint8)),)
+    for child, kind in ((jit.Child([], 14), "hang"), (jit.Child([], 0), "garbage"), (jit.Child([3, 4], 0), "garbage")):
+        failure = prepared.answers(child)
+        assert isinstance(failure, OracleError)
+        assert failure.kind == kind
+
+
+def test_a_program_that_divides_like_the_cpu_does_has_trapped(install: Install) -> None:
+    asked = task("arith.remsi", "i32")
+    given = Program(asked.module((2,)), "eval", asked.values([np.array([1, 2], np.uint32)] * 2))
+    install('while [ "$1" != -o ]; do shift; done; echo > "$2"', (COMPILE,))
+    for signal, trapped in (("FPE", True), ("ILL", True), ("SEGV", False), ("KILL", False)):
+        install(f"kill -{signal} $$", (RUN_MODULE,))
+        found = oracle("iree")
+        assert isinstance(found, ProgramOracle)
+        (reply,) = found.run([given])
+        assert isinstance(reply, OracleError) is not trapped
+        if isinstance(reply, tuple):
+            assert reply[0].status is not None
+            assert (reply[0].status == Status.TRAP).all()
