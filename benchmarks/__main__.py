@@ -1,7 +1,8 @@
 """Measures halfulp beside its peers, in one process, and prints a table: ``make bench``, or ``python benchmarks``.
 
 Every row gives the best of several runs of both sides, alternating, and their ratio; ratios carry over to other
-machines, times do not. Targets are upper bounds on the ratio, or on the time where there is no peer.
+machines, times do not. Targets are upper bounds on the ratio, or on the time where there is no peer. "copies" is how
+often the operand could have been copied in the time.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ import ml_dtypes
 import numpy as np
 
 import halfulp as hu
+from halfulp.fp_formats.formats import FORMATS
 
 SIZE = 1_000_000
+LARGE = 4_000_000  # elements, of what takes least
 ROUNDS = 7
 
 
@@ -34,6 +37,7 @@ class Row:
     peer_seconds: float | None = None
     per: int = 1
     target: str = ""
+    copy_seconds: float | None = None
     # Instead of a time.
     measure: str = ""
 
@@ -41,7 +45,8 @@ class Row:
         ratio = "" if self.peer_seconds is None else f"{self.seconds / self.peer_seconds:.2f}"
         theirs = "" if self.peer_seconds is None else spell(self.peer_seconds)
         each = f"{self.seconds / self.per * 1e9:.2f}" if self.per > 1 else ""
-        return [self.name, self.measure or spell(self.seconds), each, self.peer, theirs, ratio, self.target]
+        copies = "" if self.copy_seconds is None else f"{self.seconds / self.copy_seconds:.1f}"
+        return [self.name, self.measure or spell(self.seconds), each, self.peer, theirs, ratio, copies, self.target]
 
 
 def spell(seconds: float) -> str:
@@ -233,19 +238,78 @@ def xdsl(text: str) -> float | None:
     return time.perf_counter() - start
 
 
-def conversions() -> list[Row]:
+SMALL = tuple(name for name, fmt in FORMATS.items() if fmt.bits <= 8)
+# By source and destination: the highest ratio, and the most copies, that will do.
+CONVERSIONS = {
+    **{("f32", name): "<= 0.17, 7 copies" if name != "f8E8M0FNU" else "<= 0.2, 7 copies" for name in SMALL},
+    **{(name, "f32"): "<= 0.17" for name in SMALL},
+    ("f8E4M3FN", "f8E5M2"): "<= 0.11",
+    ("f8E5M2", "f8E4M3FNUZ"): "<= 0.11",
+    ("f16", "f8E4M3FN"): "<= 0.11",
+    ("bf16", "f8E5M2"): "<= 0.11",
+    ("f64", "f8E4M3FN"): "<= 0.17",
+    ("f64", "f8E5M2"): "<= 0.17",
+    ("f32", "f16"): "<= 1.25",
+    ("f16", "f32"): "",
+    ("f32", "bf16"): "<= 1.54",
+    ("bf16", "f32"): "<= 2.86",
+}
+OPS = {
+    **{(name, op): "<= 0.1" for name in ("f8E4M3FN", "f8E5M2") for op in ("addf", "mulf", "divf")},
+    ("bf16", "addf"): "<= 0.83",
+    ("bf16", "divf"): "<= 0.83",
+    **{("f16", op): "<= 1" for op in ("addf", "mulf", "divf")},
+}
+UFUNCS = {"addf": np.add, "mulf": np.multiply, "divf": np.divide}
+
+
+def peer_of(*names: str) -> str:
+    return "NumPy" if set(names) <= {"f16", "f32", "f64"} else "ml_dtypes"
+
+
+def sample(name: str) -> Any:
+    """A normal distribution, or, of few bits, all codes."""
     random = np.random.Generator(np.random.Philox(2))
-    x = random.standard_normal(SIZE).astype(np.float32)
+    dtype = hu.convert(np.float32([1]), name).numpy().dtype
+    if FORMATS[name].bits <= 8:
+        return random.integers(0, 1 << FORMATS[name].bits, LARGE, np.uint8).view(dtype)
+    return random.standard_normal(LARGE).astype(dtype)
+
+
+def conversions() -> list[Row]:
     rows = []
-    for name, dtype in (
-        ("f8E4M3FN", ml_dtypes.float8_e4m3fn),
-        ("f4E2M1FN", ml_dtypes.float4_e2m1fn),
-        ("bf16", ml_dtypes.bfloat16),
-        ("f16", np.float16),
-    ):
-        mine, theirs = best(lambda n=name: hu.convert(x, n), lambda d=dtype: x.astype(d))
-        peer = "NumPy" if name == "f16" else "ml_dtypes"
-        rows.append(Row(f"f32 to {name}, {SIZE:,} elements", mine, peer, theirs, SIZE))
+    for (source, destination), target in CONVERSIONS.items():
+        x = sample(source)
+        dtype, copy = sample(destination).dtype, np.empty_like(x)
+        with np.errstate(all="ignore"):
+            mine, theirs, copying = best(
+                lambda a=x, to=destination: hu.convert(a, to),
+                lambda a=x, to=dtype: a.astype(to),
+                lambda a=x, to=copy: np.copyto(to, a),
+            )
+        name = f"{source} to {destination}, {LARGE:,} elements"
+        rows.append(Row(name, mine, peer_of(source, destination), theirs, LARGE, target, copying))
+    return rows
+
+
+def narrow_ops() -> list[Row]:
+    rows = []
+    for (element, op), target in OPS.items():
+        tensor = f"tensor<{LARGE}x{element}>"
+        module = hu.load(f"""func.func @main(%x: {tensor}, %y: {tensor}) -> {tensor} {{
+            %0 = arith.{op} %x, %y : {tensor}
+            return %0 : {tensor}
+        }}""")
+        x = sample(element)
+        y, copy = x[::-1].copy(), np.empty_like(x)
+        with np.errstate(all="ignore"):
+            mine, theirs, copying = best(
+                lambda m=module, a=x, b=y: hu.run(m, a, b),
+                lambda f=UFUNCS[op], a=x, b=y: f(a, b),
+                lambda a=x, to=copy: np.copyto(to, a),
+            )
+        name = f"arith.{op} of {element}, {LARGE:,} elements"
+        rows.append(Row(name, mine, peer_of(element), theirs, LARGE, target, copying))
     return rows
 
 
@@ -261,8 +325,11 @@ def starting() -> list[Row]:
 
 
 def main() -> None:
-    head = ["what", "time", "ns each", "peer", "its time", "ratio", "target"]
-    rows = [head, *(row.cells() for group in (chains, scalars, texts, conversions, starting) for row in group())]
+    head = ["what", "time", "ns each", "peer", "its time", "ratio", "copies", "target"]
+    rows = [
+        head,
+        *(row.cells() for group in (chains, scalars, texts, conversions, narrow_ops, starting) for row in group()),
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     versions = f"Python {platform.python_version()}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}"
     print(f"{platform.machine()}, {versions}")
