@@ -14,7 +14,7 @@ import numpy as np
 
 from halfulp.conformance.oracles.oracle import Answer, Program, Status, Unanswered
 from halfulp.conformance.rewrite import copied
-from halfulp.conformance.task import Task
+from halfulp.conformance.task import Task, container_shape
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.build import function_of
@@ -282,3 +282,15 @@ def constant_of(value: SSAValue) -> Answer | None:
     if isinstance(attribute, at.IntegerAttr | at.FloatAttr):
         return Answer(ints_to_codes([attribute.code], width, ()))
     return Answer(attribute.array()) if isinstance(attribute, at.DenseElementsAttr) else None
+
+
+def refused_by_schema(task: Task) -> str | None:
+    """Why MLIR 22 does not read the op: it, or a property of it, is newer."""
+    definition = task.definition
+    if definition.since > Schema.MLIR22:
+        return f"MLIR 22 has no {task.op}"
+    try:
+        text_of(task.module(container_shape((*task.operand_types, *task.result_types), 1)))
+    except HalfulpError as error:
+        return f"MLIR 22 does not know it: {error}"
+    return None

@@ -16,6 +16,7 @@ import numpy as np
 
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, Unanswered, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
+from halfulp.conformance.programs import refused_by_schema
 from halfulp.conformance.rewrite import module_with
 from halfulp.conformance.task import Task, reference
 from halfulp.interp import attributes as at
@@ -135,7 +136,8 @@ class JitOracle:
     def refuses(self, task: Task) -> str | None:
         """Types that cannot be lowered; subclasses add ops."""
         reasons = (self.refuses_type(type_) for type_ in (*task.operand_types, *task.result_types))
-        return next((why for why in reasons if why), None) or self.refuses_op(task.operation(None))
+        refused = refused_by_schema(task) or next((why for why in reasons if why), None)
+        return refused or self.refuses_op(task.operation(None))
 
     def refuses_type(self, type_: ty.Type) -> str | None:
         """Why there is no code for values of a type, or None."""

@@ -13,7 +13,6 @@ from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Rep
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.task import Task, reference, task
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import Schema
 from halfulp.interp.errors import HalfulpError
 from halfulp.interp.ir import Module
 from halfulp.interp.values import element_width
@@ -70,7 +69,7 @@ class MlirFold:
             return _NEVER_FOLDED[task.op]
         if task.op in _CRASHES_ON_I0 and _has_i0(task):
             return f"mlir-opt 22 crashes in {task.op} of i0"
-        return refused_by_schema(task)
+        return pr.refused_by_schema(task)
 
     def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """Large tensors first. One element that does not fold keeps a whole tensor from folding: those that seem
@@ -115,18 +114,6 @@ def _copied(status: npt.NDArray[np.uint8] | None) -> npt.NDArray[np.uint8] | Non
 def _status(answer: Answer, shape: tuple[int, ...]) -> npt.NDArray[np.uint8] | None:
     assert answer.status is not None
     return answer.status.reshape(shape) if answer.status.any() else None
-
-
-def refused_by_schema(task: Task) -> str | None:
-    """Why MLIR 22 does not read the op: it, or a property of it, is newer."""
-    definition = task.definition
-    if definition.since > Schema.MLIR22:
-        return f"MLIR 22 has no {task.op}"
-    try:
-        pr.text_of(task.module((1,)))
-    except HalfulpError as error:
-        return f"MLIR 22 does not know it: {error}"
-    return None
 
 
 def fold(tool: Tool, texts: Sequence[str], pipeline: str, seconds: float) -> str:
