@@ -11,7 +11,7 @@ from fake_oracle import FakeOracle
 import halfulp as hu
 from halfulp.conformance.diff import run_here
 from halfulp.conformance.divergences import Cast, Divergence, Example, cancellations, divergences
-from halfulp.conformance.fuzz import as_json, fuzz, lines
+from halfulp.conformance.fuzz import FEW, as_json, fuzz, lines
 from halfulp.conformance.oracles.oracle import OracleError, Program
 from halfulp.conformance.random_programs import build, cells, random_program, random_programs
 from halfulp.conformance.reduce import Reducer, SameDifference, text_of
@@ -125,6 +125,53 @@ def test_what_a_row_predicts_is_known_and_what_follows_from_it_too() -> None:
     (counts,) = fuzz([oracle], 300, 1, rows=[row], most_failures=1000).counts
     assert counts.tally.known["ignored"] > 5
     assert {failure.task.op for failure in counts.failures} == {"arith.fptoui"}
+
+
+def upward(op: str) -> Divergence:
+    profile = "spec,to_integer_rounding=upward"
+    return Divergence(op, ("fake",), ("1",), (op,), "why", Example(op, ("f32",), (0,), 0, 0), profile=profile)
+
+
+def test_what_is_wrong_after_a_known_divergence_is_no_less_wrong() -> None:
+    """Ops are judged on what they were given, so a row for the ops before hides nothing."""
+    oracle = FakeOracle(
+        "spec,to_integer_rounding=upward", exchanged={"arith.xori": "arith.ori", "arith.uitofp": "arith.sitofp"}
+    )
+    casts = ("arith.fptosi", "arith.fptoui")
+
+    def failures(*rows: Divergence) -> list[tuple[int, str]]:
+        (counts,) = fuzz([oracle], 250, 1, rows=rows, most_failures=10_000).counts
+        assert counts.follows == 0
+        return [(failure.index, str(failure.task)) for failure in counts.failures if failure.task.op not in casts]
+
+    assert failures() == failures(*map(upward, casts))
+    after = [
+        step
+        for program in random_programs(1, 250)
+        for step in program.steps
+        if step.op.task.op in oracle.exchanged
+        and any(other.op.task.op in casts and set(other.results) & set(step.operands) for other in program.steps)
+    ]
+    assert len(after) > 2
+
+
+def test_what_is_told_apart_has_a_bound() -> None:
+    class Keeping(FakeOracle):
+        name = "mlir-fold"
+
+    rows = [
+        Divergence(
+            "all", ("mlir-fold",), ("1",), ("*",), "why", Example("arith.extf", ("f32",), (0,), 0, 0), profile=profile
+        )
+        for profile in ("spec,infinity_to_nanless=zero", "spec,negative_to_unsigned=sign_bit")
+    ]
+    oracle = Keeping(
+        "spec,infinity_to_nanless=zero,negative_to_unsigned=sign_bit",
+        {"arith.extf": "arith.extf", "arith.minimumf": "arith.maximumf", "arith.mulf": "arith.addf"},
+    )
+    (counts,) = fuzz([oracle], 300, 1, rows=rows, most_failures=10_000).counts
+    assert counts.follows <= FEW
+    assert len(counts.failures) > 10
 
 
 def test_what_is_refused_and_what_is_not_answered_is_counted_apart() -> None:
