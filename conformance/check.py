@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from halfulp.conformance.compare import Mismatch, Verdict, Verdicts, ulp_distance, verdicts, worst
+from halfulp.conformance.compare import (
+    Mismatch,
+    Verdict,
+    Verdicts,
+    foreseen,
+    require_answers,
+    ulp_distance,
+    verdicts,
+    worst,
+)
 from halfulp.conformance.divergences import Divergence
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
 from halfulp.conformance.task import Reference, Task, reference
@@ -27,7 +36,8 @@ class Tally:
 
     ``known``: by the name of the divergence. ``reformed``: elements that a divergence predicts to be wrong and the
     oracle has right. ``undefined``: elements of undefined behaviour for which the oracle has a value all the same (a
-    part of ``open``). ``failures``: what `OracleError` said.
+    part of ``open``). ``failures``: what `OracleError` said. ``answered``: of one comparison, the elements that have an
+    answer for some result; tallies that were added up have none.
     """
 
     equal: int = 0
@@ -41,6 +51,7 @@ class Tally:
     refusals: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     mismatches: list[tuple[Task, Mismatch]] = field(default_factory=list)
+    answered: Mask | None = None
 
     @property
     def compared(self) -> int:
@@ -80,9 +91,16 @@ def check(
 
 
 def ask(oracle: Oracle, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-    """The oracle's answers; what it refuses is unanswered, with its reason. Raises OracleError."""
+    """The oracle's answers; what it refuses is unanswered, with its reason.
+
+    Raises OracleError, also for answers that are none by their number, shape, dtype or width.
+    """
     refusal = oracle.refuses(task)
-    return oracle.evaluate(task, inputs) if refusal is None else unanswered(task, inputs, refusal)
+    if refusal is not None:
+        return unanswered(task, inputs, refusal)
+    answers = oracle.evaluate(task, inputs)
+    require_answers(task.result_types, [task.shape(inputs)] * len(task.results), answers)
+    return answers
 
 
 def explaining_profiles(
@@ -103,11 +121,15 @@ def compare(
     answers: Sequence[Answer],
     rows: Sequence[Divergence] = (),
 ) -> Tally:
-    """The tally of given answers. ``rows``: the divergences that speak of this tool and task."""
+    """The tally of given answers. ``rows``: the divergences that speak of this tool and task.
+
+    A mismatch is known only where it is the very bits that a row predicts, or the poison or trap that it predicts.
+    """
     tally = Tally()
-    predictions = [(row.name, row.predict(task, inputs, expected)) for row in rows]
-    for index, (type_, answer) in enumerate(zip(task.result_types, answers, strict=True)):
-        verdict = verdicts(type_, expected, index, answer)
+    judged = [verdicts(type_, expected, index, answers[index]) for index, type_ in enumerate(task.result_types)]
+    tally.answered = np.logical_or.reduce([verdict != Verdict.UNANSWERED for verdict in judged])
+    predictions = [(row.name, row.predict(task, inputs, expected)) for row in rows] if tally.answered.any() else []
+    for index, (type_, answer, verdict) in enumerate(zip(task.result_types, answers, judged, strict=True)):
         tally.equal += _count(verdict, Verdict.EQUAL)
         tally.open += _count(verdict, Verdict.OPEN)
         tally.apart += _count(verdict, Verdict.APART)
@@ -120,11 +142,11 @@ def compare(
         wrong = verdict == Verdict.MISMATCH
         answered = (verdict == Verdict.EQUAL) | (verdict == Verdict.OPEN)
         for name, predicted in predictions:
-            foreseen = verdicts(type_, predicted, index, answer) <= Verdict.OPEN
-            explained = wrong & foreseen
-            tally.known[name] += int(np.count_nonzero(explained))
-            wrong &= ~foreseen
-            differs = verdicts(type_, expected, index, Answer(predicted.bits[index])) == Verdict.MISMATCH
+            said = foreseen(type_, predicted, index, answer)
+            tally.known[name] += int(np.count_nonzero(wrong & said))
+            wrong &= ~said
+            trapped = None if predicted.trap is None else np.where(predicted.trap, np.uint8(Status.TRAP), np.uint8(0))
+            differs = verdicts(type_, expected, index, Answer(predicted.bits[index], trapped)) == Verdict.MISMATCH
             if predicted.poison is not None:
                 differs &= ~predicted.poison  # anything may stand there, what is right as well
             tally.reformed[name] += int(np.count_nonzero(answered & differs))

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.oracles.oracle import Answer, Status
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
 from halfulp.conformance.task import Reference
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp import types as ty
 from halfulp.interp.values import element_width
 from halfulp.semantics import floats
-from halfulp.semantics.codes import element_shape
+from halfulp.semantics.codes import LIMB_BITS, code_shape, element_shape, limb_count, storage_dtype
 from halfulp.semantics.kernel import Codes, Mask, Open
 
 Verdicts = npt.NDArray[np.uint8]
@@ -65,6 +65,58 @@ def verdicts(type_: ty.Type, expected: Reference, index: int, answer: Answer) ->
     if answer.status is not None:
         verdict[answer.status == Status.UNANSWERED] = Verdict.UNANSWERED
     return verdict
+
+
+def foreseen(type_: ty.Type, predicted: Reference, index: int, answer: Answer) -> Mask:
+    """Where result number ``index`` is what a prediction says: its very bits, or poison or a trap where it says so.
+
+    What the language leaves open of a value is not open in a prediction. Where that gives executing the op no meaning
+    and tells of no trap, it says nothing.
+    """
+    status = np.full(element_shape(answer.bits, element_width(type_) or 0), Status.VALUE, np.uint8)
+    if answer.status is not None:
+        status = answer.status
+    said = ~differing(type_, predicted.bits[index], answer.bits) & (status == Status.VALUE)
+    for mask, kind in ((predicted.poison, Status.POISON), (predicted.undefined, None), (predicted.trap, Status.TRAP)):
+        if mask is not None:
+            said = np.where(mask, status == kind if kind is not None else np.False_, said)
+    return np.asarray(said)
+
+
+def garbled(type_: ty.Type, shape: tuple[int, ...], answer: Answer) -> str | None:
+    """What is wrong with the form of an answer for elements of this type and shape, or None.
+
+    Codes have the dtype and limbs of their width and no bits above it, statuses are those of `Status`: one for each
+    element. Without this, NumPy would repeat a single result for all elements, and take it for as many agreements.
+    """
+    width = element_width(type_) or 0
+    bits, status = np.asarray(answer.bits), answer.status
+    if bits.dtype != storage_dtype(width):
+        return f"codes of dtype {bits.dtype} where {storage_dtype(width)} is expected"
+    if bits.shape != code_shape(shape, width):
+        return f"a result of shape {bits.shape} where {code_shape(shape, width)} is expected"
+    if status is not None:
+        if status.dtype != np.uint8 or status.shape != shape:
+            return f"statuses of dtype {status.dtype} and shape {status.shape} where uint8 and {shape} are expected"
+        if status.size and status.max() > max(Status):
+            return f"a status of {status.max()}"
+    top = bits[..., -1] if width > LIMB_BITS else bits
+    spare = width - LIMB_BITS * (limb_count(width) - 1)
+    if spare < 8 * bits.dtype.itemsize:
+        excess = top >> top.dtype.type(spare) != 0
+        if (excess if status is None else excess & (status == Status.VALUE)).any():
+            return f"codes of more than {width} bits"
+    return None
+
+
+def require_answers(types: Sequence[ty.Type], shapes: Sequence[tuple[int, ...]], answers: Sequence[Answer]) -> None:
+    """Raises OracleError ("garbage") unless there is one answer for each result, and none is `garbled`."""
+    if len(answers) != len(types):
+        raise OracleError("garbage", f"{len(answers)} results where {len(types)} are expected")
+    for index, (type_, shape, answer) in enumerate(zip(types, shapes, answers, strict=True)):
+        wrong = garbled(type_, shape, answer)
+        if wrong is not None:
+            raise OracleError("garbage", f"result {index}: {wrong}")
 
 
 def _allowed_float(fmt: FloatFormat, expected: Codes, actual: Codes, opened: Any) -> Mask:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.check import code_at, compare
-from halfulp.conformance.compare import Mismatch, Verdict, Verdicts, ulp_distance, verdicts
+from halfulp.conformance.compare import Mismatch, Verdict, Verdicts, require_answers, ulp_distance, verdicts
 from halfulp.conformance.divergences import Cancellation, Cast, Divergence, cancelled
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Reply, Status, Unanswered
 from halfulp.conformance.rewrite import (
@@ -72,18 +72,12 @@ def ask(oracle: ProgramOracle, programs: Sequence[Program]) -> list[Reply]:
 
 
 def judge(expected: Sequence[Value], answers: Sequence[Answer]) -> list[Verdicts]:
-    """A verdict per element of each result. Raises OracleError for answers of another number or shape."""
-    if len(expected) != len(answers):
-        raise OracleError("garbage", f"{len(answers)} results where {len(expected)} are expected")
-    return [_verdicts(value, answer) for value, answer in zip(expected, answers, strict=True)]
-
-
-def _verdicts(expected: Value, answer: Answer) -> Verdicts:
-    if is_unanswered(answer):
-        return np.full(expected.shape, Verdict.UNANSWERED, np.uint8)
-    if answer.bits.shape != expected.bits.shape:
-        raise OracleError("garbage", f"a result of shape {answer.bits.shape} where {expected.bits.shape} is expected")
-    return np.asarray(verdicts(expected.element_type, as_reference(expected), 0, answer))
+    """A verdict per element of each result. Raises OracleError for answers that `require_answers` refuses."""
+    require_answers([value.element_type for value in expected], [value.shape for value in expected], answers)
+    return [
+        np.asarray(verdicts(value.element_type, as_reference(value), 0, answer))
+        for value, answer in zip(expected, answers, strict=True)
+    ]
 
 
 def as_reference(value: Value) -> Reference:

@@ -11,9 +11,10 @@ from halfulp.conformance.task import Reference, Task, reference, task
 from halfulp.fp_formats import exact
 from halfulp.fp_formats.formats import FORMATS, NanEncoding
 from halfulp.interp import types as ty
+from halfulp.interp.dialects.quant import quantization
 from halfulp.semantics import floats
 from halfulp.semantics.codes import codes_to_ints, ints_to_codes
-from halfulp.semantics.kernel import Codes
+from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import PROFILES, as_profile
 
 Formula = Callable[[Task, Sequence[Codes], Reference], Reference]
@@ -70,6 +71,11 @@ def signalling_quieted(task_: Task, inputs: Sequence[Codes], expected: Reference
     return Reference((codes,), predicted.poison, open=predicted.open)
 
 
+def select(mask: Mask, chosen: Codes, other: Codes) -> Codes:
+    """Of two arrays of codes the first where ``mask``, which has no axis of limbs, holds."""
+    return np.where(mask.reshape(mask.shape + (1,) * (other.ndim - mask.ndim)), chosen, other)
+
+
 def zero_of(index: int) -> Formula:
     """Of two zeros that operand, whatever its sign."""
 
@@ -77,7 +83,7 @@ def zero_of(index: int) -> Formula:
         type_ = task.result_types[0]
         assert isinstance(type_, ty.FloatType)
         zeros = floats.is_zero(type_.format, inputs[0]) & floats.is_zero(type_.format, inputs[1])
-        return Reference((np.where(zeros, inputs[index], expected.bits[0]),), expected.poison, open=expected.open)
+        return Reference((select(zeros, inputs[index], expected.bits[0]),), expected.poison, open=expected.open)
 
     return formula
 
@@ -109,7 +115,7 @@ def trapped_remainder(task: Task, inputs: Sequence[Codes], expected: Reference) 
     """A remainder by -1 that stops the process for the smallest integer, as its quotient does not fit."""
     width = task.operand_widths[0]
     traps = (inputs[0] == 1 << (width - 1)) & (inputs[1] == (1 << width) - 1)
-    return replace(expected, undefined=traps if expected.undefined is None else expected.undefined | traps)
+    return replace(expected, trap=traps)
 
 
 def floor_less_64_ones(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
@@ -123,6 +129,38 @@ def floor_less_64_ones(task: Task, inputs: Sequence[Codes], expected: Reference)
         inexact = b != 0 and (a < 0) != (b < 0) and a % b != 0
         results.append((floor + (1 << 64)) % whole if inexact else floor)
     return replace(expected, bits=(ints_to_codes(results, width, task.shape(inputs)),))
+
+
+def qcast_in_registers(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """A cast to a quantised type that converts in registers of x86, toward zero: to 32 bits, or for storage of 32
+    unsigned bits to 64, where NaN and what does not fit give the smallest number. The low bits of that are the result.
+
+    Where the type has bounds of its own they are clamped, and how many of them depends on where they wait for it: with
+    one scale in memory, in whole bytes if unsigned; with more of them in the smallest register that holds them. As 17
+    bits are stored in two parts, LLVM takes the upper one, a lone sign, from the register's. What is folded is in the
+    storage type, where all of this is the same.
+    """
+    shape = task.shape(inputs)
+    operation = task.operation(shape)
+    how = quantization(operation, operation.results[0].type)
+    fmt, width, signed, profile = how.expressed, how.storage_width, how.storage_signed, PROFILES["mlir22-quant"]
+    scales, points = (how.spread(flat, shape) for flat in how.parameters(profile))
+    scaled = exact.divide(fmt, inputs[0], scales, policy=profile.arithmetic).codes
+    shifted = exact.add(fmt, scaled, points, policy=profile.arithmetic).codes
+    register = 32 if signed or width < 32 else 64
+    converted = exact.to_integer(fmt, shifted, register, True, policy=profile.conversions)
+    outside = np.zeros(shape, np.bool_) if converted.poison is None else converted.poison
+    numbers = np.where(outside, np.uint64(1 << (register - 1)), converted.codes.astype(np.uint64)).view(np.int64)
+    in_memory = how.axis is None and not how.parameter_shape
+    clamps = how.storage_max - how.storage_min + 1 < 1 << width
+    if signed and width == 17 and (in_memory or not clamps):
+        numbers = np.where(numbers >> 31 & 1, numbers | 1 << 16, numbers & ~(1 << 16))
+    if clamps:
+        kept = (width if signed else -(-width // 8) * 8) if in_memory else next(r for r in (8, 16, 32) if width <= r)
+        unsigned = numbers & (1 << kept) - 1
+        sign = 1 << kept - 1 if signed else 0
+        numbers = np.clip((unsigned ^ sign) - sign, how.storage_min, how.storage_max)
+    return Reference(((numbers & (1 << width) - 1).astype(expected.bits[0].dtype),), open=expected.open)
 
 
 def f80_without_integer_bit(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
@@ -161,11 +199,9 @@ def iree_negative_nan(task: Task, inputs: Sequence[Codes], expected: Reference) 
     chosen = np.zeros(task.shape(inputs), np.bool_)
     for type_, codes in zip(task.operand_types, inputs, strict=True):
         if isinstance(type_, ty.FloatType) and type_.format.nan is NanEncoding.ALL_ONES:
-            chosen |= codes == type_.format.code_mask
+            chosen |= codes == type_.format.code_mask  # no such format has limbs
     found = reference(task, inputs, PROFILES["iree-3.13"])
-    limbs = (1,) * (expected.bits[0].ndim - chosen.ndim)
-    bits = np.where(chosen.reshape(chosen.shape + limbs), found.bits[0], expected.bits[0])
-    return Reference((bits,), found.poison, open=expected.open)
+    return Reference((select(chosen, found.bits[0], expected.bits[0]),), found.poison, open=expected.open)
 
 
 def iree_rounding(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
@@ -184,6 +220,7 @@ FORMULAS: Mapping[str, Formula] = {
     "e8m0_by_f32": e8m0_by_f32,
     "iree_negative_nan": iree_negative_nan,
     "iree_rounding": iree_rounding,
+    "qcast_in_registers": qcast_in_registers,
     "trapped_remainder": trapped_remainder,
     "floor_less_64_ones": floor_less_64_ones,
     "f80_without_integer_bit": f80_without_integer_bit,

@@ -155,13 +155,14 @@ class Reference:
     """What the results must be: codes per result, and masks over the elements (None where nothing is set).
 
     ``poison``: the language gives poison. ``undefined``: it gives no meaning to executing the op. ``open``: a uint8 of
-    `halfulp.semantics.kernel.Open` bits.
+    `halfulp.semantics.kernel.Open` bits. ``trap``: what only a prediction of a tool may say, that the op stops it.
     """
 
     bits: tuple[Codes, ...]
     poison: Mask | None = None
     undefined: Mask | None = None
     open: Any = None
+    trap: Mask | None = None
 
 
 def reference(task: Task, inputs: Sequence[Codes], profile: Profile = SPEC) -> Reference:

@@ -49,7 +49,7 @@ class Quantization:
         codes: Codes = fast.convert(FORMATS["f64"], self.expressed, bits, RNE).codes
         return codes
 
-    def _parameters(self, profile: Profile) -> tuple[Codes, Codes]:
+    def parameters(self, profile: Profile) -> tuple[Codes, Codes]:
         """Scales and zero points, each rounded to the expressed format, flat."""
         mask = (1 << self.storage_width) - 1
         points = list(self.zero_points)
@@ -81,7 +81,7 @@ def dcast(quantization: Quantization, profile: Profile) -> Kernel:
     """(itofp(stored) - itofp(zero point)) * scale; codes of the storage type to codes of the expressed format."""
     q = quantization
     fmt = q.expressed
-    scales, points = q._parameters(profile)
+    scales, points = q.parameters(profile)
     lost = lost_nan(fmt)
 
     def array_face(stored: Codes) -> Outcome:
@@ -107,7 +107,7 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
     """x / scale + itofp(zero point), to an integer of the storage type, clamped; codes of the storage type."""
     q = quantization
     fmt, width = q.expressed, q.storage_width
-    scales, points = q._parameters(profile)
+    scales, points = q.parameters(profile)
     rounding = Rounding[profile.qcast_rounding.upper()] if profile.qcast_rounding else RNE
     saturates = profile.qcast_out_of_range == "saturate"
     policy = replace(profile.conversions, float_to_int="saturate" if saturates else "poison")

@@ -151,6 +151,48 @@ def test_a_failing_oracle_never_agrees(kind):
     assert kind in tally.failures[0]
 
 
+EIGHT = np.arange(8, dtype=np.uint8)
+NO_ANSWERS = {
+    "no answers": (),
+    "two answers": (Answer(EIGHT), Answer(EIGHT)),
+    "one code for all": (Answer(EIGHT[:1]),),
+    "a code without an axis": (Answer(np.array(0, np.uint8)),),
+    "too many": (Answer(np.zeros(9, np.uint8)),),
+    "another dtype": (Answer(EIGHT.astype(np.uint16)),),
+    "signed codes": (Answer(EIGHT.astype(np.int8)),),
+    "codes too wide": (Answer(EIGHT + np.uint8(128)),),
+    "one status for all": (Answer(EIGHT, np.zeros(1, np.uint8)),),
+    "statuses of another dtype": (Answer(EIGHT, np.zeros(8, np.int64)),),
+    "a status that is none": (Answer(EIGHT, np.full(8, 4, np.uint8)),),
+}
+
+
+@pytest.mark.parametrize("name", NO_ANSWERS)
+def test_what_is_no_answer_is_a_failure(name):
+    asked = task("arith.addi", "i7")
+    fake = Fake(None)
+    fake.evaluate = lambda *_: NO_ANSWERS[name]
+    tally = check(fake, asked, (EIGHT, np.zeros(8, np.uint8)))
+    assert (tally.compared, tally.unanswered, len(tally.failures)) == (0, 8, 1)
+    assert "garbage" in tally.failures[0]
+
+
+def test_wide_answers_have_their_limbs():
+    asked = task("arith.addi", "i100")
+    right = np.ones((3, 2), np.uint64)
+    inputs = (right, np.zeros((3, 2), np.uint64))
+    assert check(Fake(Answer(right)), asked, inputs).equal == 3
+    assert check(Fake(Answer(right[:, :1])), asked, inputs).failures
+    assert check(Fake(Answer(right << np.uint64(36))), asked, inputs).failures
+
+
+def test_what_was_answered_is_known_by_element():
+    asked = task("arith.addi", "i7")
+    status = np.array([0, 3, 3, 0, 1, 2, 0, 3], np.uint8)
+    tally = check(Fake(Answer(EIGHT, status)), asked, (EIGHT, np.zeros(8, np.uint8)))
+    assert tally.answered.tolist() == [True, False, False, True, True, True, True, False]
+
+
 def test_shown_mismatches_hold_the_first_and_the_worst():
     asked = task("arith.addi", "i16")
     inputs = (np.arange(50, dtype=np.uint16), np.zeros(50, np.uint16))

@@ -8,11 +8,13 @@ import pytest
 from halfulp.conformance.check import code_at, compare
 from halfulp.conformance.compare import Verdict, verdicts
 from halfulp.conformance.divergences import Divergence, Example, divergences
+from halfulp.conformance.formulas import FORMULAS
+from halfulp.conformance.inputs import sampled_inputs
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
-from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable
+from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable, unanswered
 from halfulp.conformance.task import reference, task
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import ints_to_codes
+from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 
 ROWS = divergences()
 
@@ -34,18 +36,98 @@ def test_a_row_predicts_its_example(row):
     right = reference(asked, inputs)
     assert code_at(right.bits[0], width, (0,)) == row.example.expected
     predicted = row.predict(asked, inputs, right)
-    if predicted.poison is None:
-        assert code_at(predicted.bits[0], width, (0,)) == row.example.actual
+    assert code_at(predicted.bits[0], width, (0,)) == row.example.actual
     # The difference is one that refinement does not allow: else the row would excuse nothing.
-    traps = predicted.undefined is not None and predicted.undefined.any()
-    status = Status.TRAP if traps else Status.VALUE if predicted.poison is None else Status.POISON
-    spoiled = np.array([status], np.uint8)
+    traps = predicted.trap is not None and predicted.trap.any()
+    spoiled = np.array([Status.TRAP if traps else Status.VALUE], np.uint8)
     answer = Answer(ints_to_codes([row.example.actual], width, (1,)), spoiled)
     assert verdicts(asked.result_types[0], right, 0, answer).tolist() == [Verdict.MISMATCH]
     for tool in row.tools:
         assert tool in ORACLES
         assert row.applies(tool, row.versions[0], asked)
         assert not row.applies(tool, "0.0", asked)
+
+
+def predicted_answer(row, asked, inputs, right):
+    """What a tool answers that does as the row says, and where that is wrong."""
+    predicted = row.predict(asked, inputs, right)
+    status = np.zeros(asked.shape(inputs), np.uint8)
+    if predicted.trap is not None:
+        status[predicted.trap] = Status.TRAP
+    answer = Answer(predicted.bits[0], status)
+    return predicted, answer, verdicts(asked.result_types[0], right, 0, answer) == Verdict.MISMATCH
+
+
+def example_and_samples(row, count=300):
+    asked, inputs = example_of(row)
+    samples = sampled_inputs(asked, count)
+    return asked, tuple(np.concatenate(columns) for columns in zip(inputs, samples, strict=True))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_only_the_predicted_bits_are_known(row):
+    asked, inputs = example_and_samples(row)
+    right = reference(asked, inputs)
+    _, answer, wrong = predicted_answer(row, asked, inputs, right)
+    tally = compare(asked, inputs, right, (answer,), [row])
+    assert tally.known[row.name] == wrong.sum() > 0
+    width = element_width(asked.result_types[0])
+    for bit in {0, width // 2, width - 1}:
+        mask = ints_to_codes([1 << bit], width, (1,))
+        flipped = Answer(answer.bits ^ mask, answer.status)
+        traps = int((wrong & (answer.status == Status.TRAP)).sum())
+        assert compare(asked, inputs, right, (flipped,), [row]).known[row.name] == traps
+    for status in Status:
+        given = Answer(answer.bits, np.full_like(answer.status, status))
+        expected = int((wrong & (answer.status == status)).sum())
+        assert compare(asked, inputs, right, (given,), [row]).known[row.name] == expected, status
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_no_row_knows_by_poison(row):
+    asked, inputs = example_and_samples(row)
+    right = reference(asked, inputs)
+    predicted = row.predict(asked, inputs, right)
+    for mask, allowed in ((predicted.poison, right.poison), (predicted.undefined, right.undefined)):
+        assert mask is None or not (mask if allowed is None else mask & ~allowed).any()
+
+
+def test_a_trap_is_known_only_where_it_is_one():
+    row = next(row for row in ROWS if row.formula == "trapped_remainder")
+    asked, inputs = example_of(row)
+    right = reference(asked, inputs)
+    wrong = Answer(np.array([12345], np.uint32))
+    tally = compare(asked, inputs, right, (wrong,), [row])
+    assert (tally.known.total(), tally.unexplained) == (0, 1)
+    trap = Answer(wrong.bits, np.array([Status.TRAP], np.uint8))
+    assert compare(asked, inputs, right, (trap,), [row]).known[row.name] == 1
+    assert compare(asked, inputs, right, (Answer(right.bits[0]),), [row]).reformed[row.name] == 1
+
+
+@pytest.mark.parametrize("shown", ["f80", "f16"])
+def test_one_of_two_zeros_in_any_width(shown):
+    asked = task("arith.maximumf", shown)
+    width = element_width(asked.result_types[0])
+    zeros, sign = [0, 1 << (width - 1), 0], 1 << (width - 1)
+    inputs = (ints_to_codes(zeros, width, (3,)), ints_to_codes([sign, 0, 1], width, (3,)))
+    predicted = FORMULAS["second_of_zeros"](asked, inputs, reference(asked, inputs))
+    assert codes_to_ints(predicted.bits[0], width) == [sign, 0, 1]
+
+
+class Untouchable:
+    """A row that must not be asked."""
+
+    name = "untouchable"
+
+    def predict(self, *_):
+        pytest.fail("predicted for nothing")
+
+
+def test_nothing_is_predicted_where_nothing_was_answered():
+    asked = task("arith.addi", "i8")
+    inputs = (np.arange(4, dtype=np.uint8),) * 2
+    tally = compare(asked, inputs, reference(asked, inputs), unanswered(asked, inputs, "no"), [Untouchable()])
+    assert (tally.unanswered, tally.compared) == (4, 0)
 
 
 @pytest.mark.mlir

@@ -11,6 +11,8 @@ from halfulp.conformance.inputs import every_input, sampled_inputs
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Program, Status
 from halfulp.conformance.task import task
+from halfulp.fp_formats import exact
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values import Value
 
@@ -76,6 +78,29 @@ def test_fractions_are_dropped_and_what_is_out_of_range_wraps(lowering):
     assert answer.bits.astype(np.int8).tolist() == [1, -1, 85]
     assert answer.status is None
     assert tally.unexplained == 3
+
+
+CORNERS = [597, 127.9, 128, 129, 255.5, 300, 4e4, 65535, 65536, 7e4, 2.0**24 + 16, 2.0**31 - 128, 2.0**31, 2.0**31 + 4096,
+           2.0**32 - 256, 2.0**32 + 1024, 3e9, 1e10, 9.3e18, 1e30, float("inf"), float("nan"), 0.9, 1.5]  # fmt: skip
+
+
+@pytest.mark.parametrize("expressed", ["f16", "bf16", "f32", "f64"])
+@pytest.mark.parametrize(
+    "storage", ["i4<-5:6>", "i8", "u8<3:200>", "i17", "i17<-9:9>", "u17<3:70000>", "u24", "i32", "u32<1:4000000000>"]
+)
+def test_what_is_out_of_range_is_predicted_to_the_bit(lowering, expressed, storage):
+    source = np.array([*CORNERS, *(-x for x in CORNERS)])
+    codes = exact.convert(FORMATS["f64"], FORMATS[expressed], source.view(np.uint64)).codes
+    for quantized, inputs in [
+        (f"!quant.uniform<{storage}:{expressed}, 1.0>", codes),
+        (f"!quant.uniform<{storage}:{expressed}:0, {{1.0, 0.25}}>", np.stack([codes, codes])),
+    ]:
+        asked = task("quant.qcast", expressed, quantized)
+        tally = check(lowering, asked, (inputs,), divergences())
+        assert tally.clean, tally.mismatches
+        assert not tally.unanswered
+        assert not tally.reformed
+        assert tally.known
 
 
 def test_other_dialects_are_refused(lowering):
