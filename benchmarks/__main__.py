@@ -53,10 +53,10 @@ def spell(seconds: float) -> str:
     return f"{seconds * 1e3:.2f} ms"
 
 
-def best(*sides: Callable[[], Any]) -> list[float]:
+def best(*sides: Callable[[], Any], rounds: int = ROUNDS) -> list[float]:
     """The best time of each side over several rounds, the sides taking turns."""
     times = [float("inf")] * len(sides)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for index, side in enumerate(sides):
             start = time.perf_counter()
             side()
@@ -286,6 +286,7 @@ def conversions() -> list[Row]:
                 lambda a=x, to=destination: hu.convert(a, to),
                 lambda a=x, to=dtype: a.astype(to),
                 lambda a=x, to=copy: np.copyto(to, a),
+                rounds=3 * ROUNDS,  # they are short, so that others on the machine disturb them more
             )
         name = f"{source} to {destination}, {LARGE:,} elements"
         rows.append(Row(name, mine, peer_of(source, destination), theirs, LARGE, target, copying))
@@ -307,6 +308,7 @@ def narrow_ops() -> list[Row]:
                 lambda m=module, a=x, b=y: hu.run(m, a, b),
                 lambda f=UFUNCS[op], a=x, b=y: f(a, b),
                 lambda a=x, to=copy: np.copyto(to, a),
+                rounds=3 * ROUNDS,  # they are short, so that others on the machine disturb them more
             )
         name = f"arith.{op} of {element}, {LARGE:,} elements"
         rows.append(Row(name, mine, peer_of(element), theirs, LARGE, target, copying))

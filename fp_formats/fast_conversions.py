@@ -31,7 +31,7 @@ CASTS = {
     ("f32", "bf16"): "from",
     ("bf16", "f32"): "to",
 }
-TABLE_BITS = 19  # the longest codes that index a table: those of tf32
+TABLE_BITS = 21  # the longest codes that index a table: what f16 needs of f32
 
 
 @cache
@@ -248,7 +248,7 @@ def to_integer(
 ) -> Result:
     """See `exact.to_integer`.
 
-    Formats of up to 19 bits have tables. NumPy converts f32 and f64 toward zero where a whole chunk is in range.
+    Formats of up to 21 bits have tables. NumPy converts f32 and f64 toward zero where a whole chunk is in range.
     """
 
     def exactly(codes: Codes) -> Result:

@@ -85,6 +85,20 @@ class Table(NamedTuple):
     marker: int | None = None
 
 
+def _table(bits: int, operation: Callable[[Codes], Result]) -> Table | None:
+    """The table of an operation on codes of that many bits, made in parts."""
+    size, (storage, _) = 1 << bits, exact.storage_of(bits)
+    codes = np.empty(size, operation(np.empty(0, storage)).codes.dtype)
+    poison = np.zeros(size, np.bool_)
+    for start in range(0, size, CHUNK):
+        stop = min(start + CHUNK, size)
+        result = operation(np.arange(start, stop, dtype=storage))
+        codes[start:stop] = result.codes
+        if result.poison is not None:
+            poison[start:stop] = result.poison
+    return _marked(Result(codes, poison if poison.any() else None))
+
+
 def _marked(result: Result) -> Table | None:
     """A table of these results; None if they are of all codes and poison beside."""
     if result.poison is None:
@@ -147,16 +161,12 @@ def _bytes(table: Table | None) -> int:
 CACHE = Cache(LIMIT)
 
 
-def _every(bits: int) -> Codes:
-    return np.arange(1 << bits, dtype=exact.storage_of(bits)[0])
-
-
 # Looking up. The key names the operation with all that its result depends on beside the operands.
 
 
 def table_of(key: Hashable, bits: int, operation: Callable[[Codes], Result], elements: int) -> Table | None:
     """The table of an operation on one operand of ``bits`` bits, if it pays for that many elements."""
-    return CACHE.get(key, 1 << bits, elements, lambda: _marked(operation(_every(bits))))
+    return CACHE.get(key, 1 << bits, elements, lambda: _table(bits, operation))
 
 
 def by_table(
@@ -201,7 +211,7 @@ def by_pairs(
     shape = common_shape(a, b)
 
     def make() -> Table | None:
-        every = _every(bits)
+        every = np.arange(1 << bits, dtype=np.uint8)
         return _marked(operation(np.repeat(every, every.size), np.tile(every, every.size)))
 
     table = CACHE.get(key, 1 << (2 * bits), math.prod(shape), make)

@@ -1,4 +1,7 @@
-"""fast.py equals exact.py inside and outside its declared domains, NaN payloads and signed zeros included."""
+"""fast.py equals exact.py inside and outside its declared domains, NaN payloads and signed zeros included.
+
+Tables, and whole domains, are in `test_fast_domains`.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +53,8 @@ def test_domains() -> None:
     assert fast.path_of("compare", FORMATS["tf32"]) is None
     assert fast.path_of("remainder", FORMATS["f32"]) is None
     assert fast.path_of("add", FORMATS["f8E5M2"], Rounding.STOCHASTIC) is None
+    assert fast.path_of("compare", FORMATS["f8E5M2"], policy=FloatPolicy(denormals="flush_operands")) == "table"
+    assert fast.add(FORMATS["f8E5M2"], *np.zeros((2, 9), np.uint8), want_flags=True).flags is not None
 
 
 def test_a_cpu_that_flushes_has_no_native_path(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,19 +79,6 @@ def test_arithmetic(fmt: FloatFormat, operation: str) -> None:
             assert_same(quick, getattr(exact, operation)(fmt, a, b, rounding, policy))
 
 
-@pytest.mark.parametrize("fmt", SMALL, ids=str)
-@pytest.mark.parametrize("operation", ARITHMETIC)
-def test_tables(fmt: FloatFormat, operation: str) -> None:
-    a, b = (to_array(fmt, column) for column in pairs(fmt, 5000, 32))
-    for rounding, policy in zip(MODES, POLICIES, strict=True):
-        assert fast.path_of(operation, fmt, rounding, policy) == "table"
-        quick = getattr(fast, operation)(fmt, a, b, rounding, policy)
-        assert_same(quick, getattr(exact, operation)(fmt, a, b, rounding, policy))
-    flagged = getattr(fast, operation)(fmt, a, b, want_flags=True)
-    assert flagged.flags is not None
-    tables.CACHE.clear()
-
-
 @pytest.mark.parametrize("fmt", [*LARGE, FORMATS["f8E4M3FNUZ"], FORMATS["f8E8M0FNU"]], ids=str)
 def test_extrema_negate_and_compare(fmt: FloatFormat) -> None:
     a, b = (to_array(fmt, column) for column in pairs(fmt, COUNT, 33))
@@ -99,24 +91,10 @@ def test_extrema_negate_and_compare(fmt: FloatFormat) -> None:
         assert_same(fast.compare(fmt, predicate, a, b), exact.compare(fmt, predicate, a, b))
 
 
-@pytest.mark.parametrize("dst", SMALL, ids=str)
-def test_conversions_of_f32(dst: FloatFormat) -> None:
-    """All modes and policies: what is rounded to odd first rounds as if once."""
-    src = FORMATS["f32"]
-    sample = to_array(src, codes(src, COUNT, 37))
-    values = exact.convert(dst, src, np.arange(1 << dst.bits).astype(dst.storage_dtype)).codes
-    middles = np.concatenate([values[:-1] // 2 + values[1:] // 2 + np.uint32(step) for step in (0, 1, 2)])
-    sample = np.concatenate([sample, middles, middles - np.uint32(3)])
-    for mode in MODES:
-        for policy in POLICIES:
-            assert_same(fast.convert(src, dst, sample, mode, policy), exact.convert(src, dst, sample, mode, policy))
-    tables.CACHE.clear()
-
-
 @pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
 def test_conversions(dst: FloatFormat) -> None:
     for number, src in enumerate(FORMATS.values()):
-        sample = to_array(src, codes(src, COUNT, 34))
+        sample = to_array(src, codes(src, COUNT // 4, 34))
         for rounding, policy in ((Rounding.TO_NEAREST_EVEN, SPEC), (MODES[number % 5], POLICIES[number % 5])):
             quick = fast.convert(src, dst, sample, rounding, policy)
             assert_same(quick, exact.convert(src, dst, sample, rounding, policy))
