@@ -25,7 +25,7 @@ from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp import types as ty
 from halfulp.interp.values import element_width
 from halfulp.semantics.codes import codes_to_ints
-from halfulp.semantics.kernel import Codes
+from halfulp.semantics.kernel import Codes, Mask
 
 FLOAT_CLASSES = ("zero", "subnormal", "normal", "max", "infinity", "quiet NaN", "signalling NaN")
 INTEGER_CLASSES = ("0", "1", "-1", "signed min", "signed max", "positive", "negative")
@@ -76,11 +76,16 @@ class Coverage:
         return 100.0 * len(self.combinations) / self.possible if self.possible else 100.0
 
 
-def covered(task: Task, inputs: Sequence[Codes], exhaustive: bool = False) -> Coverage:
-    """What these operands exercise."""
+def covered(task: Task, inputs: Sequence[Codes], exhaustive: bool = False, answered: Mask | None = None) -> Coverage:
+    """What these operands exercise; of them those ``answered`` (None: all), since the others were compared with nothing.
+
+    ``answered`` has the element shape of the operands, as `halfulp.conformance.check.Tally` has it.
+    """
     expected = reference(task, inputs)
+    chosen = np.ones(task.shape(inputs), np.bool_) if answered is None else answered
     labels = [
-        operand_classes(type_, codes).reshape(-1) for type_, codes in zip(task.operand_types, inputs, strict=True)
+        operand_classes(type_, codes).reshape(-1)[chosen.reshape(-1)]
+        for type_, codes in zip(task.operand_types, inputs, strict=True)
     ]
     names = [_names(type_) for type_ in task.operand_types]
     together = np.zeros(labels[0].shape if labels else (), np.int64)
@@ -88,7 +93,8 @@ def covered(task: Task, inputs: Sequence[Codes], exhaustive: bool = False) -> Co
         together = together * len(own) + label
     hit = set(np.unique(together).tolist())
     combinations = {row for number, row in enumerate(product(*names)) if number in hit}
-    return Coverage(frozenset(combinations), len(_possible(task)), _outcomes(task, inputs, expected), exhaustive)
+    outcomes = _outcomes(task, inputs, expected, chosen)
+    return Coverage(frozenset(combinations), len(_possible(task)), outcomes, exhaustive and bool(chosen.all()))
 
 
 def _possible(task: Task) -> set[tuple[str, ...]]:
@@ -156,18 +162,18 @@ def _float_classes(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.uint8]:
     return classes
 
 
-def _outcomes(task: Task, inputs: Sequence[Codes], expected: Reference) -> Counter[str]:
+def _outcomes(task: Task, inputs: Sequence[Codes], expected: Reference, chosen: Mask) -> Counter[str]:
     counts: Counter[str] = Counter()
     for name, mask in (("poison", expected.poison), ("undefined", expected.undefined)):
         if mask is not None:
-            counts[name] = int(np.count_nonzero(mask))
+            counts[name] = int(np.count_nonzero(mask & chosen))
     flags = _flags(task, inputs)
     if flags is None:
         return counts
     for name, flag in _FLAG_OUTCOMES.items():
-        counts[name] = int(np.count_nonzero(flags & flag))
-    counts["exact"] = int(np.count_nonzero(flags == 0))
-    counts.update(_ties(task, inputs, expected, flags.reshape(-1)))
+        counts[name] = int(np.count_nonzero((flags & flag != 0) & chosen))
+    counts["exact"] = int(np.count_nonzero((flags == 0) & chosen))
+    counts.update(_ties(task, inputs, expected, ((flags == Flags.INEXACT) & chosen).reshape(-1)))
     return +counts
 
 
@@ -199,12 +205,12 @@ def _rounding(task: Task) -> Rounding:
     return next((mode for mode in Rounding if mode.spelling == spelled), Rounding.TO_NEAREST_EVEN)
 
 
-def _ties(task: Task, inputs: Sequence[Codes], expected: Reference, flags: npt.NDArray[np.uint8]) -> Counter[str]:
+def _ties(task: Task, inputs: Sequence[Codes], expected: Reference, inexact: Mask) -> Counter[str]:
     """Ties among the first inexact elements."""
     target = task.result_types[0]
     if not isinstance(target, ty.FloatType):
         return Counter()
-    chosen = np.flatnonzero(flags == Flags.INEXACT)[:TIES_EXAMINED]
+    chosen = np.flatnonzero(inexact)[:TIES_EXAMINED]
     columns = [
         codes_to_ints(codes.reshape(-1, codes.shape[-1])[chosen] if width > 64 else codes.reshape(-1)[chosen], width)
         for codes, width in zip((*inputs, expected.bits[0]), (*task.operand_widths, target.format.bits), strict=True)

@@ -175,7 +175,9 @@ def f80_without_integer_bit(task: Task, inputs: Sequence[Codes], expected: Refer
 
 
 def extremum_of_libm(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """fmaxl and fminl: an operand unchanged, and a NaN where one is signalling, as is what is invalid with bit 62 0."""
+    """fmaxl and fminl: an operand unchanged, and their sum where one is a signalling NaN, as is what is invalid with bit
+    62 0: that NaN quieted, and the x87's own NaN, which is negative, for what is invalid.
+    """
     quieted = reference(task, inputs, as_profile("spec,number_of_signalling=quieted"))
     columns = [codes_to_ints(codes, 80) for codes in (*inputs, expected.bits[0], quieted.bits[0])]
 
@@ -187,8 +189,18 @@ def extremum_of_libm(task: Task, inputs: Sequence[Codes], expected: Reference) -
     def canonical(code: int) -> int:
         return code | (1 << 64 if not code >> 64 & 0x7FFF and code >> 63 & 1 else 0)
 
+    own_nan = 0xFFFF << 64 | 0b11 << 62
+    invalid = FORMATS["f80"].is_invalid
     results = [
-        nan if signalling(a) or signalling(b) else a if canonical(a) == right else b if canonical(b) == right else right
+        own_nan
+        if (signalling(a) or signalling(b)) and (invalid(a) or invalid(b))
+        else nan
+        if signalling(a) or signalling(b)
+        else a
+        if canonical(a) == right
+        else b
+        if canonical(b) == right
+        else right
         for a, b, right, nan in zip(*columns, strict=True)
     ]
     return replace(expected, bits=(ints_to_codes(results, 80, task.shape(inputs)),), open=quieted.open)

@@ -398,7 +398,7 @@ def _done_job(job: Job) -> tuple[Job, Tally, Coverage | None]:
         found = check(_oracle(job.oracle), job.task, inputs, divergences())
         tally.add(found)
         if found.compared:
-            seen = covered(job.task, inputs, is_exhaustive(job.task, job.bits))
+            seen = covered(job.task, inputs, is_exhaustive(job.task, job.bits), found.answered)
             coverage = seen if coverage is None else seen | coverage
     return job, tally, coverage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -12,10 +12,11 @@ from halfulp.conformance.compare import Mismatch, worst
 from halfulp.conformance.coverage import Coverage, covered
 from halfulp.conformance.divergences import Divergence
 from halfulp.conformance.inputs import CHUNK, EXHAUSTIVE_BITS, inputs_for, is_exhaustive
-from halfulp.conformance.oracles.oracle import Oracle, OracleError
+from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError
 from halfulp.conformance.report import mismatch_text
 from halfulp.conformance.task import Task, container_shape, reference
 from halfulp.interp.errors import LimitExceeded
+from halfulp.semantics.kernel import Codes
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 MAX_BYTES = 1 << 29
@@ -24,7 +25,9 @@ MAX_BYTES = 1 << 29
 
 @dataclass
 class Verification:
-    """What an oracle says of a task. ``profiles``: those that explain all differences, where there are any."""
+    """What an oracle says of a task. ``profiles``: those that explain all differences, where there are any. ``held``: it
+    was asked for the operands that it holds results of.
+    """
 
     task: Task
     oracle: str
@@ -32,7 +35,11 @@ class Verification:
     exhaustive: bool
     tally: Tally
     profiles: list[str] = field(default_factory=list)
-    coverage: Coverage | None = None
+    held: bool = False
+    coverage: Coverage = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.coverage = Coverage.empty(self.task)
 
     @property
     def differs(self) -> bool:
@@ -49,20 +56,20 @@ def verify(
     profile: Profile = SPEC,
     bits: int = EXHAUSTIVE_BITS,
 ) -> Verification:
-    """Ask an oracle for every input, where they are at most ``2**bits``, else for ``count`` of them.
+    """Ask an oracle for every input, where they are at most ``2**bits``, else for ``count`` of them; one that has
+    results for certain operands only, for those.
 
     Raises LimitExceeded where the operands would take too much memory.
     """
-    exhaustive = is_exhaustive(task, bits)
-    _check_size(task, CHUNK if exhaustive else count)
-    verification = Verification(task, oracle.name, oracle.version, exhaustive, Tally())
+    held = isinstance(oracle, HoldingOracle) and oracle.inputs(task) is not None
+    exhaustive = is_exhaustive(task, bits) and not held
+    _check_size(task, CHUNK if exhaustive or held else count)
+    verification = Verification(task, oracle.name, oracle.version, exhaustive, Tally(), held=held)
     applicable = [row for row in rows if row.applies(oracle.name, oracle.version, task)]
     explaining, chunks = set(PROFILES), 0
     tally = verification.tally
-    for inputs in inputs_for(task, count, seed, bits):
+    for inputs in _inputs(oracle, task, count, seed, bits):
         chunks += 1
-        seen = covered(task, inputs, exhaustive)
-        verification.coverage = seen if verification.coverage is None else seen | verification.coverage
         try:
             answers = ask(oracle, task, inputs)
         except OracleError as error:
@@ -70,16 +77,23 @@ def verify(
             break
         found = compare(task, inputs, reference(task, inputs, profile), answers, applicable)
         tally.add(found)
+        verification.coverage |= covered(task, inputs, exhaustive, found.answered)
         if found.unexplained or found.known:
             explaining &= explaining_profiles(task, inputs, answers, explaining)
     if tally.failures or not (tally.unexplained or tally.known):
         explaining = set()
     elif chunks > 1:  # a chunk without differences may still be none of what a profile gives
-        for inputs in inputs_for(task, count, seed, bits) if explaining else ():
+        for inputs in _inputs(oracle, task, count, seed, bits) if explaining else ():
             explaining &= explaining_profiles(task, inputs, ask(oracle, task, inputs), explaining)
     verification.profiles = sorted(explaining)
     tally.mismatches = _first_and_worst(tally.mismatches)
     return verification
+
+
+def _inputs(oracle: Oracle, task: Task, count: int, seed: int, bits: int) -> Iterator[tuple[Codes, ...]]:
+    """What to ask: the operands that the oracle holds results for, else those of the plan."""
+    held = oracle.inputs(task) if isinstance(oracle, HoldingOracle) else None
+    return inputs_for(task, count, seed, bits) if held is None else held
 
 
 def _check_size(task: Task, count: int) -> None:
@@ -102,6 +116,7 @@ def text(verification: Verification) -> list[str]:
     """The verification in lines for a terminal."""
     tally, task = verification.tally, verification.task
     how = "every input" if verification.exhaustive else "corners and random inputs"
+    how = "the operands it holds" if verification.held else how
     lines = [f"{task} against {verification.oracle} {verification.version}, {how}:"]
     lines += [f"  the oracle failed: {failure}" for failure in tally.failures]
     counts = [("compared", tally.compared), ("equal", tally.equal), ("open by the language", tally.open),
@@ -141,7 +156,7 @@ def as_json(verification: Verification) -> dict[str, Any]:
         "undefined_with_value": tally.undefined,
         "failures": tally.failures,
         "profiles": verification.profiles,
-        "coverage": None if verification.coverage is None else {
+        "coverage": {
             "combinations": len(verification.coverage.combinations),
             "possible": verification.coverage.possible,
             "outcomes": {name: count for name, count in verification.coverage.outcomes.items() if count},

@@ -6,7 +6,7 @@ programs on given arguments. It says what it can answer, and why not; what it do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol, runtime_checkable
@@ -102,6 +102,17 @@ class ProgramOracle(Oracle, Protocol):
         Where a program crashes or hangs the tool, its place holds the error. Raises OracleError only when it cannot be
         told which program is to blame.
         """
+
+
+@runtime_checkable
+class HoldingOracle(Oracle, Protocol):
+    """An oracle that has results for certain operands only, and says for which: whoever asks it takes those."""
+
+    def tasks(self) -> Sequence[Task]:
+        """The tasks that it has results of. Raises OracleError ("garbage") where what it holds is malformed."""
+
+    def inputs(self, task: Task) -> Iterator[tuple[Codes, ...]] | None:
+        """The operands that it has results for, in pieces; None where it has none, or where `evaluate` fails."""
 
 
 def unanswered(task: Task, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:

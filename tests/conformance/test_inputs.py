@@ -39,6 +39,19 @@ def test_integer_samples_meet_every_combination_of_classes(width):
     assert covered(asked, sampled_inputs(asked, 100)).percent == 100.0
 
 
+@pytest.mark.parametrize("name", ["f16", "f80"])
+def test_what_was_not_answered_is_not_covered(name):
+    asked = task("arith.addf", name)
+    inputs = sampled_inputs(asked, 400)
+    answered = np.arange(400) % 7 == 0
+    found = covered(asked, inputs, True, answered)
+    alone = covered(asked, [codes[answered] for codes in inputs], True)
+    assert (found.combinations, found.outcomes) == (alone.combinations, alone.outcomes)
+    assert (found.exhaustive, alone.exhaustive) == (False, True)
+    nothing = covered(asked, inputs, True, np.zeros(400, np.bool_))
+    assert (nothing.percent, +nothing.outcomes) == (0.0, {})
+
+
 def test_large_spaces_come_in_chunks():
     chunks = list(inputs_for(task("arith.addf", "f8E4M3FN"), 0))
     assert [len(first) for first, _ in chunks] == [1 << 16]
