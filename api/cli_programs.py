@@ -17,6 +17,7 @@ from halfulp.cli_common import (
     positive,
     profile_named,
     progress_bar,
+    ranked,
     read,
     report,
     say,
@@ -142,23 +143,27 @@ def _known(arguments: argparse.Namespace) -> tuple[Sequence[Divergence], Sequenc
     return ((), ()) if arguments.no_known else (divergences(), cancellations())
 
 
-def _oracles(spelling: str) -> list[ProgramOracle] | int:
-    """The oracles named between commas, or the exit code where one is not to be had."""
+def _oracles(spelling: str) -> tuple[list[ProgramOracle], list[int]]:
+    """The oracles named between commas, and the exit codes of those that are not to be had, of which it says why.
+
+    One that answers single ops only runs programs op by op.
+    """
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import ProgramOracle, Unavailable
+    from halfulp.conformance.oracles.programs_by_ops import ByOps
 
     found: list[ProgramOracle] = []
+    codes = []
     for name in spelling.split(","):
         try:
             made = oracle(name)
         except Unavailable as reason:
-            return fail(f"{name}: {reason}")
+            codes.append(fail(f"{name}: {reason}"))
         except ValueError as error:
-            return fail(str(error))
-        if not isinstance(made, ProgramOracle):
-            return fail(f"{name} answers single ops only, not whole programs: use halfulp verify")
-        found.append(made)
-    return found
+            codes.append(fail(str(error)))
+        else:
+            found.append(made if isinstance(made, ProgramOracle) else ByOps(made))
+    return found, codes
 
 
 # --- diff -------------------------------------------------------------------------------------------------------------
@@ -172,7 +177,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     if sum(mode is not None for mode in modes) != 1:
         return fail("compare with what? give --against, a second file, or --pass-pipeline")
     try:
-        return _diff_oracles(arguments, sources) if arguments.against else _diff_versions(arguments, sources)
+        return _diff_versions(arguments, sources) if arguments.against is None else _diff_oracles(arguments, sources)
     except HalfulpError as error:
         return report(error, sources)
 
@@ -229,10 +234,7 @@ def _diff_oracles(arguments: argparse.Namespace, sources: Sources) -> int:
 
     programs = _programs(arguments, sources, arguments.n or 100)
     profile = profile_named(arguments.profile)
-    oracles = _oracles(arguments.against)
-    if isinstance(oracles, int):
-        return oracles
-    codes = []
+    oracles, codes = _oracles(arguments.against)
     for oracle in oracles:
         rows, pairs = _known(arguments)
         found = against(oracle, programs, rows, profile, pairs)
@@ -241,14 +243,12 @@ def _diff_oracles(arguments: argparse.Namespace, sources: Sources) -> int:
         else:
             write("\n".join(_oracle_lines(found)) + "\n")
         codes.append(_oracle_code(found))
-    # A difference outweighs a failure, and a result outweighs none.
-    return DIFFERENT if DIFFERENT in codes else WRONG_USE if WRONG_USE in codes else min(codes)
+    return ranked(codes)
 
 
 def _oracle_code(found: diff.Report) -> int:
-    if found.differences:
-        return DIFFERENT
-    return WRONG_USE if found.failures else SUCCESS if found.compared else UNSUPPORTED
+    failed = [WRONG_USE] if found.failures else []
+    return DIFFERENT if found.differences else ranked([*failed, SUCCESS if found.compared else UNSUPPORTED])
 
 
 def _counts(found: diff.Report | validation.Report) -> str:
@@ -309,11 +309,11 @@ def _diff_versions(arguments: argparse.Namespace, sources: Sources) -> int:
 
     profile = profile_named(arguments.profile)
     before = _parse(arguments.file, sources)
-    after = _parse(arguments.after, sources) if arguments.after else _transformed(arguments, before, sources)
+    after = _transformed(arguments, before, sources) if arguments.after is None else _parse(arguments.after, sources)
     pairs = common_functions(before, after, arguments.function)
     if arguments.input and len(pairs) > 1:
         raise InputError("--input is for one function: name it with --function")
-    differs = compared = False
+    codes = []
     for one, two in pairs:
         inputs = _given(arguments, one, sources)
         if inputs is None:
@@ -323,9 +323,8 @@ def _diff_versions(arguments: argparse.Namespace, sources: Sources) -> int:
             write(json.dumps(_version_record(found)) + "\n")
         else:
             write("\n".join(_version_lines(found, two)) + "\n")
-        differs |= found.differing > 0
-        compared |= found.compared > 0
-    return DIFFERENT if differs else SUCCESS if compared else UNSUPPORTED
+        codes.append(DIFFERENT if found.differing else SUCCESS if found.compared else UNSUPPORTED)
+    return ranked(codes)
 
 
 def _transformed(arguments: argparse.Namespace, before: Module, sources: Sources) -> Module:
@@ -353,6 +352,8 @@ def _version_lines(found: validation.Report, function: Operation) -> list[str]:
     lines = [f"@{found.function}: {every}{_plural(found.inputs, 'input')}; elements: {_counts(found)}"]
     if found.undefined:
         lines.append(f"  undefined before, so that anything is allowed: {_plural(found.undefined, 'input')}")
+    if not found.compared:
+        lines.append("  nothing was compared")
     lines += [f"  not run: {why} ({_plural(count, 'input')})" for why, count in found.skipped.most_common()]
     for example in found.counterexamples:
         lines += counterexample_lines(function, example)
@@ -385,7 +386,9 @@ def _reduce(arguments: argparse.Namespace) -> int:
     if (arguments.against is None) == (arguments.test is None):
         return fail("what is to stay? give --against or --test")
     try:
-        return _reduce_difference(arguments, sources) if arguments.against else _reduce_by_test(arguments, sources)
+        return (
+            _reduce_by_test(arguments, sources) if arguments.against is None else _reduce_difference(arguments, sources)
+        )
     except HalfulpError as error:
         return report(error, sources)
 
@@ -396,9 +399,9 @@ def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
 
     programs = _programs(arguments, sources, arguments.n)
     profile = profile_named(arguments.profile)
-    oracles = _oracles(arguments.against)
-    if isinstance(oracles, int):
-        return oracles
+    oracles, missing = _oracles(arguments.against)
+    if missing:
+        return ranked(missing)
     if len(oracles) > 1:
         return fail("--against stands for one oracle here")
     same = SameDifference(oracles[0], divergences(), profile, cancellations())
@@ -413,11 +416,16 @@ def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
     reducer = Reducer(same, arguments.max_tests, profile)
     program = reducer.reduce(difference.program, difference)
     final = same.differences([program])[0] or difference
-    return _deliver(_reduced_text(program, final, oracles[0], arguments.output), reducer.tests, arguments)
+    return _deliver(
+        _reduced_text(program, final, oracles[0], arguments.output, arguments.against), reducer.tests, arguments
+    )
 
 
-def _reduced_text(program: Program, difference: diff.Difference, oracle: ProgramOracle, output: str | None) -> str:
-    """The program with what differs and the command that shows it in comments."""
+def _reduced_text(
+    program: Program, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
+) -> str:
+    """The program with what differs and the command that shows it in comments; ``spelling``: of the oracle there."""
+    import shlex
     from importlib.metadata import version
 
     from halfulp.conformance.reduce import header, inputs_of, text_of
@@ -429,7 +437,7 @@ def _reduced_text(program: Program, difference: diff.Difference, oracle: Program
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
     lines = [
         *header(difference, oracle.name, oracle.version, ours),
-        f"// reproduce: {command} --against {oracle.name}{known}",
+        f"// reproduce: {command} --against {shlex.quote(spelling)}{known}",
     ]
     return "\n".join(lines) + "\n" + text_of(program, close=False)
 
@@ -470,9 +478,9 @@ def _fuzz(arguments: argparse.Namespace) -> int:
     from halfulp.conformance.fuzz import as_json, fuzz, lines
     from halfulp.semantics.kernel import FaultKind
 
-    oracles = _oracles(arguments.against)
-    if isinstance(oracles, int):
-        return oracles
+    oracles, codes = _oracles(arguments.against)
+    if not oracles:
+        return ranked(codes)
     rows, pairs = _known(arguments)
     kinds = {"poison": FaultKind.POISON, "undefined": FaultKind.UNDEFINED}
     allowed = [kinds[word] for word in arguments.allow]
@@ -489,20 +497,24 @@ def _fuzz(arguments: argparse.Namespace) -> int:
             progress,
         )
     write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(lines(found)) + "\n")
-    by_name = {oracle.name: oracle for oracle in oracles}
+    by_name = {
+        oracle.name: (oracle, spelling)
+        for spelling in arguments.against.split(",")
+        for oracle in oracles
+        if oracle.name == spelling.partition("=")[0]
+    }
     for failure in found.failures:
         text = "\n".join(failure.lines()) + "\n"
         if not arguments.no_reduce:
-            text += _reduced_failure(failure, by_name[failure.oracle])
+            text += _reduced_failure(failure, *by_name[failure.oracle])
         (say if arguments.json else write)(text)
-    if found.failures:
-        return DIFFERENT
-    if any(counts.broken for counts in found.counts):
-        return WRONG_USE
-    return SUCCESS if any(counts.tally.compared for counts in found.counts) else UNSUPPORTED
+    for counts in found.counts:
+        codes += [DIFFERENT] if counts.failures else [WRONG_USE] if counts.broken else []
+        codes.append(SUCCESS if counts.tally.compared else UNSUPPORTED)
+    return ranked(codes)
 
 
-def _reduced_failure(failure: Failure, oracle: ProgramOracle) -> str:
+def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> str:
     from halfulp.conformance.divergences import cancellations, divergences
     from halfulp.conformance.reduce import Reducer, SameDifference
 
@@ -512,4 +524,4 @@ def _reduced_failure(failure: Failure, oracle: ProgramOracle) -> str:
         return "it does not differ when it is asked alone\n"
     same.watch(difference)
     program = Reducer(same).reduce(difference.program, difference)
-    return _reduced_text(program, same.differences([program])[0] or difference, oracle, None)
+    return _reduced_text(program, same.differences([program])[0] or difference, oracle, None, spelling)

@@ -15,7 +15,8 @@ import numpy as np
 from halfulp.conformance.inputs import corner_codes, random_codes
 from halfulp.fp_formats import scalar
 from halfulp.interp import types as ty
-from halfulp.interp.errors import Unsupported
+from halfulp.interp.errors import LimitExceeded, Unsupported
+from halfulp.interp.executor import Limits
 from halfulp.interp.values import Value, concrete, element_width, runtime_shape
 from halfulp.semantics.codes import code_shape, ints_to_codes
 from halfulp.semantics.kernel import Codes
@@ -25,6 +26,10 @@ EXHAUSTIVE_BITS = 16
 
 DYNAMIC_SIZE = 3
 """What a dimension of unknown size is made, and how many elements an unranked tensor gets."""
+
+
+ELEMENT_BYTES = 64
+"""What an element takes while it is made up: a Python integer, and its places in lists."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +74,21 @@ def generated(
     """Arguments of these types; the same for the same count and seed.
 
     All there are, where they have at most ``exhaustive_bits`` bits together, else ``count`` tuples. Dynamic dimensions
-    get `DYNAMIC_SIZE`. Raises Unsupported for types whose values cannot be made up.
+    get `DYNAMIC_SIZE`. Raises Unsupported for types whose values cannot be made up, LimitExceeded for so many elements
+    that making them up takes more than `Limits().bytes`.
     """
     shapes = [_shape(type_, vscale) for type_ in types]
     known = tuple(concrete(type_, shape) for type_, shape in zip(types, shapes, strict=True))
     widths = [element_width(ty.element_type(type_)) or 0 for type_ in types]
     sizes = [prod(shape) for shape in shapes]
     bits = sum(width * size for width, size in zip(widths, sizes, strict=True))
+    tuples = 1 << bits if bits <= exhaustive_bits else count
+    if tuples * sum(sizes) * ELEMENT_BYTES > Limits().bytes:
+        most = Limits().bytes // ELEMENT_BYTES
+        raise LimitExceeded(
+            f"{tuples} tuples of {sum(sizes)} elements are too many to make up: more than {most} in all",
+            hint="ask for fewer with -n, or give each argument with --input",
+        )
     if bits <= exhaustive_bits:
         numbers: list[Sequence[int]] = [
             range(1 << width) for width, size in zip(widths, sizes, strict=True) for _ in range(size)
@@ -107,7 +120,7 @@ def _shape(type_: ty.Type, vscale: int | None) -> tuple[int, ...]:
 def _rows(elements: Sequence[ty.Type], count: int, rng: random.Random) -> list[tuple[int, ...]]:
     corners = [corners_of(element) for element in elements]
     rows: list[tuple[int, ...]] = []
-    if prod(map(len, corners)) <= (count + 1) // 2:
+    if len(corners) < count.bit_length() and prod(map(len, corners)) <= (count + 1) // 2:
         rows = list(product(*corners))
     return rows + [tuple([any_code(element, rng) for element in elements]) for _ in range(count - len(rows))]
 

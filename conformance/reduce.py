@@ -8,7 +8,6 @@ program and the same answers give the same result.
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,6 +34,7 @@ from halfulp.conformance.diff import (
 )
 from halfulp.conformance.divergences import Cancellation, Divergence
 from halfulp.conformance.oracles.oracle import OracleError, Program, ProgramOracle, Reply
+from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.conformance.rewrite import (
     callees,
     captured,
@@ -59,6 +59,8 @@ from halfulp.semantics.profile import SPEC, Profile
 
 MAX_TESTS = 2000
 SCRIPT_SECONDS = 60.0
+SCRIPT_BYTES = 1 << 26
+"""The most that a script may take and print for one program."""
 
 Test = Callable[[Sequence[Program]], int | None]
 """Tells which of several programs is the first interesting one, if one is."""
@@ -153,12 +155,11 @@ def _interesting(script: str, text: str, seconds: float) -> bool:
             file.write(text)
         command = [os.path.abspath(script) if os.path.exists(script) else script, path]
         try:
-            done = subprocess.run(command, capture_output=True, check=False, timeout=seconds)
-        except subprocess.TimeoutExpired:
+            return run_bounded(command, b"", seconds, SCRIPT_BYTES).returncode == 0
+        except OracleError as error:
+            if error.kind == "crash":  # it does not start
+                raise InputError(f"cannot run '{script}': {str(error).partition(': ')[2]}") from None
             return False
-        except OSError as error:
-            raise InputError(f"cannot run '{script}': {error.strerror or error}") from None
-        return done.returncode == 0
 
 
 # --- programs as they are changed -------------------------------------------------------------------------------------

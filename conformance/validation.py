@@ -27,6 +27,7 @@ from halfulp.interp.errors import (
     Unsupported,
 )
 from halfulp.interp.executor import Limits, Settings, argument_types, program_for, result_types
+from halfulp.interp.executor import Program as Compiled
 from halfulp.interp.ir import Module, Operation
 from halfulp.interp.spelling import spell_value
 from halfulp.interp.values import Value
@@ -43,7 +44,7 @@ LIMITS = Limits(steps=1_000_000)
 class Counterexample:
     """Arguments for which the second version does what the first does not allow.
 
-    ``mismatch`` is None, and ``trap`` says why, where the second has undefined behaviour.
+    ``mismatch`` is None, and ``trap`` says why, where the second has undefined behaviour or does not end.
     """
 
     arguments: tuple[Value, ...]
@@ -56,7 +57,7 @@ class Counterexample:
 class Report:
     """One function in both versions. ``undefined``: inputs for which the first has no meaning.
 
-    ``skipped``: inputs that could not be run, by the reason. ``differing``: inputs with a difference.
+    ``skipped``: inputs on which the first did not end, by the reason. ``differing``: inputs with a difference.
     """
 
     function: str
@@ -70,14 +71,14 @@ class Report:
 
     @property
     def compared(self) -> int:
-        """Inputs that both versions were run on."""
-        return self.inputs - self.skipped.total()
+        """Inputs that both versions were run on and to which the first gives a meaning."""
+        return self.inputs - self.skipped.total() - self.undefined
 
 
 def common_functions(before: Module, after: Module, name: str | None = None) -> list[tuple[Operation, Operation]]:
-    """The public functions with a body that both have, or the one named.
+    """The public functions with a body of the first version, or the one named, each with that of the second.
 
-    Raises InputError where there are none, or where the types of one have changed.
+    Raises InputError where there are none, where the second version lacks one, or where the types of one have changed.
     """
     pairs = []
     for op in before.body:
@@ -86,11 +87,11 @@ def common_functions(before: Module, after: Module, name: str | None = None) -> 
         if op.name == "func.func" and chosen and op.regions[0].blocks:
             if other is not None and other.name == "func.func" and other.regions[0].blocks:
                 pairs.append((op, other))
-            elif name is not None:
-                raise InputError(f"@{op.symbol_name} has no body in the second version")
+            else:
+                raise InputError(f"@{op.symbol_name} has no body in the second version", location=op.location)
     if not pairs:
         what = "public function with a body" if name is None else f"function @{name.removeprefix('@')} with a body"
-        raise InputError(f"there is no {what} in both versions")
+        raise InputError(f"there is no {what} in the first version")
     for op, other in pairs:
         one, two = (ty.FunctionType(argument_types(f), result_types(f)) for f in (op, other))
         if one != two:
@@ -163,16 +164,18 @@ class _Runner:
 
     def _single(self, index: int) -> Iterator[Piece]:
         values = self._arguments.row(index)
-        outcomes: list[Outcome] = []
-        for program, function in (self._before, self._after):
-            try:
-                outcomes.append(program.run(function, values))
-            except (UndefinedBehavior, AssertionFailed) as error:
-                outcomes.append(error)
-            except LimitExceeded as error:
-                self.skipped[error.message] += 1
-                return
-        yield index, index + 1, outcomes[0], outcomes[1]
+        before, after = (self._outcome(program, function, values) for program, function in (self._before, self._after))
+        if isinstance(before, LimitExceeded):
+            self.skipped[before.message] += 1
+        else:
+            yield index, index + 1, before, after
+
+    @staticmethod
+    def _outcome(program: Compiled, function: Operation, values: tuple[Value, ...]) -> Outcome:
+        try:
+            return program.run(function, values)
+        except (UndefinedBehavior, AssertionFailed, LimitExceeded) as error:
+            return error
 
 
 def _spread(values: tuple[Value, ...], lanes: int) -> tuple[Value, ...]:
@@ -196,7 +199,8 @@ def _count(report: Report, arguments: Arguments, start: int, stop: int, before: 
     if isinstance(after, HalfulpError):
         report.differing += stop - start
         if len(report.counterexamples) < SHOWN:
-            report.counterexamples.append(Counterexample(arguments.row(start), None, None, after.message))
+            what = f"does not end: {after.message}" if isinstance(after, LimitExceeded) else after.message
+            report.counterexamples.append(Counterexample(arguments.row(start), None, None, what))
         return
     in_lanes = stop - start > 1
     differing: dict[int, tuple[Mismatch, ty.Type]] = {}
@@ -243,7 +247,7 @@ def counterexample_record(found: Counterexample) -> dict[str, Any]:
     record: dict[str, Any] = {"arguments": [spell_value(value) for value in found.arguments]}
     mismatch = found.mismatch
     if mismatch is None:
-        return record | {"got": "undefined behaviour", "why": found.trap}
+        return record | {"got": "no value", "why": found.trap}
     return record | {
         "result": mismatch.result,
         "type": str(found.type),

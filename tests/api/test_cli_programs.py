@@ -10,6 +10,7 @@ from fake_oracle import FakeOracle
 
 import halfulp.conformance.oracles as oracles
 from halfulp import cli
+from halfulp.cli_common import ranked
 from halfulp.conformance.oracles.oracle import Oracle, OracleError, Unavailable
 
 PROGRAM = """\
@@ -17,6 +18,12 @@ func.func @main(%a: f32, %b: f32) -> f32 {
   %0 = arith.subf %a, %b : f32
   %1 = arith.mulf %0, %0 : f32
   return %1 : f32
+}
+"""
+
+LARGE = """\
+func.func @main(%a: tensor<100000x100000xf32>) -> tensor<100000x100000xf32> {
+  return %a : tensor<100000x100000xf32>
 }
 """
 
@@ -50,6 +57,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     Path("p.mlir").write_text(PROGRAM, encoding="utf-8")
     Path("same.mlir").write_text(PROGRAM.replace("%1", "%x"), encoding="utf-8")
+    Path("renamed.mlir").write_text(PROGRAM.replace("@main", "@other"), encoding="utf-8")
+    Path("large.mlir").write_text(LARGE, encoding="utf-8")
     Path("other.mlir").write_text(PROGRAM.replace("subf", "addf"), encoding="utf-8")
     return "p.mlir"
 
@@ -93,11 +102,14 @@ def test_made_up_inputs_are_those_of_the_seed(file: str, capsys: pytest.CaptureF
         (["p.mlir", "same.mlir", "--against", "right"], 2, "compare with what?"),
         (["p.mlir", "--against", "nobody"], 2, "unknown oracle 'nobody'"),
         (["p.mlir", "--against", "absent"], 2, "absent: it is not on PATH"),
-        (["p.mlir", "--against", "exact"], 2, "exact answers single ops only"),
+        (["p.mlir", "--against", ""], 2, "unknown oracle ''"),
         (["p.mlir", "--against", "right", "--input=f32=1"], 2, "takes 2 arguments, but 1 are given"),
         (["p.mlir", "--against", "right", "--function=f"], 2, "there is no function 'f'"),
         (["none.mlir", "--against", "right"], 2, "cannot read 'none.mlir'"),
         (["p.mlir", "same.mlir", "--function=f"], 2, "there is no function @f"),
+        (["p.mlir", "renamed.mlir"], 2, "@main has no body in the second version"),
+        (["large.mlir", "--against", "right"], 2, "are too many to make up"),
+        (["large.mlir", "large.mlir"], 2, "are too many to make up"),
     ],
 )
 def test_wrong_use_of_diff(
@@ -106,6 +118,45 @@ def test_wrong_use_of_diff(
     found, out, err = run(capsys, "diff", *arguments)
     assert (found, out) == (code, "")
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("names", "code"), [("right,absent", 2), ("absent,wrong", 1), ("silent,right", 0), ("absent", 2)]
+)
+def test_an_absent_oracle_is_no_agreement_but_others_are_asked(
+    file: str, names: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, out, err = run(capsys, "diff", file, "--against", names, "-n", "5")
+    assert found == code
+    assert ("absent: it is not on PATH" in err) is ("absent" in names)
+    assert all((name in out) is (name != "absent") for name in names.split(","))
+    fuzzed, _, err = run(capsys, "fuzz", "--against", names.replace("wrong", "right"), "-n", "2", "--no-reduce")
+    assert fuzzed == (2 if "absent" in names else 0)
+
+
+def test_an_oracle_of_single_ops_runs_programs(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "diff", file, "--against", "exact", "-n", "20")[:2] == (
+        0,
+        "exact 2: 20 inputs; elements: 20 equal\n",
+    )
+    code, out, _ = run(capsys, "fuzz", "--against", "exact", "-n", "10")
+    assert code == 0
+    assert "0 UNEXPLAINED" in out
+
+
+def test_versions_of_which_nothing_can_be_compared(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "  %c = arith.constant 0 : i4\n  %0 = arith.divui %a, %c : i4\n  return %0 : i4\n}\n"
+    Path("undefined.mlir").write_text(f"func.func @f(%a: i4) -> i4 {{\n{body}", encoding="utf-8")
+    code, out, _ = run(capsys, "diff", "undefined.mlir", "undefined.mlir")
+    assert code == 3
+    assert "  nothing was compared\n" in out
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"), [([], 3), ([3, 3], 3), ([3, 0], 0), ([0, 2, 3], 2), ([2, 1, 0], 1), ([0], 0), ([2], 2)]
+)
+def test_a_difference_outweighs_a_failure_and_both_outweigh_agreement(codes: list[int], code: int) -> None:
+    assert ranked(codes) == code
 
 
 def test_no_answer_is_no_agreement(file: str, capsys: pytest.CaptureFixture[str]) -> None:

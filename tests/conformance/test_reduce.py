@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from fake_oracle import FakeOracle
 
 import halfulp as hu
 from halfulp.cli_values import read_value
+from halfulp.conformance import reduce
 from halfulp.conformance.diff import Difference, against
 from halfulp.conformance.divergences import Divergence, Example
 from halfulp.conformance.oracles.oracle import Program
@@ -176,6 +178,24 @@ def test_a_script_says_what_is_interesting(tmp_path: Path) -> None:
     assert "subf" not in text
     assert "@unused" not in text
     assert "tensor" not in text
+
+
+def test_what_a_script_started_ends_with_it(tmp_path: Path) -> None:
+    given = program(LONG, "4xf32=1 2 3 4", "4xf32=100 0.5 0.7 9")
+    pid = tmp_path / "pid"
+    test = by_script(script(tmp_path / "test.sh", f"sleep 1000 & echo $! > {pid}; wait"), 0.5)
+    assert test([given]) is None
+    time.sleep(0.05)
+    state = Path(f"/proc/{pid.read_text().strip()}/stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_script_that_prints_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = program(LONG, "4xf32=1 2 3 4", "4xf32=100 0.5 0.7 9")
+    monkeypatch.setattr(reduce, "SCRIPT_BYTES", 1 << 16)
+    started = time.monotonic()
+    assert by_script(script(tmp_path / "test.sh", "yes"), 20)([given]) is None
+    assert time.monotonic() - started < 10
 
 
 def test_reduction_is_deterministic() -> None:

@@ -9,6 +9,7 @@ from halfulp.conformance.arguments import generated
 from halfulp.conformance.compare import Verdict
 from halfulp.conformance.validation import Report, common_functions, counterexample_lines, validate
 from halfulp.interp.executor import argument_types
+from halfulp.interp.values import as_type
 
 
 def compared(before: str, after: str, count: int = 200, profile: str = "spec") -> Report:
@@ -51,7 +52,7 @@ def test_a_wrong_rewrite_has_a_counterexample() -> None:
 def test_undefined_behaviour_before_allows_anything_and_none_may_be_added() -> None:
     zero = function("  %c = arith.constant 0 : i4\n  %0 = arith.divui %a, %c : i4\n  return %0 : i4", "i4", 1)
     report = compared(zero, function("  return %a : i4", "i4", 1))
-    assert (report.undefined, report.differing, report.compared) == (16, 0, 16)
+    assert (report.undefined, report.differing, report.compared) == (16, 0, 0)
     divided = compared(one_op("divui", "i4"), one_op("divui", "i4"))
     assert (divided.undefined, divided.differing, divided.verdicts[Verdict.EQUAL]) == (16, 0, 240)
     added = compared(
@@ -106,11 +107,34 @@ def test_an_endless_loop_is_skipped_not_agreed_on() -> None:
     assert report.compared == 0
 
 
+def test_a_loop_that_no_longer_ends_is_a_difference() -> None:
+    test = "  %c = arith.constant 1 : i2\n  %p = arith.cmpi eq, %a, %c : i2\n"
+    before = function(f"{test}  return %a : i2", "i2", 1)
+    after = function(f"{test}  cf.cond_br %p, ^bb1, ^bb2\n^bb1:\n  cf.br ^bb1\n^bb2:\n  return %a : i2", "i2", 1)
+    report = compared(before, after)
+    assert (report.differing, report.skipped.total(), report.compared) == (1, 0, 4)
+    assert report.counterexamples[0].trap.startswith("does not end: ")
+    assert compared(after, before).skipped.total() == 1
+
+
+def test_too_many_elements_are_refused_before_they_are_made() -> None:
+    types = [as_type("tensor<100000x100000xf32>")]
+    with pytest.raises(hu.LimitExceeded, match="too many to make up"):
+        generated(types, 1)
+    assert generated([as_type("tensor<300x1000xi8>")], 2).count == 2
+
+
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
         (one_op("addi", "i8"), one_op("addi", "i4"), "the type of @f has changed from '(i8, i8) -> i8'"),
-        (one_op("addi", "i8"), one_op("addi", "i8").replace("@f", "@g"), "there is no public function"),
+        (one_op("addi", "i8"), one_op("addi", "i8").replace("@f", "@g"), "@f has no body in the second version"),
+        (one_op("addi", "i8").replace("@f", "private @f"), one_op("addi", "i8"), "there is no public function"),
+        (
+            one_op("addi", "i8") + one_op("addi", "i8").replace("@f", "@g"),
+            one_op("addi", "i8"),
+            "@g has no body in the second version",
+        ),
     ],
 )
 def test_functions_that_cannot_be_compared(before: str, after: str, message: str) -> None:

@@ -1,0 +1,234 @@
+"""Whole programs by an oracle that answers single ops: one op after the other, on the oracle's own results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    Oracle,
+    OracleError,
+    Program,
+    Reply,
+    Status,
+    Unanswered,
+    unanswered,
+)
+from halfulp.conformance.programs import constant_of
+from halfulp.conformance.rewrite import task_of
+from halfulp.conformance.task import Task
+from halfulp.interp import types as ty
+from halfulp.interp.executor import result_types
+from halfulp.interp.ir import Operation, SSAValue
+from halfulp.interp.values import element_width
+from halfulp.semantics.codes import code_shape, element_shape, storage_dtype
+from halfulp.semantics.kernel import Codes, Mask
+
+STEPS = 10_000
+"""Ops of one program, those of its calls included."""
+DEPTH = 64
+"""Calls in calls."""
+
+
+class ByOps:
+    """The program face of ``oracle``: straight-line code of elementwise ops, constants and calls.
+
+    An op that the oracle refuses, and what is computed from it, is unanswered. A trap stops the program.
+    """
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.name = oracle.name
+        self.profile = oracle.profile
+        self.version = oracle.version
+        self.refuses = oracle.refuses
+        self.evaluate = oracle.evaluate
+
+    def run(self, programs: Sequence[Program]) -> list[Reply]:
+        """All programs side by side: what several of them ask next is asked once."""
+        replies: list[Reply | None] = [None] * len(programs)
+        running: dict[int, _Straight] = {}
+        for index, program in enumerate(programs):
+            try:
+                running[index] = _Straight(program)
+            except _Refused as refusal:
+                replies[index] = Unanswered(str(refusal))
+        done = 0
+        while running:
+            waiting: dict[object, list[int]] = {}
+            for index, straight in list(running.items()):
+                if done == len(straight.steps):
+                    replies[index] = straight.reply()
+                    del running[index]
+                else:
+                    waiting.setdefault(straight.question(done), []).append(index)
+            for indices in waiting.values():
+                try:
+                    self._step([running[index] for index in indices], done)
+                except OracleError as error:
+                    for index in indices:
+                        replies[index] = error
+                        del running[index]
+            for index, straight in list(running.items()):
+                if straight.stopped:
+                    replies[index] = straight.trapped()
+                    del running[index]
+            done += 1
+        assert all(reply is not None for reply in replies)
+        return [reply for reply in replies if reply is not None]
+
+    def _step(self, together: Sequence[_Straight], number: int) -> None:
+        """Ask for an op of several programs; one question, unless the op depends on the shape of its operands."""
+        task = together[0].steps[number].task
+        given = [straight.operands(number) for straight in together]
+        if len(given) == 1:
+            together[0].take(number, self._asked(task, given[0]))
+            return
+        flat = [[_flat(codes, width) for codes, width in zip(own, task.operand_widths, strict=True)] for own in given]
+        answers = self._asked(task, [np.concatenate(column) for column in zip(*flat, strict=True)])
+        start = 0
+        for straight, own in zip(together, given, strict=True):
+            shape = task.shape(own)
+            stop = start + int(np.prod(shape, dtype=np.int64))
+            straight.take(number, [_part(answer, start, stop, shape) for answer in answers])
+            start = stop
+
+    def _asked(self, task: Task, inputs: Sequence[Codes]) -> Sequence[Answer]:
+        refusal = self.refuses(task)
+        answers = unanswered(task, inputs, refusal) if refusal is not None else self.evaluate(task, inputs)
+        shapes = [
+            element_shape(a.bits, element_width(t) or 0) for a, t in zip(answers, task.result_types, strict=False)
+        ]
+        if len(answers) != len(task.results) or any(shape != task.shape(inputs) for shape in shapes):
+            raise OracleError("garbage", f"{task}: results of another number or shape than asked for")
+        return answers
+
+
+def _flat(codes: Codes, width: int) -> Codes:
+    """Codes along one axis."""
+    shape = element_shape(codes, width)
+    return codes.reshape((int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :]))
+
+
+def _part(answer: Answer, start: int, stop: int, shape: tuple[int, ...]) -> Answer:
+    bits = answer.bits[start:stop].reshape((*shape, *answer.bits.shape[1:]))
+    return Answer(bits, None if answer.status is None else answer.status[start:stop].reshape(shape), answer.why)
+
+
+class _Refused(Exception):
+    """Why a program is not straight-line code of elementwise ops."""
+
+
+class _Step(NamedTuple):
+    task: Task
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+class _Straight:
+    """A program as tasks on numbered values, of which those that are known have an answer. Raises _Refused."""
+
+    def __init__(self, program: Program) -> None:
+        self.steps: list[_Step] = []
+        self.values: dict[int, Answer] = {}
+        self.stopped = False
+        self._count = 0
+        self._module = program.module
+        function = program.module.lookup(program.function)
+        arguments = []
+        for value in program.arguments:
+            status = None if value.poison is None else value.poisoned.astype(np.uint8) * np.uint8(Status.POISON)
+            arguments.append(self._new())
+            self.values[arguments[-1]] = Answer(value.bits, status, "an argument is poison")
+        self.returned = self._enter(function, arguments, 0)
+        self.types = () if function is None else result_types(function)
+
+    def _new(self) -> int:
+        self._count += 1
+        return self._count
+
+    def _enter(self, function: Operation | None, arguments: Sequence[int], depth: int) -> list[int]:
+        """Note the ops of a function; the numbers of what it returns."""
+        blocks = function.regions[0].blocks if function is not None and function.regions else []
+        if len(blocks) != 1 or depth > DEPTH:
+            raise _Refused("a function is not straight-line code")
+        scope: dict[SSAValue, int] = dict(zip(blocks[0].arguments, arguments, strict=True))
+        for op in blocks[0].operations[:-1]:
+            operands = [scope[value] for value in op.operands]
+            if op.name == "func.call":
+                callee = self._module.lookup(op.properties["callee"])  # type: ignore[arg-type]
+                results = self._enter(callee, operands, depth + 1)
+            else:
+                results = [self._new() for _ in op.results]
+                self._note(op, operands, results)
+            scope.update(zip(op.results, results, strict=True))
+        return [scope[value] for value in blocks[0].operations[-1].operands]
+
+    def _note(self, op: Operation, operands: Sequence[int], results: Sequence[int]) -> None:
+        constant = constant_of(op.results[0]) if len(results) == 1 and not operands else None
+        task = task_of(op)
+        if constant is not None:
+            self.values[results[0]] = constant
+        elif task is None or not operands:
+            raise _Refused(f"{op.name} is not done to each element")
+        elif len(self.steps) == STEPS:
+            raise _Refused(f"the program has more than {STEPS} ops")
+        else:
+            self.steps.append(_Step(task, tuple(operands), tuple(results)))
+
+    def question(self, number: int) -> object:
+        """What is the same for steps that can be asked together."""
+        task = self.steps[number].task
+        along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*task.operands, *task.results))
+        return (task, id(self)) if along else task
+
+    def operands(self, number: int) -> list[Codes]:
+        """The operands of a step; a scalar condition of select once for each element."""
+        step = self.steps[number]
+        codes = [self.values[operand].bits for operand in step.operands]
+        shape = element_shape(codes[-1], step.task.operand_widths[-1])
+        return [
+            one if element_shape(one, width) == shape else np.broadcast_to(one, shape)
+            for one, width in zip(codes, step.task.operand_widths, strict=True)
+        ]
+
+    def take(self, number: int, answers: Sequence[Answer]) -> None:
+        """Note the results of a step. An element of which an operand has no value is unanswered."""
+        step = self.steps[number]
+        missing: Mask | None = None
+        why = ""
+        for operand in step.operands:
+            given = self.values[operand]
+            if given.status is not None and given.status.any():
+                none = given.status != Status.VALUE
+                missing, why = none if missing is None else missing | none, why or given.why
+        for result, answer in zip(step.results, answers, strict=True):
+            status = answer.status
+            if missing is not None:
+                shape = element_shape(
+                    answer.bits, element_width(step.task.result_types[step.results.index(result)]) or 0
+                )
+                status = np.zeros(shape, np.uint8) if status is None else status.copy()
+                status[np.broadcast_to(missing, shape)] = Status.UNANSWERED
+            self.values[result] = Answer(answer.bits, status, answer.why or why)
+            self.stopped |= status is not None and bool((status == Status.TRAP).any())
+
+    def reply(self) -> Reply:
+        """The results, or why there are none."""
+        answers = tuple(self.values[number] for number in self.returned)
+        silent = [a.status is not None and a.status.size and (a.status == Status.UNANSWERED).all() for a in answers]
+        return Unanswered(answers[0].why or "not answered") if answers and all(silent) else answers
+
+    def trapped(self) -> Reply:
+        """What a trap leaves of the results."""
+        answers = []
+        for type_ in self.types:
+            shape, width = ty.shape_of(type_) or (), element_width(ty.element_type(type_))
+            if width is None or None in shape:
+                return Unanswered("an op stopped the program")
+            sizes = tuple(size or 0 for size in shape)
+            bits = np.zeros(code_shape(sizes, width), storage_dtype(width))
+            answers.append(Answer(bits, np.full(sizes, Status.TRAP, np.uint8)))
+        return tuple(answers)
