@@ -77,7 +77,7 @@ class Coverage:
 
 
 def covered(task: Task, inputs: Sequence[Codes], exhaustive: bool = False, answered: Mask | None = None) -> Coverage:
-    """What these operands exercise; of them those ``answered`` (None: all), since the others were compared with nothing.
+    """What these operands exercise; of them those ``answered`` (None: all): the others were compared with nothing.
 
     ``answered`` has the element shape of the operands, as `halfulp.conformance.check.Tally` has it.
     """

@@ -175,8 +175,8 @@ def f80_without_integer_bit(task: Task, inputs: Sequence[Codes], expected: Refer
 
 
 def extremum_of_libm(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """fmaxl and fminl: an operand unchanged, and their sum where one is a signalling NaN, as is what is invalid with bit
-    62 0: that NaN quieted, and the x87's own NaN, which is negative, for what is invalid.
+    """fmaxl and fminl: an operand unchanged, and their sum where one is a signalling NaN, as is what is invalid with
+    bit 62 0: that NaN quieted, and the x87's own NaN, which is negative, for what is invalid.
     """
     quieted = reference(task, inputs, as_profile("spec,number_of_signalling=quieted"))
     columns = [codes_to_ints(codes, 80) for codes in (*inputs, expected.bits[0], quieted.bits[0])]

@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.conformance.compare import differing
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, unanswered
-from halfulp.conformance.task import Task
+from halfulp.conformance.task import Task, task
+from halfulp.interp.errors import HalfulpError, TypeMismatch
 from halfulp.interp.values import element_width
 from halfulp.semantics.codes import code_shape, codes_to_ints, ints_to_codes, storage_dtype
 from halfulp.semantics.kernel import Codes
@@ -42,6 +44,12 @@ def header_of(task: Task) -> Header:
         "results": list(task.results),
         "properties": dict(task.properties),
     }
+
+
+def without_shape(task: Task) -> str | None:
+    """Why the format cannot hold a task, or None: parameters along an axis make no sense of single elements."""
+    along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*task.operands, *task.results))
+    return "the vector format has no shapes, but a quantised type has an axis" if along else None
 
 
 def request(task: Task, inputs: Sequence[Codes]) -> str:
@@ -125,19 +133,56 @@ def save_records(path: str | Path, records: Iterable[Record], tool: str, version
 
 @dataclass(frozen=True)
 class Recording:
-    """A file of records, read lazily but bounded. ``tasks``: the tasks, by what `key_of` says of them, to a number."""
+    """A file of records, read lazily but bounded. ``headers``: what names the task of each; ``tasks``: the numbers of
+    the records of a task, by what `key_of` says of it.
+    """
 
     tool: str
     version: str
-    tasks: Mapping[str, int]
+    headers: Sequence[Header]
+    tasks: Mapping[str, Sequence[int]]
     path: str
     data: bytes
 
+    def distinct_tasks(self) -> list[Task]:
+        """The tasks in the file, each once. Raises OracleError ("garbage") for one that is none."""
+        return [self._task(numbers[0]) for numbers in self.tasks.values()]
+
+    def _task(self, number: int) -> Task:
+        header = self.headers[number]
+        try:
+            operands, results, properties = header["operands"], header["results"], header["properties"]
+            made = task(header["op"], operands, results[0], **properties)
+            if list(made.results) != results or list(made.operands) != operands:
+                raise TypeMismatch(f"it has the types {made}")
+        except (HalfulpError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise OracleError("garbage", f"{self.path}: task {number} is none: {error}") from None
+        return made
+
     def record(self, task: Task) -> Record | None:
-        """The record of a task; None where there is none. Raises OracleError ("garbage")."""
-        number = self.tasks.get(key_of(header_of(task)))
-        if number is None:
+        """All records of a task as one, in the order of the file; None where there is none.
+
+        Raises OracleError ("garbage"), also where the same operands have different results.
+        """
+        numbers = self.tasks.get(key_of(header_of(task)))
+        if numbers is None:
             return None
+        parts = [self._part(task, number) for number in numbers]
+        statuses = [np.zeros(len(p.operands[0]), np.uint8) if p.status is None else p.status for p in parts]
+        whole = Record(
+            task,
+            tuple(np.concatenate(columns) for columns in zip(*(part.operands for part in parts), strict=True)),
+            tuple(np.concatenate(columns) for columns in zip(*(part.results for part in parts), strict=True)),
+            np.concatenate(statuses) if any(part.status is not None for part in parts) else None,
+        )
+        pair = _contradiction(whole)
+        if pair is not None:
+            places = [(number, k) for number, status in zip(numbers, statuses, strict=True) for k in range(len(status))]
+            one, other = (f"element {places[k][1]} of task {places[k][0]}" for k in pair)
+            raise OracleError("garbage", f"{self.path}: {one} and {other} have the same operands, but not one result")
+        return whole
+
+    def _part(self, task: Task, number: int) -> Record:
         with _opened(self.path, self.data) as arrays:
             operands = tuple(
                 _array(arrays, f"{number}/operand{n}", width, self.path) for n, width in enumerate(task.operand_widths)
@@ -170,8 +215,11 @@ def load_recording(path: str) -> Recording:
             header = json.loads(_array(arrays, "header", 8, path).tobytes().decode())
             if header["version"] != VERSION:
                 raise OracleError("garbage", f"{path} is of version {header['version']!r}, not {VERSION}")
-            tasks = {key_of(task): number for number, task in enumerate(header["tasks"])}
-            return Recording(str(header["tool"]), str(header["tool_version"]), tasks, path, data)
+            headers = list(header["tasks"])
+            tasks: dict[str, list[int]] = {}
+            for number, named in enumerate(headers):
+                tasks.setdefault(key_of(named), []).append(number)
+            return Recording(str(header["tool"]), str(header["tool_version"]), headers, tasks, path, data)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise OracleError("garbage", f"{path} has no valid header: {error!r}") from None
 
@@ -215,6 +263,23 @@ def _array(arrays: Any, name: str, width: int, path: str) -> Codes:
     return array
 
 
+def _contradiction(record: Record) -> tuple[int, int] | None:
+    """Two elements with the same operands and different results, if there are any; no answer contradicts nothing."""
+    count = len(record.operands[0])
+    status = np.zeros(count, np.uint8) if record.status is None else record.status
+    answered = np.flatnonzero(status != Status.UNANSWERED)
+    rows = _rows(record.operands, record.task.operand_widths, (count,))[answered]
+    order = answered[np.argsort(rows, kind="stable")]
+    rows = np.sort(rows, kind="stable")
+    same = rows[1:] == rows[:-1]
+    one, other = order[:-1][same], order[1:][same]
+    differs = status[one] != status[other]
+    for type_, codes in zip(record.task.result_types, record.results, strict=True):
+        differs |= differing(type_, codes[one], codes[other]) & (status[one] == Status.VALUE)
+    found = np.flatnonzero(differs)
+    return (int(one[found[0]]), int(other[found[0]])) if len(found) else None
+
+
 def look_up(record: Record, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
     """The recorded answers for operands in any order; what was not recorded is unanswered."""
     task = record.task
@@ -223,9 +288,11 @@ def look_up(record: Record, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
     known = _rows(record.operands, widths, (len(record.operands[0]),))
     asked = _rows(inputs, widths, shape)
     order = np.argsort(known, kind="stable")
+    if record.status is not None:  # of the same operands, those with an answer
+        order = order[record.status[order] != Status.UNANSWERED]
     if not len(order):
         return unanswered(task, inputs, "the file has no such operands")
-    place = np.minimum(np.searchsorted(known, asked, sorter=order), len(order) - 1)
+    place = np.minimum(np.searchsorted(known[order], asked), len(order) - 1)
     found = order[place]
     status = np.zeros(len(asked), np.uint8) if record.status is None else record.status[found]
     status = np.where(known[found] == asked, status, np.uint8(Status.UNANSWERED)).reshape(shape)

@@ -25,8 +25,8 @@ MAX_BYTES = 1 << 29
 
 @dataclass
 class Verification:
-    """What an oracle says of a task. ``profiles``: those that explain all differences, where there are any. ``held``: it
-    was asked for the operands that it holds results of.
+    """What an oracle says of a task. ``profiles``: those that explain all differences, where there are any. ``held``:
+    it was asked for the operands that it holds results of.
     """
 
     task: Task

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.task import Task
-from halfulp.conformance.vectorfile import read_answers, request
+from halfulp.conformance.vectorfile import read_answers, request, without_shape
 from halfulp.semantics.kernel import Codes
 
 SECONDS = 60.0
@@ -38,9 +38,8 @@ class Command:
         self._seconds = seconds
 
     def refuses(self, task: Task) -> str | None:
-        """Quantised types with parameters along an axis: they make no sense of single elements."""
-        along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*task.operands, *task.results))
-        return "the vector format has no shapes, but a quantised type has an axis" if along else None
+        """Quantised types with parameters along an axis."""
+        return without_shape(task)
 
     def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """One run of the program for all elements."""

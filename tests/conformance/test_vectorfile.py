@@ -16,10 +16,11 @@ from tree import ROOT
 from halfulp.conformance import vectorfile
 from halfulp.conformance.check import check
 from halfulp.conformance.inputs import every_input, sampled_inputs
-from halfulp.conformance.oracles import oracle
-from halfulp.conformance.oracles.oracle import OracleError, Status, Unavailable
+from halfulp.conformance.oracles import npz, oracle
+from halfulp.conformance.oracles.oracle import HoldingOracle, OracleError, Status, Unavailable
 from halfulp.conformance.task import Task, reference, task
 from halfulp.conformance.vectorfile import Record, load_recording, look_up, read_answers, request, save_records
+from halfulp.conformance.verify import text, verify
 from halfulp.interp.values import element_width
 from halfulp.semantics.codes import codes_to_ints
 
@@ -176,6 +177,73 @@ def test_a_wrong_result_in_a_file_is_found(tmp_path: Path) -> None:
     save_records(path, [Record(record.task, record.operands, (spoiled,))], "mine", "2")
     total = check(oracle(f"npz={path}"), record.task, [codes[7:8] for codes in record.operands])
     assert total.unexplained == 1
+
+
+def test_every_record_of_a_file_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(npz, "PIECE", 64)
+    record = recorded(task("arith.muli", "i64"), 300)
+    odd = tuple(np.arange(7, 107, dtype=np.uint64) * np.uint64(k) for k in (982451653, 57885161))
+    wrong = odd[0] * odd[1]
+    wrong[[3, 99]] ^= np.uint64(1)
+    path = tmp_path / "results.npz"
+    save_records(path, [record, recorded(TASKS[0]), Record(record.task, odd, (wrong,))], "mine", "2")
+    found = oracle(f"npz={path}")
+    assert isinstance(found, HoldingOracle)
+    assert list(found.tasks()) == [record.task, TASKS[0]]
+    asked = verify(record.task, found, 1000)
+    assert (asked.tally.compared, asked.tally.unexplained, asked.tally.unanswered) == (400, 2, 0)
+    assert [mismatch.operands for _, mismatch in asked.tally.mismatches] == [(odd[0][k], odd[1][k]) for k in (3, 99)]
+    assert "the operands it holds" in text(asked)[0]
+    pieces = [np.concatenate(columns) for columns in zip(*(found.inputs(record.task) or ()), strict=True)]
+    for codes, first, last in zip(pieces, record.operands, odd, strict=True):
+        np.testing.assert_array_equal(codes, np.concatenate([first, last]))
+
+
+def test_records_that_contradict_each_other(tmp_path: Path) -> None:
+    asked = task("arith.addi", "i8")
+    a, b = np.array([1, 2, 3, 2], np.uint8), np.array([1, 2, 3, 2], np.uint8)
+    right = a + b
+    path = tmp_path / "results.npz"
+
+    def total(*records: Record) -> Any:
+        save_records(path, records, "mine", "1")
+        return verify(asked, oracle(f"npz={path}"), 10).tally
+
+    assert total(Record(asked, (a, b), (right,))).equal == 4
+    found = total(Record(asked, (a, b), (right ^ np.array([0, 0, 0, 1], np.uint8),)))
+    assert "element 1 of task 0 and element 3 of task 0 have the same operands" in found.failures[0]
+    found = total(Record(asked, (a, b), (right,)), Record(asked, (a[2:3], b[2:3]), (right[:1],)))
+    assert "garbage" in found.failures[0]
+    assert "element 2 of task 0 and element 0 of task 1" in found.failures[0]
+    poison = np.array([0, 0, 0, Status.POISON], np.uint8)
+    assert total(Record(asked, (a, b), (right,), poison)).failures
+    missing = np.array([0, Status.UNANSWERED, 0, 0], np.uint8)
+    assert total(Record(asked, (a, b), (right ^ missing,), missing)).equal == 4
+
+
+def test_tasks_that_are_none_are_garbage(tmp_path: Path) -> None:
+    good = arrays_of(recorded(task("arith.addi", "i7")))
+    header = good["header"].tobytes().decode()
+    for spoilt in (
+        ("arith.addi", "arith.nope"),
+        ('"i7"', '"f32"'),
+        ('"i7"', '"i"'),
+        ('"properties": {}', '"properties": 3'),
+    ):
+        assert spoilt[0] in header
+        path = tmp_path / "results.npz"
+        np.savez_compressed(path, **good | {"header": np.frombuffer(header.replace(*spoilt).encode(), np.uint8)})
+        found = oracle(f"npz={path}")
+        assert isinstance(found, HoldingOracle)
+        with pytest.raises(OracleError, match="garbage"):
+            found.tasks()
+
+
+def test_a_file_cannot_hold_what_has_a_shape(tmp_path: Path) -> None:
+    asked = task("quant.dcast", "!quant.uniform<i8:f32:0, {0.5, 0.25}>", "f32")
+    path = tmp_path / "results.npz"
+    save_records(path, [Record(asked, (np.zeros(2, np.uint8),), (np.zeros(2, np.uint32),))], "mine", "1")
+    assert "no shapes" in (oracle(f"npz={path}").refuses(asked) or "")
 
 
 class Bomb:
