@@ -20,11 +20,13 @@ from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.fast_conversions import (
     F32,
     NATIVE,
+    SUMS,
     conversion_path,
     convert,
     cpu_keeps_subnormals,
     dtype_of,
     from_integer,
+    narrow,
     to_integer,
 )
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -163,7 +165,10 @@ def _through_f32(ufunc: Callable[..., Any], fmt: FloatFormat, elements: int) -> 
     def compute(out: Codes, x: Codes, y: Codes) -> npt.NDArray[Any]:
         p, q = widen(x, first[: x.size]), widen(y, second[: y.size])
         ufunc(p, q, out=p)
-        np.copyto(out.view(dtype), p, casting="unsafe")
+        if (F32.name, fmt.name) in SUMS:
+            narrow(F32, fmt, p.view(np.uint32), out)
+        else:
+            np.copyto(out.view(dtype), p, casting="unsafe")
         return p
 
     return compute
