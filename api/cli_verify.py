@@ -27,12 +27,13 @@ from halfulp.cli_common import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from halfulp.conformance.coverage import Coverage
     from halfulp.conformance.oracles.oracle import Oracle
     from halfulp.conformance.sweep import Report
     from halfulp.conformance.task import Task
+    from halfulp.conformance.verify import Verification
 
 _ABOUT = """\
 Check an op against other implementations, bit for bit:
@@ -40,7 +41,8 @@ Check an op against other implementations, bit for bit:
   halfulp verify arith.truncf --from bf16 --type f8E4M3FN --against apfloat,mlir-fold
 
 Every input is tried where there are at most 2**24, else corners crossed with corners, and random ones. Without an op,
-everything is checked against all oracles that are installed, and a report is written.
+everything is checked against all oracles that are installed, and a report is written; with --against npz=FILE, every
+result in the file.
 
 An oracle is apfloat (libLLVM), mlir-fold, mlir-runtime, mlir-native, mlir-expand, mlir-quant (mlir-opt and mlir-runner
 22), iree, ml_dtypes, npz=FILE, command=PROGRAM, or exact (the specification in plain Python integers).
@@ -151,16 +153,9 @@ def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
             continue
         found = verify(task, asked, arguments.n or 100_000, arguments.seed, rows, profile, arguments.bits or 24)
         write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(text(found)) + "\n")
-        coverage = found.coverage
-        assert coverage is not None
         if arguments.coverage and not arguments.json:
-            write("\n".join(_coverage_lines(coverage)) + "\n")
-        if found.differs or coverage.percent < (arguments.fail_under or 0):
-            codes.append(DIFFERENT)
-        elif found.tally.failures:
-            codes.append(WRONG_USE)
-        else:
-            codes.append(SUCCESS if found.tally.compared else UNSUPPORTED)
+            write("\n".join(_coverage_lines(found.coverage)) + "\n")
+        codes.append(_code(found, arguments.fail_under or 0))
     if not codes:
         return fail(f"no oracle that is installed answers {task}")
     # An answer that differs outweighs one that could not be had.
@@ -202,6 +197,14 @@ def _types(text: str) -> list[str]:
     return [spelling.strip() for spelling in types]
 
 
+def _code(found: Verification, percent: float = 0) -> int:
+    if found.differs or found.coverage.percent < percent:
+        return DIFFERENT
+    if found.tally.failures:
+        return WRONG_USE
+    return SUCCESS if found.tally.compared else UNSUPPORTED
+
+
 def _coverage_lines(coverage: Coverage) -> list[str]:
     outcomes = ", ".join(f"{name} {count:,}" for name, count in coverage.outcomes.items() if count)
     hit = f"{len(coverage.combinations)} of {coverage.possible} combinations of operand classes"
@@ -214,6 +217,8 @@ def _verify_everything(arguments: argparse.Namespace) -> int:
     from halfulp.conformance.sweep import default_workers, jobs, sweep
 
     names = _asked(arguments.against)
+    if any("=" in name for name in names):
+        return _verify_held(arguments, names)
     unknown = [name for name in names if name not in ORACLES]
     if unknown:
         return fail(f"unknown oracle {unknown[0]!r}; the oracles are {', '.join(ORACLES)}")
@@ -228,6 +233,30 @@ def _verify_everything(arguments: argparse.Namespace) -> int:
     for name, why in found.missing.items():
         say(f"{'error' if arguments.against else 'skipped'}: {name}: {why}")
     return _judge(found, bool(arguments.against))
+
+
+def _verify_held(arguments: argparse.Namespace, names: Sequence[str]) -> int:
+    """Every task that the oracles have results of: files of results, which say themselves what they hold."""
+    from halfulp.conformance.divergences import divergences
+    from halfulp.conformance.oracles import oracle
+    from halfulp.conformance.oracles.oracle import HoldingOracle, OracleError, Unavailable
+    from halfulp.conformance.verify import text, verify
+
+    codes = []
+    with _delivery(arguments.output) as deliver:
+        for name in names:
+            try:
+                asked = oracle(name)
+                if not isinstance(asked, HoldingOracle):
+                    return fail(f"name an op: {name} has no tasks of its own, as a file of results has")
+                tasks = asked.tasks()
+            except (Unavailable, ValueError, OracleError) as error:
+                return fail(f"{name}: {error}")
+            for task in tasks:
+                found = verify(task, asked, 1, arguments.seed, divergences())
+                deliver("\n".join(text(found)) + "\n")
+                codes.append(_code(found))
+    return DIFFERENT if DIFFERENT in codes else worst(codes) if codes else UNSUPPORTED
 
 
 @contextmanager

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from command import halfulp
+
+from halfulp.conformance.task import reference, task
+from halfulp.conformance.vectorfile import Record, save_records
 
 TRUNCATION = ("verify", "arith.truncf", "--from", "f64", "--type", "f8E4M3FN", "--against", "ml_dtypes", "-n", "500")
 
@@ -133,3 +137,28 @@ def test_a_report_that_cannot_be_written(tmp_path) -> None:  # type: ignore[no-u
     assert done.code == 2
     assert f"cannot write '{tmp_path / 'no' / 'report.md'}': No such file" in done.err
     assert done.seconds < 3  # before anything is asked
+
+
+def test_all_tasks_of_a_file_of_results(tmp_path) -> None:
+    records = []
+    for op in ("addi", "muli"):
+        asked = task(f"arith.{op}", "i64")
+        operands = tuple(np.arange(5, 25, dtype=np.uint64) * np.uint64(k) for k in (982451653, 57885161))
+        records.append(Record(asked, operands, reference(asked, operands).bits))
+    path = tmp_path / "results.npz"
+    save_records(path, records, "mine", "1")
+    done = halfulp("verify", "--against", f"npz={path}")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.count("20 compared") == done.out.count("20 equal") == 2
+    records[1].results[0][7] ^= np.uint64(1)
+    save_records(path, records, "mine", "1")
+    done = halfulp("verify", "--against", f"npz={path}", "-o", str(tmp_path / "report.txt"))
+    assert (done.code, done.out) == (1, "")
+    assert "1 UNEXPLAINED" in (tmp_path / "report.txt").read_text()
+    alone = halfulp("verify", "arith.muli", "--type", "i64", "--against", f"npz={path}")
+    assert (alone.code, "1 UNEXPLAINED" in alone.out) == (1, True)
+    path.write_bytes(b"no file of results")
+    done = halfulp("verify", "--against", f"npz={path}")
+    assert (done.code, "garbage" in done.err) == (2, True)
+    for other in ("command=cat", f"npz={path},exact"):
+        assert halfulp("verify", "--against", other).code == 2
