@@ -81,7 +81,9 @@ def widen_codes(fmt: FloatFormat, a: Codes) -> Codes:
     if fmt == E8M0:
         codes = a.astype(np.uint32)
         field = codes & np.uint32(0x7F)
-        value = np.where(field > 1, (field - np.uint32(1)) << np.uint32(F32.mantissa_bits), np.uint32(0))
+        value = np.where(
+            field > 1, (np.maximum(field, np.uint32(1)) - np.uint32(1)) << np.uint32(F32.mantissa_bits), np.uint32(0)
+        )
         return np.where(codes == 0x80, np.uint32(_NAN), (codes >> np.uint32(7) << np.uint32(31)) | value)
     widened = exact.convert(fmt, F32, a).codes
     if fmt.nan is NanEncoding.ALL_ONES:
