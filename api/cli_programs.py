@@ -25,7 +25,7 @@ from halfulp.cli_common import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from halfulp.conformance import diff, validation
     from halfulp.conformance.arguments import Arguments
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from halfulp.conformance.fuzz import Failure
     from halfulp.conformance.oracles.oracle import Program, ProgramOracle
     from halfulp.interp.ir import Module, Operation
+    from halfulp.semantics.profile import Profile
 
 SHOWN = 5
 """Differences of one oracle that are printed."""
@@ -55,6 +56,8 @@ Shrink a program while it differs in the same op, on the same types, for the sam
 
   halfulp reduce program.mlir --against mlir-fold -o small.mlir
   halfulp reduce program.mlir --test ./interesting.sh     exit code 0 of the script: the file it is given is interesting
+
+With --undefined, what stays is that the implementation has a value for a program without a meaning.
 
 Functions, results and ops are removed, shapes shrink to the element that differs, values become simpler. What is
 printed stands alone: its arguments are constants where the difference stays with them, and comments say what differs
@@ -99,6 +102,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", help="MLIR text, or - for the standard input")
     add("--against", metavar="ORACLE", help="the implementation whose difference is to stay")
+    add("--undefined", action="store_true", help="keep a value for what is undefined here, instead of a difference")
     add("--test", metavar="PROGRAM", help="a program that exits with 0 if the file it is given is interesting")
     _add_inputs(parser)
     add("-n", type=positive, default=100, metavar="N", help="inputs to make up until one differs")
@@ -385,6 +389,8 @@ def _reduce(arguments: argparse.Namespace) -> int:
     sources = Sources(arguments)
     if (arguments.against is None) == (arguments.test is None):
         return fail("what is to stay? give --against or --test")
+    if arguments.undefined and arguments.against is None:
+        return fail("--undefined goes with --against")
     try:
         return (
             _reduce_by_test(arguments, sources) if arguments.against is None else _reduce_difference(arguments, sources)
@@ -404,6 +410,8 @@ def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
         return ranked(missing)
     if len(oracles) > 1:
         return fail("--against stands for one oracle here")
+    if arguments.undefined:
+        return _reduce_undefined(arguments, programs, profile, oracles[0])
     same = SameDifference(oracles[0], divergences(), profile, cancellations())
     found = [difference for difference in same.differences(programs) if difference is not None]
     unknown = [one for one in found if not one.known]
@@ -421,24 +429,52 @@ def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
     )
 
 
+def _reduce_undefined(
+    arguments: argparse.Namespace, programs: Sequence[Program], profile: Profile, oracle: ProgramOracle
+) -> int:
+    from halfulp.conformance.reduce import Reducer, ValueForUndefined, undefined_header
+
+    test = ValueForUndefined(oracle, profile)
+    found = next((one for one in test.values(programs) if one is not None), None)
+    if found is None:
+        say(f"{arguments.against} has no value for undefined behaviour")
+        return UNSUPPORTED
+    test.watch(found)
+    reducer = Reducer(test, arguments.max_tests, profile)
+    program = reducer.reduce(found.program)
+    final = test.values([program])[0] or found
+    header = undefined_header(final, oracle.name, oracle.version, _ours())
+    text = _with_command(header, program, arguments.output, arguments.against)
+    return _deliver(text, reducer.tests, arguments)
+
+
 def _reduced_text(
     program: Program, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
 ) -> str:
     """The program with what differs and the command that shows it in comments; ``spelling``: of the oracle there."""
-    import shlex
+    from halfulp.conformance.reduce import header
+
+    known = " --no-known" if difference.known else ""
+    return _with_command(header(difference, oracle.name, oracle.version, _ours()), program, output, spelling, known)
+
+
+def _ours() -> str:
     from importlib.metadata import version
 
-    from halfulp.conformance.reduce import header, inputs_of, text_of
     from halfulp.semantics.profile import SEMANTICS_VERSION
 
-    ours = f"halfulp {version('halfulp')} (semantics {SEMANTICS_VERSION})"
-    known = " --no-known" if difference.known else ""
+    return f"halfulp {version('halfulp')} (semantics {SEMANTICS_VERSION})"
+
+
+def _with_command(header: Iterable[str], program: Program, output: str | None, spelling: str, more: str = "") -> str:
+    """A reduced program below its header and the command that shows what it says."""
+    import shlex
+
+    from halfulp.conformance.reduce import inputs_of, text_of
+
     inputs = "".join(f" {option}" for option in inputs_of(program))
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
-    lines = [
-        *header(difference, oracle.name, oracle.version, ours),
-        f"// reproduce: {command} --against {shlex.quote(spelling)}{known}",
-    ]
+    lines = [*header, f"// reproduce: {command} --against {shlex.quote(spelling)}{more}"]
     return "\n".join(lines) + "\n" + text_of(program, close=False)
 
 

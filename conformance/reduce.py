@@ -33,7 +33,7 @@ from halfulp.conformance.diff import (
     run_here,
 )
 from halfulp.conformance.divergences import Cancellation, Divergence
-from halfulp.conformance.oracles.oracle import OracleError, Program, ProgramOracle, Reply
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Reply, Status
 from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.conformance.rewrite import (
     callees,
@@ -48,7 +48,7 @@ from halfulp.conformance.rewrite import (
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.errors import HalfulpError, InputError
+from halfulp.interp.errors import HalfulpError, InputError, UndefinedBehavior
 from halfulp.interp.ir import Block, Module, Operation, SSAValue
 from halfulp.interp.spelling import spell_value
 from halfulp.interp.text.printer import print_module
@@ -131,6 +131,60 @@ def _signature(difference: Difference) -> tuple[Any, ...]:
     if difference.finding is not None:
         return *difference.finding.signature, bool(difference.known)
     return "program", str(difference.type)
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A program without a meaning here, for which an oracle has values: the op that has none, why, and the values."""
+
+    program: Program
+    op: str | None
+    why: str
+    answers: tuple[Answer, ...]
+
+
+class ValueForUndefined:
+    """Programs whose undefined behaviour, in the same op, an oracle overlooks: it has a value for every result.
+
+    The language allows any; but a folder that takes a program without a meaning for a constant is worth a look.
+    """
+
+    def __init__(self, oracle: ProgramOracle, profile: Profile = SPEC) -> None:
+        self._oracle = oracle
+        self._profile = profile
+        self._op: str | None = None
+
+    def watch(self, found: Undefined) -> None:
+        """What is to stay the same."""
+        self._op = found.op
+
+    def __call__(self, programs: Sequence[Program]) -> int | None:
+        """The first of the programs that is undefined in the same op and has a value."""
+        found = enumerate(self.values(programs))
+        return next((index for index, one in found if one is not None and one.op == self._op), None)
+
+    def values(self, programs: Sequence[Program]) -> list[Undefined | None]:
+        """What the oracle has for each program that is undefined here."""
+        found: list[Undefined | None] = [None] * len(programs)
+        asked: list[tuple[int, UndefinedBehavior]] = []
+        for index, program in enumerate(programs):
+            try:
+                here = run_here(program, self._profile)
+            except HalfulpError:
+                continue
+            if isinstance(here, UndefinedBehavior):
+                asked.append((index, here))
+        replies = ask(self._oracle, [programs[index] for index, _ in asked]) if asked else []
+        for (index, error), reply in zip(asked, replies, strict=True):
+            if isinstance(reply, tuple) and all(a.status is None or (a.status == Status.VALUE).all() for a in reply):
+                found[index] = Undefined(programs[index], error.op, error.message, reply)
+        return found
+
+
+def undefined_header(found: Undefined, oracle: str, version: str, halfulp: str) -> Iterator[str]:
+    """What the comments above such a program say."""
+    yield f"// {found.op or 'the program'} is undefined for {halfulp}: {found.why}"
+    yield f"// {oracle} {version} has a value"
 
 
 def by_script(script: str, seconds: float = SCRIPT_SECONDS) -> Test:
@@ -289,7 +343,7 @@ class Reducer:
 
     def reduce(self, program: Program, difference: Difference | None = None) -> Program:
         """The smallest interesting program found. ``difference``: how the program differs, which shows a short cut."""
-        program = self._first(program, [self._short_cut(difference)])
+        program = self._first(program, list(self._short_cuts(difference)))
         while True:
             before = program
             for change in (self._fewer_functions, self._fewer_results, self._fewer_ops, self._smaller_shapes):
@@ -308,18 +362,22 @@ class Reducer:
         self.tests += len(asked) if index is None else index + 1
         return program if index is None else asked[index]
 
-    def _short_cut(self, difference: Difference | None) -> Program | None:
-        """The op that differs alone, on the operands it had."""
+    def _short_cuts(self, difference: Difference | None) -> Iterator[Program | None]:
+        """The op that differs alone, on the operands it had: of the element that differs, or of all."""
         finding = None if difference is None else difference.finding
         if finding is None or any(isinstance(value.element_type, ty.QuantizedType) for value in finding.operands):
-            return None
+            return
         top = finding.op
         while top.parent_op is not None:
             top = top.parent_op
         assert difference is not None
         module = Module(top)
         module.resources = difference.program.module.resources
-        return _sound(Program(isolated(module, finding.op, "main"), "main", finding.operands))
+        alone = _sound(Program(isolated(module, finding.op, "main"), "main", finding.operands))
+        state = None if alone is None else state_of(alone, self.profile)
+        if state is not None and _common_shape(state) is not None:
+            yield from (_sliced(state, finding.mismatch.element, scalar) for scalar in (True, False))
+        yield alone
 
     def _fewer_functions(self, program: Program) -> Program:
         main = program.module.lookup(program.function)
