@@ -20,7 +20,7 @@ def test_every_oracle_is_recorded():
 def test_recorded_answers_are_explained(name):
     source = recorded()[name]
     total = replay(name)
-    assert len({(job.task, job.count) for job in jobs("sample", oracles=[name])}) == len(source.answers)
+    assert {job.task for job in jobs("sample", oracles=[name])} == {task for task, _ in source.answers}
     assert total.failures == []
     assert total.mismatches == []
     assert total.unexplained == 0
@@ -28,7 +28,6 @@ def test_recorded_answers_are_explained(name):
     rows = [row for row in divergences() if name in row.tools and source.version.startswith(row.versions)]
     assert rows or name == "exact"
     assert {row.name: total.known[row.name] for row in rows} == {row.name: row.sampled[name] for row in rows}
-    assert all(total.known[row.name] for row in rows if not row.sporadic)
     assert total.reformed.keys() <= {row.name for row in rows if row.sporadic}
 
 
