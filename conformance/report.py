@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
@@ -12,7 +13,7 @@ from halfulp.conformance.check import Tally
 from halfulp.conformance.compare import Mismatch
 from halfulp.conformance.coverage import OUTCOMES, Coverage
 from halfulp.conformance.divergences import divergences
-from halfulp.conformance.sweep import FAMILIES, Report
+from halfulp.conformance.sweep import EVERY_WIDTH, FAMILIES, Report
 from halfulp.conformance.task import Task
 from halfulp.conformance.truth import exact_value
 from halfulp.interp.spelling import spell_element
@@ -166,7 +167,7 @@ def _unanswered(report: Report) -> list[str]:
 
 
 def _operations(report: Report) -> list[str]:
-    groups = _grouped(report, lambda oracle, family, task: (task.op, _types(task), oracle))
+    groups = _grouped(report, lambda oracle, family, task: (task.op, _types(task, EVERY_WIDTH in family), oracle))
     lines = ["## Per op and type", "", "Elements compared, and of these the known divergences, per oracle.", ""]
     for op in sorted({group[0] for group in groups}):
         mine = {group: tally for group, tally in groups.items() if group[0] == op and tally.compared}
@@ -186,9 +187,11 @@ def _operations(report: Report) -> list[str]:
     return lines
 
 
-def _types(task: Task) -> str:
+def _types(task: Task, any_width: bool = False) -> str:
     operands = ", ".join(dict.fromkeys(task.operands))
     results = ", ".join(dict.fromkeys(task.results))
+    if any_width:  # one line for all the widths of a family that has every one
+        operands, results = (re.sub(r"\bi\d+\b", "integers of every width", types) for types in (operands, results))
     return operands if results == operands else f"{operands} to {results}"
 
 

@@ -169,6 +169,9 @@ class Family:
     bits: int = 16
 
 
+EVERY_WIDTH = "every width"
+"""What the name of a family says that has integers of all widths, so many that reports take them together."""
+
 _MLIR = ("mlir-fold", "mlir-runtime", "mlir-native")
 _WIDTHS = (1, 2, 3, 4, 7, 8, 9, 16, 17, 24, 31, 32, 33, 53, 63, 64, 65, 96, 127, 128)
 
@@ -213,7 +216,11 @@ FAMILIES: tuple[Family, ...] = (
         60,
     ),
     Family(
-        "floats and integers, every width", lambda: integer_conversions(FORMATS, range(1, 129)), ("apfloat",), 1_000, 0
+        f"floats and integers, {EVERY_WIDTH}",
+        lambda: integer_conversions(FORMATS, range(1, 129)),
+        ("apfloat",),
+        1_000,
+        0,
     ),
     Family("integers, up to 8 bits", lambda: integer_arithmetic(range(1, 9)), ("mlir-fold", "mlir-native"), 0, 200),
     Family(
