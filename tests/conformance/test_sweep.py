@@ -10,6 +10,9 @@ from halfulp.conformance.sweep import FAMILIES, jobs, sweep
 
 ASKED = [(row.name, name) for row in FAMILIES if row.sample for name in row.oracles]
 
+REFUSED = {("mlir-native", "float arithmetic, up to 8 bits")}
+"""No machine has these types: all is refused, and the report says so."""
+
 
 @pytest.mark.mlir
 @pytest.mark.parametrize(("family", "name"), ASKED, ids=[f"{name}-{family}" for family, name in ASKED])
@@ -22,7 +25,7 @@ def test_nothing_is_unexplained(family, name):
     assert total.failures == []
     assert [mismatch_text(task, mismatch) for task, mismatch in total.mismatches] == []
     assert total.unexplained == 0
-    assert total.compared > 0
+    assert (total.compared == 0) == ((name, family) in REFUSED)
     assert len(report.tallies) == len(plan)
 
 
