@@ -20,9 +20,9 @@ from halfulp.cli_common import (
     profile_named,
     progress_bar,
     properties_of,
+    ranked,
     report,
     say,
-    worst,
     write,
 )
 
@@ -159,7 +159,7 @@ def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
     if not codes:
         return fail(f"no oracle that is installed answers {task}")
     # An answer that differs outweighs one that could not be had.
-    return DIFFERENT if DIFFERENT in codes else worst(codes)
+    return ranked(codes)
 
 
 def _task(arguments: argparse.Namespace, texts: Sources) -> Task:
@@ -256,7 +256,7 @@ def _verify_held(arguments: argparse.Namespace, names: Sequence[str]) -> int:
                 found = verify(task, asked, 1, arguments.seed, divergences())
                 deliver("\n".join(text(found)) + "\n")
                 codes.append(_code(found))
-    return DIFFERENT if DIFFERENT in codes else worst(codes) if codes else UNSUPPORTED
+    return ranked(codes)
 
 
 @contextmanager
