@@ -400,6 +400,7 @@ def _reduce(arguments: argparse.Namespace) -> int:
 
 
 def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
+    from halfulp.conformance.diff import Search
     from halfulp.conformance.divergences import cancellations, divergences
     from halfulp.conformance.reduce import Reducer, SameDifference
 
@@ -412,7 +413,7 @@ def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
         return fail("--against stands for one oracle here")
     if arguments.undefined:
         return _reduce_undefined(arguments, programs, profile, oracles[0])
-    same = SameDifference(oracles[0], divergences(), profile, cancellations())
+    same = SameDifference(Search(oracles[0], divergences(), profile, cancellations()))
     found = [difference for difference in same.differences(programs) if difference is not None]
     unknown = [one for one in found if not one.known]
     if not unknown and not (found and arguments.no_known):
@@ -551,10 +552,11 @@ def _fuzz(arguments: argparse.Namespace) -> int:
 
 
 def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> str:
+    from halfulp.conformance.diff import Search
     from halfulp.conformance.divergences import cancellations, divergences
     from halfulp.conformance.reduce import Reducer, SameDifference
 
-    same = SameDifference(oracle, divergences(), pairs=cancellations())
+    same = SameDifference(Search(oracle, divergences(), pairs=cancellations()))
     difference = same.differences([failure.program])[0]
     if difference is None:
         return "it does not differ when it is asked alone\n"

@@ -32,7 +32,6 @@ from halfulp.conformance.diff import (
     observed,
     run_here,
 )
-from halfulp.conformance.divergences import Cancellation, Divergence
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Reply, Status
 from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.conformance.rewrite import (
@@ -72,16 +71,8 @@ Test = Callable[[Sequence[Program]], int | None]
 class SameDifference:
     """Programs that differ by an oracle in the same op on the same types, for the same known reason or none."""
 
-    def __init__(
-        self,
-        oracle: ProgramOracle,
-        rows: Sequence[Divergence] = (),
-        profile: Profile = SPEC,
-        pairs: Sequence[Cancellation] = (),
-    ) -> None:
-        self._oracle = oracle
-        self._search = Search(oracle, rows, profile, pairs)
-        self._profile = profile
+    def __init__(self, search: Search) -> None:
+        self._search = search
         self.signature: tuple[Any, ...] | None = None
         self.last: Difference | None = None
 
@@ -104,12 +95,12 @@ class SameDifference:
         defined: list[tuple[int, tuple[Value, ...]]] = []
         for index, program in enumerate(programs):
             try:
-                here = run_here(program, self._profile)
+                here = run_here(program, self._search.profile)
             except HalfulpError:
                 continue
             if not isinstance(here, NoMeaning):
                 defined.append((index, here))
-        replies = ask(self._oracle, [programs[index] for index, _ in defined]) if defined else []
+        replies = ask(self._search.oracle, [programs[index] for index, _ in defined]) if defined else []
         wrong = []
         for (index, here), reply in zip(defined, replies, strict=True):
             mismatches = _mismatches(here, reply)

@@ -12,7 +12,7 @@ import pytest
 import halfulp as hu
 from halfulp import cli
 from halfulp.conformance.arguments import generated
-from halfulp.conformance.diff import Difference, against
+from halfulp.conformance.diff import Difference, Search, against
 from halfulp.conformance.divergences import divergences
 from halfulp.conformance.inputs import sampled_inputs
 from halfulp.conformance.oracles import oracle
@@ -95,7 +95,7 @@ def test_an_error_of_a_tool_is_found_and_reduced(finding: Finding) -> None:
     made = task(finding.op, finding.types, finding.to)
     inputs = sampled_inputs(made, finding.count)
     program = Program(made.module(made.shape(inputs)), "eval", made.values(inputs))
-    same = SameDifference(asked)
+    same = SameDifference(Search(asked))
     (difference,) = same.differences([program])
     assert difference is not None
     op = reduced_op(asked, same, difference)
@@ -122,7 +122,7 @@ def test_ties_of_the_expansion_are_found_among_all_inputs() -> None:
     module = hu.parse(TIES)
     inputs = generated(argument_types(module.body[0]), 1)
     assert (inputs.count, inputs.exhaustive) == (16, True)
-    same = SameDifference(asked)
+    same = SameDifference(Search(asked))
     found = same.differences([Program(module, "main", inputs.row(index)) for index in range(inputs.count)])
     (difference,) = [one for one in found if one is not None]
     assert difference.finding is not None

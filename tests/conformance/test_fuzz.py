@@ -9,7 +9,7 @@ import pytest
 from fake_oracle import FakeOracle
 
 import halfulp as hu
-from halfulp.conformance.diff import run_here
+from halfulp.conformance.diff import Search, run_here
 from halfulp.conformance.divergences import Cast, Divergence, Example, cancellations, divergences
 from halfulp.conformance.fuzz import FEW, as_json, fuzz, lines
 from halfulp.conformance.oracles.oracle import OracleError, Program
@@ -105,7 +105,7 @@ def test_an_op_that_is_wrong_is_found_and_reduced(right: str, wrong: str) -> Non
     again = fuzz([oracle], 1, 1, first.index).failures[0]
     assert again.lines() == first.lines()
     assert again.lines()[0].endswith(f"in program {first.index} of seed 1")
-    same = SameDifference(oracle)
+    same = SameDifference(Search(oracle))
     (difference,) = same.differences([first.program])
     assert difference is not None
     same.watch(difference)
@@ -218,7 +218,7 @@ def found(name: str, count: int, *ops: str, most: int = 60) -> dict[str, str]:
         op = failure.task.op.partition(".")[2]
         key = f"{op} {failure.task.results[0]}" if f"{op} {failure.task.results[0]}" in ops else op
         if key in ops and key not in programs:
-            same = SameDifference(asked, divergences(), pairs=cancellations())
+            same = SameDifference(Search(asked, divergences(), pairs=cancellations()))
             (difference,) = same.differences([failure.program])
             assert difference is not None
             same.watch(difference)

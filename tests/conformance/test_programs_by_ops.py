@@ -10,7 +10,7 @@ from fake_oracle import FakeOracle
 
 import halfulp as hu
 from halfulp.cli_values import read_value
-from halfulp.conformance.diff import against
+from halfulp.conformance.diff import Search, against
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import (
     Answer,
@@ -163,7 +163,7 @@ def test_a_trap_stops_the_program_and_a_failure_is_an_error() -> None:
 
 def test_a_difference_is_found_and_reduced() -> None:
     wrong = ByOps(Single(exchanged={"arith.addf": "arith.subf"}))
-    same = SameDifference(wrong)
+    same = SameDifference(Search(wrong))
     (difference,) = same.differences([program(TEXT, "f32=4.5")])
     assert difference is not None
     same.watch(difference)

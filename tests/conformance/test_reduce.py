@@ -12,7 +12,7 @@ from fake_oracle import FakeOracle
 import halfulp as hu
 from halfulp.cli_values import read_value
 from halfulp.conformance import reduce
-from halfulp.conformance.diff import Difference, against
+from halfulp.conformance.diff import Difference, Search, against
 from halfulp.conformance.divergences import Divergence, Example
 from halfulp.conformance.oracles.oracle import Program
 from halfulp.conformance.reduce import Reducer, SameDifference, by_script, header, text_of
@@ -27,7 +27,7 @@ def reduced(
     oracle: FakeOracle, given: Program, rows: tuple[Divergence, ...] = (), max_tests: int = 2000
 ) -> tuple[str, Difference]:
     found = against(oracle, [given], ())
-    same = SameDifference(oracle, rows)
+    same = SameDifference(Search(oracle, rows))
     (difference,) = same.differences([given])
     assert difference is not None
     assert found.differences
