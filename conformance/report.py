@@ -45,8 +45,8 @@ def _head(report: Report) -> list[str]:
         "wrong bits that a row of the table below predicts. *Unexplained* must be 0. What a tool does not answer is",
         "counted apart.",
         "",
-        f"Level `{report.level}`, seed {report.seed}, semantics version {SEMANTICS_VERSION}. Made by `make conformance`"
-        f" in {report.seconds / 60:.0f} minutes on {platform.machine()}, Python {platform.python_version()},"
+        f"Level `{report.level}`, seed {report.seed}, semantics version {SEMANTICS_VERSION}. The oracles were asked"
+        f" for {report.seconds / 60:.0f} minutes on {platform.machine()}, Python {platform.python_version()},"
         f" NumPy {np.__version__}.",
         "",
         f"**{total.compared:,} compared: {total.equal:,} equal, {total.open:,} open by the language,"
