@@ -457,6 +457,10 @@ class LaneCompiler(Compiler):
         self._inner: dict[Operation, tuple[tuple[Segment, ...], int]] = {}
         self._hidden: dict[int, ty.Type] = {}
 
+    def large(self, type_: ty.Type) -> bool:
+        """Any value may have an element for every lane."""
+        return True
+
     def typed_slot(self, type_: ty.Type) -> int:
         """A slot of a control op's own for a value over lanes."""
         slot = self.hidden_slot()

@@ -33,7 +33,7 @@ from halfulp.interp import types as ty
 from halfulp.interp.collector import paused_collector
 from halfulp.interp.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.events import Listener
-from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.ir import Block, Module, Operation, OpResult, Region, SSAValue
 from halfulp.interp.spelling import spell_element
 from halfulp.interp.values import (
     Buffer,
@@ -618,10 +618,38 @@ class Compiler:
         self._slots: dict[SSAValue, int] = {}
         self._template: Slots = [None]
         self._blocks: dict[Block, Segment] = {}
+        self._dying = self._last_uses()
         self._after = Segment()
         self.on_yield: Yield | None = None
         self.new_frame: type[Frame] = Frame
         self.code_of = program.function
+
+    def large(self, type_: ty.Type) -> bool:
+        """Whether a value of this type may hold so much memory that it is let go after its last use."""
+        return isinstance(type_, (ty.TensorType, ty.VectorType))
+
+    def _last_uses(self) -> dict[Operation, list[SSAValue]]:
+        """By op: the large results of ops that nothing needs after it.
+
+        One that a control op uses, or an op of another block, is kept, and so is a constant: nothing would compute it
+        again in a loop.
+        """
+        last: dict[SSAValue, Operation | None] = {}
+        for op in self.function.walk():
+            evaluator = None if op.definition is None else op.definition.evaluate
+            stays = isinstance(evaluator, Control)
+            for value in (*op.operands, *(value for _, passed in op.successors for value in passed)):
+                if isinstance(value, OpResult) and self.large(value.type):
+                    here = not stays and value.owner.parent is op.parent and last.get(value, op) is not None
+                    last[value] = op if here else None
+            for result in op.results:
+                if self.large(result.type):
+                    last.setdefault(result, None if isinstance(evaluator, Constant) else op)
+        dying: dict[Operation, list[SSAValue]] = {}
+        for value, final in last.items():
+            if final is not None:
+                dying.setdefault(final, []).append(value)
+        return dying
 
     def slot(self, value: SSAValue) -> int:
         """The slot of a value."""
@@ -714,6 +742,8 @@ class Compiler:
                     raise _located(error, op) from None
                 if step is not None:
                     steps.append(step)
+                if op in self._dying:
+                    steps.append(_letting_go(self.slots(self._dying[op])))
         if cost or not block.operations:
             raise Unsupported(
                 "the block ends without a terminator that halfulp executes", location=self.function.location
@@ -810,6 +840,16 @@ def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[Step, ...]:
             slots[slot] = value
 
     return (move,)
+
+
+def _letting_go(dead: tuple[int, ...]) -> Step:
+    """The step after which some slots hold nothing, so that the next result can take the memory of these."""
+
+    def let_go(slots: Slots) -> None:
+        for slot in dead:
+            slots[slot] = None
+
+    return let_go
 
 
 def passing(steps: Sequence[Step], target: Segment) -> Action:
