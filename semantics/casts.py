@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats import exact, fast, scalar
+from halfulp.fp_formats import exact, fast, native_scalar, scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.codes import ints_to_codes
-from halfulp.semantics.floats import Faces, Random, float_kernel, lost_nan, no_scalar_face
+from halfulp.semantics.floats import NINF, NNAN, Faces, Random, float_kernel, lost_nan, no_scalar_face
 from halfulp.semantics.kernel import Codes, Kernel, Mask, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
 
@@ -34,8 +35,11 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
         lambda a: fast.convert(source, target, a, rounding, policy),
     )
     if emulated.emulates(profile, source, target):
-        faces = emulated.convert(source, target, policy)
-    return float_kernel(*faces, (source,), target, fastmath)
+        return float_kernel(*emulated.convert(source, target, policy), (source,), target, fastmath)
+    kernel = float_kernel(*faces, (source,), target, fastmath)
+    if fastmath & (NNAN | NINF):
+        return kernel
+    return replace(kernel, scalar=native_scalar.convert(source, target, rounding, policy, kernel.scalar))
 
 
 def convert_stochastically(
@@ -71,7 +75,8 @@ def from_integer(
     negative = poison("negative operand of arith.uitofp with nneg")
     half = 1 << width >> 1
     specification, array = scalar.from_integer, fast.from_integer
-    if emulated.emulates(profile, target):
+    emulates = emulated.emulates(profile, target)
+    if emulates:
         specification, array = emulated.from_integer()
 
     def scalar_face(a: int) -> Scalar:
@@ -86,7 +91,9 @@ def from_integer(
         masks = [(lost, found.poison), (negative, _sign_bit(a, width) if nneg else None)]
         return Outcome((found.codes,), faults_of(masks))
 
-    return Kernel(scalar_face, array_face)
+    if emulates or nneg:
+        return Kernel(scalar_face, array_face)
+    return Kernel(native_scalar.from_integer(target, width, signed, rounding, scalar_face), array_face)
 
 
 @lru_cache(maxsize=4096)
@@ -107,7 +114,8 @@ def to_integer(
     )
 
     specification, array = scalar.to_integer, fast.to_integer
-    if emulated.emulates(profile, source):
+    emulates = emulated.emulates(profile, source)
+    if emulates:
         specification, array = emulated.to_integer()
 
     def scalar_face(a: int) -> Scalar:
@@ -118,7 +126,9 @@ def to_integer(
         found = array(source, a, width, signed, rounding, policy)
         return Outcome((found.codes,), faults_of([(outside, found.poison)]))
 
-    return Kernel(scalar_face, array_face)
+    if emulates:
+        return Kernel(scalar_face, array_face)
+    return Kernel(native_scalar.to_integer(source, width, signed, rounding, scalar_face), array_face)
 
 
 _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)))

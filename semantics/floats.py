@@ -7,13 +7,14 @@ than to a format: fast-math flags, the poison of a NaN that has no code, and whi
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import exact, fast, scalar
+from halfulp.fp_formats import exact, fast, native_scalar, scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import emulated
@@ -176,7 +177,10 @@ def binary(
         open_rule = _open_quotient(fmt)
     elif zeros_open:
         open_rule = _open_zeros(fmt)
-    return float_kernel(*faces, (fmt, fmt), fmt, fastmath, open_rule)
+    kernel = float_kernel(*faces, (fmt, fmt), fmt, fastmath, open_rule)
+    if emulated.emulates(profile, fmt) or fastmath & (NNAN | NINF):
+        return kernel
+    return replace(kernel, scalar=native_scalar.binary(name, fmt, rounding, policy, kernel.scalar))
 
 
 def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fastmath: int = 0) -> Kernel:
@@ -220,11 +224,14 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     if emulated.emulates(profile, fmt):
         specification, array = emulated.compare(predicate, fmt, policy)
 
-    def scalar_face(a: int, b: int) -> Scalar:
+    def specified(a: int, b: int) -> Scalar:
         for fault, test, _ in rules:
             if getattr(fmt, test)(a) or getattr(fmt, test)(b):
                 return fault
         return int(specification(a, b))
+
+    native = not rules and not emulated.emulates(profile, fmt)
+    scalar_face = native_scalar.compare(predicate, fmt, policy, specified) if native else specified
 
     def array_face(a: Codes, b: Codes) -> Outcome:
         found = array(a, b)

@@ -2,9 +2,9 @@
 
 A kernel exists for concrete element types, attributes and profile. It has two faces that must agree:
 
-- ``scalar`` is the specification: Python integers in, one Python integer (or a tuple of them, for several results) out,
-or a
-  `Fault` when the result is poison or the op is undefined for these operands;
+- ``scalar`` is the specification, or a quicker way that is tested to be equal: Python integers in, one Python integer
+  (or a tuple of them, for several results) out, or a `Fault` when the result is poison or the op is undefined for these
+  operands;
 - ``array`` does the same for arrays of codes (see below) and reports faults as masks.
 
 Codes are raw bit patterns, always unsigned, in the smallest of uint8/16/32/64 that holds the width; wider elements have
