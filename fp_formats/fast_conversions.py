@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from halfulp.fp_formats import exact, scalar
 from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
-from halfulp.fp_formats.scalar import RNE, RZ, STOCHASTIC
+from halfulp.fp_formats.scalar import RD, RNE, RU, RZ, STOCHASTIC
 from halfulp.fp_formats.tables import CHUNK, LONG_CHUNK, Mask, by_table, in_chunks
 
 F32, F64 = FORMATS["f32"], FORMATS["f64"]
@@ -276,7 +277,8 @@ def to_integer(
 ) -> Result:
     """See `exact.to_integer`.
 
-    Formats of up to 21 bits have tables. NumPy converts f32 and f64 toward zero where a whole chunk is in range.
+    Formats of up to 21 bits have tables. Of f32 and f64 NumPy rounds all values and converts those in range; the others
+    are clamped where the policy says so and the bounds are floats, and what is left, such as NaN, `exact` converts.
     """
 
     def exactly(codes: Codes) -> Result:
@@ -288,20 +290,47 @@ def to_integer(
         key = ("to_integer", src, width, signed, int(rounding), policy)
         found = by_table(key, src.bits, exactly, a)
         return exactly(a) if found is None else found
-    if rounding != RZ or src not in NATIVE or width not in NATIVE_INTEGERS:
+    if src not in NATIVE or not width or not _rounds_natively(rounding, policy):
         return exactly(a)
+    dtype, round_ = NATIVE[src], _ROUNDERS[rounding]
     storage, _ = exact.storage_of(width)
-    dtype = np.dtype(NATIVE_INTEGERS[width]) if signed else storage
+    integers = np.dtype(f"i{storage.itemsize}") if signed else storage
     # Powers of two, so exact in either format; a NaN makes both comparisons false.
-    half = -(2.0 ** (width - 1))
+    low, above = (-(2.0 ** (width - 1)), 2.0 ** (width - 1)) if signed else (0.0, 2.0**width)
+    clamps = policy.float_to_int == "saturate" and width <= src.precision
+    unused = storage.type(-(1 << width) & (1 << 8 * storage.itemsize) - 1) if signed else storage.type(0)
+    space = np.empty(min(a.size, LONG_CHUNK), dtype)
 
     def work(out: Codes, x: Codes) -> Mask | None:
-        floats = x.view(NATIVE[src])
-        least, most = floats.min(), floats.max()
-        if (half <= least and most < -half) if signed else (least > -1.0 and most < 2.0**width):
-            np.copyto(out.view(dtype), floats, casting="unsafe")
+        whole = round_(x.view(dtype), out=space[: x.size])
+        apart = None
+        if not (low <= whole.min() and whole.max() < above):
+            if clamps:
+                np.clip(whole, low, above - 1, out=whole)
+            apart = np.flatnonzero(~((low <= whole) & (whole < above)))
+            whole[apart] = 0
+        np.copyto(out.view(integers), whole, casting="unsafe")
+        if unused:
+            np.bitwise_and(out, ~unused, out=out)
+        if apart is None or not apart.size:
             return None
-        return put(exactly(x), out)
+        result = exactly(x[apart])
+        out[apart] = result.codes
+        if result.poison is None:
+            return None
+        poison = np.zeros(x.size, np.bool_)
+        poison[apart] = result.poison
+        return poison
 
     with np.errstate(all="ignore"):
-        return in_chunks(a.shape, storage, work, a)
+        return in_chunks(a.shape, storage, work, a, longest=LONG_CHUNK)
+
+
+_ROUNDERS: dict[int, Callable[..., npt.NDArray[Any]]] = {RNE: np.rint, RZ: np.trunc, RD: np.floor, RU: np.ceil}
+
+
+def _rounds_natively(rounding: int, policy: FloatPolicy) -> bool:
+    """Whether NumPy rounds to an integer as the mode says; to nearest and toward zero subnormals do not matter."""
+    if rounding in (RNE, RZ):
+        return True
+    return rounding in _ROUNDERS and policy.denormals == "ieee" and cpu_keeps_subnormals()

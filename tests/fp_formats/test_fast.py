@@ -5,13 +5,14 @@ Tables, and whole domains, are in `test_fast_domains`.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from float_samples import LARGE, SMALL, codes, pairs, to_array
 
-from halfulp.fp_formats import exact, fast, tables
+from halfulp.fp_formats import exact, fast, scalar, tables
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 
@@ -177,3 +178,29 @@ def test_many_nans_and_zeros() -> None:
     for operation in ("add", "subtract", *EXTREMA):
         for a, b in ((nans, others), (others, nans), (relu, zeros), (zeros, zeros[::-1])):
             assert_same(getattr(fast, operation)(fmt, a, b), getattr(exact, operation)(fmt, a, b))
+
+
+@pytest.mark.parametrize("fmt", [FORMATS["f32"], FORMATS["f64"]], ids=str)
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("width", [1, 4, 7, 8, 16, 24, 25, 31, 32, 53, 54, 63, 64])
+def test_floats_to_integers_in_every_mode(width: int, signed: bool, fmt: FloatFormat) -> None:
+    """Halves and neighbours of what is next to the bounds, alone in their chunk or beside values out of range."""
+    low, above = (-(2 ** (width - 1)), 2 ** (width - 1)) if signed else (0, 2**width)
+    near = [number + Fraction(k, 4) for number in (0, low, above) for k in range(-9, 10)]
+    points = np.unique([exact_code(fmt, value) for value in near])
+    points = np.unique(np.concatenate([points, points + 1, points - 1]) & points.dtype.type(fmt.code_mask))
+    values = [scalar.value(fmt, int(code)) for code in points]
+    inside = points[[value is not None and low <= value <= above - 1 for value in values]]
+    sets = [inside, points[[value is not None for value in values]], to_array(fmt, codes(fmt, 300, width))]
+    assert inside.size > 2
+    for rounding in MODES:
+        for choice in ("poison", "saturate", "saturate_nan_max", "modular"):
+            for denormals in ("ieee", "flush_both"):
+                policy = FloatPolicy(float_to_int=choice, denormals=denormals)
+                for sample in sets:
+                    arguments = (fmt, sample, width, signed, rounding, policy)
+                    assert_same(fast.to_integer(*arguments), exact.to_integer(*arguments))
+
+
+def exact_code(fmt: FloatFormat, value: Fraction) -> Any:
+    return fmt.storage_dtype.type(scalar.from_fraction(fmt, value, Rounding.TO_NEAREST_EVEN).code)
