@@ -17,7 +17,7 @@ help:
 	@echo 'make demo             install into .venv and run $(DEMO_FILE)'
 	@echo 'make test             install into .venv and run the tests (TEST_ARGS="-k name", WORKERS=2)'
 	@echo 'make test-exhaustive  the tests over whole domains: hours'
-	@echo 'make conformance      compare with every tool that is installed, into docs/conformance.md: an hour'
+	@echo 'make conformance      compare with every tool that is installed, into docs/conformance.md: 20 to 40 minutes'
 	@echo 'make lint             ruff, and mypy --strict on the wheel as installed'
 	@echo 'make bench            measure against peers'
 	@echo 'make clean            remove everything that make made'
