@@ -1,7 +1,7 @@
 """The operations of `exact`, with the same signatures and results, by quicker paths where one is proven.
 
 A path is taken only inside its domain, which `path_of` and `conversion_path` declare and the tests enumerate against
-`exact`. Native paths never trust NumPy's NaNs: results are searched for NaNs, and those elements computed by `exact`.
+`exact`. NumPy's NaNs are never trusted: results are searched for NaNs, and those elements computed by `exact`.
 All paths go through their operands in chunks, so that nothing of their size is made but the result.
 """
 
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats import error_free, exact
+from halfulp.fp_formats.error_free import Index, Kernel
 from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.fast_conversions import (
     F32,
@@ -29,10 +30,10 @@ from halfulp.fp_formats.fast_conversions import (
     narrow,
     to_integer,
 )
-from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RNE, STOCHASTIC
-from halfulp.fp_formats.tables import CHUNK, LONG_CHUNK, Mask, by_pairs, by_table, common_shape, in_chunks, table_of
+from halfulp.fp_formats.tables import CHUNK, Mask, by_pairs, by_table, common_shape, in_chunks, table_of
 
 __all__ = [
     "add",
@@ -42,6 +43,7 @@ __all__ = [
     "divide",
     "flush",
     "from_integer",
+    "is_nan",
     "maximum",
     "maximum_number",
     "minimum",
@@ -55,6 +57,7 @@ __all__ = [
 ]
 
 THROUGH_F32 = (FORMATS["bf16"], FORMATS["f16"])
+NATIVE_CHUNK = 1 << 19  # elements: results are still in the third-level cache when they are searched
 
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -77,7 +80,9 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
 
     native: NumPy's arithmetic of that format, to nearest even; NaN results, and the sign of zero in minimum and
     maximum, apart.
-    through_f32: the same in f32, rounded again to nearest even, which for bf16 and f16 equals rounding once.
+    error_free: the same, moved to the neighbour where the sign of the error says so (`error_free`), in the other modes.
+    through_f32: in f32 to nearest even and rounded again, which for bf16 and f16 equals rounding once to nearest even;
+    in the other modes in f32 to odd, then rounded in the mode, which is right for whatever is two bits shorter.
     table: a table of all operands, or all pairs, in any mode and policy.
     bits: integer operations on codes; comparisons of bf16 and f16 take place in f32.
     No path gives flags or rounds stochastically.
@@ -90,8 +95,10 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
         return "table"
     if policy.denormals != "ieee" or not cpu_keeps_subnormals():
         return None
-    if operation in _ARITHMETIC and rounding == RNE:
-        return "native" if fmt in NATIVE else "through_f32" if fmt in THROUGH_F32 else None
+    if operation in _ARITHMETIC and rounding != STOCHASTIC:
+        if fmt in NATIVE:
+            return "native" if rounding == RNE else "error_free"
+        return "through_f32" if fmt in THROUGH_F32 else None
     if operation in _EXTREMA and policy.extrema != "value":
         return None
     if operation in _EXTREMA or operation == "compare":
@@ -120,36 +127,38 @@ def _arithmetic(
     if path is None:
         return exactly(a, b)
     shape = common_shape(a, b)
-    floats = _native if path == "native" else _through_f32
-    compute = floats(_ARITHMETIC[operation], fmt, math.prod(shape))
+    kernel, longest = _KERNELS[path](operation, fmt, int(rounding), math.prod(shape))
 
     def work(out: Codes, x: Codes, y: Codes) -> Mask | None:
-        result = compute(out, x, y)
-        if np.isnan(np.maximum.reduce(result)):
-            index = np.flatnonzero(np.isnan(result))
+        index = kernel(out, x, y)
+        if index is not None:
             out[index] = exactly(x[index], y[index]).codes
         return None
 
     with np.errstate(all="ignore"):
-        return in_chunks(shape, fmt.storage_dtype, work, a, b, longest=LONG_CHUNK if path == "native" else CHUNK)
+        return in_chunks(shape, fmt.storage_dtype, work, a, b, longest=longest)
 
 
-def _native(ufunc: Callable[..., Any], fmt: FloatFormat, elements: int) -> Callable[..., npt.NDArray[Any]]:
-    """How to fill an array with the codes of results, which are returned as floats."""
-    dtype = NATIVE[fmt]
-
-    def compute(out: Codes, x: Codes, y: Codes) -> npt.NDArray[Any]:
-        result = out.view(dtype)
-        ufunc(x.view(dtype), y.view(dtype), out=result)
-        return result
-
-    return compute
+# Kernels, as in `error_free`, each with the longest chunk that suits it.
 
 
-def _through_f32(ufunc: Callable[..., Any], fmt: FloatFormat, elements: int) -> Callable[..., npt.NDArray[Any]]:
-    """The same in f32; the results that are returned are those before the second rounding."""
-    dtype = dtype_of(fmt)
-    first, second = np.empty((2, min(elements, CHUNK)), np.float32)
+def _native(operation: str, fmt: FloatFormat, rounding: int, elements: int) -> tuple[Kernel, int]:
+    dtype, ufunc = NATIVE[fmt], _ARITHMETIC[operation]
+
+    def kernel(out: Codes, x: Codes, y: Codes) -> Index | None:
+        return nans_of(ufunc(x.view(dtype), y.view(dtype), out=out.view(dtype)))
+
+    return kernel, NATIVE_CHUNK
+
+
+def _error_free(operation: str, fmt: FloatFormat, rounding: int, elements: int) -> tuple[Kernel, int]:
+    return error_free.kernel(operation, fmt, rounding, elements), error_free.CHUNK
+
+
+def _through_f32(operation: str, fmt: FloatFormat, rounding: int, elements: int) -> tuple[Kernel, int]:
+    dtype, ufunc = dtype_of(fmt), _ARITHMETIC[operation]
+    longest = CHUNK if rounding == RNE else error_free.CHUNK
+    first, second, third = np.empty((3, min(elements, longest)), np.float32)
     index = np.empty(first.size, np.intp)
     # NumPy widens f16 slower than a table does.
     table = fmt.name == "f16" and table_of(("f32", fmt), 16, lambda x: exact.convert(fmt, F32, x), elements)
@@ -162,16 +171,35 @@ def _through_f32(ufunc: Callable[..., Any], fmt: FloatFormat, elements: int) -> 
             out[...] = codes.view(dtype)
         return out
 
-    def compute(out: Codes, x: Codes, y: Codes) -> npt.NDArray[Any]:
+    def to_nearest_even(out: Codes, x: Codes, y: Codes) -> Index | None:
         p, q = widen(x, first[: x.size]), widen(y, second[: y.size])
         ufunc(p, q, out=p)
         if (F32.name, fmt.name) in SUMS:
             narrow(F32, fmt, p.view(np.uint32), out)
         else:
             np.copyto(out.view(dtype), p, casting="unsafe")
-        return p
+        return nans_of(p)
 
-    return compute
+    if rounding == RNE:
+        return to_nearest_even, longest
+    to_odd = error_free.kernel(operation, F32, rounding, elements, odd=True)
+
+    def by_odd(out: Codes, x: Codes, y: Codes) -> Index | None:
+        p, q, result = widen(x, first[: x.size]), widen(y, second[: y.size]), third[: x.size].view(np.uint32)
+        unknown = to_odd(result, p.view(np.uint32), q.view(np.uint32))
+        out[...] = convert(F32, fmt, result, rounding).codes
+        return unknown
+
+    return by_odd, longest
+
+
+def nans_of(floats: npt.NDArray[Any]) -> Index | None:
+    """The indices of NaNs, or None if there are none, which is found faster."""
+    largest = np.maximum.reduce(floats)
+    return np.flatnonzero(np.isnan(floats)) if largest != largest else None
+
+
+_KERNELS = {"native": _native, "error_free": _error_free, "through_f32": _through_f32}
 
 
 def add(
@@ -274,17 +302,18 @@ def _extremum(operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: Floa
         return by_pairs((operation, fmt, policy), fmt.bits, exactly, a, b) or exactly(a, b)
     choose, of_equals = _EXTREMA[operation]
     infinity = fmt.infinity_code or 0
+    # -0 as a signed integer for the maximum, +0 as an unsigned one for the minimum.
+    integers = np.dtype(f"{'i' if choose is np.maximum else 'u'}{fmt.storage_dtype.itemsize}")
+    wrong_zero = np.iinfo(integers).min
 
     def native(out: Codes, p: Codes, q: Codes) -> Mask | None:
-        x, y, floats = p.view(dtype), q.view(dtype), out.view(dtype)
-        choose(x, y, out=floats)
-        if np.absolute(floats).min() > 0:  # neither zero nor NaN
-            return None
-        nan = np.isnan(floats)
-        np.copyto(out, of_equals(p, q), where=x == y)
-        if nan.any():
-            index = np.flatnonzero(nan)
-            out[index] = exactly(p[index], q[index]).codes
+        x, y = p.view(dtype), q.view(dtype)
+        unknown = nans_of(choose(x, y, out=out.view(dtype)))
+        # Of zeros of both signs NumPy gives either. The wrong one, if any, is the least of all codes.
+        if np.minimum.reduce(out.view(integers)) == wrong_zero:
+            np.copyto(out, of_equals(p, q), where=x == y)
+        if unknown is not None:
+            out[unknown] = exactly(p[unknown], q[unknown]).codes
         return None
 
     def bits(out: Codes, p: Codes, q: Codes) -> Mask | None:
@@ -296,9 +325,9 @@ def _extremum(operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: Floa
         return None
 
     dtype = dtype_of(fmt)
+    kernel, longest = (native, NATIVE_CHUNK) if path == "native" else (bits, CHUNK)
     with np.errstate(all="ignore"):
-        shape = common_shape(a, b)
-        return in_chunks(shape, fmt.storage_dtype, native if path == "native" else bits, a, b)
+        return in_chunks(common_shape(a, b), fmt.storage_dtype, kernel, a, b, longest=longest)
 
 
 def _keys(codes: npt.NDArray[np.uint16]) -> npt.NDArray[np.int16]:
@@ -374,3 +403,16 @@ def compare(
 
     with np.errstate(all="ignore"):
         return in_chunks(common_shape(a, b), np.dtype(np.uint8), work, a, b)
+
+
+# Classes of codes.
+
+
+def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
+    """See `exact.is_nan`; where NaNs are the codes beyond infinity, one comparison tells them."""
+    if fmt.nan is not NanEncoding.IEEE or fmt.limbs > 1:
+        return exact.is_nan(fmt, codes)
+    if fmt in NATIVE:
+        return np.isnan(codes.view(NATIVE[fmt]))
+    unused = codes.dtype.type(8 * codes.itemsize - fmt.bits + fmt.signed)
+    return np.asarray(codes << unused > codes.dtype.type(fmt.infinity_code or 0) << unused)

@@ -46,7 +46,7 @@ def test_domains() -> None:
         assert {name for name, path in quick.items() if path == "native"} == {"f32", "f64"}
         assert {name for name, path in quick.items() if path == "through_f32"} == {"bf16", "f16"}
         assert {name for name, path in quick.items() if path == "table"} == {fmt.name for fmt in SMALL}
-        assert fast.path_of(operation, FORMATS["f32"], Rounding.UPWARD) is None
+        assert fast.path_of(operation, FORMATS["f32"], Rounding.UPWARD) == "error_free"
         assert fast.path_of(operation, FORMATS["f32"], policy=FloatPolicy(denormals="flush_results")) is None
     assert fast.path_of("maximum", FORMATS["f32"]) == "native"
     assert fast.path_of("minimum_number", FORMATS["bf16"]) == "bits"
@@ -204,3 +204,19 @@ def test_floats_to_integers_in_every_mode(width: int, signed: bool, fmt: FloatFo
 
 def exact_code(fmt: FloatFormat, value: Fraction) -> Any:
     return fmt.storage_dtype.type(scalar.from_fraction(fmt, value, Rounding.TO_NEAREST_EVEN).code)
+
+
+USERS = (
+    FloatFormat("unsigned", 5, 4, 15, signed=False),
+    FloatFormat("s1e4m2", 4, 2, 7),
+    FloatFormat("s1e7m10", 7, 10, 63),
+)
+
+
+@pytest.mark.parametrize("fmt", [*FORMATS.values(), *USERS], ids=str)
+def test_nans(fmt: FloatFormat) -> None:
+    sample = to_array(fmt, codes(fmt, 3000, 3)) if fmt.bits > 16 else np.arange(1 << fmt.bits).astype(fmt.storage_dtype)
+    found = fast.is_nan(fmt, sample)
+    np.testing.assert_array_equal(found, exact.is_nan(fmt, sample))
+    assert found.dtype == np.bool_
+    assert fast.is_nan(fmt, sample[0]).shape == ()

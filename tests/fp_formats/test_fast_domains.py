@@ -429,6 +429,8 @@ MEMORY: dict[str, Callable[[Codes, Codes, Codes, Codes], exact.Result]] = {
     "bf16 divide": lambda a, b, c, d: fast.divide(FORMATS["bf16"], b, b[:1]),
     "f16 multiply": lambda a, b, c, d: fast.multiply(FORMATS["f16"], b, b),
     "f32 add": lambda a, b, c, d: fast.add(FORMATS["f32"], c, c),
+    "f32 multiply, upward": lambda a, b, c, d: fast.multiply(FORMATS["f32"], c, c, Rounding.UPWARD),
+    "bf16 divide, downward": lambda a, b, c, d: fast.divide(FORMATS["bf16"], b, b[:1], Rounding.DOWNWARD),
     "bf16 maximum": lambda a, b, c, d: fast.maximum(FORMATS["bf16"], b, b.T),
     "f16 less": lambda a, b, c, d: fast.compare(FORMATS["f16"], 4, b, b),
 }
