@@ -21,11 +21,10 @@ from halfulp.interp.attributes import Attribute
 from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition
 from halfulp.interp.dialects import BUILT_IN
 from halfulp.interp.ir import BlockArgument, Module, Operation
+from halfulp.interp.operands import SEGMENTS, all_operands, spread
 from halfulp.interp.text.assembly import Group, read_format
 from halfulp.interp.text.lexer import tokenize
 from halfulp.interp.text.nested import parts
-from halfulp.interp.text.parser import SEGMENTS, spread
-from halfulp.interp.text.printer import all_operands
 from halfulp.interp.types import Type
 
 _STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*')

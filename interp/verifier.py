@@ -16,7 +16,7 @@ from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition, Slot, Tr
 from halfulp.interp.errors import VerifyError, did_you_mean
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue, is_symbol_table
 from halfulp.interp.locations import Location
-from halfulp.interp.text.parser import SEGMENTS, spread
+from halfulp.interp.operands import SEGMENTS, all_operands, spread
 from halfulp.interp.types import FunctionType, Type
 
 
@@ -155,7 +155,7 @@ def _rules_in_key(definition: OpDefinition, plain: bool) -> bool:
 
 
 def _verify_types(operation: Operation, definition: OpDefinition) -> None:
-    operands = _groups(operation, definition.operands, _all_operands(operation), "operand")
+    operands = _groups(operation, definition.operands, all_operands(operation), "operand")
     results = _groups(operation, definition.results, list(operation.results), "result")
     for what, slots, groups in (("operand", definition.operands, operands), ("result", definition.results, results)):
         number = 0
@@ -173,12 +173,6 @@ def _verify_types(operation: Operation, definition: OpDefinition) -> None:
         _fail(operation, f"requires {len(definition.successors)} successors but found {len(operation.successors)}")
     if _rules_in_key(definition, not operation.successors and not operation.regions):
         _verify_rules(operation, definition)
-
-
-def _all_operands(operation: Operation) -> list[SSAValue]:
-    from halfulp.interp.text.printer import all_operands
-
-    return all_operands(operation) if operation.successors else operation.operands
 
 
 def _groups(
@@ -232,7 +226,7 @@ def _verify_properties(operation: Operation, definition: OpDefinition, checked: 
 
 def _verify_rules(operation: Operation, definition: OpDefinition) -> None:
     types: dict[str, Any] = {}
-    operands = _groups(operation, definition.operands, _all_operands(operation), "operand")
+    operands = _groups(operation, definition.operands, all_operands(operation), "operand")
     results = _groups(operation, definition.results, list(operation.results), "result")
     for slots, groups in ((definition.operands, operands), (definition.results, results)):
         for slot, group in zip(slots, groups, strict=True):
@@ -462,7 +456,7 @@ def _check_isolation(root: Operation) -> None:
             # The last one met goes first.
             for block in regions.pop().blocks:
                 for operation in block.operations:
-                    if not all(_is_inside(value, limit) for value in _all_operands(operation)):
+                    if not all(_is_inside(value, limit) for value in all_operands(operation)):
                         note = (root.position or root.location, "required by region isolation constraints")
                         _fail(operation, "using value defined outside the region", [note])
                     regions += operation.regions
@@ -478,7 +472,7 @@ def _is_inside(value: SSAValue, limit: Region) -> bool:
 
 
 def _undominated(operation: Operation, value: SSAValue, region: Region) -> NoReturn:
-    number = next(index for index, operand in enumerate(_all_operands(operation)) if operand is value)
+    number = next(index for index, operand in enumerate(all_operands(operation)) if operand is value)
     where: Location | None = None
     note = "operand defined here"
     home = _home(value)

@@ -39,6 +39,7 @@ from halfulp.interp.dialect import (
     TypeKind,
 )
 from halfulp.interp.ir import Block, Operation, Region, SSAValue, Successor
+from halfulp.interp.operands import SEGMENTS, default_properties, spread
 from halfulp.interp.types import I1, I32, I64, INDEX, F, FunctionType, NoneType, Type
 
 if TYPE_CHECKING:
@@ -256,8 +257,6 @@ def compile_parser(definition: OpDefinition) -> CustomParse | None:
 
 
 def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...]) -> CustomParse:
-    from halfulp.interp.text.parser import SEGMENTS, default_properties
-
     name = definition.name
     operand_count, slot_count = len(slots.operands), len(slots.all)
     solve = _solver(definition, slots)
@@ -879,8 +878,6 @@ def _values(operation: Operation, index: int, slots: _Slots) -> Sequence[SSAValu
     """The values of one slot."""
     if index in slots.passed:
         return operation.successors[slots.passed[index]][1]
-    from halfulp.interp.text.parser import spread
-
     if index >= len(slots.operands):
         group, offset, values = slots.results, len(slots.operands), list[SSAValue](operation.results)
     else:
@@ -896,8 +893,6 @@ def _values(operation: Operation, index: int, slots: _Slots) -> Sequence[SSAValu
 
 
 def _segment_sizes(operation: Operation, slots: _Slots) -> tuple[int, ...] | None:
-    from halfulp.interp.text.parser import SEGMENTS
-
     segments = operation.properties.get(SEGMENTS)
     return segments.values if isinstance(segments, DenseArrayAttr) else None
 

@@ -22,8 +22,9 @@ from halfulp.interp.dialect import OpDefinition
 from halfulp.interp.ir import Block, Operation, Region, SSAValue, Successor
 from halfulp.interp.literals import spell_symbol
 from halfulp.interp.locations import Location
+from halfulp.interp.operands import SEGMENTS
 from halfulp.interp.text.attribute_parser import store_codes
-from halfulp.interp.text.parser import SEGMENTS, Argument
+from halfulp.interp.text.parser import Argument
 from halfulp.interp.text.structured import STRUCTURED, keyword_of
 from halfulp.interp.types import I1, I32, FunctionType, IntegerType, ShapedType, Type, VectorType
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, NoReturn, TypeVar
 
-from halfulp.interp.attributes import Attribute, DenseArrayAttr, DictionaryAttr
-from halfulp.interp.dialect import Arity, OpDefinition, Registry, Schema, Slot, Trait, default_registry
+from halfulp.interp.attributes import Attribute, DictionaryAttr
+from halfulp.interp.dialect import OpDefinition, Registry, Schema, default_registry
 from halfulp.interp.errors import ParseError, did_you_mean
 from halfulp.interp.ir import (
     Block,
@@ -28,15 +27,15 @@ from halfulp.interp.ir import (
     Successor,
 )
 from halfulp.interp.locations import Location
+from halfulp.interp.operands import add_defaults, is_inherent, move_inherent, split_successor_operands
 from halfulp.interp.text.assembly import CustomParse, compile_parser
 from halfulp.interp.text.attribute_parser import AttributeParser
 from halfulp.interp.text.nested import nested_size
-from halfulp.interp.types import I32, FunctionType, Type
+from halfulp.interp.types import FunctionType, Type
 
 # The dialect whose ops may be written without its name inside the regions of an op.
 DEFAULT_DIALECTS = {"builtin.module": "builtin", "func.func": "func"}
 
-SEGMENTS = "operandSegmentSizes"
 
 # How much larger than the whole file an alias may be once the aliases in it are written out.
 MAX_ALIAS_SIZE = 1 << 16
@@ -409,7 +408,7 @@ class Parser(AttributeParser):
         if definition is not None and raw is not None:
             self._refuse_properties(definition, raw, at)
         if definition is not None and (attributes or not whole):
-            self._sort_properties(definition, properties, attributes)
+            move_inherent(definition, properties, attributes)
         operation = Operation(met.name, definition, operands, type.results, properties, attributes, regions, successors)
         operation.source = self.source
         operation.token = at
@@ -417,7 +416,9 @@ class Parser(AttributeParser):
         if self.forward:
             self.pending.append(operation.operands)
         if successors:
-            self._split_successor_operands(operation)
+            parts = split_successor_operands(operation)
+            if self.forward:
+                self.pending += parts
         return operation
 
     def _first_met(self, at: int) -> _Met:
@@ -492,23 +493,10 @@ class Parser(AttributeParser):
             )
 
     def _check_properties(self, definition: OpDefinition, properties: dict[str, Attribute], at: int) -> None:
-        sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
         for name in properties:
-            if definition.property_named(name) is None and not (sized and name == SEGMENTS):
+            if not is_inherent(definition, name):
                 names = [prop.name for prop in definition.properties]
                 self.error(f"'{definition.name}' op has no property '{name}'", at, hint=did_you_mean(name, names))
-
-    def _sort_properties(
-        self, definition: OpDefinition, properties: dict[str, Attribute], attributes: dict[str, Attribute]
-    ) -> None:
-        """Move the inherent attributes out of the plain dictionary, where MLIR accepts them too, and add the
-        defaults.
-        """
-        sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
-        for name in list(attributes):
-            if definition.property_named(name) is not None or (sized and name == SEGMENTS):
-                properties[name] = attributes.pop(name)
-        add_defaults(definition, properties)
 
     def _generic_successors(self) -> list[Successor]:
         if not self.take("["):
@@ -530,30 +518,6 @@ class Parser(AttributeParser):
                 break
         self.expect(")", "expected ')' to end region list")
         return regions
-
-    def _split_successor_operands(self, operation: Operation) -> None:
-        """Give each successor its operands, which stand among the op's own in the generic form."""
-        definition = operation.definition
-        if definition is None:
-            return
-        sizes = operand_sizes(operation, definition)
-        if sizes is None:
-            return
-        rest: list[SSAValue] = []
-        passed: dict[str, list[SSAValue]] = {}
-        start = 0
-        names = {f"{slot.name}Operands" for slot in definition.successors}
-        for slot, size in zip(definition.operands, sizes, strict=True):
-            values = operation.operands[start : start + size]
-            start += size
-            if slot.name in names:
-                passed[slot.name] = values
-            else:
-                rest += values
-        operation.operands = rest
-        operation.successors = _with_operands(operation, definition, passed)
-        if self.forward:
-            self.pending += [rest, *(values for _, values in operation.successors)]
 
     # Regions and blocks.
 
@@ -789,74 +753,6 @@ class Parser(AttributeParser):
                 at,
             )
         return data
-
-
-def _with_operands(
-    operation: Operation, definition: OpDefinition, passed: Mapping[str, list[SSAValue]]
-) -> list[Successor]:
-    """The successors of an op with what is passed to each. A variadic one has the sizes of its shares in a property
-    of its own (``case_operand_segments``).
-    """
-    shares: list[list[SSAValue]] = []
-    for slot in definition.successors:
-        values = passed.get(f"{slot.name}Operands", [])
-        if slot.arity is Arity.ONE:
-            shares.append(values)
-            continue
-        sizes = operation.properties.get(f"{slot.name}_operand_segments")
-        start = 0
-        for size in sizes.values if isinstance(sizes, DenseArrayAttr) else ():
-            shares.append(values[start : start + size])
-            start += size
-    blocks = [block for block, _ in operation.successors]
-    return list(zip(blocks, [*shares, *([] for _ in blocks[len(shares) :])], strict=False))
-
-
-def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> None:
-    """Store the default of each property that has one and is absent."""
-    for name, attribute in default_properties(definition):
-        if name not in properties:
-            properties[name] = attribute
-
-
-@cache
-def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute], ...]:
-    """The properties with a default, with it."""
-    return tuple(
-        (prop.name, prop.kind.attribute(prop.default))  # type: ignore[union-attr]
-        for prop in definition.properties
-        if prop.default is not None
-    )
-
-
-def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] | None:
-    """How many of the op's operands each declared operand stands for; None where the numbers do not fit."""
-    segments = operation.properties.get(SEGMENTS)
-    slots = definition.operands
-    count = len(operation.operands)
-    if Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
-        if not isinstance(segments, DenseArrayAttr) or segments.element != I32:
-            return None
-        sizes = list(segments.values)
-        return sizes if len(sizes) == len(slots) and sum(sizes) == count and min(sizes, default=0) >= 0 else None
-    return spread(slots, count)
-
-
-def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
-    """How many of ``count`` values each slot stands for, at most one slot being variable; None where they do not
-    fit.
-    """
-    variable = [index for index, slot in enumerate(slots) if slot.arity is not Arity.ONE]
-    sizes = [1] * len(slots)
-    if not variable:
-        return sizes if len(slots) == count else None
-    if len(variable) > 1:
-        return None
-    rest = count - (len(slots) - 1)
-    if rest < 0 or (rest > 1 and slots[variable[0]].arity is Arity.OPTIONAL):
-        return None
-    sizes[variable[0]] = rest
-    return sizes
 
 
 def parse_module(

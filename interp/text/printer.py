@@ -22,6 +22,7 @@ from halfulp.interp.dialect import Schema, Trait
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
 from halfulp.interp.literals import decimal_text, escaped, is_bare_identifier, quoted
 from halfulp.interp.locations import FileLineCol, Location
+from halfulp.interp.operands import all_operands
 from halfulp.interp.text.assembly import compile_printer
 from halfulp.interp.text.nested import parts
 from halfulp.interp.text.parser import DEFAULT_DIALECTS
@@ -288,28 +289,6 @@ class Printer:
 
 def _is_terminator(operation: Operation) -> bool:
     return operation.definition is not None and Trait.TERMINATOR in operation.definition.traits
-
-
-def all_operands(operation: Operation) -> list[SSAValue]:
-    """The operands in MLIR's order: the op's own, with those passed to its successors where they are declared."""
-    if not operation.successors:
-        return operation.operands
-    definition = operation.definition
-    passed = [values for _, values in operation.successors]
-    if definition is None or not definition.successors:
-        return [*operation.operands, *(value for values in passed for value in values)]
-    by_slot: dict[str, list[SSAValue]] = {f"{slot.name}Operands": [] for slot in definition.successors}
-    last = len(definition.successors) - 1
-    for index, values in enumerate(passed):
-        by_slot[f"{definition.successors[min(index, last)].name}Operands"] += values
-    own = iter(operation.operands)
-    operands: list[SSAValue] = []
-    for slot in definition.operands:
-        if slot.name in by_slot:
-            operands += by_slot[slot.name]
-        else:
-            operands += [value for value in (next(own, None),) if value is not None]
-    return [*operands, *own]
 
 
 def _predecessors(region: Region) -> dict[Block, list[Block]]:
