@@ -410,9 +410,9 @@ def compare(
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
     """See `exact.is_nan`; where NaNs are the codes beyond infinity, one comparison tells them."""
-    if fmt.nan is not NanEncoding.IEEE or fmt.limbs > 1:
+    if fmt.nan is not NanEncoding.IEEE or fmt.infinity_code is None or fmt.limbs > 1:
         return exact.is_nan(fmt, codes)
     if fmt in NATIVE:
-        return np.isnan(codes.view(NATIVE[fmt]))
+        return np.asarray(np.isnan(codes.view(NATIVE[fmt])))
     unused = codes.dtype.type(8 * codes.itemsize - fmt.bits + fmt.signed)
-    return np.asarray(codes << unused > codes.dtype.type(fmt.infinity_code or 0) << unused)
+    return np.asarray(codes << unused > codes.dtype.type(fmt.infinity_code) << unused)

@@ -39,7 +39,7 @@ def lost_nan(fmt: FloatFormat) -> Fault:
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
     """Which codes are NaNs, invalid x87 operands included."""
-    return exact.is_nan(fmt, codes)
+    return fast.is_nan(fmt, codes)
 
 
 def is_infinite(fmt: FloatFormat, codes: Codes) -> Mask:

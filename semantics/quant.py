@@ -59,6 +59,19 @@ class Quantization:
         codes = ints_to_codes([z & ((1 << 64) - 1) for z in points], 64, (len(points),))
         return self._scale_codes, fast.from_integer(self.expressed, codes, 64, True, RNE, profile.conversions).codes
 
+    def clamped(self, codes: Codes) -> Codes:
+        """Codes of the storage type, between its minimum and maximum; the array may be the operand."""
+        width, bits = self.storage_width, 8 * codes.itemsize
+        half = 1 << width >> 1 if self.storage_signed else 0
+        if (self.storage_min, self.storage_max) == (-half, (1 << width) - half - 1):
+            return codes
+        if not self.storage_signed:
+            return np.clip(codes, self.storage_min, self.storage_max)
+        unused = bits - width
+        numbers = (codes << unused).view(f"i{codes.itemsize}") >> unused
+        clamped: Codes = np.clip(numbers, self.storage_min, self.storage_max).view(codes.dtype)
+        return clamped & ((1 << width) - 1)
+
     def spread(self, flat: Codes, shape: tuple[int, ...]) -> Codes:
         """Flat parameters in the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""
         limbs = flat.shape[1:]
@@ -122,9 +135,7 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
         shifted = fast.add(fmt, scaled.codes, q.spread(points, shape), RNE, profile.arithmetic)
         stored = fast.to_integer(fmt, shifted.codes, width, q.storage_signed, rounding, policy)
         masks = [scaled.poison, shifted.poison, is_nan(fmt, shifted.codes) if saturates else stored.poison]
-        clamped = np.clip(_signed(stored.codes, width, q.storage_signed), q.storage_min, q.storage_max)
-        codes = (clamped & mask).astype(stored.codes.dtype)
-        return Outcome((codes,), faults_of((outside, mask) for mask in masks))
+        return Outcome((q.clamped(stored.codes),), faults_of((outside, mask) for mask in masks))
 
     one_scale, one_point = _single(fmt, scales), _single(fmt, points)
 
@@ -145,12 +156,6 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
 def _single(fmt: FloatFormat, codes: Codes) -> int:
     """The first parameter as a Python integer: the only one of a per-layer type, which alone has a scalar face."""
     return codes_to_ints(codes[:1], fmt.bits)[0]
-
-
-def _signed(codes: Codes, width: int, signed: bool) -> Any:
-    """Storage codes as int64 numbers."""
-    wide = codes.astype(np.int64)
-    return np.where(wide >> (width - 1) != 0, wide - (1 << width), wide) if signed else wide
 
 
 QuantKernel = Callable[[Quantization, Profile], Kernel]
