@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import compiled, exact, scalar
 from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNE, RU, RZ, STOCHASTIC
-from halfulp.fp_formats.tables import CHUNK, LONG_CHUNK, Mask, by_table, in_chunks
+from halfulp.fp_formats.tables import CHUNK, LONG_CHUNK, Ahead, Mask, by_table, in_chunks
 
 F32, F64 = FORMATS["f32"], FORMATS["f64"]
 NATIVE: dict[FloatFormat, np.dtype[Any]] = {F32: np.dtype("f4"), F64: np.dtype("f8")}
@@ -117,8 +117,9 @@ def convert(
 ) -> Result:
     """See `exact.convert`."""
     path = EXACT if want_flags else conversion_path(src, dst, int(rounding), policy)
+    ahead = None if path is EXACT else _compiled_ahead(src, dst, int(rounding), policy, a.size)
     if path.kind in ("native", "sum"):
-        return _cast(path.kind, src, dst, a, policy)
+        return _cast(path.kind, src, dst, a, policy, ahead)
     if path.kind == "through_f32":
         return in_chunks(
             a.shape,
@@ -134,6 +135,7 @@ def convert(
             lambda codes: exact.convert(head, dst, codes, rounding, policy),
             a,
             path.shift,
+            ahead,
         )
         if found is not None:
             return found
@@ -146,12 +148,19 @@ def put(result: Result, out: Codes) -> Mask | None:
     return result.poison
 
 
-def _cast(kind: str, src: FloatFormat, dst: FloatFormat, a: Codes, policy: FloatPolicy) -> Result:
+def _cast(
+    kind: str, src: FloatFormat, dst: FloatFormat, a: Codes, policy: FloatPolicy, ahead: Ahead | None = None
+) -> Result:
     from_, to = dtype_of(src), dtype_of(dst)
     widens = src.bits < dst.bits
     limit = _largest(src, dst) if policy.conversion_overflow == "saturate" else np.inf
 
     def work(out: Codes, x: Codes) -> Mask | None:
+        if ahead:
+            done = ahead(x, out)
+            x, out = x[done:], out[done:]
+            if not x.size:
+                return None
         values = x.view(from_)
         if kind == "sum":
             narrow(src, dst, x, out)
@@ -199,6 +208,83 @@ def narrow(src: FloatFormat, dst: FloatFormat, codes: Codes, out: Codes) -> None
 def _largest(src: FloatFormat, dst: FloatFormat) -> float:
     """The largest value that both formats have."""
     return min(float(scalar.value(fmt, fmt.max_code) or 0) for fmt in (src, dst))
+
+
+# Compiled loops that need no table. They go ahead until they meet a NaN, or what is above the limit: larger than the
+# destination's maximum, if that does not become infinity. The rest of the chunk goes the way that `Path` says.
+
+
+@lru_cache(maxsize=4096)
+def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> str | None:
+    """Which compiled loop goes ahead in a conversion that is not `EXACT`, where numba is installed.
+
+    widen: bf16 to f32, where the fraction gets zeros.
+    f32 or f64: by `narrow`'s sums, in this format, to nearest even, from f32 and f64 to signed formats of up to 16 bits
+    with a zero, if all powers of two that are added are normal values.
+    """
+    if rounding != RNE or policy.denormals != "ieee" or not cpu_keeps_subnormals():
+        return None
+    if (src, dst) == (FORMATS["bf16"], F32):
+        return "widen"
+    if src not in NATIVE or dst.bits > 16 or not (dst.signed and dst.zero):
+        return None
+    if dst.nan is NanEncoding.NONE and policy.float_to_nanless != "rounded":
+        return None
+    for sums in dict.fromkeys((src, F64)):
+        surplus = sums.mantissa_bits - dst.mantissa_bits
+        if surplus > 0 and sums.emin <= dst.emin and dst.emax + 1 + surplus <= sums.emax:
+            return sums.name
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _ahead(
+    src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy
+) -> tuple[compiled.Loop, tuple[float, ...]] | None:
+    """The loop, and its arguments between the operand and the result."""
+    kind = ahead_of(src, dst, rounding, policy)
+    if kind is None:
+        return None
+    codes, results = src.storage_dtype, dst.storage_dtype
+    limit = src.infinity_code or 0
+    if not dst.infinities or dst.nan is not NanEncoding.IEEE or policy.conversion_overflow == "saturate":
+        limit = min(scalar.convert(dst, src, dst.max_code).code, src.max_code)
+    checks = (src.magnitude_mask, limit)
+    if kind == "widen":
+        shift = dst.mantissa_bits - src.mantissa_bits
+        return compiled.loop(compiled.widen, (codes,), results, codes, codes, (results,)), (shift, *checks)
+    sums = FORMATS[kind]
+    code, real, one = sums.storage_dtype, NATIVE[sums], 1 << sums.mantissa_bits
+    surplus = sums.mantissa_bits - dst.mantissa_bits
+    sign = dst.sign_mask or 0
+    function = compiled.round_by_f32_sums if sums == F32 else compiled.round_by_f64_sums
+    kinds = (codes,), (NATIVE[src],), codes, codes, real, code, code, code, code, "u4", codes, "u4", (results,)
+    return compiled.loop(function, *kinds), (
+        *checks,
+        2.0 ** (dst.emax + 1),
+        sums.magnitude_mask - sums.fraction_mask,
+        (dst.emin + sums.bias) * one,
+        surplus * one,
+        surplus,
+        sign,
+        src.bits - dst.bits,
+        1 << 31 if dst.has_negative_zero else sign,
+    )
+
+
+def _compiled_ahead(
+    src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy, elements: int
+) -> Ahead | None:
+    found = _ahead(src, dst, rounding, policy)
+    if found is None:
+        return None
+    loop, constants = found
+    ahead = loop.get(elements)
+    if ahead is None:
+        return None
+    if loop.function is compiled.widen:
+        return lambda codes, out: ahead(codes, *constants, out)
+    return lambda codes, out: ahead(codes, codes.view(NATIVE[src]), *constants, out)
 
 
 # Integers.

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats import compiled, exact
 from halfulp.fp_formats.exact import Codes, Result
 
 Mask = npt.NDArray[np.bool_]
 Work = Callable[..., Mask | None]
+Ahead = Callable[[Codes, Codes], int]
 
 CHUNK = 1 << 16  # elements: a chunk and its indices stay in the second-level cache
 LONG_CHUNK = 1 << 17  # the same without indices
@@ -170,16 +171,29 @@ def table_of(key: Hashable, bits: int, operation: Callable[[Codes], Result], ele
 
 
 def by_table(
-    key: Hashable, bits: int, operation: Callable[[Codes], Result], codes: Codes, shift: int = 0
+    key: Hashable,
+    bits: int,
+    operation: Callable[[Codes], Result],
+    codes: Codes,
+    shift: int = 0,
+    ahead: Ahead | None = None,
 ) -> Result | None:
     """An operation on one operand of ``bits`` bits, if its table pays.
 
     With a ``shift`` the table is that of the upper bits of longer codes, the last of them set if any lower bit is: the
-    codes rounded to odd.
+    codes rounded to odd. ``ahead(codes, out)`` may do a leading part of a chunk, and returns its length.
     """
     table = table_of(key, bits, operation, codes.size)
     if table is None:
         return None
+    look = _compiled_look_up(table, codes, shift)
+    if look is not None:
+
+        def at_once(out: Codes, chunk: Codes) -> Mask | None:
+            done = ahead(chunk, out) if ahead else 0
+            return _poison(table, out) if done < out.size and look(chunk[done:], out[done:]) else None
+
+        return in_chunks(codes.shape, table.codes.dtype, at_once, codes, longest=LONG_CHUNK)
     two = None
     if codes.dtype == np.uint8:
         two = CACHE.get((key, "two"), PAYS_TWICE, codes.size - CALL, lambda: _of_two(table))
@@ -217,6 +231,15 @@ def by_pairs(
     table = CACHE.get(key, 1 << (2 * bits), math.prod(shape), make)
     if table is None:
         return None
+    storage, results = np.dtype(np.uint8), table.codes.dtype
+    loop = compiled.loop(compiled.look_up_pairs, (storage,), (storage,), storage, (results,), results, (results,))
+    pairs = loop.get(math.prod(shape))
+    if pairs is not None:
+
+        def at_once(out: Codes, x: Codes, y: Codes) -> Mask | None:
+            return _poison(table, out) if pairs(x, y, bits, table.codes, table.marker or 0, out) else None
+
+        return in_chunks(shape, results, at_once, a, b, longest=LONG_CHUNK)
     index = np.empty(min(math.prod(shape), CHUNK), np.intp)
 
     def work(out: Codes, x: Codes, y: Codes) -> Mask | None:
@@ -229,6 +252,16 @@ def by_pairs(
         return _poison(table, out)
 
     return in_chunks(shape, table.codes.dtype, work, a, b)
+
+
+def _compiled_look_up(table: Table, codes: Codes, shift: int) -> Callable[[Codes, Codes], bool] | None:
+    """How to fill an array with the entries at codes, and tell whether one may be the marker; None without numba."""
+    code, result, marker = codes.dtype, table.codes.dtype, table.marker or 0
+    if shift:
+        odd = compiled.loop(compiled.look_up_odd, (code,), code, (result,), result, (result,)).get(codes.size)
+        return odd and (lambda chunk, out: odd(chunk, shift, table.codes, marker, out))
+    plain = compiled.loop(compiled.look_up, (code,), (result,), result, (result,)).get(codes.size)
+    return plain and (lambda chunk, out: plain(chunk, table.codes, marker, out))
 
 
 def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:

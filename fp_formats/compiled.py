@@ -1,0 +1,218 @@
+"""Loops that numba compiles, where it is installed: the extra ``fast``. Each does in one pass what `tables` and
+`fast_conversions` else do in several.
+
+The loops know no formats: what they look up, and the constants by which they round, come from their callers. They are
+plain functions. One is compiled, for one kind of arrays, when it was asked for as many elements as make up for numba's
+import and the compiling: `PAYS`. What was compiled stays in numba's cache on disk where one can be written.
+
+The environment variable HALFULP_BACKEND, or `use`, chooses the backend: ``auto`` (numba where it is installed and
+pays), ``numpy`` (never) or ``numba`` (from the first element on). Results are the same.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+BACKENDS = ("auto", "numpy", "numba")
+VARIABLE = "HALFULP_BACKEND"
+PAYS = 1 << 24
+BLOCK = 1 << 11  # elements from one look for special ones to the next
+
+Function = Callable[..., Any]
+
+
+def _checked(backend: str, what: str) -> str:
+    if backend not in BACKENDS:
+        raise ValueError(f"{what} is {backend!r}, but must be one of {', '.join(BACKENDS)}")
+    if backend == "numba" and find_spec("numba") is None:
+        raise ValueError(f"{what} is 'numba', but numba is not installed: pip install 'halfulp[fast]'")
+    return backend
+
+
+_backend = _checked(os.environ.get(VARIABLE) or "auto", VARIABLE)
+_LOCK = Lock()
+
+
+def backend() -> str:
+    """The backend that is chosen, one of `BACKENDS`."""
+    return _backend
+
+
+def use(backend: str) -> None:
+    """Choose the backend from now on, for all threads.
+
+    Raises ValueError for a backend that is not among `BACKENDS` or not installed.
+    """
+    global _backend
+    _backend = _checked(backend, "the backend")
+
+
+class Loop:
+    """A function for arguments of these kinds, compiled when that pays.
+
+    ``kinds``: for each argument its dtype, in a tuple if it is an array of one dimension. The last is written to, the
+    others may be read-only and lie anywhere. Integers are cut to their dtype.
+    """
+
+    __slots__ = ("asked", "compiled", "function", "kinds")
+
+    def __init__(self, function: Function, kinds: tuple[Any, ...]) -> None:
+        self.function = function
+        self.kinds = kinds
+        self.asked = 0
+        self.compiled: Function | None = None
+
+    def get(self, elements: int) -> Function | None:
+        """The function compiled, or None where NumPy is to work on these elements."""
+        if _backend == "numpy":
+            return None
+        if self.compiled is None:
+            self.asked += elements
+            if _backend == "numba" or self.asked >= PAYS:
+                self._compile()
+        return self.compiled
+
+    def _compile(self) -> None:
+        with _LOCK:
+            if self.compiled is not None:
+                return
+            try:
+                self.compiled = _compile(self.function, self.kinds)
+            except Exception as error:
+                if _backend == "numba":
+                    raise
+                use("numpy")  # it does the same, whatever is wrong with numba
+                if not (isinstance(error, ModuleNotFoundError) and error.name == "numba"):
+                    warnings.warn(f"halfulp goes on without numba: {error!r}", RuntimeWarning, stacklevel=2)
+
+
+@cache
+def loop(function: Function, *kinds: Any) -> Loop:
+    """The one `Loop` of this function and these kinds."""
+    return Loop(function, kinds)
+
+
+def _compile(function: Function, kinds: tuple[Any, ...]) -> Function:
+    numba: Any = import_module("numba")  # takes a while
+
+    def type_of(kind: Any, written: bool) -> Any:
+        if isinstance(kind, tuple):
+            return numba.types.Array(numba.from_dtype(np.dtype(kind[0])), 1, "C", readonly=not written, aligned=written)
+        return numba.from_dtype(np.dtype(kind))
+
+    signature = tuple(type_of(kind, number == len(kinds) - 1) for number, kind in enumerate(kinds))
+    try:
+        compiled: Function = numba.njit(signature, nogil=True, cache=True)(function)
+    except (OSError, RuntimeError):  # no folder for the cache, or none that works
+        compiled = numba.njit(signature, nogil=True)(function)
+    return compiled
+
+
+# The loops. An index is cut to the length of the table, a power of two, since compiled code reads wherever it is told.
+
+
+def look_up(codes: Any, table: Any, marker: Any, out: Any) -> bool:
+    """Fill ``out`` with the entries at these codes; whether any is the marker."""
+    last = np.uint64(len(table) - 1)
+    seen = False
+    for i in range(len(out)):
+        value = table[np.uint64(codes[i]) & last]
+        seen |= value == marker
+        out[i] = value
+    return seen
+
+
+def look_up_odd(codes: Any, shift: Any, table: Any, marker: Any, out: Any) -> bool:
+    """`look_up` of the codes rounded to odd, as `tables.round_to_odd` does."""
+    code = codes.dtype.type
+    below = code((code(1) << shift) - code(1))
+    last = np.uint64(len(table) - 1)
+    seen = False
+    for i in range(len(out)):
+        c = codes[i]
+        value = table[np.uint64(code(c | code((c & below) + below)) >> shift) & last]
+        seen |= value == marker
+        out[i] = value
+    return seen
+
+
+def look_up_pairs(a: Any, b: Any, bits: Any, table: Any, marker: Any, out: Any) -> bool:
+    """Fill ``out`` with the entries at a * 2**bits + b; whether any is the marker."""
+    last = np.uint64(len(table) - 1)
+    seen = False
+    for i in range(len(out)):
+        value = table[(np.uint64(a[i]) << bits | np.uint64(b[i])) & last]
+        seen |= value == marker
+        out[i] = value
+    return seen
+
+
+def widen(codes: Any, shift: Any, magnitudes: Any, limit: Any, out: Any) -> int:
+    """Fill the leading part of ``out``, before the block with the first magnitude above the limit, and return its
+    length: the codes moved up."""
+    wide = out.dtype.type
+    done = 0
+    while done < len(out):
+        x, y = codes[done : done + BLOCK], out[done : done + BLOCK]
+        special = False
+        for i in range(len(y)):
+            special |= (x[i] & magnitudes) > limit
+            y[i] = wide(x[i]) << shift
+        if special:
+            return done
+        done += len(y)
+    return done
+
+
+def _by_sums(unsigned: Any, real: Any) -> Function:
+    def round_by_sums(
+        codes: Any,
+        floats: Any,
+        magnitudes: Any,
+        limit: Any,
+        largest: Any,
+        exponents: Any,
+        least: Any,
+        up: Any,
+        surplus: Any,
+        sign: Any,
+        sign_shift: Any,
+        hole: Any,
+        out: Any,
+    ) -> int:
+        """Fill the leading part of ``out``, before the block with the first magnitude above the limit, and return its
+        length: the method of `fast_conversions.narrow`, where the sum is one of this real type; ``hole`` becomes 0."""
+        lowest = unsigned(least + up)
+        done = 0
+        while done < len(out):
+            c, x, y = codes[done : done + BLOCK], floats[done : done + BLOCK], out[done : done + BLOCK]
+            special = False
+            for i in range(len(y)):
+                special |= (c[i] & magnitudes) > limit
+                value = real(min(real(abs(x[i])), largest))
+                power = unsigned(max(unsigned(value.view(unsigned) & exponents), least) + up)
+                total = unsigned(real(value + power.view(real)).view(unsigned) - power)
+                total = unsigned(total + unsigned((power - lowest) >> surplus))
+                result = np.uint32(np.uint32(total) | np.uint32(np.uint32(c[i] >> sign_shift) & sign))
+                if result == hole:
+                    result = np.uint32(0)
+                y[i] = result
+            if special:
+                return done
+            done += len(y)
+        return done
+
+    return round_by_sums
+
+
+round_by_f32_sums = _by_sums(np.uint32, np.float32)
+round_by_f64_sums = _by_sums(np.uint64, np.float64)
