@@ -54,8 +54,8 @@ def kernel(operation: str, fmt: FloatFormat, rounding: int, elements: int, odd: 
     """A function ``(out, x, y)`` of codes of f32 or f64 in contiguous arrays of one dimension, at most `CHUNK` long.
 
     It fills ``out`` and returns the indices of the elements that it cannot do, or None if there are none: NaNs, most
-    infinities and overflows, and in f64 factors, divisors and quotients from 2**996 on, products and dividends below
-    2**-960 and quotients that are not normal; for RNA, subnormal quotients alone.
+    infinities and overflows, and in f64 factors, divisors and quotients from 2**996 on and products and dividends below
+    2**-960; of quotients for RNA, NaN and subnormal ones.
     ``odd``: results toward zero instead, with the last bit set if they are inexact, but zeros as in ``rounding``.
     """
     dtype = NATIVE[fmt]
@@ -144,10 +144,10 @@ def _product_f64(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratc
 def _quotient_f64(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratch) -> tuple[Floats, Floats]:
     """The sign of a / b - s is that of the remainder a - s * b, or the opposite where b is negative.
 
-    The remainder of a normal quotient is a float. It is (a - p) - (s * b - p), where p is that product rounded: so near
-    to a that the first difference is exact.
+    The remainder is (a - p) - (s * b - p), where p is that product rounded. The first difference is exact if p lies
+    between half and twice a; else (s is subnormal) it is far larger than the other one, and gives the sign.
     """
-    e, t, u, _, _, p = scratch.floats
+    e, t, _, _, _, p = scratch.floats
     np.divide(a, b, out=s)
     np.multiply(s, b, out=p)
     _dekker(p, s, b, *scratch.floats[:5])
@@ -156,10 +156,9 @@ def _quotient_f64(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scrat
     flips = scratch.counts(np.signbit(b, out=scratch.masks[0]))
     flips <<= scratch.sign_bit
     np.bitwise_xor(e.view(flips.dtype), flips, out=e.view(flips.dtype))
-    dividend, quotient, normal = np.absolute(a, out=t), np.absolute(s, out=u), 2.0**-1022
-    # A quotient of that very size may have been rounded up from a subnormal one.
-    if not (np.minimum.reduce(dividend) >= LEAST and np.minimum.reduce(quotient) > normal):
-        e[((dividend < LEAST) | (quotient <= normal)) & (a != 0)] = np.nan
+    size = np.absolute(a, out=t)
+    if not np.minimum.reduce(size) >= LEAST:
+        e[(size < LEAST) & (a != 0)] = np.nan
     return e, s
 
 

@@ -138,6 +138,16 @@ def test_near_every_window(fmt: FloatFormat) -> None:
     check(fmt, *(to_array(fmt, column) for column in map(list, zip(*rows, strict=True))))
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_unknown_errors_of_one_sign(sign: int) -> None:
+    """Products that do not overflow while those of their factors' upper halves may."""
+    rng = np.random.default_rng(78)
+    a = rng.uniform(1, 2, 1000) * 2.0**511
+    b = sign * np.finfo(np.float64).max / a * (1 - rng.uniform(2**-50, 2**-30, 1000))
+    assert np.isfinite(a * b).all()
+    check(FORMATS["f64"], a.view(np.uint64), b.view(np.uint64))
+
+
 @pytest.mark.parametrize("fmt", NATIVE, ids=str)
 def test_ties(fmt: FloatFormat) -> None:
     """Sums and products midway between two floats, and those that differ from them in the last bit of an operand."""
