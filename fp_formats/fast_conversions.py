@@ -18,7 +18,7 @@ from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNE, RU, RZ, STOCHASTIC
-from halfulp.fp_formats.tables import CHUNK, LONG_CHUNK, Ahead, Mask, by_table, in_chunks
+from halfulp.fp_formats.tables import AT_ONCE, CHUNK, LONG_CHUNK, Ahead, Mask, by_table, in_chunks
 
 F32, F64 = FORMATS["f32"], FORMATS["f64"]
 NATIVE: dict[FloatFormat, np.dtype[Any]] = {F32: np.dtype("f4"), F64: np.dtype("f8")}
@@ -156,11 +156,6 @@ def _cast(
     limit = _largest(src, dst) if policy.conversion_overflow == "saturate" else np.inf
 
     def work(out: Codes, x: Codes) -> Mask | None:
-        if ahead:
-            done = ahead(x, out)
-            x, out = x[done:], out[done:]
-            if not x.size:
-                return None
         values = x.view(from_)
         if kind == "sum":
             narrow(src, dst, x, out)
@@ -173,8 +168,17 @@ def _cast(
             out[index] = exact.convert(src, dst, x[index], RNE, policy).codes
         return None
 
+    longest = LONG_CHUNK if kind == "native" else CHUNK
+
+    def after(out: Codes, x: Codes) -> Mask | None:
+        for start in range(ahead(x, out) if ahead else 0, x.size, longest):
+            work(out[start : start + longest], x[start : start + longest])
+        return None
+
     with np.errstate(all="ignore"):
-        return in_chunks(a.shape, dst.storage_dtype, work, a, longest=LONG_CHUNK if kind == "native" else CHUNK)
+        if ahead:
+            return in_chunks(a.shape, dst.storage_dtype, after, a, longest=AT_ONCE)
+        return in_chunks(a.shape, dst.storage_dtype, work, a, longest=longest)
 
 
 def narrow(src: FloatFormat, dst: FloatFormat, codes: Codes, out: Codes) -> None:

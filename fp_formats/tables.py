@@ -23,6 +23,7 @@ Ahead = Callable[[Codes, Codes], int]
 
 CHUNK = 1 << 16  # elements: a chunk and its indices stay in the second-level cache
 LONG_CHUNK = 1 << 17  # the same without indices
+AT_ONCE = 1 << 19  # the same where one compiled loop does all: as many as hide what its call takes
 LIMIT = 1 << 25  # bytes of all tables that are kept
 CALL = 1 << 11  # elements that `exact` computes in the time that a call of it takes beside its elements
 PAYS_TWICE = 1 << 18  # elements from which on two codes at once save more than the larger table costs
@@ -66,7 +67,9 @@ def _pieces(
     # Anything else is copied, a chunk at a time.
     broadcast = [np.broadcast_to(codes, shape) for codes in operands]
     contiguous: Any = [["readonly", "contig", "aligned"]] * len(operands)
-    pieces: Any = np.nditer(broadcast, ["external_loop", "buffered"], contiguous, order="C", buffersize=longest)
+    pieces: Any = np.nditer(
+        broadcast, ["external_loop", "buffered"], contiguous, order="C", buffersize=min(longest, LONG_CHUNK)
+    )
     for piece in pieces:
         yield piece if isinstance(piece, tuple) else (piece,)
 
@@ -186,14 +189,17 @@ def by_table(
     table = table_of(key, bits, operation, codes.size)
     if table is None:
         return None
-    look = _compiled_look_up(table, codes, shift)
+    look = _compiled_look_up(table, codes.dtype, codes.size, shift)
     if look is not None:
 
         def at_once(out: Codes, chunk: Codes) -> Mask | None:
             done = ahead(chunk, out) if ahead else 0
-            return _poison(table, out) if done < out.size and look(chunk[done:], out[done:]) else None
+            if done == out.size:
+                return None
+            look(chunk[done:], out[done:])
+            return _poison(table, out)
 
-        return in_chunks(codes.shape, table.codes.dtype, at_once, codes, longest=LONG_CHUNK)
+        return in_chunks(codes.shape, table.codes.dtype, at_once, codes, longest=AT_ONCE)
     two = None
     if codes.dtype == np.uint8:
         two = CACHE.get((key, "two"), PAYS_TWICE, codes.size - CALL, lambda: _of_two(table))
@@ -232,14 +238,15 @@ def by_pairs(
     if table is None:
         return None
     storage, results = np.dtype(np.uint8), table.codes.dtype
-    loop = compiled.loop(compiled.look_up_pairs, (storage,), (storage,), storage, (results,), results, (results,))
-    pairs = loop.get(math.prod(shape))
-    if pairs is not None:
+    loop = compiled.loop(compiled.look_up_index, (storage,), (storage,), storage, (results,), (results,))
+    look = loop.get(math.prod(shape))
+    if look is not None:
 
         def at_once(out: Codes, x: Codes, y: Codes) -> Mask | None:
-            return _poison(table, out) if pairs(x, y, bits, table.codes, table.marker or 0, out) else None
+            look(x, y, bits, table.codes, out)
+            return _poison(table, out)
 
-        return in_chunks(shape, results, at_once, a, b, longest=LONG_CHUNK)
+        return in_chunks(shape, results, at_once, a, b, longest=AT_ONCE)
     index = np.empty(min(math.prod(shape), CHUNK), np.intp)
 
     def work(out: Codes, x: Codes, y: Codes) -> Mask | None:
@@ -254,14 +261,16 @@ def by_pairs(
     return in_chunks(shape, table.codes.dtype, work, a, b)
 
 
-def _compiled_look_up(table: Table, codes: Codes, shift: int) -> Callable[[Codes, Codes], bool] | None:
-    """How to fill an array with the entries at codes, and tell whether one may be the marker; None without numba."""
-    code, result, marker = codes.dtype, table.codes.dtype, table.marker or 0
+def _compiled_look_up(
+    table: Table, code: np.dtype[Any], elements: int, shift: int
+) -> Callable[[Codes, Codes], None] | None:
+    """How to fill an array with the entries at codes, or at their upper bits; None where NumPy is to do it."""
+    entry = table.codes.dtype
     if shift:
-        odd = compiled.loop(compiled.look_up_odd, (code,), code, (result,), result, (result,)).get(codes.size)
-        return odd and (lambda chunk, out: odd(chunk, shift, table.codes, marker, out))
-    plain = compiled.loop(compiled.look_up, (code,), (result,), result, (result,)).get(codes.size)
-    return plain and (lambda chunk, out: plain(chunk, table.codes, marker, out))
+        odd = compiled.loop(compiled.look_up_index, (code,), (code,), code, (entry,), (entry,)).get(elements)
+        return odd and (lambda codes, out: odd(codes, codes[:0], shift, table.codes, out))
+    plain = compiled.loop(compiled.look_up, (code,), (entry,), (entry,)).get(elements)
+    return plain and (lambda codes, out: plain(codes, table.codes, out))
 
 
 def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
