@@ -30,10 +30,15 @@ BLOCK = 1 << 11  # elements: indices of so many stay in the first-level cache
 Function = Callable[..., Any]
 
 
+@cache
+def _installed() -> bool:
+    return find_spec("numba") is not None
+
+
 def _checked(backend: str, what: str) -> str:
     if backend not in BACKENDS:
         raise ValueError(f"{what} is {backend!r}, but must be one of {', '.join(BACKENDS)}")
-    if backend == "numba" and find_spec("numba") is None:
+    if backend == "numba" and not _installed():
         raise ValueError(f"{what} is 'numba', but numba is not installed: pip install 'halfulp[fast]'")
     return backend
 
@@ -180,30 +185,37 @@ def _by_sums(unsigned: Any, real: Any) -> Function:
         floats: Any,
         magnitudes: Any,
         limit: Any,
+        apart: Any,
+        smallest: Any,
         largest: Any,
         exponents: Any,
         least: Any,
         up: Any,
+        lowest: Any,
         surplus: Any,
-        sign: Any,
         sign_shift: Any,
+        negative: Any,
         hole: Any,
         out: Any,
     ) -> int:
-        """Fill the leading part of ``out``, before the block with the first magnitude above the limit, and return its
-        length: the method of `fast_conversions.narrow`, where the sum is one of this real type; ``hole`` becomes 0."""
-        lowest = unsigned(least + up)
+        """Fill the leading part of ``out``, before the block with the first code that is ``apart`` or has a magnitude
+        above the limit, and return its length.
+
+        This is `fast_conversions.narrow` with sums of this real type. Codes of negative values get the bits
+        ``negative``; the code ``hole`` becomes 0.
+        """
         done = 0
         while done < len(out):
             c, x, y = codes[done : done + BLOCK], floats[done : done + BLOCK], out[done : done + BLOCK]
             special = False
             for i in range(len(y)):
-                special |= (c[i] & magnitudes) > limit
-                value = real(min(real(abs(x[i])), largest))
+                special |= ((c[i] & magnitudes) > limit) | (c[i] == apart)
+                value = real(max(min(real(abs(x[i])), largest), smallest))
                 power = unsigned(max(unsigned(value.view(unsigned) & exponents), least) + up)
                 total = unsigned(real(value + power.view(real)).view(unsigned) - power)
                 total = unsigned(total + unsigned((power - lowest) >> surplus))
-                result = np.uint32(np.uint32(total) | np.uint32(np.uint32(c[i] >> sign_shift) & sign))
+                below_zero = np.uint32(np.uint32(0) - np.uint32(c[i] >> sign_shift))
+                result = np.uint32(np.uint32(total) | np.uint32(below_zero & negative))
                 if result == hole:
                     result = np.uint32(0)
                 y[i] = result

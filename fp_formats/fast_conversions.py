@@ -223,16 +223,20 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
     """Which compiled loop goes ahead in a conversion that is not `EXACT`, where numba is installed.
 
     widen: bf16 to f32, where the fraction gets zeros.
-    f32 or f64: by `narrow`'s sums, in this format, to nearest even, from f32 and f64 to signed formats of up to 16 bits
-    with a zero, if all powers of two that are added are normal values.
+    f32 or f64: by `narrow`'s sums, in this format, to nearest even, from f32 and f64 to formats of up to 16 bits, if
+    all powers of two that are added are normal values.
     """
     if rounding != RNE or policy.denormals != "ieee" or not cpu_keeps_subnormals():
         return None
     if (src, dst) == (FORMATS["bf16"], F32):
         return "widen"
-    if src not in NATIVE or dst.bits > 16 or not (dst.signed and dst.zero):
-        return None
-    if dst.nan is NanEncoding.NONE and policy.float_to_nanless != "rounded":
+    rules = (
+        src in NATIVE and dst.bits <= 16 and not dst.explicit_integer_bit,
+        dst.nan is not NanEncoding.NONE or policy.float_to_nanless == "rounded",
+        dst.signed or (dst.nan is NanEncoding.ALL_ONES and policy.negative_to_unsigned == "nan"),
+        dst.zero or (policy.zero_to_zeroless == "smallest" and policy.float_to_zeroless == "rounded"),
+    )
+    if not all(rules):
         return None
     for sums in dict.fromkeys((src, F64)):
         surplus = sums.mantissa_bits - dst.mantissa_bits
@@ -260,19 +264,22 @@ def _ahead(
     sums = FORMATS[kind]
     code, real, one = sums.storage_dtype, NATIVE[sums], 1 << sums.mantissa_bits
     surplus = sums.mantissa_bits - dst.mantissa_bits
-    sign = dst.sign_mask or 0
-    function = compiled.round_by_f32_sums if sums == F32 else compiled.round_by_f64_sums
-    kinds = (codes,), (NATIVE[src],), codes, codes, real, code, code, code, code, "u4", codes, "u4", (results,)
-    return compiled.loop(function, *kinds), (
+    least, up = (dst.emin + sums.bias) * one, surplus * one
+    kinds = (codes,), (NATIVE[src],), codes, codes, codes, real, real, *[code] * 5, codes, "u4", "u4", (results,)
+    return compiled.loop(compiled.round_by_f32_sums if sums == F32 else compiled.round_by_f64_sums, *kinds), (
         *checks,
+        # Without a sign every negative value is NaN, all ones, but for -0.
+        src.code_mask if dst.signed else src.sign_mask or 0,
+        0.0 if dst.zero else 2.0**dst.emin,
         2.0 ** (dst.emax + 1),
         sums.magnitude_mask - sums.fraction_mask,
-        (dst.emin + sums.bias) * one,
-        surplus * one,
+        least,
+        up,
+        least + up + one - dst.min_normal_magnitude * (one >> dst.mantissa_bits),
         surplus,
-        sign,
-        src.bits - dst.bits,
-        1 << 31 if dst.has_negative_zero else sign,
+        src.bits - 1,
+        dst.sign_mask or dst.code_mask,
+        dst.sign_mask if dst.signed and not dst.has_negative_zero else 1 << 31,
     )
 
 
