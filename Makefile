@@ -4,6 +4,8 @@ PYTHON ?= python3
 WORKERS ?= 2
 TEST_ARGS ?=
 EXTRAS ?= test
+ONLY ?=
+RESULTS ?=
 DEMO_FILE ?= examples/f8_add.mlir
 DEMO_INPUTS ?= --input="4xf8E4M3FN=1 0.3 -2.5 448" --input="4xf8E4M3FN=0.0625 0.3 2.5 32"
 
@@ -19,7 +21,7 @@ help:
 	@echo 'make test-exhaustive  the tests over whole domains: hours'
 	@echo 'make conformance      compare with every tool that is installed, into docs/conformance.md: 20 to 40 minutes'
 	@echo 'make lint             ruff, and mypy --strict on the wheel as installed'
-	@echo 'make bench            measure against peers'
+	@echo 'make bench            measure against peers: 3 minutes (ONLY="f32 to f8", RESULTS=benchmarks/RESULTS.md)'
 	@echo 'make clean            remove everything that make made'
 	@echo 'PYTHON=python3.12 chooses the interpreter for .venv.'
 
@@ -46,8 +48,8 @@ lint: $(VENV)/.installed-test
 	$(RUN) pip install --quiet --no-deps --no-index --target build/site build/wheel/*.whl
 	cd build/site && ../../$(RUN) mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache -p halfulp
 
-bench: $(VENV)/.installed-test
-	$(VENV)/bin/python benchmarks
+bench: $(VENV)/.installed-bench
+	$(RUN) benchmarks $(if $(ONLY),--only='$(ONLY)') $(if $(RESULTS),--markdown='$(RESULTS)')
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -71,6 +73,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/pip
 
 $(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/pip
 	$(INSTALL) '.[$(EXTRAS)]'
+	@touch $@
+
+$(VENV)/.installed-bench: pyproject.toml | $(VENV)/bin/pip
+	$(INSTALL) '.[bench]'
 	@touch $@
 
 $(VENV)/.installed-iree: pyproject.toml | $(VENV)/bin/pip

@@ -1,0 +1,1 @@
+"""halfulp measured beside its peers: ``python -m benchmarks``, from the root of the tree. It is never installed."""

@@ -1,0 +1,148 @@
+"""`halfulp.convert` beside astype of NumPy and ml_dtypes, and beside gfloat; its memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import halfulp as hu
+from benchmarks.backends import BACKENDS, NUMBA, NUMPY, backend, named
+from benchmarks.rows import Absent, Measured, Row, Sizes, Target, agree, agree_or_as_predicted, best, nanoseconds
+from benchmarks.samples import dtype_of, peer_of, sample
+from halfulp.fp_formats.formats import FORMATS
+
+SMALL = tuple(name for name, fmt in FORMATS.items() if fmt.bits <= 8)
+# By source and destination: how many times as fast as the peer, in NumPy alone and compiled; and the most copies.
+PAIRS: Mapping[tuple[str, str], Mapping[str, Target]] = {
+    **{
+        ("f32", name): {
+            NUMPY: Target(speed=5 if name == "f8E8M0FNU" else 6, copies=7),
+            NUMBA: Target(speed=5 if name == "f8E8M0FNU" else 6, copies=2),
+        }
+        for name in SMALL
+    },
+    **{(name, "f32"): dict.fromkeys(BACKENDS, Target(speed=6)) for name in SMALL},
+    **dict.fromkeys(
+        (
+            ("f8E4M3FN", "f8E5M2"),
+            ("f8E5M2", "f8E4M3FN"),
+            ("f8E5M2", "f8E4M3FNUZ"),
+            ("f8E3M4", "f8E4M3B11FNUZ"),
+            ("f16", "f8E4M3FN"),
+            ("f16", "f8E5M2"),
+            ("bf16", "f8E4M3FN"),
+            ("bf16", "f8E5M2"),
+        ),
+        dict.fromkeys(BACKENDS, Target(speed=9)),
+    ),
+    ("f64", "f8E4M3FN"): dict.fromkeys(BACKENDS, Target(speed=6)),
+    ("f64", "f8E5M2"): dict.fromkeys(BACKENDS, Target(speed=6)),
+    ("f32", "f16"): {NUMPY: Target(speed=0.8), NUMBA: Target(speed=0.8)},
+    ("f16", "f32"): {NUMPY: Target(), NUMBA: Target(speed=0.8)},
+    ("f32", "bf16"): {NUMPY: Target(speed=0.65), NUMBA: Target(speed=0.8)},
+    ("bf16", "f32"): {NUMPY: Target(speed=0.35), NUMBA: Target(speed=0.8)},
+}
+GFLOAT = {
+    "f8E5M2": "format_info_ocp_e5m2",
+    "f8E4M3FN": "format_info_ocp_e4m3",
+    "f6E3M2FN": "format_info_ocp_e3m2",
+    "f6E2M3FN": "format_info_ocp_e2m3",
+    "f4E2M1FN": "format_info_ocp_e2m1",
+}
+MEMORY = 8  # megabytes beside the output
+
+
+def rows() -> Iterator[Row]:
+    for name in BACKENDS:
+        for (source, destination), targets in PAIRS.items():
+            measure = partial(conversion, source, destination, name)
+            yield Row(
+                named("conversions", name),
+                f"{source} to {destination}",
+                measure,
+                peer_of(source, destination),
+                targets[name],
+            )
+    for destination in GFLOAT:
+        yield Row("conversions", f"f32 to {destination}", partial(beside_gfloat, destination), "gfloat")
+    for name in BACKENDS:
+        what = "of a conversion beside its output, at most"
+        yield Row(named("memory", name), what, partial(memory, name), target=Target(most=MEMORY), unit="MB")
+
+
+def conversion(source: str, destination: str, by: str, sizes: Sizes) -> Measured:
+    x, dtype = sample(source, sizes.elements), dtype_of(destination)
+    larger = x if x.itemsize >= dtype.itemsize else np.empty(x.size, dtype)
+    copy = np.zeros_like(larger)
+    with backend(by), np.errstate(all="ignore"):
+        note = agree_or_as_predicted(
+            f"{source} to {destination}",
+            hu.convert(x, destination).numpy(),
+            x.astype(dtype),
+            lambda: hu.convert(x, destination, profile="ml_dtypes").numpy(),
+        )
+        times = best(
+            lambda: hu.convert(x, destination),
+            lambda: x.astype(dtype),
+            lambda: np.copyto(copy, larger),
+            rounds=3 * sizes.rounds,  # they are short, so that others on the machine disturb them more
+        )
+    return nanoseconds(times, x.size, note)
+
+
+def beside_gfloat(destination: str, sizes: Sizes) -> Measured:
+    try:
+        gfloat = import_module("gfloat")
+    except ImportError:
+        raise Absent("gfloat is not installed") from None
+    x = sample("f32", max(1, sizes.elements // 16))
+    fmt = getattr(import_module("gfloat.formats"), GFLOAT[destination])
+
+    def theirs() -> Any:
+        return gfloat.encode_ndarray(fmt, gfloat.round_ndarray(fmt, x))
+
+    with backend(NUMPY):
+        agree(f"f32 to {destination}", hu.convert(x, destination).bits, theirs().astype(np.uint8))
+        return nanoseconds(best(lambda: hu.convert(x, destination), theirs, rounds=3), x.size)
+
+
+_PEAKS = """
+import json, sys, tracemalloc
+import numpy as np
+import halfulp as hu
+from benchmarks.backends import backend
+from benchmarks.samples import sample
+
+found = {}
+with backend(sys.argv[2]), np.errstate(all="ignore"):
+    hu.convert(np.float32([1]), "f16")
+    for source, destination in json.loads(sys.argv[3]):
+        x = sample(source, int(sys.argv[1]))
+        if sys.argv[2] == "numba":  # compiling takes what it takes, once
+            hu.convert(x[:1], destination)
+        tracemalloc.start()
+        result = hu.convert(x, destination)
+        found[f"{source} to {destination}"] = (tracemalloc.get_traced_memory()[1] - result.bits.nbytes) / 1e6
+        tracemalloc.stop()
+print(json.dumps(found))
+"""
+
+
+def memory(by: str, sizes: Sizes) -> Measured:
+    """The most of any conversion above, the first of its kind in a process: it makes its tables as well."""
+    with backend(by):
+        pass
+    arguments = [str(sizes.elements), by, json.dumps([*PAIRS])]
+    command = [sys.executable, "-c", _PEAKS, *arguments]
+    done = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    worst = max(found, key=lambda name: found[name])
+    return Measured(found[worst], note=f"{worst}, {'its tables included' if by == NUMPY else 'once compiled'}")

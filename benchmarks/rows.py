@@ -1,0 +1,139 @@
+"""What a row of the table is: what it measures, beside whom, and what must hold; and how times are taken."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured. The defaults are those of the table; tests take less."""
+
+    elements: int = 4_000_000  # of one conversion or op
+    chain: int = 1_000_000  # of a program on tensors, and lanes of a batch
+    exact: int = 200_000  # where an element takes tens of nanoseconds
+    ops: int = 100_000  # of scalar code, and of text
+    rounds: int = 9
+
+
+@dataclass(frozen=True)
+class Target:
+    """What must hold of a row.
+
+    ``speed``: at least so many times as fast as the peer. ``copies``: in at most the time in which np.copyto writes the
+    larger of the two arrays so often. ``most``: the figure is at most this, in the row's unit.
+    """
+
+    speed: float | None = None
+    copies: float | None = None
+    most: float | None = None
+
+    def spell(self, unit: str) -> str:
+        bounds = (
+            (self.speed, "≥ {:.2g}× peer"),
+            (self.copies, "≤ {:.2g} copies"),
+            (self.most, "≤ {:,.6g} " + unit),
+        )
+        return ", ".join(form.format(bound) for bound, form in bounds if bound is not None)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Figures of one row, all in its unit: ours, the peer's, and of np.copyto as the limit."""
+
+    ours: float
+    peer: float | None = None
+    copy: float | None = None
+    note: str = ""
+
+    @property
+    def speed(self) -> float | None:
+        """How many times as fast as the peer."""
+        return None if self.peer is None else self.peer / self.ours
+
+    @property
+    def copies(self) -> float | None:
+        return None if self.copy is None else self.ours / self.copy
+
+    def meets(self, target: Target) -> bool | None:
+        """Whether all holds, or None where nothing has to."""
+        held = [
+            *([self.speed >= target.speed] if target.speed is not None and self.speed is not None else []),
+            *([self.copies <= target.copies] if target.copies is not None and self.copies is not None else []),
+            *([self.ours <= target.most] if target.most is not None else []),
+        ]
+        return all(held) if held else None
+
+
+class Absent(Exception):
+    """A peer, or a backend, is not installed."""
+
+
+class Disagreement(Exception):
+    """Results that are to be equal differ: there is nothing to time."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. ``measure`` checks the results, then takes the times; it raises Absent or Disagreement."""
+
+    group: str
+    name: str
+    measure: Callable[[Sizes], Measured]
+    peer: str = ""
+    target: Target = Target()
+    unit: str = "ns"
+
+
+def best(*sides: Callable[[], Any], rounds: int) -> list[float]:
+    """The shortest time of each side in seconds, over several rounds in which the sides take turns."""
+    times = [float("inf")] * len(sides)
+    with np.errstate(all="ignore"):
+        for _ in range(rounds):
+            for index, side in enumerate(sides):
+                start = time.perf_counter()
+                side()
+                times[index] = min(times[index], time.perf_counter() - start)
+    return times
+
+
+def nanoseconds(seconds: Sequence[float], count: int, note: str = "") -> Measured:
+    """Times of us, of the peer and of a copy, as far as there are any, for each of ``count``."""
+    ours, *others = (second / count * 1e9 for second in seconds)
+    peer, copy = [*others, None, None][:2]
+    return Measured(ours, peer, copy, note)
+
+
+def agree(what: str, ours: Any, theirs: Any) -> None:
+    """Raise Disagreement unless two arrays hold the same bits."""
+    ours, theirs = _bits(ours), _bits(theirs)
+    if ours.shape != theirs.shape or not np.array_equal(ours, theirs):
+        count = "all" if ours.shape != theirs.shape else f"{np.count_nonzero(ours != theirs):,}"
+        raise Disagreement(f"{count} of {ours.size:,} results of {what} differ")
+
+
+def agree_or_as_predicted(what: str, ours: Any, theirs: Any, predicted: Callable[[], Any]) -> str:
+    """Raise Disagreement unless each result of the peer is ours, a NaN as ours is, or what its profile says: a note.
+
+    Both are arrays of a float dtype. ``predicted``: computes, where it is needed, what the profile of the peer gives.
+    """
+    differs = _bits(ours) != _bits(theirs)
+    if not differs.any():
+        return ""
+    nans = np.isnan(ours) & np.isnan(theirs)
+    others = differs & ~nans
+    parts = [(differs & nans, "another NaN"), (others, "another value, as its profile says,")]
+    if others.any():
+        agree(f"{what}, by the peer's profile,", predicted()[others], theirs[others])
+    said = [f"{name} in {mask.mean():.2g}" for mask, name in parts if mask.any()]
+    return f"the peer has {' and '.join(said)} of the results"
+
+
+def _bits(array: Any) -> Any:
+    array = np.ascontiguousarray(array)
+    return array.view(f"u{array.dtype.itemsize}") if array.dtype.kind != "u" else array

@@ -1,0 +1,138 @@
+"""Scalar code: op by op beside xDSL's interpreter and mlir-runner, and for many lanes at once beside tensors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import halfulp as hu
+from benchmarks import mlir, xdsl_peer
+from benchmarks.backends import NUMPY, backend
+from benchmarks.programs import (
+    CHAIN,
+    FLOAT_LINE,
+    INTEGER_CHAIN,
+    INTEGER_LINE,
+    OPS_OF_A_TURN,
+    chain,
+    loop,
+    straight_line,
+)
+from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, agree, best, nanoseconds
+from benchmarks.samples import positive, random
+
+XDSL_OPS = 1600
+"""How many ops xDSL runs: in a loop its time grows with the square of them."""
+SPEED = Target(most=1000)
+TYPES = ("i32", "f32", "f64")
+SCALARS: Mapping[str, Callable[[float], Any]] = {"i32": np.int32, "f32": np.float32, "f64": np.float64}
+LOOP_ARGUMENTS = {"i32": (3, 5), "f32": (0.7, 0.05), "f64": (0.7, 0.05)}
+LINE_ARGUMENTS = {"i32": (3, 5), "f32": (0.7, 1.1), "f64": (0.7, 1.1)}
+
+
+def rows() -> Iterator[Row]:
+    for type_ in TYPES:
+        yield Row("scalar code", f"{type_} ops in a loop", partial(looping, type_), xdsl_peer.NAME, SPEED)
+        yield Row("scalar code", f"{type_} ops in a loop", partial(beside_runner, type_), mlir.NATIVE)
+        yield Row("scalar code", f"{type_} ops in a line", partial(in_line, type_), xdsl_peer.NAME, SPEED)
+    yield Row("scalar code", "i32 ops in a line, first run", first_run)
+    for type_, ops in (("f32", CHAIN), ("i32", INTEGER_CHAIN)):
+        measure = partial(batched, type_, ops)
+        name = f"ten-op chain of {type_}, a batch of scalars"
+        yield Row("scalar code", name, measure, "the same on tensors", Target(speed=1 / 1.5))
+
+
+def looping(type_: str, sizes: Sizes) -> Measured:
+    turns = sizes.ops // OPS_OF_A_TURN
+    its = min(turns, XDSL_OPS // OPS_OF_A_TURN)
+    text, arguments = loop(type_), _arguments(type_, LOOP_ARGUMENTS)
+    ours = _ours(text, (np.int32(turns), *arguments), sizes) / turns / OPS_OF_A_TURN
+    return Measured(ours, _xdsl(type_, text, (np.int32(its), *arguments)) / its / OPS_OF_A_TURN, note=_remark(type_))
+
+
+def in_line(type_: str, sizes: Sizes) -> Measured:
+    its = min(sizes.ops, XDSL_OPS)
+    arguments = _arguments(type_, LINE_ARGUMENTS)
+    ours = _ours(_line(type_, sizes.ops), arguments, sizes) / sizes.ops
+    return Measured(ours, _xdsl(type_, _line(type_, its), arguments) / its, note=_remark(type_))
+
+
+def _arguments(type_: str, values: Mapping[str, tuple[float, float]]) -> tuple[Any, Any]:
+    x, y = (SCALARS[type_](value) for value in values[type_])
+    return x, y
+
+
+def _line(type_: str, ops: int) -> str:
+    return straight_line(ops, type_, INTEGER_LINE if type_ == "i32" else FLOAT_LINE)
+
+
+def _ours(text: str, arguments: tuple[Any, ...], sizes: Sizes) -> float:
+    """Nanoseconds of a run."""
+    module = hu.load(text)
+    return best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)[0] * 1e9
+
+
+def _xdsl(type_: str, text: str, arguments: tuple[Any, ...]) -> float:
+    """Nanoseconds of a run by xDSL, the results of which are compared."""
+    call = xdsl_peer.function(text)
+    numbers = [argument.item() for argument in arguments]
+    (theirs,) = call(*numbers)
+    (ours,) = hu.run(text, *arguments)
+    if type_ != "f32" and ours.numpy() != theirs:
+        raise Disagreement(f"halfulp gives {ours}, xDSL {theirs}")
+    return best(lambda: call(*numbers), rounds=3)[0] * 1e9
+
+
+def _remark(type_: str) -> str:
+    return "the peer computes f32 in f64: results not compared" if type_ == "f32" else ""
+
+
+def beside_runner(type_: str, sizes: Sizes) -> Measured:
+    turns = sizes.ops // OPS_OF_A_TURN
+    count = turns * OPS_OF_A_TURN
+    text = loop(type_)
+    module = hu.load(text)
+    operands = _arguments(type_, LOOP_ARGUMENTS)
+    arguments = (np.int32(turns), *operands)
+    (ours,) = hu.run(module, *arguments)
+    codes = [np.atleast_1d(operand).view(ours.bits.dtype) for operand in operands]
+    # Memory that the clock might write to and read: else LLVM calls once, and when the clock has stopped.
+    memory = f"""memref.global "public" @turns : memref<i32> = dense<{turns}>
+  memref.global "public" @seen : memref<{type_}> = uninitialized
+"""
+    body = [
+        "%turns = memref.get_global @turns : memref<i32>",
+        "%n = memref.load %turns[] : memref<i32>",
+        f"%r = func.call @main(%n, %x, %y) : (i32, {type_}, {type_}) -> {type_}",
+        f"%seen = memref.get_global @seen : memref<{type_}>",
+        f"memref.store %r, %seen[] : memref<{type_}>",
+    ]
+    result = ours.bits.reshape(1)
+    theirs = mlir.elementwise(mlir.NATIVE, body, type_, codes, result, sizes.rounds, functions=memory + text)
+    (mine,) = best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)
+    return Measured(mine / count * 1e9, theirs / count)
+
+
+def first_run(sizes: Sizes) -> Measured:
+    """What compiling a block to slots costs: the first run of a module."""
+    module = hu.load(_line("i32", sizes.ops))
+    arguments = _arguments("i32", LINE_ARGUMENTS)
+    start = time.perf_counter()
+    hu.run(module, *arguments)
+    return nanoseconds([time.perf_counter() - start], sizes.ops)
+
+
+def batched(type_: str, ops: tuple[str, ...], sizes: Sizes) -> Measured:
+    if type_ == "i32":
+        x, y = (random(seed).integers(-(2**31), 2**31, sizes.chain, np.int32) for seed in (6, 7))
+    else:
+        x, y = positive(type_, sizes.chain)
+    scalar, tensor = hu.load(chain(type_, ops)), hu.load(chain(f"tensor<{sizes.chain}x{type_}>", ops))
+    with backend(NUMPY):
+        agree("a batch", hu.run(scalar, x, y, batch=True)[0].bits, hu.run(tensor, x, y)[0].bits)
+        times = best(lambda: hu.run(scalar, x, y, batch=True), lambda: hu.run(tensor, x, y), rounds=2 * sizes.rounds)
+    return nanoseconds(times, sizes.chain)

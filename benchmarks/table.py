@@ -1,0 +1,163 @@
+"""The table: all rows, and how they and their figures read as text and as Markdown."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks import conversions, exact_path, mlir, ops, scalars, starting, tensors, texts
+from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes
+
+MODULES = (conversions, ops, tensors, scalars, exact_path, texts, starting)
+HEAD = ("what", "ours", "peer", "its", "× peer", "copies", "target", "met", "remark")
+NUMBERS = ("ours", "its", "× peer", "copies")
+PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl")
+EXPLANATION = """\
+Every row is measured in one process in which both sides take turns, after their results were compared bit by bit; the
+figure is the best of several runs. *ours* and *its* are nanoseconds for each element (of programs too: ten ops on one
+element), or for each op of scalar code, where no other unit is named. *× peer* is how many times as fast as the peer,
+and *copies* how often `np.copyto` writes the larger of source and destination in the time of ours, which is the limit.
+These two carry over to other machines, times do not. The times of mlir-runner are taken inside the program, so that
+its start and compilation are left out."""
+
+
+class Line(NamedTuple):
+    """A row and its figures, or why there are none."""
+
+    row: Row
+    measured: Measured | None
+    trouble: str = ""
+    wrong: bool = False
+
+    @property
+    def met(self) -> bool | None:
+        return None if self.measured is None else self.measured.meets(self.row.target)
+
+    def cells(self) -> tuple[str, ...]:
+        row, measured = self.row, self.measured
+        target = row.target.spell(row.unit)
+        if measured is None:
+            return (row.name, "", row.peer, "", "", "", target, "", self.trouble)
+        unit = "" if row.unit == "ns" else f" {row.unit}"
+        met = {None: "", True: "yes", False: "**no**"}[self.met]
+        return (
+            row.name,
+            _figure(measured.ours) + unit,
+            row.peer,
+            "" if measured.peer is None else _figure(measured.peer) + unit,
+            "" if measured.speed is None else f"{_figure(measured.speed)}×",
+            "" if measured.copies is None else _figure(measured.copies),
+            target,
+            met,
+            measured.note,
+        )
+
+
+def all_rows() -> list[Row]:
+    return [row for module in MODULES for row in module.rows()]
+
+
+def lines(rows: Iterable[Row], sizes: Sizes) -> Iterator[Line]:
+    """Measure each row, one after the other."""
+    for row in rows:
+        try:
+            yield Line(row, row.measure(sizes))
+        except Absent as absent:
+            yield Line(row, None, str(absent))
+        except Disagreement as disagreement:
+            yield Line(row, None, f"RESULTS DIFFER: {disagreement}", wrong=True)
+
+
+def _figure(number: float) -> str:
+    """Three digits."""
+    if number >= 100:
+        return f"{number:,.0f}"
+    return f"{number:.3g}" if number >= 1 else f"{number:.2f}"
+
+
+def machine() -> str:
+    """CPU, cores and operating system."""
+    try:
+        cpu = next(
+            line.partition(":")[2].strip()
+            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+            if line.startswith("model name")
+        )
+    except (OSError, StopIteration):
+        cpu = platform.processor() or platform.machine()
+    try:
+        system = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        system = platform.system()
+    return f"{cpu}, {os.cpu_count()} cores, {system}, {platform.system()} {platform.release()} {platform.machine()}"
+
+
+def versions() -> str:
+    said = [f"Python {platform.python_version()}"]
+    for name in PEERS:
+        try:
+            said.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            said.append(f"no {name}")
+    try:
+        said.append(f"MLIR {mlir.tools()[0].version}")
+    except Absent:
+        said.append("no MLIR")
+    return ", ".join(said)
+
+
+def summary(done: Sequence[Line]) -> str:
+    """How many targets are met, and how many rows say nothing."""
+    verdicts = [line.met for line in done]
+    parts = [f"{verdicts.count(True)} of {verdicts.count(True) + verdicts.count(False)} targets are met"]
+    absent = sum(line.measured is None and not line.wrong for line in done)
+    if absent:
+        parts.append(f"{absent} rows could not be measured: what they need is not installed")
+    return "; ".join(parts)
+
+
+def text_head(widths: Sequence[int]) -> str:
+    return _text_line(HEAD, widths)
+
+
+def text_line(line: Line, widths: Sequence[int]) -> str:
+    return _text_line(tuple(cell.replace("**", "") for cell in line.cells()), widths)
+
+
+def _text_line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    aligned = [
+        cell.rjust(width) if name in NUMBERS else cell.ljust(width)
+        for name, cell, width in zip(HEAD, cells, widths, strict=True)
+    ]
+    return "  ".join(aligned).rstrip()
+
+
+def text_widths(rows: Sequence[Row]) -> list[int]:
+    """Wide enough for what is known before measuring."""
+    known = {
+        "what": [row.name for row in rows],
+        "peer": [row.peer for row in rows],
+        "target": [row.target.spell(row.unit) for row in rows],
+    }
+    return [max([len(name), *map(len, known.get(name, ["123456789"]))]) for name in HEAD]
+
+
+def markdown(done: Sequence[Line]) -> str:
+    """RESULTS.md: a table for each group."""
+    parts = [
+        "# Speed beside peers",
+        "Written by `make bench RESULTS=benchmarks/RESULTS.md`.",
+        EXPLANATION,
+        f"Machine: {machine()}.",
+        f"Versions: {versions()}.",
+        f"{summary(done)}.",
+    ]
+    for group in dict.fromkeys(line.row.group for line in done):
+        rule = ["---:" if name in NUMBERS else "---" for name in HEAD]
+        table = [HEAD, rule, *(line.cells() for line in done if line.row.group == group)]
+        parts += [f"## {group[0].upper()}{group[1:]}", "\n".join(f"| {' | '.join(cells)} |" for cells in table)]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,51 @@
+"""xDSL as a peer: it reads, verifies and prints, and interprets scalar code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+from benchmarks.rows import Absent
+
+NAME = "xDSL"
+
+
+def _parsed(text: str) -> tuple[Any, Any]:
+    """A context and a module. Raises Absent."""
+    try:
+        from xdsl.context import Context
+        from xdsl.dialects import arith, builtin, cf, func
+        from xdsl.parser import Parser
+    except ImportError:
+        raise Absent("xDSL is not installed") from None
+    context = Context()
+    for dialect in (arith.Arith, builtin.Builtin, cf.Cf, func.Func):
+        context.load_dialect(dialect)
+    return context, Parser(context, text).parse_module()
+
+
+def read_and_print(text: str) -> str:
+    """The text after reading and verifying."""
+    _, module = _parsed(text)
+    from xdsl.printer import Printer
+
+    module.verify()
+    out = StringIO()
+    Printer(out).print_op(module)
+    return out.getvalue()
+
+
+def function(text: str) -> Callable[..., tuple[Any, ...]]:
+    """``@main``, interpreted."""
+    context, module = _parsed(text)
+    from xdsl.interpreter import Interpreter
+    from xdsl.interpreters import register_implementations
+
+    interpreter = Interpreter(module)
+    register_implementations(interpreter, context)
+
+    def call(*arguments: Any) -> tuple[Any, ...]:
+        return tuple(interpreter.call_op("main", arguments))
+
+    return call
