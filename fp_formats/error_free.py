@@ -233,7 +233,7 @@ def _ties_away(codes: Codes, lost: Floats, same: Floats, scratch: Scratch) -> No
     codes += scratch.counts(np.equal(lost, further, out=scratch.masks[0]))
 
 
-_STEPS = {RU: _upward, RD: _downward, RZ: _toward_zero, RNA: _ties_away}
+_STEPS: dict[int, Callable[..., None]] = {RU: _upward, RD: _downward, RZ: _toward_zero, RNA: _ties_away}
 
 
 def _quotient_away(fmt: FloatFormat, s: Floats, a: Floats, b: Floats) -> Index | None:

@@ -17,6 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import (
+    LIMB_BITS,
+    code_shape,
+    codes_to_ints,
+    element_shape,
+    ints_to_codes,
+    storage_dtype,
+)
+from halfulp.fp_formats.codes import Codes as Codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.limbs import (
     U64,
@@ -41,7 +50,6 @@ from halfulp.fp_formats.limbs import multiply as multiply_limbs
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import DIVIDE_BY_ZERO, INEXACT, INVALID, OVERFLOW, RD, RNA, RNE, RU, RZ, UNDERFLOW
 
-Codes = npt.NDArray[Any]
 FlagArray = npt.NDArray[Any]  # of uint8
 Random = tuple[Codes, int] | None
 Operation = Callable[..., scalar.Result]
@@ -82,27 +90,19 @@ class How:
 # Storage.
 
 
-def storage_of(width: int) -> tuple[np.dtype[Any], int]:
-    """The dtype and the number of limbs of integer codes of that width in bits."""
-    dtype = np.dtype(next((f"u{size}" for size in (1, 2, 4) if width <= 8 * size), "u8"))
-    return dtype, max(1, -(-width // 64))
-
-
 def run(
     kernel: Callable[..., Packed],
     how: How,
-    storage: tuple[np.dtype[Any], int],
+    width: int,
     *operands: tuple[Codes, int],
     random: Random = None,
 ) -> Result:
-    """Run a kernel chunk by chunk over operands, each given with its number of limbs."""
-    shapes = [codes.shape if limbs == 1 else codes.shape[:-1] for codes, limbs in operands]
-    shape = np.broadcast_shapes(*shapes)
-    flat = [_flat(codes, limbs, shape) for codes, limbs in operands]
-    noise = None if random is None else _flat(np.asarray(random[0]), 1, shape)
-    dtype, limbs = storage
+    """Run a kernel chunk by chunk; operands are given with their widths in bits, and ``width`` is that of results."""
+    shape = np.broadcast_shapes(*(element_shape(codes, bits) for codes, bits in operands))
+    flat = [_flat(codes, bits, shape) for codes, bits in operands]
+    noise = None if random is None else _flat(np.asarray(random[0]), LIMB_BITS, shape)
     size = len(flat[0])
-    codes = np.empty(size if limbs == 1 else (size, limbs), dtype)
+    codes = np.empty(code_shape((size,), width), storage_dtype(width))
     flags = np.zeros(size, np.uint8) if how.want_flags else None
     poison: Mask | None = None
     for start in range(0, size, CHUNK):
@@ -110,7 +110,7 @@ def run(
         if noise is not None:
             how.random = noise[part].astype(np.uint64)
         packed = kernel(how, *(operand[part] for operand in flat))
-        if limbs == 1:
+        if width <= LIMB_BITS:
             codes[part] = narrow(packed.codes)
         else:
             pair = widen(packed.codes)
@@ -121,21 +121,14 @@ def run(
             poison = np.zeros(size, np.bool_) if poison is None else poison
             poison[part] = packed.poison
     return Result(
-        codes.reshape(shape if limbs == 1 else (*shape, limbs)),
+        codes.reshape(code_shape(shape, width)),
         None if poison is None else poison.reshape(shape),
         None if flags is None else flags.reshape(shape),
     )
 
 
-def _flat(codes: Codes, limbs: int, shape: tuple[int, ...]) -> Codes:
-    if limbs == 1:
-        return np.broadcast_to(codes, shape).reshape(-1)
-    return np.broadcast_to(codes, (*shape, limbs)).reshape(-1, limbs)
-
-
-def storage(fmt: FloatFormat) -> tuple[np.dtype[Any], int]:
-    """The dtype and the number of limbs of a format's codes."""
-    return fmt.storage_dtype, fmt.limbs
+def _flat(codes: Codes, width: int, shape: tuple[int, ...]) -> Codes:
+    return np.broadcast_to(codes, code_shape(shape, width)).reshape(code_shape((-1,), width))
 
 
 def lift(fmt: FloatFormat, chunk: Codes, wide: bool) -> Limbs:
@@ -155,38 +148,21 @@ def is_wide(how: How, *formats: FloatFormat) -> bool:
     return max(fmt.precision for fmt in formats) + how.random_width > ONE_LIMB_BITS
 
 
-def by_scalar(operation: Operation, storage: tuple[np.dtype[Any], int], want_flags: bool, *operands: Any) -> Result:
-    """An operation of `scalar` on every element: (codes, limbs) pairs become integers, one per element.
+def by_scalar(operation: Operation, width: int, want_flags: bool, *operands: tuple[Codes, int]) -> Result:
+    """An operation of `scalar` on every element, as a Python integer; operands and ``width`` as in `run`.
 
     For what no array path covers: very many random bits, integers wider than 128 bits.
     """
-    shape = np.broadcast_shapes(*(codes.shape if limbs == 1 else codes.shape[:-1] for codes, limbs in operands))
-    columns = [to_ints(_flat(codes, limbs, shape), limbs) for codes, limbs in operands]
+    shape = np.broadcast_shapes(*(element_shape(codes, bits) for codes, bits in operands))
+    columns = [codes_to_ints(np.broadcast_to(codes, code_shape(shape, bits)), bits) for codes, bits in operands]
     results = [operation(*row) for row in zip(*columns, strict=True)]
     poison = np.array([result.poison for result in results], np.bool_).reshape(shape)
     flags = np.array([result.flags for result in results], np.uint8).reshape(shape)
-    dtype, limbs = storage
-    codes = from_ints([result.code for result in results], dtype, limbs)
     return Result(
-        codes.reshape(shape if limbs == 1 else (*shape, limbs)),
+        ints_to_codes([result.code for result in results], width, shape),
         poison if poison.any() else None,
         flags if want_flags else None,
     )
-
-
-def to_ints(flat: Codes, limbs: int) -> list[int]:
-    """Elements of a flat array of codes as Python integers."""
-    if limbs == 1:
-        return [int(code) for code in flat.tolist()]
-    return [sum(limb << (64 * i) for i, limb in enumerate(row)) for row in flat.tolist()]
-
-
-def from_ints(values: list[int], dtype: npt.DTypeLike, limbs: int) -> Codes:
-    """Python integers as a flat array of codes."""
-    if limbs == 1:
-        return np.array(values, dtype)
-    rows = [[(value >> (64 * i)) & WORD for i in range(limbs)] for value in values]
-    return np.array(rows, np.uint64).reshape(-1, limbs)
 
 
 # Decoding.
@@ -594,16 +570,16 @@ def convert(
         rounding, random = (RZ if cuts else RNA), None
     smallest_is_zero = policy.zeroless_smallest_widened == "zero" and dst.zero and not src.zero
     how = _how(rounding, policy, random, want_flags, policy.conversion_overflow == "saturate")
-    offsets = [] if exponent is None else [(exponent, 1)]
+    offsets = [] if exponent is None else [(exponent, LIMB_BITS)]
     if needs_scalar(how, dst):
         return by_scalar(
             lambda code, value, offset=0: scalar.convert(
                 src, dst, code, rounding, policy, (value, how.random_width), offset
             ),
-            storage(dst),
+            dst.bits,
             want_flags,
-            (a, src.limbs),
-            (np.asarray(random[0]), 1),  # type: ignore[index]
+            (a, src.bits),
+            (np.asarray(random[0]), LIMB_BITS),  # type: ignore[index]
             *offsets,
         )
 
@@ -634,7 +610,7 @@ def convert(
             packed = replace(packed, index[nans], convert_nan(src, dst, x, how))
         return packed
 
-    return run(kernel, how, storage(dst), (a, src.limbs), *offsets, random=random)
+    return run(kernel, how, dst.bits, (a, src.bits), *offsets, random=random)
 
 
 def _tiny_apart(
@@ -716,8 +692,8 @@ def from_integer(
             number = code - whole if code >= half else code
             return scalar.from_integer(dst, number, rounding, policy, (value, how.random_width))
 
-        noise = [] if random is None else [(np.asarray(random[0]), 1)]
-        return by_scalar(operation, storage(dst), want_flags, (a, limbs), *noise)
+        noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
+        return by_scalar(operation, dst.bits, want_flags, (a, width), *noise)
 
     def kernel(how: How, chunk: Codes) -> Packed:
         if limbs == 2:
@@ -736,7 +712,7 @@ def from_integer(
             number = jam_right(number, exponent)
         return round_pack(dst, sign, number, exponent, how)
 
-    return run(kernel, how, storage(dst), (a, limbs), random=random)
+    return run(kernel, how, dst.bits, (a, width), random=random)
 
 
 def to_integer(
@@ -752,14 +728,14 @@ def to_integer(
     """See `scalar.to_integer`; the codes are those of integers of ``width`` bits."""
     how = _how(rounding, policy, random, want_flags)
     if width > 64 or src.precision + how.random_width > TWO_LIMB_BITS:
-        noise = [] if random is None else [(np.asarray(random[0]), 1)]
+        noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
         return by_scalar(
             lambda code, value=0: scalar.to_integer(
                 src, code, width, signed, rounding, policy, (value, how.random_width)
             ),
-            storage_of(width),
+            width,
             want_flags,
-            (a, src.limbs),
+            (a, src.bits),
             *noise,
         )
 
@@ -770,7 +746,7 @@ def to_integer(
             codes, _ = flushed(src, codes, policy)
         return to_integer_chunk(src, codes, width, signed, how)
 
-    return run(kernel, how, storage_of(width), (a, src.limbs), random=random)
+    return run(kernel, how, width, (a, src.bits), random=random)
 
 
 def to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, how: How) -> Packed:
@@ -835,11 +811,11 @@ def _binary(
     if needs_scalar(how, fmt):
         return by_scalar(
             lambda x, y, value: operation(fmt, x, y, rounding, policy, (value, how.random_width)),
-            storage(fmt),
+            fmt.bits,
             want_flags,
-            (a, fmt.limbs),
-            (b, fmt.limbs),
-            (np.asarray(random[0]), 1),  # type: ignore[index]
+            (a, fmt.bits),
+            (b, fmt.bits),
+            (np.asarray(random[0]), LIMB_BITS),  # type: ignore[index]
         )
 
     def kernel(how: How, *chunks: Codes) -> Packed:
@@ -855,7 +831,7 @@ def _binary(
         packed = replace(packed, index, special(fmt, p, q, how))
         return nans_into(packed, index, fmt, p, q, how)
 
-    return run(kernel, how, storage(fmt), (a, fmt.limbs), (b, fmt.limbs), random=random)
+    return run(kernel, how, fmt.bits, (a, fmt.bits), (b, fmt.bits), random=random)
 
 
 def nans_into(
@@ -1131,7 +1107,7 @@ def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: b
         x = x.at(nans)
         return replace(packed, nans, operand_nan(fmt, fmt, x, flag_array(x.codes, how, 0), how))
 
-    return run(signed if fmt.signed else unsigned, how, storage(fmt), (a, fmt.limbs))
+    return run(signed if fmt.signed else unsigned, how, fmt.bits, (a, fmt.bits))
 
 
 def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:
@@ -1145,7 +1121,7 @@ def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bo
         raw = widen(raw) if isinstance(codes, Wide) else raw
         return Packed(where(gone, codes, raw), flag_array(raw, how, 0))
 
-    return run(kernel, How(RNE, policy, want_flags), storage(fmt), (a, fmt.limbs))
+    return run(kernel, How(RNE, policy, want_flags), fmt.bits, (a, fmt.bits))
 
 
 # Comparisons.
@@ -1182,7 +1158,7 @@ def compare(
         flags = signalling_flags(how, classify(fmt, x), classify(fmt, y)) if want_flags else None
         return Packed(((relation & holds) != 0).astype(np.uint64), flags)
 
-    return run(kernel, How(RNE, policy, want_flags), storage_of(1), (a, fmt.limbs), (b, fmt.limbs))
+    return run(kernel, How(RNE, policy, want_flags), 1, (a, fmt.bits), (b, fmt.bits))
 
 
 def _extremum(
@@ -1249,7 +1225,7 @@ def _extremum(
         result = operand_nan(fmt, fmt, p.where(p.signalling & quieted, q), signalling_flags(how, p, q), how)
         return replace(packed, index[part], result)
 
-    return run(kernel, How(RNE, policy, want_flags), storage(fmt), (a, fmt.limbs), (b, fmt.limbs))
+    return run(kernel, How(RNE, policy, want_flags), fmt.bits, (a, fmt.bits), (b, fmt.bits))
 
 
 def maximum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:
@@ -1281,22 +1257,18 @@ def minimum_number(
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
     """Which codes are NaNs, invalid x87 operands included; a mask of the element shape."""
-    return _classes(fmt, codes).nan.reshape(_element_shape(fmt, codes))
+    return _classes(fmt, codes).nan.reshape(element_shape(codes, fmt.bits))
 
 
 def is_infinite(fmt: FloatFormat, codes: Codes) -> Mask:
     """Which codes are infinities of either sign."""
-    return _classes(fmt, codes).infinite.reshape(_element_shape(fmt, codes))
+    return _classes(fmt, codes).infinite.reshape(element_shape(codes, fmt.bits))
 
 
 def is_zero(fmt: FloatFormat, codes: Codes) -> Mask:
     """Which codes are zeros of either sign."""
-    return _classes(fmt, codes).zero.reshape(_element_shape(fmt, codes))
-
-
-def _element_shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
-    return codes.shape if fmt.limbs == 1 else codes.shape[:-1]
+    return _classes(fmt, codes).zero.reshape(element_shape(codes, fmt.bits))
 
 
 def _classes(fmt: FloatFormat, codes: Codes) -> Operand:
-    return classify(fmt, lift(fmt, _flat(codes, fmt.limbs, _element_shape(fmt, codes)), fmt.limbs == 2))
+    return classify(fmt, lift(fmt, _flat(codes, fmt.bits, element_shape(codes, fmt.bits)), fmt.limbs == 2))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import compiled, exact, scalar
+from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
@@ -390,7 +391,7 @@ def to_integer(
     if src not in NATIVE or not width or not _rounds_natively(rounding, policy):
         return exactly(a)
     dtype, round_ = NATIVE[src], _ROUNDERS[rounding]
-    storage, _ = exact.storage_of(width)
+    storage = storage_dtype(width)
     integers = np.dtype(f"i{storage.itemsize}") if signed else storage
     # Powers of two, so exact in either format; a NaN makes both comparisons false.
     low, above = (-(2.0 ** (width - 1)), 2.0 ** (width - 1)) if signed else (0.0, 2.0**width)

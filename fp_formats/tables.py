@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import compiled, exact
+from halfulp.fp_formats import compiled
+from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.exact import Codes, Result
 
 Mask = npt.NDArray[np.bool_]
@@ -91,7 +92,7 @@ class Table(NamedTuple):
 
 def _table(bits: int, operation: Callable[[Codes], Result]) -> Table | None:
     """The table of an operation on codes of that many bits, made in parts."""
-    size, (storage, _) = 1 << bits, exact.storage_of(bits)
+    size, storage = 1 << bits, storage_dtype(bits)
     codes = np.empty(size, operation(np.empty(0, storage)).codes.dtype)
     poison = np.zeros(size, np.bool_)
     for start in range(0, size, CHUNK):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from halfulp.fp_formats.exact import from_ints, to_ints
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 
 SMALL = tuple(fmt for fmt in FORMATS.values() if fmt.bits <= 8)
@@ -15,11 +15,11 @@ LARGE = tuple(fmt for fmt in FORMATS.values() if fmt.bits > 8)
 
 
 def to_array(fmt: FloatFormat, codes: list[int]) -> npt.NDArray[Any]:
-    return from_ints(codes, fmt.storage_dtype, fmt.limbs)
+    return ints_to_codes(codes, fmt.bits, (len(codes),))
 
 
 def to_list(fmt: FloatFormat, codes: npt.NDArray[Any]) -> list[int]:
-    return to_ints(codes, fmt.limbs)
+    return codes_to_ints(codes, fmt.bits)
 
 
 def all_codes(fmt: FloatFormat) -> list[int]:

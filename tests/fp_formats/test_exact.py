@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfulp.fp_formats import exact, limbs, scalar
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding, policy_choices
 
@@ -54,14 +55,13 @@ USERS = (
 ALL = (*FORMATS.values(), *USERS)
 
 
-def assert_same(label: object, fmt_limbs: int, want: list[scalar.Result], got: exact.Result, rows: Any) -> None:
+def assert_same(label: object, result_width: int, want: list[scalar.Result], got: exact.Result, rows: Any) -> None:
     """Every element, flags and poison included; ``got`` was asked for flags."""
-    flat = got.codes.reshape(-1, fmt_limbs) if fmt_limbs > 1 else got.codes
     poison = [False] * len(want) if got.poison is None else got.poison.tolist()
     assert got.poison is None or any(poison)
     assert got.flags is not None
     assert got.flags.dtype == np.uint8
-    actual = list(zip(exact.to_ints(flat, fmt_limbs), got.flags.tolist(), poison, strict=True))
+    actual = list(zip(codes_to_ints(got.codes, result_width), got.flags.tolist(), poison, strict=True))
     wrong = [
         (row, result, other) for row, result, other in zip(rows, want, actual, strict=True) if tuple(result) != other
     ]
@@ -81,7 +81,7 @@ def check_arithmetic(
     else:
         want, noise = [operation(fmt, x, y, mode, policy) for x, y in rows], None
     got = getattr(exact, op)(fmt, to_array(fmt, a), to_array(fmt, b), mode, policy, noise, True)
-    assert_same((fmt.name, op, mode, policy, width), fmt.limbs, want, got, rows)
+    assert_same((fmt.name, op, mode, policy, width), fmt.bits, want, got, rows)
 
 
 def check_unary_and_order(fmt: FloatFormat, a: list[int], b: list[int], policy: FloatPolicy) -> None:
@@ -89,10 +89,10 @@ def check_unary_and_order(fmt: FloatFormat, a: list[int], b: list[int], policy: 
     rows = list(zip(a, b, strict=True))
     for op in EXTREMA:
         want = [getattr(scalar, op)(fmt, p, q, policy) for p, q in rows]
-        assert_same((fmt.name, op, policy), fmt.limbs, want, getattr(exact, op)(fmt, x, y, policy, True), rows)
+        assert_same((fmt.name, op, policy), fmt.bits, want, getattr(exact, op)(fmt, x, y, policy, True), rows)
     for op in ("negate", "flush"):
         want = [getattr(scalar, op)(fmt, p, policy) for p in a]
-        assert_same((fmt.name, op, policy), fmt.limbs, want, getattr(exact, op)(fmt, x, policy, True), a)
+        assert_same((fmt.name, op, policy), fmt.bits, want, getattr(exact, op)(fmt, x, policy, True), a)
 
 
 @pytest.mark.parametrize("op", ARITHMETIC)
@@ -157,7 +157,7 @@ def test_extrema_negate_flush_compare(fmt: FloatFormat) -> None:
 def check_conversion(src: FloatFormat, dst: FloatFormat, a: list[int], mode: Rounding, policy: FloatPolicy) -> None:
     want = [scalar.convert(src, dst, x, mode, policy) for x in a]
     got = exact.convert(src, dst, to_array(src, a), mode, policy, None, True)
-    assert_same((src.name, dst.name, mode, policy), dst.limbs, want, got, a)
+    assert_same((src.name, dst.name, mode, policy), dst.bits, want, got, a)
 
 
 @pytest.mark.parametrize("src", ALL, ids=str)
@@ -175,7 +175,7 @@ def test_conversions(src: FloatFormat) -> None:
         want = [scalar.convert(src, dst, x, STOCHASTIC, SPEC, (r, width)) for x, r in zip(a, values, strict=True)]
         noise = (np.array(values, np.uint64), width)
         got = exact.convert(src, dst, to_array(src, a), STOCHASTIC, SPEC, noise, True)
-        assert_same((src.name, dst.name, width), dst.limbs, want, got, a)
+        assert_same((src.name, dst.name, width), dst.bits, want, got, a)
 
 
 @pytest.mark.exhaustive
@@ -205,9 +205,8 @@ def integer_codes(width: int, count: int) -> list[int]:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("fmt", ALL, ids=str)
 def test_integers(fmt: FloatFormat, width: int) -> None:
-    dtype, count = exact.storage_of(width)
     integers = integer_codes(width, 40)
-    array = exact.from_ints(integers, dtype, count)
+    array = ints_to_codes(integers, width, (len(integers),))
     floats = codes(fmt, 40, 57)
     floats += [
         scalar.from_integer(fmt, number, Rounding.TOWARD_ZERO).code for number in (1 << width, (1 << width) // 2)
@@ -219,25 +218,25 @@ def test_integers(fmt: FloatFormat, width: int) -> None:
             label = (fmt.name, width, signed, mode, policy)
             want = [scalar.from_integer(fmt, n, mode, policy) for n in numbers]
             assert_same(
-                label, fmt.limbs, want, exact.from_integer(fmt, array, width, signed, mode, policy, None, True), numbers
+                label, fmt.bits, want, exact.from_integer(fmt, array, width, signed, mode, policy, None, True), numbers
             )
             for choice in (policy, *(FloatPolicy(float_to_int=c) for c in ("poison", "saturate", "modular"))):  # type: ignore[arg-type]
                 want = [scalar.to_integer(fmt, x, width, signed, mode, choice) for x in floats]
                 got = exact.to_integer(fmt, to_array(fmt, floats), width, signed, mode, choice, None, True)
-                assert_same((*label, choice), count, want, got, floats)
+                assert_same((*label, choice), width, want, got, floats)
         for bits in (8, 40):
             rng = random.Random(bits)
             values = [rng.getrandbits(bits) for _ in range(42)]
             noise = (np.array(values, np.uint64), bits)
             want = [scalar.from_integer(fmt, n, 5, SPEC, (r, bits)) for n, r in zip(numbers, values, strict=False)]
             got = exact.from_integer(fmt, array, width, signed, 5, SPEC, (noise[0][:40], bits), True)
-            assert_same((fmt.name, width, signed, bits), fmt.limbs, want, got, numbers)
+            assert_same((fmt.name, width, signed, bits), fmt.bits, want, got, numbers)
             want = [
                 scalar.to_integer(fmt, x, width, signed, 5, SPEC, (r, bits))
                 for x, r in zip(floats, values, strict=True)
             ]
             got = exact.to_integer(fmt, to_array(fmt, floats), width, signed, 5, SPEC, noise, True)
-            assert_same((fmt.name, width, signed, bits), count, want, got, floats)
+            assert_same((fmt.name, width, signed, bits), width, want, got, floats)
 
 
 def test_no_masks_unless_needed() -> None:

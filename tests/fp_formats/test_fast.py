@@ -13,6 +13,7 @@ import pytest
 from float_samples import LARGE, SMALL, codes, pairs, to_array
 
 from halfulp.fp_formats import exact, fast, scalar, tables
+from halfulp.fp_formats.codes import limb_count, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 
@@ -107,7 +108,7 @@ def test_conversions(dst: FloatFormat) -> None:
 @pytest.mark.parametrize("width", [1, 7, 8, 16, 32, 33, 64, 65])
 def test_integers(name: str, signed: bool, width: int) -> None:
     fmt = FORMATS[name]
-    dtype, limbs = exact.storage_of(width)
+    dtype, limbs = storage_dtype(width), limb_count(width)
     rng = np.random.default_rng(width)
     raw = rng.integers(0, 1 << 63, (4000, limbs), np.uint64) * np.uint64(2) + rng.integers(
         0, 2, (4000, limbs), np.uint64

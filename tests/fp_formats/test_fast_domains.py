@@ -14,6 +14,7 @@ import pytest
 from float_samples import SMALL, codes, to_array
 
 from halfulp.fp_formats import exact, fast, tables
+from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.fast_conversions import CASTS, SUMS
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
@@ -80,7 +81,7 @@ def check(ways: Any, function: str, *arguments: Any) -> None:
 
 
 def every(bits: int) -> Codes:
-    return np.arange(1 << bits, dtype=exact.storage_of(bits)[0])
+    return np.arange(1 << bits, dtype=storage_dtype(bits))
 
 
 def with_low_bits(upper: Codes, shift: int, dtype: npt.DTypeLike, extra: tuple[int, ...] = ()) -> Codes:
@@ -222,7 +223,7 @@ def test_integers_to_floats(dst: FloatFormat) -> None:
             )
             mask = np.uint64((1 << width) - 1)
             integers = np.concatenate([shifted, ties, ~shifted, ~ties, ties - np.uint64(2)]) & mask
-            integers = integers.astype(exact.storage_of(width)[0])
+            integers = integers.astype(storage_dtype(width))
         for mode, policy in some(EVERY_WAY, number + dst.bias, 3):
             check([(mode, policy)], "from_integer", dst, integers, width, signed)
 
