@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -271,24 +272,37 @@ class Region:
         self.blocks.append(block)
 
 
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Bytes kept in a file beside the program, and what their address must be a multiple of.
+
+    ``data`` may be a view of a file, which is then mapped as long as the view lives.
+    """
+
+    data: bytes | memoryview
+    alignment: int
+
+
+Resource = Blob | bool | str
+
+
 class Resources:
     """The ``{-# … #-}`` section of a file.
 
-    ``dialect`` maps a dialect and a key to an entry, ``external`` a tool's name and a key: an entry is bytes (a
-    blob, with its leading four bytes of alignment), a bool or a string.
+    ``dialect`` maps a dialect and a key to an entry, ``external`` a tool's name and a key.
     """
 
     def __init__(self) -> None:
-        self.dialect: dict[str, dict[str, bytes | bool | str]] = {}
-        self.external: dict[str, dict[str, bytes | bool | str]] = {}
+        self.dialect: dict[str, dict[str, Resource]] = {}
+        self.external: dict[str, dict[str, Resource]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.dialect or self.external)
 
-    def blob(self, key: str) -> bytes | None:
-        """The bytes behind ``dense_resource<key>``, without the alignment; None where there is no such blob."""
+    def blob(self, key: str) -> bytes | memoryview | None:
+        """The bytes behind ``dense_resource<key>``; None where there is no such blob."""
         entry = self.dialect.get("builtin", {}).get(key)
-        return entry[4:] if isinstance(entry, bytes) else None
+        return entry.data if isinstance(entry, Blob) else None
 
 
 class Module:
@@ -298,6 +312,7 @@ class Module:
         self.operation = operation
         self.source = source
         self.resources = resources or Resources()
+        self.use_orders: dict[SSAValue, tuple[int, ...]] | None = None
 
     @property
     def text(self) -> str | None:

@@ -859,7 +859,9 @@ def _blob_elements(parser: AttributeParser, index: int, type: ElementsType, star
     return attribute
 
 
-def elements_of_blob(data: bytes, type: ElementsType, schema: Schema = Schema.MLIR22) -> DenseElementsAttr | None:
+def elements_of_blob(
+    data: bytes | memoryview, type: ElementsType, schema: Schema = Schema.MLIR22
+) -> DenseElementsAttr | None:
     """Elements from raw bytes as MLIR lays them out; None where their number is wrong.
 
     Each element takes whole bytes, little-endian (i0 none, i4 and f4 one, tf32 three, f80 ten, index eight); one

@@ -15,12 +15,14 @@ from halfulp.interp.attributes import Attribute, DictionaryAttr
 from halfulp.interp.dialect import OpDefinition, Registry, Schema, default_registry
 from halfulp.interp.errors import ParseError, did_you_mean
 from halfulp.interp.ir import (
+    Blob,
     Block,
     BlockArgument,
     Module,
     Operation,
     OpResult,
     Region,
+    Resource,
     Resources,
     Source,
     SSAValue,
@@ -704,7 +706,7 @@ class Parser(AttributeParser):
             if not self.take(",") and self.tokens[self.pos] != "#-}":
                 self.wrong_token("expected '#-}'")
 
-    def _resource_groups(self, section: dict[str, dict[str, bytes | bool | str]], of_dialects: bool) -> None:
+    def _resource_groups(self, section: dict[str, dict[str, Resource]], of_dialects: bool) -> None:
         self.expect("{")
         while not self.take("}"):
             at = self.pos
@@ -721,14 +723,14 @@ class Parser(AttributeParser):
                 self.expect(":")
                 at = self.pos
                 group[key] = self._resource(key)
-                if of_dialects and not isinstance(group[key], bytes):
+                if of_dialects and not isinstance(group[key], Blob):
                     self.error(f"expected hex string blob for key '{key}'", at)
                 if not self.take(",") and self.tokens[self.pos] != "}":
                     self.wrong_token("expected '}'")
             if not self.take(",") and self.tokens[self.pos] != "}":
                 self.wrong_token("expected '}'")
 
-    def _resource(self, key: str) -> bytes | bool | str:
+    def _resource(self, key: str) -> Resource:
         token = self.tokens[self.pos]
         if token in ("true", "false"):
             self.pos += 1
@@ -752,7 +754,7 @@ class Parser(AttributeParser):
                 f"non-power-of-2 value: {alignment}",
                 at,
             )
-        return data
+        return Blob(data[4:], alignment)
 
 
 def parse_module(

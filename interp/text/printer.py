@@ -19,7 +19,7 @@ from halfulp.interp.attributes import (
     UnitAttr,
 )
 from halfulp.interp.dialect import Schema, Trait
-from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
+from halfulp.interp.ir import Blob, Block, BlockArgument, Module, Operation, Region, Resource, SSAValue
 from halfulp.interp.literals import decimal_text, escaped, is_bare_identifier, quoted
 from halfulp.interp.locations import FileLineCol, Location
 from halfulp.interp.operands import all_operands
@@ -412,7 +412,7 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
 
 def _resource_section(module: Module) -> str:
     used = _used_resources(module) if module.resources.dialect else {}
-    groups: list[tuple[str, list[tuple[str, dict[str, bytes | bool | str]]]]] = []
+    groups: list[tuple[str, list[tuple[str, dict[str, Resource]]]]] = []
     dialects = [
         (dialect, {key: entries[key] for key in used if key in entries})
         for dialect, entries in module.resources.dialect.items()
@@ -427,7 +427,7 @@ def _resource_section(module: Module) -> str:
     return "{-#\n" + ",\n".join(texts) + "\n#-}" if texts else ""
 
 
-def _resource_group(name: str, entries: Mapping[str, bytes | bool | str]) -> str:
+def _resource_group(name: str, entries: Mapping[str, Resource]) -> str:
     lines = ",\n".join(f"      {_resource_key(key)}: {_resource(entry)}" for key, entry in entries.items())
     return f"    {_resource_key(name)}: {{\n{lines}\n    }}"
 
@@ -436,9 +436,9 @@ def _resource_key(key: str) -> str:
     return key if is_bare_identifier(key) else quoted(key)
 
 
-def _resource(entry: bytes | bool | str) -> str:
-    if isinstance(entry, bytes):
-        return f'"0x{entry.hex().upper()}"'
+def _resource(entry: Resource) -> str:
+    if isinstance(entry, Blob):
+        return f'"0x{(entry.alignment.to_bytes(4, "little") + entry.data).hex().upper()}"'
     return ("true" if entry else "false") if isinstance(entry, bool) else quoted(entry)
 
 

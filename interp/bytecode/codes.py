@@ -1,0 +1,786 @@
+"""How attributes and types are encoded: one row for each code of builtin and quant, read and written by its fields.
+
+What has no row, such as everything of other dialects, stands as text in a file. Codes and fields are those of MLIR's
+BuiltinDialectBytecode.td and QuantDialectBytecode.td.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol
+
+from halfulp.fp_formats.scalar import RNE, from_fraction
+from halfulp.fp_formats.scalar import value as value_of
+from halfulp.interp import affine
+from halfulp.interp import attributes as at
+from halfulp.interp import locations as loc
+from halfulp.interp import types as ty
+from halfulp.interp.bytecode.encoding import Cursor
+from halfulp.interp.dialect import Schema
+from halfulp.interp.text.attribute_parser import elements_of_blob, store_codes
+
+Thing = at.Attribute | ty.Type
+_DYNAMIC = -(1 << 63)
+_MASK = (1 << 64) - 1
+
+
+class Source(Protocol):
+    """Where a row reads from."""
+
+    cursor: Cursor
+    schema: Schema
+
+    def attribute(self) -> at.Attribute:
+        """The attribute whose number comes next."""
+
+    def type(self) -> ty.Type:
+        """The type whose number comes next."""
+
+    def string(self) -> str:
+        """The string whose number comes next."""
+
+    def resource(self) -> str:
+        """The key of the dialect resource whose number comes next."""
+
+
+class Sink(Protocol):
+    """Where a row writes to; to number what is inside, one that only minds attributes, types and resources."""
+
+    schema: Schema
+
+    def attribute(self, attribute: at.Attribute) -> None:
+        """The number of an attribute."""
+
+    def type(self, type: ty.Type) -> None:
+        """The number of a type."""
+
+    def string(self, text: str) -> None:
+        """The number of a string."""
+
+    def resource(self, key: str) -> None:
+        """The number of a dialect resource."""
+
+    def byte(self, value: int) -> None:
+        """One byte."""
+
+    def varint(self, value: int) -> None:
+        """An unsigned integer of up to 64 bits."""
+
+    def svarint(self, value: int) -> None:
+        """A signed integer of up to 64 bits."""
+
+    def blob(self, data: bytes) -> None:
+        """The number of bytes, and these."""
+
+
+class Field(NamedTuple):
+    """A part of an encoding; both functions get the values of the fields before it as their last argument."""
+
+    read: Callable[[Source, tuple[Any, ...]], Any]
+    write: Callable[[Sink, Any, tuple[Any, ...]], object]
+
+
+@dataclass(frozen=True)
+class Code:
+    """A row: ``take`` gives the values of the fields of an object, None where the row does not fit; ``make`` the object
+    of such values, None where there is none.
+    """
+
+    number: int
+    kind: type
+    fields: tuple[Field, ...]
+    make: Callable[..., Thing | None]
+    take: Callable[[Any], tuple[Any, ...] | None]
+    since: Schema = Schema.MLIR22
+
+    def read(self, source: Source) -> Thing:
+        """The object; the code itself has been read."""
+        start = source.cursor.pos
+        values: tuple[Any, ...] = ()
+        for field in self.fields:
+            values = (*values, field.read(source, values))
+        thing = self.make(*values)
+        if thing is None:
+            source.cursor.fail(f"no {self.kind.__name__} can be made of what is encoded", start)
+        return thing
+
+    def write(self, sink: Sink, values: tuple[Any, ...]) -> None:
+        """The code and the fields."""
+        sink.varint(self.number)
+        for index, (field, value) in enumerate(zip(self.fields, values, strict=True)):
+            field.write(sink, value, values[:index])
+
+
+# --- fields -----------------------------------------------------------------------------------------------------------
+
+
+VARINT = Field(lambda source, _: source.cursor.varint(), lambda sink, value, _: sink.varint(value))
+SVARINT = Field(lambda source, _: source.cursor.svarint(), lambda sink, value, _: sink.svarint(value))
+STRING = Field(lambda source, _: source.string(), lambda sink, value, _: sink.string(value))
+ATTRIBUTE = Field(lambda source, _: source.attribute(), lambda sink, value, _: sink.attribute(value))
+TYPE = Field(lambda source, _: source.type(), lambda sink, value, _: sink.type(value))
+RESOURCE = Field(lambda source, _: source.resource(), lambda sink, value, _: sink.resource(value))
+
+
+def _boolean(source: Source, before: tuple[Any, ...]) -> bool:
+    value = source.cursor.byte()
+    if value > 1:
+        source.cursor.fail(f"{value} is no truth value", source.cursor.pos - 1)
+    return bool(value)
+
+
+BOOL = Field(_boolean, lambda sink, value, _: sink.byte(int(value)))
+
+
+def list_of(field: Field) -> Field:
+    """A number of elements, then these."""
+
+    def read(source: Source, before: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple([field.read(source, before) for _ in range(source.cursor.count())])
+
+    def write(sink: Sink, values: tuple[Any, ...], before: tuple[Any, ...]) -> None:
+        sink.varint(len(values))
+        for value in values:
+            field.write(sink, value, before)
+
+    return Field(read, write)
+
+
+def pair_of(first: Field, second: Field) -> Field:
+    """Two fields, one after the other."""
+
+    def write(sink: Sink, value: tuple[Any, Any], before: tuple[Any, ...]) -> None:
+        first.write(sink, value[0], before)
+        second.write(sink, value[1], before)
+
+    return Field(lambda source, before: (first.read(source, before), second.read(source, before)), write)
+
+
+def attribute_of(kind: type) -> Field:
+    """An attribute of that class."""
+
+    def read(source: Source, before: tuple[Any, ...]) -> at.Attribute:
+        start = source.cursor.pos
+        attribute = source.attribute()
+        if not isinstance(attribute, kind):
+            source.cursor.fail(f"{kind.__name__} expected, found {type(attribute).__name__}", start)
+        return attribute
+
+    return Field(read, ATTRIBUTE.write)
+
+
+LOCATION = attribute_of(loc.Location)
+_STRING_ATTR = attribute_of(at.StringAttr)
+# The text of a string attribute.
+NAME = Field(
+    lambda source, before: _STRING_ATTR.read(source, before).value,
+    lambda sink, value, _: sink.attribute(at.StringAttr(value)),
+)
+
+
+def _read_blob(source: Source, before: tuple[Any, ...]) -> bytes:
+    return bytes(source.cursor.take(source.cursor.varint()))
+
+
+BLOB = Field(_read_blob, lambda sink, value, _: sink.blob(value))
+
+
+def _width(type: ty.Type) -> int | None:
+    """Bits of a number of that type."""
+    if isinstance(type, ty.IntegerType):
+        return type.width
+    if isinstance(type, ty.FloatType):
+        return type.format.bits
+    return at.INDEX_WIDTH if isinstance(type, ty.IndexType) else None
+
+
+def read_bits(cursor: Cursor, width: int) -> int:
+    """A bit pattern of known width: one byte, an integer of 64 bits, or as many of these as have a bit set."""
+    if width <= 8:
+        code = cursor.byte()
+    elif width <= 64:
+        code = cursor.svarint() & (1 << width) - 1
+    else:
+        start = cursor.pos
+        words = cursor.count()
+        if words * 64 > width + 63:
+            cursor.fail(f"{words} words are more than {width} bits", start)
+        code = sum((cursor.svarint() & _MASK) << (64 * index) for index in range(words))
+    return code & (1 << width) - 1
+
+
+def write_bits(sink: Sink, code: int, width: int) -> None:
+    """See `read_bits`."""
+    if width <= 8:
+        sink.byte(code)
+    elif width <= 64:
+        sink.svarint(_signed(code))
+    else:
+        words = max(1, (code.bit_length() + 63) // 64)
+        sink.varint(words)
+        for index in range(words):
+            sink.svarint(_signed(code >> (64 * index) & _MASK))
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >> 63 else word
+
+
+def _read_code(source: Source, before: tuple[Any, ...]) -> int:
+    width = _width(before[0])
+    if width is None:
+        source.cursor.fail(f"no number has type '{before[0]}'")
+    return read_bits(source.cursor, width)
+
+
+def _write_code(sink: Sink, code: int, before: tuple[Any, ...]) -> None:
+    width = _width(before[0])
+    assert width is not None
+    write_bits(sink, code, width)
+
+
+# A bit pattern of the type before it.
+CODE = Field(_read_code, _write_code)
+# An f64, as its bits.
+DOUBLE = Field(
+    lambda source, _: struct.unpack("<d", struct.pack("<Q", read_bits(source.cursor, 64)))[0],
+    lambda sink, value, _: write_bits(sink, struct.unpack("<Q", struct.pack("<d", value))[0], 64),
+)
+_SIZE = Field(
+    lambda source, _: None if (size := source.cursor.svarint()) == _DYNAMIC else size,
+    lambda sink, value, _: sink.svarint(_DYNAMIC if value is None else value),
+)
+SHAPE = list_of(_SIZE)
+
+
+# --- affine expressions -----------------------------------------------------------------------------------------------
+
+
+_OPERATORS = {3: "+", 4: "*", 5: "mod", 6: "floordiv", 7: "ceildiv"}
+_NUMBERS = {operator: number for number, operator in _OPERATORS.items()}
+_DEPTH = 500  # of an expression
+
+
+def _read_affine(source: Source, before: tuple[Any, ...], depth: int = 0) -> affine.AffineExpr:
+    cursor = source.cursor
+    start = cursor.pos
+    kind = cursor.varint()
+    if depth > _DEPTH:
+        cursor.fail("an affine expression is nested too deep", start)
+    if kind in (0, 1):
+        position = cursor.varint()
+        if position >= before[kind]:
+            cursor.fail(f"{'symbol' if kind else 'dimension'} {position} of {before[kind]}", start)
+        return affine.Symbol(position) if kind else affine.Dimension(position)
+    if kind == 2:
+        return affine.Constant(cursor.svarint())
+    if kind not in _OPERATORS:
+        cursor.fail(f"unknown affine expression {kind}", start)
+    left = _read_affine(source, before, depth + 1)
+    return affine.Binary(_OPERATORS[kind], left, _read_affine(source, before, depth + 1))
+
+
+def _write_affine(sink: Sink, expr: affine.AffineExpr, before: tuple[Any, ...]) -> None:
+    if isinstance(expr, affine.Dimension | affine.Symbol):
+        sink.varint(int(isinstance(expr, affine.Symbol)))
+        sink.varint(expr.position)
+    elif isinstance(expr, affine.Constant):
+        sink.varint(2)
+        sink.svarint(expr.value)
+    else:
+        assert isinstance(expr, affine.Binary)
+        sink.varint(_NUMBERS[expr.operator])
+        _write_affine(sink, expr.lhs, before)
+        _write_affine(sink, expr.rhs, before)
+
+
+EXPRESSION = Field(_read_affine, _write_affine)
+
+
+# --- elements ---------------------------------------------------------------------------------------------------------
+
+
+def _container(source: Source, before: tuple[Any, ...]) -> Any:
+    type = before[0]
+    if not isinstance(type, ty.ShapedType) or ty.element_count(type) is None:
+        source.cursor.fail(f"no elements can have type '{type}'")
+    return type
+
+
+def _read_elements(source: Source, before: tuple[Any, ...]) -> at.DenseElementsAttr:
+    type = _container(source, before)
+    start = source.cursor.pos
+    data = _read_blob(source, before)
+    scalar = type.element.element if isinstance(type.element, ty.ComplexType) else type.element
+    elements = None if _width(scalar) is None else elements_of_blob(data, type, source.schema)
+    if elements is None:
+        source.cursor.fail(f"{len(data)} bytes do not make elements of '{type}'", start)
+    return elements
+
+
+def _write_elements(sink: Sink, value: at.DenseElementsAttr, before: tuple[Any, ...]) -> None:
+    packed = sink.schema < Schema.LLVM24
+    if packed and value.type.element == ty.I1 and (value.splat or value.codes.size == 1):
+        sink.blob(b"\xff" if value.codes.any() else b"\0")
+    else:
+        sink.blob(value.blob(packed))
+
+
+# Elements of the type before it, as MLIR keeps them.
+ELEMENTS = Field(_read_elements, _write_elements)
+
+
+def _read_strings(source: Source, before: tuple[Any, ...]) -> tuple[str, ...]:
+    count = 1 if before[1] else ty.element_count(_container(source, before)) or 0
+    if count > source.cursor.left:
+        source.cursor.fail(f"{count} strings cannot be in the {source.cursor.left} bytes that are left")
+    return tuple([source.string() for _ in range(count)])
+
+
+def _write_strings(sink: Sink, values: tuple[str, ...], before: tuple[Any, ...]) -> None:
+    for value in values:
+        sink.string(value)
+
+
+# As many strings as the type before it has elements, or one for all.
+STRINGS = Field(_read_strings, _write_strings)
+
+
+def _read_array_codes(source: Source, before: tuple[Any, ...]) -> tuple[int, ...]:
+    element, count = before
+    start = source.cursor.pos
+    data = _read_blob(source, before)
+    width = _width(element)
+    size = None if width is None else 1 if width == 1 else width // 8
+    if size is None or (size * 8 < (width or 0) and width != 1) or len(data) != size * count:
+        source.cursor.fail(f"{len(data)} bytes do not make {count} elements of '{element}'", start)
+    return tuple([int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)])
+
+
+def _write_array_codes(sink: Sink, codes: tuple[int, ...], before: tuple[Any, ...]) -> None:
+    size = max(1, (_width(before[0]) or 0) // 8)
+    sink.blob(b"".join([code.to_bytes(size, "little") for code in codes]))
+
+
+ARRAY_CODES = Field(_read_array_codes, _write_array_codes)
+
+
+# --- attributes -------------------------------------------------------------------------------------------------------
+
+
+def _range(file: str, numbers: tuple[int, ...]) -> loc.Location | None:
+    match numbers:
+        case (line,):
+            return loc.FileLineCol(file, line, 0)
+        case (line, column):
+            return loc.FileLineCol(file, line, column)
+        case (line, column, end):
+            return loc.FileRange(file, line, column, line, end)
+        case (line, column, end_line, end):
+            return loc.FileRange(file, line, column, end_line, end)
+    return None
+
+
+def _range_numbers(place: loc.FileRange) -> tuple[Any, ...]:
+    if place.line == place.end_line:
+        return place.file, (place.line, place.column, place.end_column)
+    return place.file, (place.line, place.column, place.end_line, place.end_column)
+
+
+def _unless(wrong: Callable[[Any], bool], take: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], Any]:
+    """A `Code.take` for objects of which something does not hold."""
+    return lambda thing: None if wrong(thing) else take(thing)
+
+
+def _dictionary(entries: tuple[tuple[str, at.Attribute], ...]) -> at.DictionaryAttr | None:
+    return at.DictionaryAttr.of(dict(entries)) if len({name for name, _ in entries}) == len(entries) else None
+
+
+def _number(type: ty.Type, code: int) -> at.Attribute | None:
+    return at.IntegerAttr(at.integer_of_code(code, type), type) if not isinstance(type, ty.FloatType) else None
+
+
+ATTRIBUTES = (
+    Code(0, at.ArrayAttr, (list_of(ATTRIBUTE),), at.ArrayAttr, lambda a: (a.elements,)),
+    Code(1, at.DictionaryAttr, (list_of(pair_of(NAME, ATTRIBUTE)),), _dictionary, lambda a: (a.entries,)),
+    Code(2, at.StringAttr, (STRING,), at.StringAttr, _unless(lambda a: a.type is not None, lambda a: (a.value,))),
+    Code(3, at.StringAttr, (STRING, TYPE), at.StringAttr, lambda a: (a.value, a.type)),
+    Code(4, at.SymbolRefAttr, (NAME,), at.SymbolRefAttr, _unless(lambda a: a.nested, lambda a: (a.root,))),
+    Code(
+        5,
+        at.SymbolRefAttr,
+        (NAME, list_of(attribute_of(at.SymbolRefAttr))),
+        lambda root, nested: at.SymbolRefAttr(root, tuple(n.root for n in nested)),
+        lambda a: (a.root, tuple(at.SymbolRefAttr(name) for name in a.nested)),
+    ),
+    Code(6, at.TypeAttr, (TYPE,), at.TypeAttr, lambda a: (a.type,)),
+    Code(7, at.UnitAttr, (), at.UnitAttr, lambda a: ()),
+    Code(8, at.IntegerAttr, (TYPE, CODE), _number, lambda a: (a.type, a.code)),
+    Code(
+        9,
+        at.FloatAttr,
+        (TYPE, CODE),
+        lambda type, code: at.FloatAttr(code, type) if isinstance(type, ty.FloatType) else None,
+        lambda a: (a.type, a.code),
+    ),
+    Code(10, loc.CallSiteLoc, (LOCATION, LOCATION), loc.CallSiteLoc, lambda a: (a.callee, a.caller)),
+    Code(11, loc.FileLineCol, (NAME, VARINT, VARINT), loc.FileLineCol, lambda a: (a.file, a.line, a.column)),
+    Code(
+        12,
+        loc.FusedLoc,
+        (list_of(LOCATION),),
+        loc.FusedLoc,
+        _unless(lambda a: a.metadata is not None, lambda a: (a.locations,)),
+    ),
+    Code(13, loc.FusedLoc, (list_of(LOCATION), ATTRIBUTE), loc.FusedLoc, lambda a: (a.locations, a.metadata)),
+    Code(14, loc.NameLoc, (NAME, LOCATION), loc.NameLoc, lambda a: (a.name, a.child)),
+    Code(15, loc.UnknownLoc, (), loc.UnknownLoc, lambda a: ()),
+    Code(
+        16,
+        at.DenseResourceAttr,
+        (TYPE, RESOURCE),
+        lambda type, key: at.DenseResourceAttr(key, type) if isinstance(type, ty.ShapedType) else None,
+        lambda a: (a.type, a.key),
+    ),
+    Code(
+        17,
+        at.DenseArrayAttr,
+        (TYPE, VARINT, ARRAY_CODES),
+        lambda element, _, codes: at.DenseArrayAttr(element, codes),
+        lambda a: (a.element, len(a.codes), a.codes),
+    ),
+    Code(18, at.DenseElementsAttr, (TYPE, ELEMENTS), lambda _, elements: elements, lambda a: (a.type, a)),
+    Code(
+        19,
+        at.DenseStringAttr,
+        (TYPE, VARINT, STRINGS),
+        lambda type, splat, values: at.DenseStringAttr(type, values, bool(splat)),
+        lambda a: (a.type, int(a.splat), a.values),
+    ),
+    Code(
+        20,
+        at.SparseElementsAttr,
+        (TYPE, attribute_of(at.DenseElementsAttr), ATTRIBUTE),
+        lambda type, indices, values: (
+            at.SparseElementsAttr(type, indices, values)
+            if isinstance(values, at.DenseElementsAttr | at.DenseStringAttr) and isinstance(type, ty.ShapedType)
+            else None
+        ),
+        lambda a: (a.type, a.indices, a.values),
+    ),
+    Code(21, at.DistinctAttr, (ATTRIBUTE,), at.DistinctAttr, lambda a: (a.attribute,)),
+    Code(22, loc.FileRange, (NAME, list_of(VARINT)), _range, _range_numbers),
+)
+
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+_SIGNS: tuple[ty.Signedness, ...] = ("signless", "signed", "unsigned")
+
+
+def _integer(value: int) -> ty.Type | None:
+    width, sign = value >> 2, value & 3
+    return ty.IntegerType(width, _SIGNS[sign]) if sign < 3 and width <= ty.MAX_INTEGER_WIDTH else None
+
+
+def _float(number: int, name: str, since: Schema = Schema.MLIR22) -> Code:
+    made = ty.F(name)
+    return Code(number, ty.FloatType, (), lambda: made, lambda t: () if t.format.name == name else None, since)
+
+
+def _identity(shape: ty.Shape) -> at.AffineMapAttr:
+    return at.AffineMapAttr(len(shape), 0, tuple(affine.Dimension(position) for position in range(len(shape))))
+
+
+def _memref(shape: ty.Shape, element: ty.Type, layout: at.Attribute, space: at.Attribute | None = None) -> ty.Type:
+    return ty.MemRefType(shape, element, None if layout == _identity(shape) else layout, space)
+
+
+def _vector(shape: ty.Shape, element: ty.Type, scalable: tuple[bool, ...] = ()) -> ty.Type | None:
+    sizes = tuple(size for size in shape if size is not None and size > 0)
+    if len(sizes) != len(shape) or (scalable and len(scalable) != len(shape)):
+        return None
+    return ty.VectorType(sizes, element, scalable)
+
+
+def _layout(type: Any) -> at.Attribute:
+    return type.layout or _identity(type.shape)
+
+
+def _ranked(take: Callable[[Any], tuple[Any, ...]], other: str, present: bool) -> Callable[[Any], Any]:
+    return lambda t: take(t) if t.shape is not None and (getattr(t, other) is not None) is present else None
+
+
+def _unranked(take: Callable[[Any], tuple[Any, ...]], other: str, present: bool) -> Callable[[Any], Any]:
+    return lambda t: take(t) if t.shape is None and (getattr(t, other) is not None) is present else None
+
+
+TYPES = (
+    Code(0, ty.IntegerType, (VARINT,), _integer, lambda t: (t.width << 2 | _SIGNS.index(t.signedness),)),
+    Code(1, ty.IndexType, (), ty.IndexType, lambda t: ()),
+    Code(2, ty.FunctionType, (list_of(TYPE), list_of(TYPE)), ty.FunctionType, lambda t: (t.inputs, t.results)),
+    *(_float(3 + index, name) for index, name in enumerate(("bf16", "f16", "f32", "f64", "f80", "f128"))),
+    Code(9, ty.ComplexType, (TYPE,), ty.ComplexType, lambda t: (t.element,)),
+    Code(
+        10,
+        ty.MemRefType,
+        (SHAPE, TYPE, ATTRIBUTE),
+        _memref,
+        _ranked(lambda t: (t.shape, t.element, _layout(t)), "memory_space", False),
+    ),
+    Code(
+        11,
+        ty.MemRefType,
+        (ATTRIBUTE, SHAPE, TYPE, ATTRIBUTE),
+        lambda space, shape, element, layout: _memref(shape, element, layout, space),
+        _ranked(lambda t: (t.memory_space, t.shape, t.element, _layout(t)), "memory_space", True),
+    ),
+    Code(12, ty.NoneType, (), ty.NoneType, lambda t: ()),
+    Code(13, ty.TensorType, (SHAPE, TYPE), ty.TensorType, _ranked(lambda t: (t.shape, t.element), "encoding", False)),
+    Code(
+        14,
+        ty.TensorType,
+        (ATTRIBUTE, SHAPE, TYPE),
+        lambda encoding, shape, element: ty.TensorType(shape, element, encoding),
+        _ranked(lambda t: (t.encoding, t.shape, t.element), "encoding", True),
+    ),
+    Code(15, ty.TupleType, (list_of(TYPE),), ty.TupleType, lambda t: (t.elements,)),
+    Code(
+        16,
+        ty.MemRefType,
+        (TYPE,),
+        lambda element: ty.MemRefType(None, element),
+        _unranked(lambda t: (t.element,), "memory_space", False),
+    ),
+    Code(
+        17,
+        ty.MemRefType,
+        (ATTRIBUTE, TYPE),
+        lambda space, element: ty.MemRefType(None, element, None, space),
+        _unranked(lambda t: (t.memory_space, t.element), "memory_space", True),
+    ),
+    Code(
+        18,
+        ty.TensorType,
+        (TYPE,),
+        lambda element: ty.TensorType(None, element),
+        _unranked(lambda t: (t.element,), "encoding", False),
+    ),
+    Code(19, ty.VectorType, (SHAPE, TYPE), _vector, _unless(lambda t: t.scalable, lambda t: (t.shape, t.element))),
+    Code(
+        20,
+        ty.VectorType,
+        (list_of(BOOL), SHAPE, TYPE),
+        lambda scalable, shape, element: _vector(shape, element, scalable),
+        lambda t: (t.scalable, t.shape, t.element),
+    ),
+    *(
+        _float(21 + index, name, Schema.LLVM24)
+        for index, name in enumerate(
+            (
+                *("tf32", "f8E5M2", "f8E4M3", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E3M4"),
+                *("f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E8M0FNU"),
+            )
+        )
+    ),
+)
+
+
+# --- quant ------------------------------------------------------------------------------------------------------------
+
+
+def _storage(flags: int, storage: ty.Type) -> tuple[int, bool] | None:
+    if not isinstance(storage, ty.IntegerType) or flags > 1:
+        return None
+    return storage.width, bool(flags)
+
+
+def _any_quantized(
+    flags: int, storage: ty.Type, least: int, most: int, expressed: ty.Type | None = None
+) -> ty.Type | None:
+    head = _storage(flags, storage)
+    return None if head is None else ty.AnyQuantizedType(*head, least, most, expressed)
+
+
+def _head(t: ty.UniformQuantizedType | ty.AnyQuantizedType) -> tuple[int, ty.Type]:
+    return int(t.storage_signed), ty.IntegerType(t.storage_width)
+
+
+def _of_integers(take: Callable[[Any], tuple[Any, ...]], holds: Callable[[Any], bool]) -> Callable[[Any], Any]:
+    return lambda t: take(t) if t.storage is None and holds(t) else None
+
+
+def _per_layer(
+    flags: int, storage: ty.Type, expressed: ty.Type, scale: float, point: int, least: int, most: int
+) -> ty.Type | None:
+    head = _storage(flags, storage)
+    return None if head is None else ty.UniformQuantizedType(*head, least, most, expressed, (scale,), (point,))
+
+
+def _per_axis(
+    flags: int,
+    storage: ty.Type,
+    expressed: ty.Type,
+    axis: int,
+    least: int,
+    most: int,
+    scales: tuple[float, ...],
+    points: tuple[int, ...],
+) -> ty.Type | None:
+    head = _storage(flags, storage)
+    if head is None or len(scales) != len(points):
+        return None
+    return ty.UniformQuantizedType(*head, least, most, expressed, scales, points, axis)
+
+
+def _per_block(
+    flags: int,
+    storage: ty.Type,
+    expressed: ty.Type,
+    least: int,
+    most: int,
+    axes: tuple[int, ...],
+    sizes: tuple[int, ...],
+    scales: at.DenseElementsAttr,
+    points: at.DenseElementsAttr,
+) -> ty.Type | None:
+    head = _storage(flags, storage)
+    numbers = _doubles(scales)
+    shape = scales.type.shape
+    if head is None or numbers is None or shape is None or len(axes) != len(sizes):
+        return None
+    if points.type.shape != shape or not isinstance(points.type.element, ty.IntegerType):
+        return None
+    width = points.type.element.width
+    half = 1 << width >> 1 if head[1] else 0
+    zeros = tuple(
+        ((code + half) & ((1 << width) - 1)) - half for code in at.python_codes(points.array().reshape(-1), False)
+    )
+    blocks = tuple(zip(axes, sizes, strict=True))
+    parameters = tuple(size or 0 for size in shape)
+    return ty.UniformQuantizedType(*head, least, most, expressed, numbers, zeros, None, blocks, parameters)
+
+
+def _doubles(scales: at.DenseElementsAttr) -> tuple[float, ...] | None:
+    element = scales.type.element
+    if not isinstance(element, ty.FloatType) or element.format.limbs > 1:
+        return None
+    values = [value_of(element.format, code) for code in scales.array().reshape(-1).tolist()]
+    return None if None in values else tuple(float(value) for value in values if value is not None)
+
+
+def _blocks(t: ty.UniformQuantizedType) -> tuple[Any, ...]:
+    assert t.block_sizes is not None
+    assert isinstance(t.expressed, ty.FloatType)
+    storage = ty.IntegerType(t.storage_width)
+    codes = [from_fraction(t.expressed.format, Fraction(scale), RNE).code for scale in t.scales]
+    zeros = [point & (1 << t.storage_width) - 1 for point in t.zero_points]
+    axes, sizes = zip(*t.block_sizes, strict=True) if t.block_sizes else ((), ())
+    scales = _elements(t.parameter_shape, t.expressed, codes)
+    return (
+        *_head(t),
+        t.expressed,
+        t.storage_min,
+        t.storage_max,
+        axes,
+        sizes,
+        scales,
+        _elements(t.parameter_shape, storage, zeros),
+    )
+
+
+def _elements(shape: tuple[int, ...], element: ty.Type, codes: list[int]) -> at.DenseElementsAttr:
+    splat = len(set(codes)) == 1
+    stored = store_codes(codes[:1] if splat else codes, element)
+    return at.DenseElementsAttr(ty.TensorType(shape, element), stored.reshape(() if splat else shape), splat)
+
+
+_QUANT_HEAD = (VARINT, TYPE)
+
+QUANT_TYPES = (
+    Code(
+        1,
+        ty.AnyQuantizedType,
+        (*_QUANT_HEAD, SVARINT, SVARINT),
+        _any_quantized,
+        _of_integers(lambda t: (*_head(t), t.storage_min, t.storage_max), lambda t: t.expressed is None),
+    ),
+    Code(
+        2,
+        ty.AnyQuantizedType,
+        (*_QUANT_HEAD, TYPE, SVARINT, SVARINT),
+        lambda flags, storage, expressed, least, most: _any_quantized(flags, storage, least, most, expressed),
+        _of_integers(lambda t: (*_head(t), t.expressed, t.storage_min, t.storage_max), lambda t: True),
+    ),
+    Code(
+        3,
+        ty.CalibratedQuantizedType,
+        (TYPE, DOUBLE, DOUBLE),
+        ty.CalibratedQuantizedType,
+        lambda t: (t.expressed, t.minimum, t.maximum),
+    ),
+    Code(
+        4,
+        ty.UniformQuantizedType,
+        (*_QUANT_HEAD, TYPE, DOUBLE, SVARINT, SVARINT, SVARINT),
+        _per_layer,
+        _of_integers(
+            lambda t: (*_head(t), t.expressed, t.scales[0], t.zero_points[0], t.storage_min, t.storage_max),
+            lambda t: t.axis is None and t.block_sizes is None,
+        ),
+    ),
+    Code(
+        5,
+        ty.UniformQuantizedType,
+        (*_QUANT_HEAD, TYPE, VARINT, SVARINT, SVARINT, list_of(DOUBLE), list_of(SVARINT)),
+        _per_axis,
+        _of_integers(
+            lambda t: (*_head(t), t.expressed, t.axis, t.storage_min, t.storage_max, t.scales, t.zero_points),
+            lambda t: t.axis is not None,
+        ),
+    ),
+    Code(
+        6,
+        ty.UniformQuantizedType,
+        (
+            *(*_QUANT_HEAD, TYPE, SVARINT, SVARINT, list_of(SVARINT), list_of(SVARINT)),
+            *(attribute_of(at.DenseElementsAttr), attribute_of(at.DenseElementsAttr)),
+        ),
+        _per_block,
+        _of_integers(_blocks, lambda t: t.block_sizes is not None),
+    ),
+)
+
+
+# --- the tables -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Codec:
+    """The codes of a dialect's attributes or types."""
+
+    by_number: dict[int, Code]
+    by_kind: dict[type, tuple[Code, ...]]
+
+    def write(self, sink: Sink, thing: Thing) -> bool:
+        """Write an attribute or a type; False, and nothing written, where there is no code for it."""
+        for code in self.by_kind.get(type(thing), ()):
+            if code.since <= sink.schema and (values := code.take(thing)) is not None:
+                code.write(sink, values)
+                return True
+        return False
+
+
+def _codec(codes: tuple[Code, ...]) -> Codec:
+    kinds = {code.kind for code in codes}
+    return Codec(
+        {code.number: code for code in codes}, {kind: tuple(c for c in codes if c.kind is kind) for kind in kinds}
+    )
+
+
+ATTRIBUTE_CODES = {"builtin": _codec(ATTRIBUTES)}
+TYPE_CODES = {"builtin": _codec(TYPES), "quant": _codec(QUANT_TYPES)}

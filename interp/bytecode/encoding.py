@@ -1,0 +1,221 @@
+"""The bytes of MLIR bytecode: integers of variable length, strings, aligned sections.
+
+A file is the magic number, a version, the producer's name and sections; see "MLIR Bytecode Format" of the MLIR
+documentation. Offsets in errors count from the start of the file.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NoReturn
+
+from halfulp.interp.errors import BytecodeError
+
+MAGIC = b"ML\xefR"
+MAX_VERSION = 6
+
+# Since which version of the format ...
+DIALECT_VERSIONS = 1  # a dialect may say its version
+ISOLATED_SECTIONS = 2  # regions that use nothing from outside stand in sections of their own
+USE_LISTS = 3  # the orders of uses are kept
+ELIDED_LOCATIONS = 4  # block arguments without a place say so in a bit
+NATIVE_PROPERTIES = 5  # inherent attributes have a layout of their own
+SEGMENT_ARRAYS = 6  # numbers of operands are plain integers, not an attribute
+
+PADDING = 0xCB
+
+
+class Section(IntEnum):
+    """What a section holds."""
+
+    STRING = 0
+    DIALECT = 1
+    ATTR_TYPE = 2
+    ATTR_TYPE_OFFSET = 3
+    IR = 4
+    RESOURCE = 5
+    RESOURCE_OFFSET = 6
+    DIALECT_VERSIONS = 7
+    PROPERTIES = 8
+
+
+class OpMask(IntEnum):
+    """Which parts of an op follow."""
+
+    ATTRIBUTES = 0x01
+    RESULTS = 0x02
+    OPERANDS = 0x04
+    SUCCESSORS = 0x08
+    REGIONS = 0x10
+    USE_LISTS = 0x20
+    PROPERTIES = 0x40
+
+
+class ResourceKind(IntEnum):
+    """What an entry of a resource section is."""
+
+    BLOB = 0
+    BOOL = 1
+    STRING = 2
+
+
+def zigzag(value: int) -> int:
+    """A signed 64-bit integer as an unsigned one, small where it is near zero."""
+    return ((value << 1) ^ (value >> 63)) & (1 << 64) - 1
+
+
+class Cursor:
+    """A position in some bytes of a file, from ``start`` to ``end``. Methods raise BytecodeError with the offset."""
+
+    __slots__ = ("data", "end", "pos")
+
+    def __init__(self, data: bytes | memoryview, start: int = 0, end: int | None = None) -> None:
+        self.data = data
+        self.pos = start
+        self.end = len(data) if end is None else end
+
+    def fail(self, message: str, offset: int | None = None) -> NoReturn:
+        """Raise BytecodeError at an offset, by default the present one."""
+        raise BytecodeError(f"{message} (at byte {self.pos if offset is None else offset})")
+
+    @property
+    def left(self) -> int:
+        """How many bytes there are still."""
+        return self.end - self.pos
+
+    def byte(self) -> int:
+        """One byte."""
+        pos = self.pos
+        if pos >= self.end:
+            self.fail("unexpected end of the section")
+        self.pos = pos + 1
+        return self.data[pos]
+
+    def varint(self) -> int:
+        """An unsigned integer of up to 64 bits.
+
+        The first byte says by its trailing zeros how many bytes follow; one of zero, that eight do.
+        """
+        pos = self.pos
+        if pos >= self.end:
+            self.fail("unexpected end of the section in an integer")
+        first = self.data[pos]
+        if first & 1:
+            self.pos = pos + 1
+            return first >> 1
+        more = (first & -first).bit_length() - 1 if first else 8
+        if pos + more >= self.end:
+            self.fail("unexpected end of the section in an integer")
+        self.pos = pos + 1 + more
+        if not first:
+            return int.from_bytes(self.data[pos + 1 : pos + 9], "little")
+        return int.from_bytes(self.data[pos : pos + 1 + more], "little") >> (more + 1)
+
+    def svarint(self) -> int:
+        """A signed integer of up to 64 bits."""
+        value = self.varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def flagged(self) -> tuple[int, bool]:
+        """An integer, and a flag in its lowest bit."""
+        value = self.varint()
+        return value >> 1, bool(value & 1)
+
+    def count(self, size: int = 1) -> int:
+        """A number of things that take at least ``size`` bytes each, so that a lie costs nothing."""
+        pos = self.pos
+        value = self.varint()
+        if value * size > self.end - self.pos:
+            self.fail(f"{value} elements cannot be in the {self.left} bytes that are left", pos)
+        return value
+
+    def take(self, size: int) -> bytes | memoryview:
+        """So many bytes; a view where the file is one."""
+        pos = self.pos
+        if size > self.end - pos:
+            self.fail(f"{size} bytes wanted, {self.end - pos} are left")
+        self.pos = pos + size
+        return self.data[pos : pos + size]
+
+    def terminated(self) -> bytes:
+        """Bytes up to a zero byte, without it."""
+        start = stop = self.pos
+        while stop < self.end and self.data[stop]:
+            stop += 1
+        if stop == self.end:
+            self.fail("a string without its end")
+        self.pos = stop + 1
+        return bytes(self.data[start:stop])
+
+    def align(self, alignment: int) -> None:
+        """Skip the padding up to a multiple of the alignment in the file."""
+        if alignment < 1 or alignment & (alignment - 1) or alignment > 1 << 32:
+            self.fail(f"alignment {alignment} is no power of two that can be")
+        padding = -self.pos % alignment
+        at = self.pos
+        if padding > self.left or any(byte != PADDING for byte in self.take(padding)):
+            self.fail("bad padding", at)
+
+    def section(self) -> tuple[int, Cursor]:
+        """The number of the next section and its content."""
+        head = self.byte()
+        length = self.varint()
+        if head & 0x80:
+            self.align(self.varint())
+        start = self.pos
+        self.take(length)
+        return head & 0x7F, Cursor(self.data, start, self.pos)
+
+    def finish(self, what: str) -> None:
+        """Raise BytecodeError if anything is left."""
+        if self.pos != self.end:
+            self.fail(f"{self.left} bytes too many in {what}")
+
+
+class Emitter:
+    """Bytes being written; ``alignment``: of all that was aligned, the largest."""
+
+    __slots__ = ("alignment", "data")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.alignment = 1
+
+    def byte(self, value: int) -> None:
+        """One byte."""
+        self.data.append(value)
+
+    def varint(self, value: int) -> None:
+        """An unsigned integer of up to 64 bits; see `Cursor.varint`."""
+        if value < 0x80:
+            self.data.append(value << 1 | 1)
+            return
+        size = (value.bit_length() + 6) // 7
+        if size > 8:
+            self.data.append(0)
+            self.data += value.to_bytes(8, "little")
+        else:
+            self.data += (((value << 1) | 1) << (size - 1)).to_bytes(size, "little")
+
+    def svarint(self, value: int) -> None:
+        """A signed integer of up to 64 bits."""
+        self.varint(zigzag(value))
+
+    def flagged(self, value: int, flag: bool) -> None:
+        """An integer with a flag in its lowest bit."""
+        self.varint(value << 1 | flag)
+
+    def align(self, alignment: int) -> None:
+        """Pad to a multiple of the alignment; the section must then be aligned as well in its file."""
+        self.data += bytes((PADDING,)) * (-len(self.data) % alignment)
+        self.alignment = max(self.alignment, alignment)
+
+    def section(self, number: Section, content: Emitter) -> None:
+        """A section with its head."""
+        aligned = content.alignment > 1
+        self.byte(number | (0x80 if aligned else 0))
+        self.varint(len(content.data))
+        if aligned:
+            self.varint(content.alignment)
+            self.align(content.alignment)
+        self.data += content.data

@@ -1,0 +1,71 @@
+"""The layout of an op's inherent attributes in bytecode, from its declaration.
+
+Each is the number of an attribute, in the order of their names; one that may be absent has a bit that says whether it
+is there. The numbers of operands per declared operand, where an op keeps them, come last as plain integers since
+version 6; before, they are an attribute among the others.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from halfulp.interp.attributes import Attribute, DenseArrayAttr
+from halfulp.interp.bytecode.encoding import SEGMENT_ARRAYS, Cursor, Emitter
+from halfulp.interp.dialect import OpDefinition, Schema, Trait
+from halfulp.interp.operands import SEGMENTS
+from halfulp.interp.types import I32
+
+
+class Layout(NamedTuple):
+    """Names of properties and whether they are always there; how many numbers of operands follow, if they do."""
+
+    fields: tuple[tuple[str, bool], ...]
+    segments: int | None = None
+
+
+@lru_cache(maxsize=4096)
+def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
+    """The layout that MLIR of that schema writes in that version of the format."""
+    fields = [
+        (prop.name, not prop.optional and prop.default is None)
+        for prop in definition.properties
+        if prop.since <= schema
+    ]
+    if Trait.ATTR_SIZED_OPERAND_SEGMENTS not in definition.traits:
+        return Layout(tuple(sorted(fields)))
+    if version >= SEGMENT_ARRAYS:
+        return Layout(tuple(sorted(fields)), len(definition.operands))
+    return Layout(tuple(sorted([*fields, (SEGMENTS, True)])))
+
+
+def read_segments(cursor: Cursor, count: int) -> DenseArrayAttr:
+    """Numbers of operands: each, or only those that are not 0 with their positions below them."""
+    start = cursor.pos
+    length, sparse = cursor.flagged()
+    if length > count:
+        cursor.fail(f"{length} numbers of operands, the op has {count}", start)
+    if not sparse:
+        sizes = [cursor.varint() for _ in range(length)]
+        if length != count:
+            cursor.fail(f"{length} numbers of operands, the op has {count}", start)
+    else:
+        sizes = [0] * count
+        bits = cursor.varint() if length else 0
+        if bits > 8:
+            cursor.fail(f"positions of {bits} bits", start)
+        for _ in range(length):
+            value = cursor.varint()
+            position = value & (1 << bits) - 1
+            if position >= count:
+                cursor.fail(f"a number for operand {position} of {count}", start)
+            sizes[position] = value >> bits
+    if any(size >= 1 << 31 for size in sizes):
+        cursor.fail("a number of operands beyond 31 bits", start)
+    return DenseArrayAttr(I32, tuple(sizes))
+
+
+def write_segments(emitter: Emitter, sizes: Attribute | None) -> None:
+    """See `read_segments`; MLIR chooses what takes fewer numbers."""
+    assert isinstance(sizes, DenseArrayAttr)
+    raise NotImplementedError
