@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 THROUGH_F32 = (FORMATS["bf16"], FORMATS["f16"])
-NATIVE_CHUNK = 1 << 19  # elements: results are still in the third-level cache when they are searched
+NATIVE_CHUNK = 1 << 21  # bytes: results are still in a cache when they are searched, and few calls do
 
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -148,7 +148,7 @@ def _native(operation: str, fmt: FloatFormat, rounding: int, elements: int) -> t
     def kernel(out: Codes, x: Codes, y: Codes) -> Index | None:
         return nans_of(ufunc(x.view(dtype), y.view(dtype), out=out.view(dtype)))
 
-    return kernel, NATIVE_CHUNK
+    return kernel, NATIVE_CHUNK // dtype.itemsize
 
 
 def _error_free(operation: str, fmt: FloatFormat, rounding: int, elements: int) -> tuple[Kernel, int]:
@@ -325,7 +325,7 @@ def _extremum(operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: Floa
         return None
 
     dtype = dtype_of(fmt)
-    kernel, longest = (native, NATIVE_CHUNK) if path == "native" else (bits, CHUNK)
+    kernel, longest = (native, NATIVE_CHUNK // dtype.itemsize) if path == "native" else (bits, CHUNK)
     with np.errstate(all="ignore"):
         return in_chunks(common_shape(a, b), fmt.storage_dtype, kernel, a, b, longest=longest)
 
