@@ -200,6 +200,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. Writes to stdout and stderr, never a traceback."""
     try:
         arguments = build_parser().parse_args(_negative_values(sys.argv[1:] if argv is None else list(argv)))
+        if "HALFULP_BACKEND" in os.environ and (wrong := _wrong_backend()):
+            return fail(wrong)
         code: int = arguments.command(arguments)
         sys.stdout.flush()
     except SystemExit as stop:
@@ -221,6 +223,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         say(f"halfulp: internal error: {type(error).__name__}: {what}; please report it (HALFULP_DEBUG=1 shows where)")
         return INTERNAL_ERROR
     return code
+
+
+def _wrong_backend() -> str | None:
+    """What is wrong with the backend that the environment names."""
+    try:
+        from halfulp.fp_formats import compiled  # noqa: F401
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _abandon_output() -> None:

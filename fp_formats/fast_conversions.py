@@ -233,6 +233,7 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
         return "widen"
     rules = (
         src in NATIVE and dst.bits <= 16 and not dst.explicit_integer_bit,
+        src == F32 or not (scalar.through_f32(dst, policy) or scalar.cuts(dst, policy)),
         dst.nan is not NanEncoding.NONE or policy.float_to_nanless == "rounded",
         dst.signed or (dst.nan is NanEncoding.ALL_ONES and policy.negative_to_unsigned == "nan"),
         dst.zero or (policy.zero_to_zeroless == "smallest" and policy.float_to_zeroless == "rounded"),
@@ -256,7 +257,7 @@ def _ahead(
         return None
     codes, results = src.storage_dtype, dst.storage_dtype
     limit = src.infinity_code or 0
-    if not dst.infinities or dst.nan is not NanEncoding.IEEE or policy.conversion_overflow == "saturate":
+    if dst.nan is not NanEncoding.IEEE or policy.conversion_overflow == "saturate":
         limit = min(scalar.convert(dst, src, dst.max_code).code, src.max_code)
     checks = (src.magnitude_mask, limit)
     if kind == "widen":
@@ -266,11 +267,12 @@ def _ahead(
     code, real, one = sums.storage_dtype, NATIVE[sums], 1 << sums.mantissa_bits
     surplus = sums.mantissa_bits - dst.mantissa_bits
     least, up = (dst.emin + sums.bias) * one, surplus * one
+    sign = dst.sign_mask or 0
     kinds = (codes,), (NATIVE[src],), codes, codes, codes, real, real, *[code] * 5, codes, "u4", "u4", (results,)
     return compiled.loop(compiled.round_by_f32_sums if sums == F32 else compiled.round_by_f64_sums, *kinds), (
         *checks,
-        # Without a sign every negative value is NaN, all ones, but for -0.
-        src.code_mask if dst.signed else src.sign_mask or 0,
+        # Without a sign every negative value is NaN, all ones, but for -0; with one, no code is apart but NaNs.
+        src.code_mask if sign else src.sign_mask or 0,
         0.0 if dst.zero else 2.0**dst.emin,
         2.0 ** (dst.emax + 1),
         sums.magnitude_mask - sums.fraction_mask,
@@ -279,8 +281,8 @@ def _ahead(
         least + up + one - dst.min_normal_magnitude * (one >> dst.mantissa_bits),
         surplus,
         src.bits - 1,
-        dst.sign_mask or dst.code_mask,
-        dst.sign_mask if dst.signed and not dst.has_negative_zero else 1 << 31,
+        sign or dst.code_mask,
+        sign if sign and not dst.has_negative_zero else 1 << 31,
     )
 
 

@@ -18,6 +18,9 @@ from typing import Any, Protocol
 import hypothesis
 import pytest
 
+# Whether numba takes over must not depend on how much the tests before have computed; test_compiled.py asks for it.
+os.environ.setdefault("HALFULP_BACKEND", "numpy")
+
 REQUIRE_MLIR = os.environ.get("HALFULP_REQUIRE_MLIR") == "1"
 MLIR_OPT = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")
 LIBLLVM = "libLLVM.so.22.1"
