@@ -50,6 +50,8 @@ PAIRS: Mapping[tuple[str, str], Mapping[str, Target]] = {
     ("f32", "bf16"): {NUMPY: Target(speed=0.65), NUMBA: Target(speed=0.8)},
     ("bf16", "f32"): {NUMPY: Target(speed=0.35), NUMBA: Target(speed=0.8)},
 }
+WITH_NANS = (("f32", "f8E4M3FN"), ("f32", "f4E2M1FN"), ("f32", "f16"), ("f32", "bf16"), ("bf16", "f32"))
+RARE = 1000
 GFLOAT = {
     "f8E5M2": "format_info_ocp_e5m2",
     "f8E4M3FN": "format_info_ocp_e4m3",
@@ -71,6 +73,10 @@ def rows() -> Iterator[Row]:
                 peer_of(source, destination),
                 targets[name],
             )
+        for source, destination in WITH_NANS:
+            measure = partial(conversion, source, destination, name, nans=True)
+            what = f"{source} to {destination}, a NaN in {RARE:,}"
+            yield Row(named("conversions", name), what, measure, peer_of(source, destination))
     for destination in GFLOAT:
         yield Row("conversions", f"f32 to {destination}", partial(beside_gfloat, destination), "gfloat")
     for name in BACKENDS:
@@ -78,9 +84,11 @@ def rows() -> Iterator[Row]:
         yield Row(named("memory", name), what, partial(memory, name), target=Target(most=MEMORY), unit="MB")
 
 
-def conversion(source: str, destination: str, by: str, sizes: Sizes) -> Measured:
+def conversion(source: str, destination: str, by: str, sizes: Sizes, nans: bool = False) -> Measured:
     x, dtype = sample(source, sizes.elements), dtype_of(destination)
-    larger = x if x.itemsize >= dtype.itemsize else np.empty(x.size, dtype)
+    if nans:
+        x[::RARE] = np.nan
+    larger = x if x.itemsize >= dtype.itemsize else np.ones(x.size, dtype)
     copy = np.zeros_like(larger)
     with backend(by), np.errstate(all="ignore"):
         note = agree_or_as_predicted(
