@@ -30,9 +30,8 @@ SECONDS = 120.0
 def tools() -> tuple[Tool, Tool]:
     """mlir-opt and mlir-runner. Raises Absent."""
     try:
-        return find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22"), find_tool(
-            "mlir-runner-22", "HALFULP_MLIR_RUNNER", "22"
-        )
+        opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
+        return opt, find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
     except Unavailable as reason:
         raise Absent(str(reason)) from None
 
@@ -51,18 +50,76 @@ def run(peer: str, text: str) -> list[str]:
         raise Disagreement(f"{peer} gives none: {error}") from None
 
 
-# Its bits are printed, since printF64 prints six digits.
-_CLOCK = """
+# The clock's bits are printed, since printF64 prints six digits. The sum at the end takes each code times its place.
+_PROGRAM = """
   func.func private @rtclock() -> f64
   func.func private @printU64(i64)
   func.func private @printNewline()
-  func.func private @now() {
+  func.func private @now() {{
     %t = func.call @rtclock() : () -> f64
     %bits = arith.bitcast %t : f64 to i64
     func.call @printU64(%bits) : (i64) -> ()
     func.call @printNewline() : () -> ()
     return
-  }
+  }}
+  memref.global "private" constant @x : {tile} = dense<"0x{x}">
+  memref.global "private" constant @y : {tile} = dense<"0x{y}">
+  {functions}
+  func.func private @repeated(%from: {tile}) -> {memory} {{
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %size = arith.constant {few} : index
+    %count = arith.constant {count} : index
+    %to = memref.alloc() : {memory}
+    scf.for %i = %zero to %count step %one {{
+      %k = arith.remui %i, %size : index
+      %v = memref.load %from[%k] : {tile}
+      memref.store %v, %to[%i] : {memory}
+    }}
+    return %to : {memory}
+  }}
+  func.func private @kernel(%xs: {memory}, %ys: {memory}, %rs: {memory}) {{
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %count = arith.constant {count} : index
+    scf.for %i = %zero to %count step %one {{
+      %x_code = memref.load %xs[%i] : {memory}
+      %y_code = memref.load %ys[%i] : {memory}
+      {decode}
+      {body}
+      {encode}
+      memref.store %r_code, %rs[%i] : {memory}
+    }}
+    return
+  }}
+  func.func @entry() {{
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %count = arith.constant {count} : index
+    %rounds = arith.constant {rounds} : index
+    %x_tile = memref.get_global @x : {tile}
+    %y_tile = memref.get_global @y : {tile}
+    %x = func.call @repeated(%x_tile) : ({tile}) -> {memory}
+    %y = func.call @repeated(%y_tile) : ({tile}) -> {memory}
+    %r = memref.alloc() : {memory}
+    scf.for %round = %zero to %rounds step %one {{
+      func.call @now() : () -> ()
+      func.call @kernel(%x, %y, %r) : ({memory}, {memory}, {memory}) -> ()
+      func.call @now() : () -> ()
+    }}
+    %none = arith.constant 0 : i64
+    %sum = scf.for %i = %zero to %count step %one iter_args(%so_far = %none) -> i64 {{
+      %v = memref.load %r[%i] : {memory}
+      {fold}
+      %n = arith.addi %i, %one : index
+      %place = arith.index_cast %n : index to i64
+      %product = arith.muli %word, %place : i64
+      %next = arith.addi %so_far, %product : i64
+      scf.yield %next : i64
+    }}
+    func.call @printU64(%sum) : (i64) -> ()
+    return
+  }}
 """
 
 
@@ -73,100 +130,55 @@ def elementwise(
     operands: Sequence[Any],
     ours: Any,
     rounds: int,
-    result: str = "",
     functions: str = "",
 ) -> float:
-    """Nanoseconds an element of a body on %x, %y that makes %r, over arrays of ``operands`` repeated to ours' length.
+    """Nanoseconds an element of a body on %x, %y that makes %r, all of one type, over arrays of the length of ours.
 
-    ``operands``: codes of ``type_``, few. ``ours``: the codes of our results, of which the sum, each times its place,
-    has to be the program's. ``result``: the type of %r, where it is another. ``functions``: what the body calls. Raises
-    Absent, and Disagreement.
+    ``operands``: codes for %x and %y, few: they are repeated. ``ours``: the codes of our results; a sum of them has to
+    be the program's. ``functions``: what the body calls. Raises Absent, and Disagreement.
     """
-    result = result or type_
-    types = [type_] * len(operands)
-    count = len(ours)
-    memories = [f"memref<{count}xi{_storage(type_)}>" for type_ in (*types, result)]
-    lines = [_CLOCK, functions]
-    entry, loads = [], []
-    for name, type_, memory, codes in zip("xy", types, memories, operands, strict=False):
-        tile = memory.replace(str(count), str(len(codes)), 1)
-        lines.append(f'  memref.global "private" constant @{name} : {tile} = dense<"0x{_raw(codes)}">')
-        entry += [
-            f"%{name}_tile = memref.get_global @{name} : {tile}",
-            f"%{name} = memref.alloc() : {memory}",
-            f"%{name}_size = arith.constant {len(codes)} : index",
-            "scf.for %i = %zero to %count step %one {",
-            f"  %k = arith.remui %i, %{name}_size : index",
-            f"  %v = memref.load %{name}_tile[%k] : {tile}",
-            f"  memref.store %v, %{name}[%i] : {memory}",
-            "}",
-        ]
-        loads += _load(name, type_, memory)
-    whole = f"i{_storage(result)}"
-    stores = [f"%bits = arith.bitcast %r : {result} to i{_width(result)}"]
-    stored = "%bits"
-    if _width(result) != _storage(result):
-        stores.append(f"%whole = arith.extui {stored} : i{_width(result)} to {whole}")
-        stored = "%whole"
-    names = "xy"[: len(types)]
-    signature = ", ".join(memories)
-    parameters = ", ".join(f"%m{name}: {memory}" for name, memory in zip([*names, "r"], memories, strict=True))
-    lines += [
-        f"  func.func private @kernel({parameters}) {{",
-        *(f"    {line}" for line in _bounds(count)),
-        "    scf.for %i = %zero to %count step %one {",
-        *(f"      {line}" for line in (*loads, *body, *stores)),
-        f"      memref.store {stored}, %mr[%i] : {memories[-1]}",
-        "    }",
-        "    return",
-        "  }",
-        "  func.func @entry() {",
-        *(f"    {line}" for line in (*_bounds(count), *entry)),
-        f"    %out = memref.alloc() : {memories[-1]}",
-        f"    %rounds = arith.constant {rounds} : index",
-        "    scf.for %round = %zero to %rounds step %one {",
-        "      func.call @now() : () -> ()",
-        f"      func.call @kernel({', '.join([*(f'%{name}' for name in names), '%out'])}) : ({signature}) -> ()",
-        "      func.call @now() : () -> ()",
-        "    }",
-        "    %none = arith.constant 0 : i64",
-        "    %sum = scf.for %i = %zero to %count step %one iter_args(%so_far = %none) -> i64 {",
-        f"      %v = memref.load %out[%i] : {memories[-1]}",
-        *(f"      {line}" for line in _folded(_storage(result))),
-        "      %n = arith.addi %i, %one : index",
-        "      %place = arith.index_cast %n : index to i64",
-        "      %product = arith.muli %folded, %place : i64",
-        "      %next = arith.addi %so_far, %product : i64",
-        "      scf.yield %next : i64",
-        "    }",
-        "    func.call @printU64(%sum) : (i64) -> ()",
-        "    return",
-        "  }",
-    ]
-    printed = run(peer, "\n".join(lines))
-    if int(printed[-1]) != _checksum(ours):
+    x, y = operands
+    width = element_width(as_type(type_)) or 0
+    storage = storage_dtype(width).itemsize * 8 * limb_count(width)
+    text = _PROGRAM.format(
+        tile=f"memref<{len(x)}xi{storage}>",
+        memory=f"memref<{len(ours)}xi{storage}>",
+        few=len(x),
+        count=len(ours),
+        rounds=rounds,
+        x=_raw(x),
+        y=_raw(y),
+        functions=functions,
+        body="\n      ".join(body),
+        decode="\n      ".join(line for name in "xy" for line in _decode(name, type_, width, storage)),
+        encode="\n      ".join(_encode(type_, width, storage)),
+        fold="\n      ".join(_fold(storage)),
+    )
+    *clock, total = (int(word) for word in run(peer, text))
+    if total != _checksum(ours):
         raise Disagreement(f"the results of {peer} differ")
-    times = np.array([int(word) for word in printed[:-1]], np.uint64).view(np.float64)
-    return float((times[1::2] - times[::2]).min()) / count * 1e9
+    times = np.array(clock, np.uint64).view(np.float64)
+    return float((times[1::2] - times[::2]).min()) / len(ours) * 1e9
 
 
-def _bounds(count: int) -> list[str]:
+def _decode(name: str, type_: str, width: int, storage: int) -> list[str]:
+    """The value of a code."""
+    if width == storage:
+        return [f"%{name} = arith.bitcast %{name}_code : i{width} to {type_}"]
     return [
-        "%zero = arith.constant 0 : index",
-        "%one = arith.constant 1 : index",
-        f"%count = arith.constant {count} : index",
+        f"%{name}_bits = arith.trunci %{name}_code : i{storage} to i{width}",
+        f"%{name} = arith.bitcast %{name}_bits : i{width} to {type_}",
     ]
 
 
-def _width(type_: str) -> int:
-    """Bits of a scalar type."""
-    return element_width(as_type(type_)) or 0
-
-
-def _storage(type_: str) -> int:
-    """Bits of the integer that holds its code in memory."""
-    width = _width(type_)
-    return storage_dtype(width).itemsize * 8 * limb_count(width)
+def _encode(type_: str, width: int, storage: int) -> list[str]:
+    """The code of %r."""
+    if width == storage:
+        return [f"%r_code = arith.bitcast %r : {type_} to i{width}"]
+    return [
+        f"%r_bits = arith.bitcast %r : {type_} to i{width}",
+        f"%r_code = arith.extui %r_bits : i{width} to i{storage}",
+    ]
 
 
 def _raw(codes: Any) -> str:
@@ -174,29 +186,18 @@ def _raw(codes: Any) -> str:
     return little.hex().upper()
 
 
-def _load(name: str, type_: str, memory: str) -> list[str]:
-    """Read element %i of an operand: its value is %x or %y."""
-    bits, whole = f"i{_width(type_)}", f"i{_storage(type_)}"
-    lines = [f"%{name}_whole = memref.load %m{name}[%i] : {memory}"]
-    last = f"%{name}_whole"
-    if bits != whole:
-        lines.append(f"%{name}_bits = arith.trunci {last} : {whole} to {bits}")
-        last = f"%{name}_bits"
-    return [*lines, f"%{name} = arith.bitcast {last} : {bits} to {type_}"]
-
-
-def _folded(storage: int) -> list[str]:
+def _fold(storage: int) -> list[str]:
     """The code %v in 64 bits: what is above them is added with exclusive or."""
     if storage < 64:
-        return [f"%folded = arith.extui %v : i{storage} to i64"]
+        return [f"%word = arith.extui %v : i{storage} to i64"]
     if storage == 64:
-        return ["%no_bits = arith.constant 0 : i64", "%folded = arith.ori %v, %no_bits : i64"]
+        return ["%word = arith.bitcast %v : i64 to i64"]
     return [
         "%low = arith.trunci %v : i128 to i64",
         "%by = arith.constant 64 : i128",
         "%shifted = arith.shrui %v, %by : i128",
         "%high = arith.trunci %shifted : i128 to i64",
-        "%folded = arith.xori %low, %high : i64",
+        "%word = arith.xori %low, %high : i64",
     ]
 
 

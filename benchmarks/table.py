@@ -73,10 +73,10 @@ def lines(rows: Iterable[Row], sizes: Sizes) -> Iterator[Line]:
 
 
 def _figure(number: float) -> str:
-    """Three digits."""
+    """Three digits, or two below one."""
     if number >= 100:
         return f"{number:,.0f}"
-    return f"{number:.3g}" if number >= 1 else f"{number:.2f}"
+    return f"{number:.3g}" if number >= 1 else f"{number:.2g}"
 
 
 def machine() -> str:
