@@ -17,12 +17,15 @@ HEAD = ("what", "ours", "peer", "its", "× peer", "copies", "target", "met", "re
 NUMBERS = ("ours", "its", "× peer", "copies")
 PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl")
 EXPLANATION = """\
-Every row is measured in one process in which both sides take turns, after their results were compared bit by bit; the
-figure is the best of several runs. *ours* and *its* are nanoseconds for each element (of programs too: ten ops on one
-element), or for each op of scalar code, where no other unit is named. *× peer* is how many times as fast as the peer,
-and *copies* how often `np.copyto` writes the larger of source and destination in the time of ours, which is the limit.
-These two carry over to other machines, times do not. The times of mlir-runner are taken inside the program, so that
-its start and compilation are left out."""
+Both sides of a row run in one process and take turns; the figure is the best of several runs. mlir-opt and mlir-runner
+have processes of their own; the times of mlir-runner are taken inside the program, without its start and compilation.
+Results are compared first: bit by bit, by a sum of all with mlir-runner, and not at all where a remark says so. Where a
+peer is known to differ, its results have to be those of its profile, and a remark counts them.
+
+*ours* and *its* are nanoseconds for each element (of programs too: ten ops on one element), or for each op of scalar
+code, where no other unit is named. *× peer* is how many times as fast as the peer, and *copies* how often `np.copyto`
+writes the larger of source and destination in the time of ours, which is the limit. These two carry over to other
+machines, times do not."""
 
 
 class Line(NamedTuple):
