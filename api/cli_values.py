@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp import types as ty
 from halfulp.interp.errors import HalfulpError, InputError, LimitExceeded
 from halfulp.interp.locations import FileLineCol
 from halfulp.interp.spelling import parse_type_head, parse_value, spell_element, spell_type, value_of_attribute
 from halfulp.interp.values import Value, code_layout, element_width, natural_dtypes, runtime_shape, to_value
 from halfulp.runtime import read_file
-from halfulp.semantics.codes import codes_to_ints
 from halfulp.semantics.poison import Origin
 
 NPY_MAGIC = b"\x93NUMPY"

@@ -201,9 +201,9 @@ def _given_text(text: str, fmt: FloatFormat) -> _Given:
 
 
 def _given_value(text: str, value: Value) -> _Given:
+    from halfulp.fp_formats.codes import codes_to_ints
     from halfulp.interp import types as ty
     from halfulp.interp.values import element_width, numeric
-    from halfulp.semantics.codes import codes_to_ints
 
     if value.shape:
         raise InputError(f"explain takes one number; {value!r} has {value.bits.size}")

@@ -14,11 +14,11 @@ import numpy as np
 
 from halfulp.conformance.inputs import corner_codes, random_codes
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import code_shape, ints_to_codes
 from halfulp.interp import types as ty
 from halfulp.interp.errors import LimitExceeded, Unsupported
 from halfulp.interp.executor import Limits
 from halfulp.interp.values import Value, concrete, element_width, runtime_shape
-from halfulp.semantics.codes import code_shape, ints_to_codes
 from halfulp.semantics.kernel import Codes
 
 EXHAUSTIVE_BITS = 16

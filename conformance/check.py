@@ -21,8 +21,8 @@ from halfulp.conformance.compare import (
 from halfulp.conformance.divergences import Divergence
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
 from halfulp.conformance.task import Reference, Task, reference
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import codes_to_ints
 from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
 from halfulp.conformance.task import Reference
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import LIMB_BITS, code_shape, element_shape, limb_count, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp import types as ty
 from halfulp.interp.values import element_width
 from halfulp.semantics import floats
-from halfulp.semantics.codes import LIMB_BITS, code_shape, element_shape, limb_count, storage_dtype
 from halfulp.semantics.kernel import Codes, Mask, Open
 
 Verdicts = npt.NDArray[np.uint8]

@@ -19,12 +19,12 @@ import numpy.typing as npt
 from halfulp.conformance.task import Reference, Task, reference
 from halfulp.conformance.truth import CONVERSIONS, exact_value, tie
 from halfulp.fp_formats import exact
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.limbs import equal, nonzero
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp import types as ty
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import codes_to_ints
 from halfulp.semantics.kernel import Codes, Mask
 
 FLOAT_CLASSES = ("zero", "subnormal", "normal", "max", "infinity", "quiet NaN", "signalling NaN")

@@ -9,11 +9,11 @@ import numpy as np
 
 from halfulp.conformance.task import Reference, Task, reference, task
 from halfulp.fp_formats import exact
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, NanEncoding
 from halfulp.interp import types as ty
 from halfulp.interp.dialects.quant import quantization
 from halfulp.semantics import floats
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import PROFILES, as_profile
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from halfulp.conformance.coverage import operand_classes
 from halfulp.conformance.task import Task, container_shape
+from halfulp.fp_formats.codes import LIMB_BITS, code_shape, ints_to_codes, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp import types as ty
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import LIMB_BITS, code_shape, ints_to_codes, storage_dtype
 from halfulp.semantics.kernel import Codes
 
 EXHAUSTIVE_BITS = 24

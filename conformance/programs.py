@@ -15,6 +15,7 @@ import numpy as np
 from halfulp.conformance.oracles.oracle import Answer, Program, Status, Unanswered
 from halfulp.conformance.rewrite import copied
 from halfulp.conformance.task import Task, container_shape
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.build import function_of
@@ -25,7 +26,6 @@ from halfulp.interp.ir import Block, Module, Operation, OpResult, Region, SSAVal
 from halfulp.interp.text.parser import parse_module, split_input
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import Value, code_layout, element_width
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.kernel import Codes
 
 MARKER = "// -----"

@@ -21,6 +21,7 @@ from halfulp.conformance.oracles.oracle import Program
 from halfulp.conformance.rewrite import definition_of, function
 from halfulp.conformance.task import Task, task
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp import attributes as at
@@ -30,7 +31,6 @@ from halfulp.interp.dialects.arith import CMPF_PREDICATE, CMPI_PREDICATE
 from halfulp.interp.errors import TypeMismatch, VerifyError
 from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.values import Value, as_type, element_width
-from halfulp.semantics.codes import ints_to_codes
 from halfulp.semantics.kernel import Codes, Fault, FaultKind
 
 FLOATS = tuple(FORMATS)

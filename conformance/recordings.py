@@ -27,8 +27,8 @@ from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
 from halfulp.conformance.sweep import jobs
 from halfulp.conformance.task import Task
+from halfulp.fp_formats.codes import code_shape, storage_dtype
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import code_shape, storage_dtype
 from halfulp.semantics.kernel import Codes
 
 FILE = Path(__file__).parent / "recorded" / "oracles.npz"

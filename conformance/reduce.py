@@ -44,6 +44,7 @@ from halfulp.conformance.rewrite import (
     module_with,
     task_of,
 )
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
@@ -53,7 +54,6 @@ from halfulp.interp.spelling import spell_value
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import Value, element_width
 from halfulp.interp.verifier import verify
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.profile import SPEC, Profile
 
 MAX_TESTS = 2000

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.fp_formats.codes import element_shape
 from halfulp.interp import types as ty
 from halfulp.interp.build import single_op_module
 from halfulp.interp.dialect import OpDefinition, default_registry
@@ -16,7 +17,6 @@ from halfulp.interp.errors import Unsupported
 from halfulp.interp.executor import Elementwise, Settings, program_for
 from halfulp.interp.ir import Module, Operation
 from halfulp.interp.values import Value, as_type, element_width
-from halfulp.semantics.codes import element_shape
 from halfulp.semantics.kernel import Codes, FaultKind, Kernel, Mask
 from halfulp.semantics.profile import SPEC, Profile
 

@@ -19,9 +19,9 @@ import numpy as np
 from halfulp.conformance.compare import differing
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, unanswered
 from halfulp.conformance.task import Task, task
+from halfulp.fp_formats.codes import code_shape, codes_to_ints, ints_to_codes, storage_dtype
 from halfulp.interp.errors import HalfulpError, TypeMismatch
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import code_shape, codes_to_ints, ints_to_codes, storage_dtype
 from halfulp.semantics.kernel import Codes
 
 VERSION = 1

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp import types as ty
 from halfulp.interp.errors import Unsupported
 from halfulp.interp.executor import (
@@ -48,7 +49,6 @@ from halfulp.interp.executor import (
 )
 from halfulp.interp.ir import Operation
 from halfulp.interp.values import Value, code_layout, element_width
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.kernel import Mask
 
 Positions = npt.NDArray[np.intp]

@@ -29,6 +29,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp import types as ty
 from halfulp.interp.collector import paused_collector
 from halfulp.interp.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported, spell_place
@@ -46,7 +47,6 @@ from halfulp.interp.values import (
     spell_shape,
     to_value,
 )
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.kernel import Codes, Fault, FaultKind, Kernel, Mask, Open
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
 from halfulp.semantics.profile import SPEC, Profile

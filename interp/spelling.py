@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp import types as ty
 from halfulp.interp.errors import InputError
@@ -32,7 +33,6 @@ from halfulp.interp.values import (
     range_text,
     spell_shape,
 )
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.poison import Origin, Origins
 
 # --- elements ---------------------------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import ints_to_codes, limb_count, limbs_to_ints, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp import types as ty
 from halfulp.interp.errors import TypeMismatch, Unsupported
-from halfulp.semantics.codes import ints_to_codes, limb_count, limbs_to_ints, storage_dtype
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
 
 Codes = npt.NDArray[Any]

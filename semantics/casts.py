@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats import exact, fast, native_scalar, scalar
+from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import emulated
-from halfulp.semantics.codes import ints_to_codes
 from halfulp.semantics.floats import NINF, NNAN, Faces, Random, float_kernel, lost_nan, no_scalar_face
 from halfulp.semantics.kernel import Codes, Kernel, Mask, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile

@@ -1,7 +1,7 @@
 """Integer ops of the arith dialect: each is a factory that gives the `Kernel` for concrete widths and flags.
 
 Source: the op descriptions of the arith dialect document. Widths run from 0 (one value, 0) up without limit; an `index`
-is an integer of its width. Operands and results are codes (see `halfulp.semantics.codes`). The flags ``nsw``, ``nuw``,
+is an integer of its width. Operands and results are codes (see `halfulp.fp_formats.codes`). The flags ``nsw``, ``nuw``,
 ``exact`` and ``nneg`` make results poison; whoever wants them ignored leaves them out.
 
 The scalar face of every op is its specification. A code ``a`` is read as a number in one of two ways: unsigned, ``a``
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.semantics.codes import (
+from halfulp.fp_formats.codes import (
     LIMB_BITS,
     code_shape,
     codes_to_ints,

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from halfulp.fp_formats import fast, scalar
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.floats import is_nan, lost_nan
 from halfulp.semantics.kernel import Codes, Kernel, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile

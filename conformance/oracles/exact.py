@@ -8,9 +8,9 @@ import numpy as np
 
 from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.conformance.task import Task
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.executor import Elementwise
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.kernel import Codes, Fault, FaultKind
 from halfulp.semantics.profile import SEMANTICS_VERSION
 

@@ -32,6 +32,7 @@ from halfulp.conformance.oracles.oracle import (
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.task import Task
+from halfulp.fp_formats.codes import storage_dtype
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.build import apply_op, function_of, module_of
@@ -41,7 +42,6 @@ from halfulp.interp.ir import Block, Operation, SSAValue
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import storage_dtype
 from halfulp.semantics.kernel import Codes
 
 VERSION = "3.13"

@@ -19,13 +19,13 @@ from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.programs import refused_by_schema
 from halfulp.conformance.rewrite import module_with
 from halfulp.conformance.task import Task, reference
+from halfulp.fp_formats.codes import LIMB_BITS, code_shape, limb_count, storage_dtype
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import default_registry
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import Value, element_width
-from halfulp.semantics.codes import LIMB_BITS, code_shape, limb_count, storage_dtype
 from halfulp.semantics.kernel import Codes, Mask
 
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")

@@ -12,11 +12,11 @@ from halfulp.conformance.compare import differing
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, Unanswered, unanswered
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.task import Task, reference, task
+from halfulp.fp_formats.codes import code_shape, ints_to_codes, storage_dtype
 from halfulp.interp import types as ty
 from halfulp.interp.errors import HalfulpError
 from halfulp.interp.ir import Module
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import code_shape, ints_to_codes, storage_dtype
 from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import SPEC, Profile
 

@@ -12,9 +12,9 @@ from halfulp.conformance.oracles.mlir_fold import RUNNING, VERSION, Asking, flat
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, unanswered
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.conformance.task import Task
+from halfulp.fp_formats.codes import LIMB_BITS, ints_to_codes
 from halfulp.interp import types as ty
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import LIMB_BITS, ints_to_codes
 from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import PROFILES
 

@@ -117,8 +117,8 @@ class HoldingOracle(Oracle, Protocol):
 
 def unanswered(task: Task, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:
     """Answers that say of every element that there is none."""
+    from halfulp.fp_formats.codes import code_shape, storage_dtype
     from halfulp.interp.values import element_width
-    from halfulp.semantics.codes import code_shape, storage_dtype
 
     shape = task.shape(inputs)
     status = np.full(shape, Status.UNANSWERED, np.uint8)

@@ -20,11 +20,11 @@ from halfulp.conformance.oracles.oracle import (
 from halfulp.conformance.programs import constant_of
 from halfulp.conformance.rewrite import task_of
 from halfulp.conformance.task import Task
+from halfulp.fp_formats.codes import code_shape, element_shape, storage_dtype
 from halfulp.interp import types as ty
 from halfulp.interp.executor import result_types
 from halfulp.interp.ir import Operation, SSAValue
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import code_shape, element_shape, storage_dtype
 from halfulp.semantics.kernel import Codes, Mask
 
 STEPS = 10_000

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import Arity, Dialect, Property, Slot, SuccessorSlot, Trait, Unprefixed
@@ -28,7 +29,6 @@ from halfulp.interp.executor import (
 )
 from halfulp.interp.ir import Operation
 from halfulp.interp.values import Value
-from halfulp.semantics.codes import codes_to_ints
 
 cf = Dialect("cf")
 

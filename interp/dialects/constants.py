@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.errors import InputError, Unsupported
 from halfulp.interp.executor import Compiler, Settings, check_allocation
 from halfulp.interp.ir import Operation
 from halfulp.interp.values import Value, element_width, narrowed_index, runtime_shape
-from halfulp.semantics.codes import ints_to_codes
 
 
 def constant_value(op: Operation, compiler: Compiler) -> Value:

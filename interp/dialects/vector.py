@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import Arity, Dialect, EnumDefinition, Property, Slot, TypeRule, Unprefixed
@@ -16,7 +17,6 @@ from halfulp.interp.executor import Pure, Run, Settings
 from halfulp.interp.ir import Operation
 from halfulp.interp.spelling import spell_element
 from halfulp.interp.values import Value, element_width, runtime_shape
-from halfulp.semantics.codes import codes_to_ints
 
 vector = Dialect("vector")
 

@@ -13,8 +13,8 @@ from halfulp.conformance.inputs import sampled_inputs
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable, unanswered
 from halfulp.conformance.task import reference, task
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 
 ROWS = divergences()
 

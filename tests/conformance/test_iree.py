@@ -15,9 +15,9 @@ from halfulp.conformance.inputs import every_input, is_exhaustive, sampled_input
 from halfulp.conformance.oracles.iree import Iree
 from halfulp.conformance.oracles.oracle import Oracle, Program, ProgramOracle, Unanswered, Unavailable
 from halfulp.conformance.task import Task, task
+from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values import Value
-from halfulp.semantics.codes import ints_to_codes
 from halfulp.semantics.profile import PROFILES
 
 PROFILE = PROFILES["iree-3.13"]

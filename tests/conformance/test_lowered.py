@@ -17,10 +17,10 @@ from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.jit import JitOracle
 from halfulp.conformance.oracles.oracle import OracleError, Program, Status, Unanswered
 from halfulp.conformance.task import Task, task
+from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.errors import HalfulpError
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values import Value
-from halfulp.semantics.codes import ints_to_codes
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 pytestmark = pytest.mark.mlir

@@ -12,12 +12,12 @@ from halfulp.conformance.divergences import Divergence, divergences
 from halfulp.conformance.inputs import every_input, is_exhaustive, sampled_inputs
 from halfulp.conformance.oracles.ml_dtypes import MlDtypes
 from halfulp.conformance.task import Task, task
+from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.dialects.arith import CMPF_PREDICATE
 from halfulp.interp.errors import HalfulpError
 from halfulp.interp.types import FloatType
 from halfulp.interp.values import natural_dtypes
-from halfulp.semantics.codes import ints_to_codes
 
 ORACLE = MlDtypes()
 ROWS = [row for row in divergences() if "ml_dtypes" in row.tools]

@@ -12,12 +12,12 @@ from halfulp.conformance.oracles import mlir_fold, oracle
 from halfulp.conformance.oracles.mlir_fold import MlirFold
 from halfulp.conformance.oracles.oracle import OracleError, Program, ProgramOracle, Status, Unanswered
 from halfulp.conformance.task import reference, task
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.dialect import Schema
 from halfulp.interp.dialects.arith import CMPF_PREDICATE, CMPI_PREDICATE, arith
 from halfulp.interp.errors import HalfulpError
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values import Value
-from halfulp.semantics.codes import codes_to_ints, ints_to_codes
 from halfulp.semantics.poison import Origins
 
 pytestmark = pytest.mark.mlir

@@ -21,8 +21,8 @@ from halfulp.conformance.oracles.oracle import HoldingOracle, OracleError, Statu
 from halfulp.conformance.task import Task, reference, task
 from halfulp.conformance.vectorfile import Record, load_recording, look_up, read_answers, request, save_records
 from halfulp.conformance.verify import text, verify
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.values import element_width
-from halfulp.semantics.codes import codes_to_ints
 
 DOCUMENT = (ROOT / "docs" / "vector-format.md").read_text(encoding="utf-8")
 PROGRAM, WRITER = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)

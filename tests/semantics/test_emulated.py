@@ -14,9 +14,9 @@ import halfulp as hu
 from halfulp.conformance.inputs import every_input, is_exhaustive, sampled_inputs
 from halfulp.conformance.task import Task, task
 from halfulp.fp_formats import emulation
+from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.errors import HalfulpError
-from halfulp.semantics.codes import codes_to_ints
 from halfulp.semantics.kernel import Fault
 from halfulp.semantics.profile import PROFILES
 

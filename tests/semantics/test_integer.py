@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halfulp.fp_formats.codes import code_shape, codes_to_ints, ints_to_codes, limb_count, storage_dtype
 from halfulp.semantics import integer
-from halfulp.semantics.codes import code_shape, codes_to_ints, ints_to_codes, limb_count, storage_dtype
 from halfulp.semantics.kernel import Fault, FaultKind, Kernel
 
 NSW = "signed overflow with nsw"
