@@ -2,8 +2,8 @@
 `fast_conversions` else do in several.
 
 The loops know no formats: what they look up, and the constants by which they round, come from their callers. They are
-plain functions. One is compiled, for one kind of arrays, when it was asked for as many elements as make up for numba's
-import and the compiling: `PAYS`. What was compiled stays in numba's cache on disk where one can be written.
+plain functions. One is compiled, for one kind of arrays, once `PAYS` elements were asked of it; until then numba is not
+even imported. What was compiled stays in numba's cache on disk, where one can be written.
 
 The environment variable HALFULP_BACKEND, or `use`, chooses the backend: ``auto`` (numba where it is installed and
 pays), ``numpy`` (never) or ``numba`` (from the first element on). Results are the same.
@@ -110,6 +110,8 @@ def loop(function: Function, *kinds: Any) -> Loop:
 
 def _compile(function: Function, kinds: tuple[Any, ...]) -> Function:
     numba: Any = import_module("numba")  # takes a while
+    if numba.config.DISABLE_JIT:
+        raise RuntimeError("NUMBA_DISABLE_JIT is set")
 
     def type_of(kind: Any, written: bool) -> Any:
         if isinstance(kind, tuple):

@@ -24,7 +24,7 @@ Ahead = Callable[[Codes, Codes], int]
 
 CHUNK = 1 << 16  # elements: a chunk and its indices stay in the second-level cache
 LONG_CHUNK = 1 << 17  # the same without indices
-AT_ONCE = 1 << 19  # the same where one compiled loop does all: as many as hide what its call takes
+AT_ONCE = 1 << 20  # the same where one compiled loop does all: as many as hide what its call takes
 LIMIT = 1 << 25  # bytes of all tables that are kept
 CALL = 1 << 11  # elements that `exact` computes in the time that a call of it takes beside its elements
 PAYS_TWICE = 1 << 18  # elements from which on two codes at once save more than the larger table costs

@@ -17,7 +17,7 @@ import pytest
 from command import halfulp
 from float_samples import SMALL
 
-from halfulp.fp_formats import compiled, exact, fast, fast_conversions
+from halfulp.fp_formats import compiled, exact, fast, fast_conversions, tables
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 
@@ -45,10 +45,20 @@ globals().update({name: test for name, test in vars(domains).items() if name.sta
 del test_memory  # type: ignore[name-defined] # noqa: F821
 
 
+AT_ONCE = tables.AT_ONCE
+
+
+def chunks(monkeypatch: pytest.MonkeyPatch, longest: int) -> None:
+    for module in (tables, fast_conversions):
+        monkeypatch.setattr(module, "AT_ONCE", longest)
+
+
 @pytest.fixture(autouse=True)
-def _by_numba() -> Iterator[None]:
+def _by_numba(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In chunks as short as the tests of layouts expect."""
     before = compiled.backend()
     compiled.use("numba")
+    chunks(monkeypatch, tables.CHUNK)
     yield
     compiled.use(before)
 
@@ -137,7 +147,8 @@ def test_what_is_no_code_reads_nothing_else(name: str, to: str) -> None:
 
 
 @pytest.mark.parametrize("what", domains.MEMORY)
-def test_memory_once_compiled(what: str) -> None:
+def test_memory_once_compiled(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chunks(monkeypatch, AT_ONCE)
     side = 2048
     random = np.random.default_rng(3).integers(0, 1 << 32, (side, side), np.uint32, endpoint=False)
     inputs = random.astype(np.uint8), random.astype(np.uint16), random, random >> np.uint32(13)
@@ -235,6 +246,13 @@ def test_numba_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(RuntimeWarning, match="goes on without numba: ImportError.'needs another NumPy'"):
         assert fresh().get(1) is None
     assert compiled.backend() == "numpy"
+
+
+def test_numba_that_may_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would run the loops as they are, a thousand times slower than NumPy."""
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    with pytest.raises(RuntimeError, match="NUMBA_DISABLE_JIT is set"):
+        fresh().get(1)
 
 
 def test_unknown_backends() -> None:
