@@ -402,6 +402,9 @@ def _apply(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) 
 # --- conversions ------------------------------------------------------------------------------------------------------
 
 
+_MODES = {mode.spelling: mode for mode in Rounding}
+
+
 def convert(
     x: Any,
     to: str | ty.Type,
@@ -428,10 +431,9 @@ def convert(
     conflict = shape_conflict(result, source.shape)
     if conflict:
         raise TypeMismatch(f"convert: {conflict}")
-    known = {mode.spelling: mode for mode in Rounding}
-    if rounding is not None and rounding not in known:
-        raise ValueError(f"rounding is {rounding!r}, but must be one of {', '.join(known)}")
-    mode = None if rounding is None else known[rounding]
+    if rounding is not None and rounding not in _MODES:
+        raise ValueError(f"rounding is {rounding!r}, but must be one of {', '.join(_MODES)}")
+    mode = None if rounding is None else _MODES[rounding]
     kernel = _conversion(source, from_, element, mode, as_profile(profile), random)
     return _apply(kernel, "convert", [source], result)
 

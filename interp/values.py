@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -250,7 +251,7 @@ class Value:
         if type is not None:
             return to_value(array, as_type(type), copy=copy)
         data = as_array(array, "the value")
-        element = _ELEMENT_OF_DTYPE().get(data.dtype)
+        element = _element_of_dtype().get(data.dtype)
         if element is None:
             raise TypeMismatch(
                 f"no MLIR type corresponds to dtype {data.dtype}", hint="give type=…, or use Value.from_bits"
@@ -344,7 +345,8 @@ def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
     return _natural_dtypes
 
 
-def _ELEMENT_OF_DTYPE() -> dict[np.dtype[Any], ty.Type]:
+@cache
+def _element_of_dtype() -> dict[np.dtype[Any], ty.Type]:
     # The signless spelling comes first for each dtype; unsigned dtypes mean signless too, as in MLIR's arith.
     table: dict[np.dtype[Any], ty.Type] = {}
     for element, dtype in natural_dtypes().items():
