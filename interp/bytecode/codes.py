@@ -7,7 +7,7 @@ BuiltinDialectBytecode.td and QuantDialectBytecode.td.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
@@ -19,6 +19,7 @@ from halfulp.interp import attributes as at
 from halfulp.interp import locations as loc
 from halfulp.interp import types as ty
 from halfulp.interp.bytecode.encoding import Cursor
+from halfulp.interp.bytecode.rules import MAX_RANK, wrong
 from halfulp.interp.dialect import Schema
 from halfulp.interp.text.attribute_parser import elements_of_blob, store_codes
 
@@ -105,6 +106,9 @@ class Code:
         thing = self.make(*values)
         if thing is None:
             source.cursor.fail(f"no {self.kind.__name__} can be made of what is encoded", start)
+        problem = wrong(thing)
+        if problem is not None:
+            source.cursor.fail(f"{self.kind.__name__}: {problem}", start)
         return thing
 
     def write(self, sink: Sink, values: tuple[Any, ...]) -> None:
@@ -133,6 +137,20 @@ def _boolean(source: Source, before: tuple[Any, ...]) -> bool:
 
 
 BOOL = Field(_boolean, lambda sink, value, _: sink.byte(int(value)))
+
+
+def optional(field: Field) -> Field:
+    """Whether there is a value, and if so, that."""
+
+    def read(source: Source, before: tuple[Any, ...]) -> Any:
+        return field.read(source, before) if _boolean(source, before) else None
+
+    def write(sink: Sink, value: Any, before: tuple[Any, ...]) -> None:
+        sink.byte(int(value is not None))
+        if value is not None:
+            field.write(sink, value, before)
+
+    return Field(read, write)
 
 
 def list_of(field: Field) -> Field:
@@ -261,7 +279,14 @@ SHAPE = list_of(_SIZE)
 
 _OPERATORS = {3: "+", 4: "*", 5: "mod", 6: "floordiv", 7: "ceildiv"}
 _NUMBERS = {operator: number for number, operator in _OPERATORS.items()}
-_DEPTH = 500  # of an expression
+_BUILD: Mapping[str, Callable[[affine.AffineExpr, affine.AffineExpr], affine.AffineExpr]] = {
+    "+": affine.add,
+    "*": affine.multiply,
+    "mod": affine.modulo,
+    "floordiv": affine.floordiv,
+    "ceildiv": affine.ceildiv,
+}
+_DEPTH = 100  # of an expression
 
 
 def _read_affine(source: Source, before: tuple[Any, ...], depth: int = 0) -> affine.AffineExpr:
@@ -280,7 +305,7 @@ def _read_affine(source: Source, before: tuple[Any, ...], depth: int = 0) -> aff
     if kind not in _OPERATORS:
         cursor.fail(f"unknown affine expression {kind}", start)
     left = _read_affine(source, before, depth + 1)
-    return affine.Binary(_OPERATORS[kind], left, _read_affine(source, before, depth + 1))
+    return _BUILD[_OPERATORS[kind]](left, _read_affine(source, before, depth + 1))
 
 
 def _write_affine(sink: Sink, expr: affine.AffineExpr, before: tuple[Any, ...]) -> None:
@@ -299,6 +324,63 @@ def _write_affine(sink: Sink, expr: affine.AffineExpr, before: tuple[Any, ...]) 
 
 EXPRESSION = Field(_read_affine, _write_affine)
 
+_IDENTITY, _PERMUTATION, _PROJECTION, _GENERAL = range(4)
+
+
+def _read_map(source: Source, before: tuple[Any, ...]) -> at.AffineMapAttr:
+    """The number of dimensions with the kind of the map below it, and what that kind needs."""
+    cursor = source.cursor
+    start = cursor.pos
+    head = cursor.varint()
+    dimensions, kind = head >> 2, head & 3
+    symbols = cursor.varint() if kind == _GENERAL else 0
+    if kind == _GENERAL:
+        exprs = [_read_affine(source, (dimensions, symbols)) for _ in range(cursor.count())]
+        return at.AffineMapAttr(dimensions, symbols, tuple(exprs))
+    if kind == _PROJECTION:
+        positions = [cursor.varint() for _ in range(cursor.count())]
+    elif dimensions > MAX_RANK:
+        cursor.fail(f"a map of {dimensions} dimensions", start)
+    else:
+        positions = [cursor.varint() if kind == _PERMUTATION else position for position in range(dimensions)]
+    if any(position >= dimensions for position in positions):
+        cursor.fail(f"dimension {max(positions)} of {dimensions}", start)
+    return at.AffineMapAttr(dimensions, symbols, tuple(affine.Dimension(position) for position in positions))
+
+
+def _write_map(sink: Sink, value: at.AffineMapAttr, before: tuple[Any, ...]) -> None:
+    positions = [result.position for result in value.results if isinstance(result, affine.Dimension)]
+    plain = not value.symbols and len(positions) == len(value.results) == len(set(positions))
+    if not plain:
+        kind = _GENERAL
+    elif len(positions) < value.dimensions:
+        kind = _PROJECTION
+    else:
+        kind = _IDENTITY if value.is_identity else _PERMUTATION
+    sink.varint(value.dimensions << 2 | kind)
+    if kind == _GENERAL:
+        sink.varint(value.symbols)
+        sink.varint(len(value.results))
+        for result in value.results:
+            _write_affine(sink, result, ())
+        return
+    if kind == _PROJECTION:
+        sink.varint(len(positions))
+    for position in positions if kind != _IDENTITY else ():
+        sink.varint(position)
+
+
+# An affine map.
+MAP = Field(_read_map, _write_map)
+
+
+def _read_flags(source: Source, before: tuple[Any, ...]) -> tuple[bool, ...]:
+    return tuple([_boolean(source, ()) for _ in before[-1]])
+
+
+# A truth value for each element of the list before it.
+FLAGS = Field(_read_flags, lambda sink, values, _: [sink.byte(int(value)) for value in values])
+
 
 # --- elements ---------------------------------------------------------------------------------------------------------
 
@@ -315,21 +397,20 @@ def _read_elements(source: Source, before: tuple[Any, ...]) -> at.DenseElementsA
     start = source.cursor.pos
     data = _read_blob(source, before)
     scalar = type.element.element if isinstance(type.element, ty.ComplexType) else type.element
-    elements = None if _width(scalar) is None else elements_of_blob(data, type, source.schema)
+    elements = None if _width(scalar) is None else elements_of_blob(data, type)
     if elements is None:
         source.cursor.fail(f"{len(data)} bytes do not make elements of '{type}'", start)
     return elements
 
 
 def _write_elements(sink: Sink, value: at.DenseElementsAttr, before: tuple[Any, ...]) -> None:
-    packed = sink.schema < Schema.LLVM24
-    if packed and value.type.element == ty.I1 and (value.splat or value.codes.size == 1):
+    if value.type.element == ty.I1 and (value.splat or value.codes.size == 1):
         sink.blob(b"\xff" if value.codes.any() else b"\0")
     else:
-        sink.blob(value.blob(packed))
+        sink.blob(value.blob(packed=True))
 
 
-# Elements of the type before it, as MLIR keeps them.
+# Elements of the type before it, as MLIR 22 keeps them in memory: newer MLIR still packs i1 in files.
 ELEMENTS = Field(_read_elements, _write_elements)
 
 
@@ -473,6 +554,25 @@ ATTRIBUTES = (
     ),
     Code(21, at.DistinctAttr, (ATTRIBUTE,), at.DistinctAttr, lambda a: (a.attribute,)),
     Code(22, loc.FileRange, (NAME, list_of(VARINT)), _range, _range_numbers),
+    Code(23, at.AffineMapAttr, (MAP,), lambda made: made, lambda a: (a,), Schema.LLVM24),
+    Code(
+        24,
+        at.IntegerSetAttr,
+        (VARINT, VARINT, list_of(EXPRESSION), FLAGS),
+        lambda dimensions, symbols, exprs, equal: at.IntegerSetAttr(
+            dimensions, symbols, tuple(zip(exprs, equal, strict=True))
+        ),
+        lambda a: (a.dimensions, a.symbols, *(zip(*a.constraints, strict=True) if a.constraints else ((), ()))),
+        Schema.LLVM24,
+    ),
+    Code(
+        25,
+        at.StridedLayoutAttr,
+        (_SIZE, SHAPE),
+        lambda offset, strides: at.StridedLayoutAttr(strides, offset),
+        lambda a: (a.offset, a.strides),
+        Schema.LLVM24,
+    ),
 )
 
 
@@ -593,32 +693,67 @@ TYPES = (
 # --- quant ------------------------------------------------------------------------------------------------------------
 
 
-def _storage(flags: int, storage: ty.Type) -> tuple[int, bool] | None:
-    if not isinstance(storage, ty.IntegerType) or flags > 1:
+class _Storage(NamedTuple):
+    """How numbers are stored; ``special``: the type of newer MLIR's other storage."""
+
+    width: int
+    signed: bool
+    special: ty.Type | None
+
+
+def _storage(flags: int, storage: ty.Type) -> _Storage | None:
+    stored = storage.storage if isinstance(storage, ty.QuantileType) else storage
+    special = None if isinstance(storage, ty.IntegerType) else storage
+    if flags > 1 or not isinstance(stored, ty.IntegerType | ty.FloatType):
         return None
-    return storage.width, bool(flags)
+    width = stored.format.bits if isinstance(stored, ty.FloatType) else stored.width
+    if isinstance(stored, ty.FloatType) and width > 8:
+        return None
+    return _Storage(width, bool(flags), special)
 
 
 def _any_quantized(
     flags: int, storage: ty.Type, least: int, most: int, expressed: ty.Type | None = None
 ) -> ty.Type | None:
     head = _storage(flags, storage)
-    return None if head is None else ty.AnyQuantizedType(*head, least, most, expressed)
+    if head is None:
+        return None
+    return ty.AnyQuantizedType(head.width, head.signed, least, most, expressed, head.special)
 
 
 def _head(t: ty.UniformQuantizedType | ty.AnyQuantizedType) -> tuple[int, ty.Type]:
-    return int(t.storage_signed), ty.IntegerType(t.storage_width)
+    return int(t.storage_signed), t.storage or ty.IntegerType(t.storage_width)
 
 
-def _of_integers(take: Callable[[Any], tuple[Any, ...]], holds: Callable[[Any], bool]) -> Callable[[Any], Any]:
-    return lambda t: take(t) if t.storage is None and holds(t) else None
+def _quantized(
+    number: int,
+    kind: type,
+    fields: tuple[Field, ...],
+    make: Callable[..., ty.Type | None],
+    take: Callable[[Any], tuple[Any, ...]],
+    holds: Callable[[Any], bool],
+) -> tuple[Code, Code]:
+    """The rows of a code for types that store integers, and for those that newer MLIR has besides."""
+
+    def of(special: bool) -> Callable[[Any], tuple[Any, ...] | None]:
+        return lambda t: take(t) if holds(t) and (t.storage is not None) is special else None
+
+    head = (VARINT, TYPE)
+    return (
+        Code(number, kind, (*head, *fields), make, of(False)),
+        Code(number, kind, (*head, *fields), make, of(True), Schema.LLVM24),
+    )
 
 
 def _per_layer(
     flags: int, storage: ty.Type, expressed: ty.Type, scale: float, point: int, least: int, most: int
 ) -> ty.Type | None:
     head = _storage(flags, storage)
-    return None if head is None else ty.UniformQuantizedType(*head, least, most, expressed, (scale,), (point,))
+    if head is None:
+        return None
+    return ty.UniformQuantizedType(
+        head.width, head.signed, least, most, expressed, (scale,), (point,), storage=head.special
+    )
 
 
 def _per_axis(
@@ -634,7 +769,9 @@ def _per_axis(
     head = _storage(flags, storage)
     if head is None or len(scales) != len(points):
         return None
-    return ty.UniformQuantizedType(*head, least, most, expressed, scales, points, axis)
+    return ty.UniformQuantizedType(
+        head.width, head.signed, least, most, expressed, scales, points, axis, storage=head.special
+    )
 
 
 def _per_block(
@@ -651,18 +788,28 @@ def _per_block(
     head = _storage(flags, storage)
     numbers = _doubles(scales)
     shape = scales.type.shape
-    if head is None or numbers is None or shape is None or len(axes) != len(sizes):
+    if head is None or head.special is not None or numbers is None or shape is None or len(axes) != len(sizes):
         return None
     if points.type.shape != shape or not isinstance(points.type.element, ty.IntegerType):
         return None
     width = points.type.element.width
-    half = 1 << width >> 1 if head[1] else 0
+    half = 1 << width >> 1 if head.signed else 0
     zeros = tuple(
         ((code + half) & ((1 << width) - 1)) - half for code in at.python_codes(points.array().reshape(-1), False)
     )
     blocks = tuple(zip(axes, sizes, strict=True))
     parameters = tuple(size or 0 for size in shape)
-    return ty.UniformQuantizedType(*head, least, most, expressed, numbers, zeros, None, blocks, parameters)
+    return ty.UniformQuantizedType(
+        head.width, head.signed, least, most, expressed, numbers, zeros, None, blocks, parameters
+    )
+
+
+def _quantile(
+    storage: ty.Type, element: ty.Type, values: tuple[float, ...], least: int | None, most: int | None
+) -> ty.Type | None:
+    if (least is None) is not (most is None):
+        return None
+    return ty.QuantileType(storage, element, values, None if least is None or most is None else (least, most))
 
 
 def _doubles(scales: at.DenseElementsAttr) -> tuple[float, ...] | None:
@@ -699,22 +846,24 @@ def _elements(shape: tuple[int, ...], element: ty.Type, codes: list[int]) -> at.
     return at.DenseElementsAttr(ty.TensorType(shape, element), stored.reshape(() if splat else shape), splat)
 
 
-_QUANT_HEAD = (VARINT, TYPE)
+_BOUNDS = (SVARINT, SVARINT)
 
 QUANT_TYPES = (
-    Code(
+    *_quantized(
         1,
         ty.AnyQuantizedType,
-        (*_QUANT_HEAD, SVARINT, SVARINT),
+        _BOUNDS,
         _any_quantized,
-        _of_integers(lambda t: (*_head(t), t.storage_min, t.storage_max), lambda t: t.expressed is None),
+        lambda t: (*_head(t), t.storage_min, t.storage_max),
+        lambda t: t.expressed is None,
     ),
-    Code(
+    *_quantized(
         2,
         ty.AnyQuantizedType,
-        (*_QUANT_HEAD, TYPE, SVARINT, SVARINT),
+        (TYPE, *_BOUNDS),
         lambda flags, storage, expressed, least, most: _any_quantized(flags, storage, least, most, expressed),
-        _of_integers(lambda t: (*_head(t), t.expressed, t.storage_min, t.storage_max), lambda t: True),
+        lambda t: (*_head(t), t.expressed, t.storage_min, t.storage_max),
+        lambda t: t.expressed is not None,
     ),
     Code(
         3,
@@ -723,35 +872,41 @@ QUANT_TYPES = (
         ty.CalibratedQuantizedType,
         lambda t: (t.expressed, t.minimum, t.maximum),
     ),
-    Code(
+    *_quantized(
         4,
         ty.UniformQuantizedType,
-        (*_QUANT_HEAD, TYPE, DOUBLE, SVARINT, SVARINT, SVARINT),
+        (TYPE, DOUBLE, SVARINT, *_BOUNDS),
         _per_layer,
-        _of_integers(
-            lambda t: (*_head(t), t.expressed, t.scales[0], t.zero_points[0], t.storage_min, t.storage_max),
-            lambda t: t.axis is None and t.block_sizes is None,
-        ),
+        lambda t: (*_head(t), t.expressed, t.scales[0], t.zero_points[0], t.storage_min, t.storage_max),
+        lambda t: t.axis is None and t.block_sizes is None,
     ),
-    Code(
+    *_quantized(
         5,
         ty.UniformQuantizedType,
-        (*_QUANT_HEAD, TYPE, VARINT, SVARINT, SVARINT, list_of(DOUBLE), list_of(SVARINT)),
+        (TYPE, VARINT, *_BOUNDS, list_of(DOUBLE), list_of(SVARINT)),
         _per_axis,
-        _of_integers(
-            lambda t: (*_head(t), t.expressed, t.axis, t.storage_min, t.storage_max, t.scales, t.zero_points),
-            lambda t: t.axis is not None,
-        ),
+        lambda t: (*_head(t), t.expressed, t.axis, t.storage_min, t.storage_max, t.scales, t.zero_points),
+        lambda t: t.axis is not None,
     ),
-    Code(
+    # A type that stores floats in blocks crashes newer MLIR, so that nobody knows its encoding.
+    _quantized(
         6,
         ty.UniformQuantizedType,
         (
-            *(*_QUANT_HEAD, TYPE, SVARINT, SVARINT, list_of(SVARINT), list_of(SVARINT)),
+            *(TYPE, *_BOUNDS, list_of(SVARINT), list_of(SVARINT)),
             *(attribute_of(at.DenseElementsAttr), attribute_of(at.DenseElementsAttr)),
         ),
         _per_block,
-        _of_integers(_blocks, lambda t: t.block_sizes is not None),
+        _blocks,
+        lambda t: t.block_sizes is not None,
+    )[0],
+    Code(
+        7,
+        ty.QuantileType,
+        (TYPE, TYPE, list_of(DOUBLE), optional(SVARINT), optional(SVARINT)),
+        _quantile,
+        lambda t: (t.storage, t.element, t.values, *(t.bounds or (None, None))),
+        Schema.LLVM24,
     ),
 )
 
@@ -777,8 +932,10 @@ class Codec:
 
 def _codec(codes: tuple[Code, ...]) -> Codec:
     kinds = {code.kind for code in codes}
+    # Of rows with one number, which differ in what they take only, the first is that of the oldest schema.
     return Codec(
-        {code.number: code for code in codes}, {kind: tuple(c for c in codes if c.kind is kind) for kind in kinds}
+        {code.number: code for code in reversed(codes)},
+        {kind: tuple(c for c in codes if c.kind is kind) for kind in kinds},
     )
 
 

@@ -162,7 +162,7 @@ class TypeParser(Cursor):
             if integer is None or len(integer[2]) > 7:
                 return None
             element = self._integer(integer)
-        if not _is_element(kind, element):
+        if not is_element(kind, element):
             return None
         if dimensions == "*x":
             return None if kind == "vector" else _UNRANKED[kind](None, element)
@@ -221,7 +221,7 @@ class TypeParser(Cursor):
         element = self.type()
         encoding = self.attribute() if self.take(",") else None
         self.expect(">", "expected '>' in tensor type")
-        if not _is_element("tensor", element):
+        if not is_element("tensor", element):
             self.error("invalid tensor element type", at)
         if shape is None and encoding is not None:
             self.error("cannot apply encoding to unranked tensor")
@@ -249,7 +249,7 @@ class TypeParser(Cursor):
             self.dimension_separator()
         element = self.type()
         self.expect(">", "expected '>' in vector type")
-        if not _is_element("vector", element):
+        if not is_element("vector", element):
             self.error("failed to verify 'elementType': VectorElementTypeInterface instance", start)
         if not all(shape):
             self.error(f"vector types must have positive constant sizes but got {', '.join(map(str, shape))}", start)
@@ -262,7 +262,7 @@ class TypeParser(Cursor):
         shape = self._shape()
         at = self.pos
         element = self.type()
-        if not _is_element("memref", element):
+        if not is_element("memref", element):
             self.error("invalid memref element type", at)
         layout: AffineMapAttr | StridedLayoutAttr | None = None
         space: Attribute | None = None
@@ -281,7 +281,7 @@ class TypeParser(Cursor):
         self.expect(">", "expected ',' or '>' in memref type")
         if isinstance(space, IntegerAttr) and space.value == 0:
             space = None
-        if space is not None and not isinstance(space, _SPACES):
+        if space is not None and not isinstance(space, SPACES):
             self.error("unsupported memory space Attribute", start)
         return MemRefType(shape, element, None if layout is None else self._layout(layout, shape or (), start), space)
 
@@ -423,7 +423,7 @@ _ELEMENTS: Mapping[str, object] = {
 
 
 # What may say where a memref lies.
-_SPACES = (IntegerAttr, StringAttr, DictionaryAttr, OpaqueAttr, EnumAttr)
+SPACES = (IntegerAttr, StringAttr, DictionaryAttr, OpaqueAttr, EnumAttr)
 
 
 def is_integer(token: str) -> bool:
@@ -431,7 +431,8 @@ def is_integer(token: str) -> bool:
     return token.isdigit() or token[:2] == "0x"
 
 
-def _is_element(kind: str, element: Type) -> bool:
+def is_element(kind: str, element: Type) -> bool:
+    """Whether something may be the element type of a ``vector``, ``tensor`` or ``memref``."""
     return isinstance(element, _ELEMENTS[kind])  # type: ignore[arg-type]
 
 
