@@ -19,7 +19,7 @@ from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNE, RU, RZ, STOCHASTIC
-from halfulp.fp_formats.tables import AT_ONCE, CHUNK, LONG_CHUNK, Ahead, Mask, by_table, in_chunks
+from halfulp.fp_formats.tables import AT_ONCE, CHUNK, LONG_CHUNK, Ahead, Mask, by_table, in_chunks, in_turns
 
 F32, F64 = FORMATS["f32"], FORMATS["f64"]
 NATIVE: dict[FloatFormat, np.dtype[Any]] = {F32: np.dtype("f4"), F64: np.dtype("f8")}
@@ -171,15 +171,14 @@ def _cast(
 
     longest = LONG_CHUNK if kind == "native" else CHUNK
 
-    def after(out: Codes, x: Codes) -> Mask | None:
-        for start in range(ahead(x, out) if ahead else 0, x.size, longest):
-            work(out[start : start + longest], x[start : start + longest])
-        return None
-
     with np.errstate(all="ignore"):
-        if ahead:
-            return in_chunks(a.shape, dst.storage_dtype, after, a, longest=AT_ONCE)
-        return in_chunks(a.shape, dst.storage_dtype, work, a, longest=longest)
+        if ahead is None:
+            return in_chunks(a.shape, dst.storage_dtype, work, a, longest=longest)
+
+        def both(out: Codes, x: Codes) -> None:
+            in_turns(ahead, lambda codes, part: work(part, codes), x, out, longest)
+
+        return in_chunks(a.shape, dst.storage_dtype, both, a, longest=AT_ONCE)
 
 
 def narrow(src: FloatFormat, dst: FloatFormat, codes: Codes, out: Codes) -> None:
@@ -216,7 +215,7 @@ def _largest(src: FloatFormat, dst: FloatFormat) -> float:
 
 
 # Compiled loops that need no table. They go ahead until they meet a NaN, or what is above the limit: larger than the
-# destination's maximum, if that does not become infinity. The rest of the chunk goes the way that `Path` says.
+# destination's maximum, if that does not become infinity. What follows goes the way that `Path` says.
 
 
 @lru_cache(maxsize=4096)

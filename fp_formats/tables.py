@@ -75,6 +75,18 @@ def _pieces(
         yield piece if isinstance(piece, tuple) else (piece,)
 
 
+def in_turns(ahead: Ahead, otherwise: Callable[[Codes, Codes], Any], codes: Codes, out: Codes, longest: int) -> bool:
+    """Fill ``out`` by ``ahead(codes, out)``, which stops before what it cannot do and returns how many it did, and by
+    ``otherwise(codes, out)`` the next ``longest`` elements, before ``ahead`` tries again; whether that was needed."""
+    start = ahead(codes, out)
+    stopped = start < codes.size
+    while start < codes.size:
+        stop = start + longest
+        otherwise(codes[start:stop], out[start:stop])
+        start = stop + ahead(codes[stop:], out[stop:])
+    return stopped
+
+
 def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
     """The shape that two operands broadcast to."""
     return a.shape if a.shape == b.shape else np.broadcast_shapes(a.shape, b.shape)
@@ -185,7 +197,7 @@ def by_table(
     """An operation on one operand of ``bits`` bits, if its table pays.
 
     With a ``shift`` the table is that of the upper bits of longer codes, the last of them set if any lower bit is: the
-    codes rounded to odd. ``ahead(codes, out)`` may do a leading part of a chunk, and returns its length.
+    codes rounded to odd. ``ahead`` does what it can without the table: see `in_turns`.
     """
     table = table_of(key, bits, operation, codes.size)
     if table is None:
@@ -194,10 +206,10 @@ def by_table(
     if look is not None:
 
         def at_once(out: Codes, chunk: Codes) -> Mask | None:
-            done = ahead(chunk, out) if ahead else 0
-            if done == out.size:
+            if not ahead:
+                look(chunk, out)
+            elif not in_turns(ahead, look, chunk, out, LONG_CHUNK):
                 return None
-            look(chunk[done:], out[done:])
             return _poison(table, out)
 
         return in_chunks(codes.shape, table.codes.dtype, at_once, codes, longest=AT_ONCE)
