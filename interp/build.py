@@ -12,7 +12,7 @@ from halfulp.interp.errors import TypeMismatch, VerifyError
 from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.verifier import verify
 
-_PROPERTY_NAMES = {"rounding": "roundingmode", "overflow": "overflowFlags", "exact": "isExact"}
+_PROPERTY_NAMES = {"rounding": "roundingmode", "overflow": "overflowFlags", "exact": "isExact", "nneg": "nonNeg"}
 
 
 def apply_op(

@@ -378,8 +378,13 @@ def _read_flags(source: Source, before: tuple[Any, ...]) -> tuple[bool, ...]:
     return tuple([_boolean(source, ()) for _ in before[-1]])
 
 
+def _write_flags(sink: Sink, values: tuple[bool, ...], before: tuple[Any, ...]) -> None:
+    for value in values:
+        sink.byte(int(value))
+
+
 # A truth value for each element of the list before it.
-FLAGS = Field(_read_flags, lambda sink, values, _: [sink.byte(int(value)) for value in values])
+FLAGS = Field(_read_flags, _write_flags)
 
 
 # --- elements ---------------------------------------------------------------------------------------------------------

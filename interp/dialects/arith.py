@@ -101,7 +101,7 @@ _ROUNDING_MODE = Property("roundingmode", ROUNDING, optional=True)
 _NEW_ROUNDING_MODE = Property("roundingmode", ROUNDING, optional=True, since=Schema.LLVM24)
 _OVERFLOW_FLAGS = Property("overflowFlags", OVERFLOW, default=0)
 _EXACT = Property("isExact", c.UNIT_ATTR, optional=True)
-_NNEG = Property("nneg", c.UNIT_ATTR, optional=True, since=Schema.LLVM24)
+_NNEG = Property("nonNeg", c.UNIT_ATTR, optional=True, since=Schema.LLVM24)
 
 # --- reading an op's types and properties -----------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ def _integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
         "nsw": bool(overflow & 1),
         "nuw": bool(overflow & 2),
         "exact": "isExact" in op.properties,
-        "nneg": "nneg" in op.properties,
+        "nneg": "nonNeg" in op.properties,
     }
     return {name: True for name, present in flags.items() if present}
 
@@ -425,17 +425,15 @@ _binary_float("minimumnumf", "minimum_number", _COMMUTATIVE, since=Schema.LLVM24
 
 
 def _unary_float(mnemonic: str, name: str, operand: str, since: Schema = Schema.MLIR22) -> OpDefinition:
-    fastmath = name == "negate"
-
     def build(op: Operation, settings: Settings) -> Kernel:
         return floats.unary(name, _format(op.results[0]), _fastmath(op), settings.profile)
 
     return arith.op(
         mnemonic,
-        f"${operand} {'(`fastmath` `` $fastmath^)? ' if fastmath else ''}attr-dict `:` type($result)",
+        f"${operand} (`fastmath` `` $fastmath^)? attr-dict `:` type($result)",
         operands={operand: c.FLOAT_LIKE},
         results={"result": c.FLOAT_LIKE},
-        properties=(_FASTMATH,) if fastmath else (),
+        properties=(_FASTMATH,),
         traits=_SAME,
         evaluate=Elementwise(build),
         since=since,
@@ -478,7 +476,7 @@ _INT = c.FIXED_WIDTH_INTEGER_LIKE
 _FLOAT = c.FLOAT_LIKE
 
 _cast("extsi", _INT, _INT, _integer_cast(integer.extsi), _wider)
-_cast("extui", _INT, _INT, _integer_cast(integer.extui), _wider, "(`nneg` $nneg^)? ", (_NNEG,))
+_cast("extui", _INT, _INT, _integer_cast(integer.extui), _wider, "(`nneg` $nonNeg^)? ", (_NNEG,))
 _cast(
     "trunci",
     _INT,
@@ -540,7 +538,7 @@ def _to_integer(signed: bool) -> Callable[[Operation, Settings], Kernel]:
 
 
 _cast("sitofp", _INT, _FLOAT, _from_integer(signed=True))
-_cast("uitofp", _INT, _FLOAT, _from_integer(signed=False), group="(`nneg` $nneg^)? ", properties=(_NNEG,))
+_cast("uitofp", _INT, _FLOAT, _from_integer(signed=False), group="(`nneg` $nonNeg^)? ", properties=(_NNEG,))
 _cast("fptosi", _FLOAT, _INT, _to_integer(signed=True))
 _cast("fptoui", _FLOAT, _INT, _to_integer(signed=False))
 
@@ -557,7 +555,7 @@ _cast(
     c.INDEX_CASTABLE,
     _integer_cast(integer.index_castui),
     _one_is_index,
-    "(`nneg` $nneg^)? ",
+    "(`nneg` $nonNeg^)? ",
     (_NNEG,),
 )
 

@@ -17,7 +17,7 @@ FUNCTION = "func.func @f(%a: {0}, %b: {0}) {{\n  {1}\n  return\n}}"
 NEWER = {
     "op": (("f32", "%0 = arith.flush_denormals %a : f32"), "the op 'arith.flush_denormals'"),
     "property": (("f32", "%0 = arith.addf %a, %b upward : f32"), "the property 'roundingmode' of 'arith.addf'"),
-    "flag": (("i8", "%0 = arith.extui %a nneg : i8 to i16"), "the property 'nneg' of 'arith.extui'"),
+    "flag": (("i8", "%0 = arith.extui %a nneg : i8 to i16"), "the property 'nonNeg' of 'arith.extui'"),
     "storage": (
         ("f32", "%0 = quant.qcast %a : f32 to !quant.uniform<f8E4M3FN:f32, 1.0>"),
         "the type '!quant.uniform<f8E4M3FN:f32, 1.000000e+00>'",

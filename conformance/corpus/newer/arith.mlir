@@ -90,7 +90,7 @@ func.func @newer(%a: i8, %v: vector<4xi8>) {
 }
 // -----
 func.func @newer(%a: i8) {
-  %0 = "arith.extui"(%a) <{nneg}> : (i8) -> i16
+  %0 = "arith.extui"(%a) <{nonNeg}> : (i8) -> i16
   %1 = "arith.extui"(%a) : (i8) -> i16
   return
 }
@@ -103,7 +103,7 @@ func.func @newer(%a: i32, %v: vector<4xi32>) {
 }
 // -----
 func.func @newer(%a: i32) {
-  %0 = "arith.uitofp"(%a) <{nneg}> : (i32) -> f32
+  %0 = "arith.uitofp"(%a) <{nonNeg}> : (i32) -> f32
   %1 = "arith.uitofp"(%a) : (i32) -> f32
   return
 }
@@ -116,7 +116,7 @@ func.func @newer(%a: i8, %v: vector<4xi8>) {
 }
 // -----
 func.func @newer(%a: i8) {
-  %0 = "arith.index_castui"(%a) <{nneg}> : (i8) -> index
+  %0 = "arith.index_castui"(%a) <{nonNeg}> : (i8) -> index
   %1 = "arith.index_castui"(%a) : (i8) -> index
   return
 }
@@ -147,6 +147,7 @@ func.func @newer(%a: f32, %b: tensor<?xbf16>) {
   %0 = arith.flush_denormals %a : f32
   %1 = arith.flush_denormals %b {keep.a} : tensor<?xbf16>
   %2 = "arith.flush_denormals"(%a) : (f32) -> f32
+  %3 = arith.flush_denormals %a fastmath<nnan> : f32
   return
 }
 // -----
