@@ -14,7 +14,7 @@ import numpy as np
 class Sizes:
     """How much is measured. The defaults are those of the table; tests take less."""
 
-    elements: int = 4_000_000  # of one conversion or op
+    elements: int = 8_000_000  # of one conversion or op
     chain: int = 1_000_000  # of a program on tensors, and lanes of a batch
     exact: int = 200_000  # where an element takes tens of nanoseconds
     ops: int = 100_000  # of scalar code, and of text
