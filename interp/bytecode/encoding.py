@@ -64,6 +64,16 @@ def zigzag(value: int) -> int:
     return ((value << 1) ^ (value >> 63)) & (1 << 64) - 1
 
 
+def varint(value: int) -> bytes:
+    """An unsigned integer of up to 64 bits, as `Cursor.varint` reads it."""
+    if value < 0x80:
+        return bytes((value << 1 | 1,))
+    size = (value.bit_length() + 6) // 7
+    if size > 8:
+        return b"\0" + value.to_bytes(8, "little")
+    return ((value << 1 | 1) << (size - 1)).to_bytes(size, "little")
+
+
 class Cursor:
     """A position in some bytes of a file, from ``start`` to ``end``. Methods raise BytecodeError with the offset."""
 
@@ -186,20 +196,8 @@ class Emitter:
         self.data.append(value)
 
     def varint(self, value: int) -> None:
-        """An unsigned integer of up to 64 bits; see `Cursor.varint`."""
-        if value < 0x80:
-            self.data.append(value << 1 | 1)
-            return
-        size = (value.bit_length() + 6) // 7
-        if size > 8:
-            self.data.append(0)
-            self.data += value.to_bytes(8, "little")
-        else:
-            self.data += (((value << 1) | 1) << (size - 1)).to_bytes(size, "little")
-
-    def svarint(self, value: int) -> None:
-        """A signed integer of up to 64 bits."""
-        self.varint(zigzag(value))
+        """An unsigned integer of up to 64 bits."""
+        self.data += varint(value)
 
     def flagged(self, value: int, flag: bool) -> None:
         """An integer with a flag in its lowest bit."""
@@ -207,15 +205,18 @@ class Emitter:
 
     def align(self, alignment: int) -> None:
         """Pad to a multiple of the alignment; the section must then be aligned as well in its file."""
-        self.data += bytes((PADDING,)) * (-len(self.data) % alignment)
-        self.alignment = max(self.alignment, alignment)
+        if alignment > 1:
+            self.data += bytes((PADDING,)) * (-len(self.data) % alignment)
+            self.alignment = max(self.alignment, alignment)
 
     def section(self, number: Section, content: Emitter) -> None:
-        """A section with its head."""
-        aligned = content.alignment > 1
-        self.byte(number | (0x80 if aligned else 0))
+        """A section with its head, which says an alignment only where the content would not lie right without."""
+        start = len(self.data)
+        self.byte(number)
         self.varint(len(content.data))
-        if aligned:
+        if len(self.data) % content.alignment:
+            self.data[start] |= 0x80
             self.varint(content.alignment)
             self.align(content.alignment)
+        self.alignment = max(self.alignment, content.alignment)
         self.data += content.data

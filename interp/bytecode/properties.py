@@ -17,6 +17,10 @@ from halfulp.interp.operands import SEGMENTS
 from halfulp.interp.types import I32
 
 
+MAX_SPARSE_POSITION = 256
+"""Beyond this position MLIR writes every number of operands."""
+
+
 class Layout(NamedTuple):
     """Names of properties and whether they are always there; how many numbers of operands follow, if they do."""
 
@@ -65,7 +69,22 @@ def read_segments(cursor: Cursor, count: int) -> DenseArrayAttr:
     return DenseArrayAttr(I32, tuple(sizes))
 
 
-def write_segments(emitter: Emitter, sizes: Attribute | None) -> None:
-    """See `read_segments`; MLIR chooses what takes fewer numbers."""
+def segments_of(sizes: Attribute | None) -> bytes:
+    """What `read_segments` reads: MLIR leaves the zeros out where they are half of the numbers or more."""
     assert isinstance(sizes, DenseArrayAttr)
-    raise NotImplementedError
+    numbers = sizes.values
+    present = [(position, size) for position, size in enumerate(numbers) if size]
+    last = present[-1][0] if present else 0
+    emitter = Emitter()
+    if last > MAX_SPARSE_POSITION or len(present) > len(numbers) // 2:
+        emitter.flagged(len(numbers), False)
+        for size in numbers:
+            emitter.varint(size)
+        return bytes(emitter.data)
+    emitter.flagged(len(present), True)
+    if present:
+        bits = last.bit_length()
+        emitter.varint(bits)
+        for position, size in present:
+            emitter.varint(size << bits | position)
+    return bytes(emitter.data)

@@ -1,0 +1,527 @@
+"""Which number each attribute, type, name of an op, value and resource gets in a file.
+
+Numbers are varints, so what is used most comes first; within those that take as many bytes, what belongs to one dialect
+stands together. MLIR's own order is followed in all of it, so that the same module makes the same file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from halfulp.interp import attributes as at
+from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES, Codec, Thing
+from halfulp.interp.bytecode.encoding import NATIVE_PROPERTIES, varint, zigzag
+from halfulp.interp.bytecode.properties import Layout, layout_of, segments_of
+from halfulp.interp.dialect import OpDefinition, Schema, Trait
+from halfulp.interp.errors import Unsupported
+from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
+from halfulp.interp.operands import SEGMENTS, all_operands
+from halfulp.interp.text.nested import parts as nested_parts
+from halfulp.interp.types import OpaqueType, QuantileType
+
+
+class Entry:
+    """Something that has a number, which is known when all was counted. ``code``: the number as it is written.
+
+    ``parts``: what is written for an attribute or a type itself: bytes, strings of the string section, and entries.
+    ``encoded``: these follow its code; else they are its text.
+    """
+
+    __slots__ = ("code", "dialect", "encoded", "number", "parts", "refs")
+
+    def __init__(self, dialect: int, parts: list[Any], encoded: bool) -> None:
+        self.dialect = dialect
+        self.parts = parts
+        self.encoded = encoded
+        self.refs = 1
+        self.number = 0
+        self.code = b""
+
+
+class NameEntry(Entry):
+    """The name of an op; ``layout``: of its properties, None where it has none that are native."""
+
+    __slots__ = ("definition", "layout", "mnemonic")
+
+    def __init__(self, dialect: int, mnemonic: str, definition: OpDefinition | None, layout: Layout | None) -> None:
+        super().__init__(dialect, [], True)
+        self.mnemonic = mnemonic
+        self.definition = definition
+        self.layout = layout
+
+
+# Of each property its entry, None for one that is absent; the bytes of the numbers of operands.
+Properties = tuple[Entry | bytes | None, ...]
+
+
+class OpRecord(NamedTuple):
+    """What is written of an op, besides its operands, successors and regions."""
+
+    op: Operation
+    name: NameEntry
+    location: Entry
+    attributes: Entry | None
+    properties: Properties | None
+    types: Sequence[Entry]
+
+
+class _Resource(NamedTuple):
+    key: str
+
+
+class _Recorder:
+    """The `codes.Sink` that keeps what is written, with attributes and types themselves in place of their numbers."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self._parts: list[Any] = []
+        self._data = bytearray()
+
+    def _add(self, part: Any) -> None:
+        if self._data:
+            self._parts.append(bytes(self._data))
+            self._data.clear()
+        self._parts.append(part)
+
+    attribute = type = string = _add
+
+    def resource(self, key: str) -> None:
+        """The number of a dialect resource."""
+        self._add(_Resource(key))
+
+    def byte(self, value: int) -> None:
+        """One byte."""
+        self._data.append(value)
+
+    def varint(self, value: int) -> None:
+        """An unsigned integer of up to 64 bits."""
+        self._data += varint(value)
+
+    def svarint(self, value: int) -> None:
+        """A signed integer of up to 64 bits."""
+        self._data += varint(zigzag(value))
+
+    def blob(self, data: bytes) -> None:
+        """The number of bytes, and these."""
+        self._data += varint(len(data))
+        self._data += data
+
+    def take(self) -> list[Any]:
+        """What was written since the last call."""
+        if self._data:
+            self._parts.append(bytes(self._data))
+            self._data.clear()
+        parts, self._parts = self._parts, []
+        return parts
+
+
+class Numbering:
+    """The numbers of everything in a module.
+
+    ``dialects`` maps a dialect to its number. ``names``, ``attributes`` and ``types`` are in the order of their numbers.
+    ``values`` and ``blocks`` map to a number as it is written, ``sizes`` a region to how many values it defines,
+    ``records`` a block to its ops. ``resources``: those that something refers to, in the order of their numbers.
+    ``isolated``: the ops whose regions use nothing from outside.
+    """
+
+    def __init__(self, module: Module, version: int, schema: Schema) -> None:
+        self.version = version
+        self.schema = schema
+        self.dialects: dict[str, int] = {}
+        self.attributes: list[Entry] = []
+        self.types: list[Entry] = []
+        self.values: dict[SSAValue, bytes] = {}
+        self.blocks: dict[Block, bytes] = {}
+        self.sizes: dict[Region, int] = {}
+        self.records: dict[Block, list[OpRecord]] = {}
+        self.arguments: dict[BlockArgument, tuple[Entry, Entry]] = {}
+        self.resources: dict[str, Entry] = {}
+        self.isolated = isolated_ops(module.operation)
+        self._names: dict[str, NameEntry] = {}
+        self._entries: dict[Thing, Entry] = {}
+        # By identity, for what belongs to the module and so stays alive: quicker than to compare and to hash.
+        self._known: dict[int, Entry] = {}
+        self._recorder = _Recorder(schema)
+        self._next_value = 0
+        self._number_ops(module.operation)
+        self.names = list(self._names.values())
+        for entries in (self.attributes, self.names, self.types):
+            _assign(entries)
+        self._assign_resources(module.resources.dialect.get("builtin", {}))
+
+    # The order in which MLIR meets things.
+
+    def _number_ops(self, top: Operation) -> None:
+        """The top op, then region by region, the last one met first."""
+        self.top = self._record(top)
+        waiting: list[tuple[Region, int]] = []
+        self._regions_of(top, waiting)
+        while waiting:
+            region, self._next_value = waiting.pop()
+            first = self._next_value
+            for number, block in enumerate(region.blocks):
+                self.blocks[block] = varint(number)
+                self._number_block(block)
+            self.sizes[region] = self._next_value - first
+            for block in region.blocks:
+                for operation in block.operations:
+                    if operation.regions:
+                        self._regions_of(operation, waiting)
+
+    def _regions_of(self, operation: Operation, waiting: list[tuple[Region, int]]) -> None:
+        first = 0 if operation in self.isolated else self._next_value
+        waiting += [(region, first) for region in operation.regions]
+
+    def _number_block(self, block: Block) -> None:
+        for argument in block.arguments:
+            self.values[argument] = varint(self._next_value)
+            self._next_value += 1
+            location = self.entry(argument.location)
+            self.arguments[argument] = self.member(argument.type), location
+        record = self._record
+        self.records[block] = [record(operation) for operation in block.operations]
+
+    def _record(self, operation: Operation) -> OpRecord:
+        name = self._names.get(operation.name)
+        if name is None:
+            name = self._new_name(operation)
+        else:
+            name.refs += 1
+        types = []
+        for result in operation.results:
+            self.values[result] = varint(self._next_value)
+            self._next_value += 1
+            types.append(self.member(result.type))
+        attributes = self._dictionary(operation, name)
+        properties: Properties | None = None
+        if name.layout is not None:
+            properties = self._properties(operation, name.layout)
+        elif operation.raw_properties is not None:
+            self._check_raw(operation)
+            properties = (self.member(operation.raw_properties),)
+        location = self.entry(operation.location)
+        return OpRecord(operation, name, location, attributes, properties, types)
+
+    def _check_raw(self, operation: Operation) -> None:
+        if self.version < NATIVE_PROPERTIES:
+            raise Unsupported(
+                f"bytecode version {self.version} cannot hold the properties of the unregistered op '{operation.name}'",
+                location=operation.location,
+                op=operation.name,
+                hint=f"write version {NATIVE_PROPERTIES} or a later one",
+            )
+
+    def _new_name(self, operation: Operation) -> NameEntry:
+        dialect, _, mnemonic = operation.name.partition(".")
+        definition = operation.definition
+        native = definition is not None and definition.has_properties and self.version >= NATIVE_PROPERTIES
+        layout = layout_of(definition, self.schema, self.version) if native and definition is not None else None
+        entry = self._names[operation.name] = NameEntry(self._dialect(dialect), mnemonic, definition, layout)
+        return entry
+
+    def _dictionary(self, operation: Operation, name: NameEntry) -> Entry | None:
+        """The attributes that have no layout of their own: in old versions all."""
+        attributes: Mapping[str, at.Attribute] = operation.attributes
+        if operation.properties and name.layout is None:
+            assert name.definition is not None
+            new = {prop.name for prop in name.definition.properties if prop.since > self.schema}
+            kept = {key: value for key, value in operation.properties.items() if key not in new}
+            attributes = {**kept, **attributes}
+        return self.entry(at.DictionaryAttr.of(attributes)) if attributes else None
+
+    def _properties(self, operation: Operation, layout: Layout) -> Properties:
+        values = operation.properties
+        found: list[Entry | bytes | None] = []
+        for name, required in layout.fields:
+            attribute = values.get(name)
+            if attribute is None and required:
+                raise Unsupported(
+                    f"'{operation.name}' has no '{name}', which bytecode must have",
+                    location=operation.location,
+                    op=operation.name,
+                )
+            found.append(None if attribute is None else self.member(attribute))
+        if layout.segments is not None:
+            found.append(segments_of(values.get(SEGMENTS)))
+        return tuple(found)
+
+    # Attributes, types and dialects.
+
+    def _dialect(self, name: str) -> int:
+        return self.dialects.setdefault(name, len(self.dialects))
+
+    def member(self, thing: Thing) -> Entry:
+        """The entry of something that belongs to the module itself, counted once more."""
+        found = self._known.get(id(thing))
+        if found is None:
+            found = self._known[id(thing)] = self.entry(thing)
+        else:
+            found.refs += 1
+        return found
+
+    def entry(self, thing: Thing) -> Entry:
+        """The entry of an attribute or a type, counted once more. What is inside a new one is met right after it."""
+        found = self._entries.get(thing)
+        if found is not None:
+            found.refs += 1
+            return found
+        made = self._new(thing)
+        stack = [(made, iter(range(len(made.parts))))]
+        while stack:
+            outer, positions = stack[-1]
+            for position in positions:
+                part = outer.parts[position]
+                if isinstance(part, bytes | str):
+                    continue
+                if isinstance(part, _Resource):
+                    outer.parts[position] = self._resource(part.key)
+                    continue
+                found = self._entries.get(part)
+                if found is not None:
+                    found.refs += 1
+                    outer.parts[position] = found
+                    continue
+                inner = outer.parts[position] = self._new(part)
+                stack.append((inner, iter(range(len(inner.parts)))))
+                break
+            else:
+                stack.pop()
+        return made
+
+    def _new(self, thing: Thing) -> Entry:
+        is_attribute = isinstance(thing, at.Attribute)
+        codecs, entries = (ATTRIBUTE_CODES, self.attributes) if is_attribute else (TYPE_CODES, self.types)
+        dialect = _dialect_of(thing, codecs)
+        codec = codecs.get(dialect)
+        encoded = codec is not None and codec.write(self._recorder, thing)
+        made = self._entries[thing] = Entry(self._dialect(dialect), self._recorder.take(), encoded)
+        entries.append(made)
+        if not encoded:
+            names = at.Names(self.schema < Schema.LLVM24)
+            made.parts = [thing.spell(names).encode("utf-8", "surrogateescape") + b"\0"]
+            for key in _resources_in(thing):
+                self._resource(key)
+        return made
+
+    def _resource(self, key: str) -> Entry:
+        self._dialect("builtin")
+        return self.resources.setdefault(key, Entry(0, [], True))
+
+    def _assign_resources(self, data: Mapping[str, object]) -> None:
+        """Those that have data come first."""
+        for number, key in enumerate(sorted(self.resources, key=lambda key: key not in data)):
+            entry = self.resources[key]
+            entry.number, entry.code = number, varint(number)
+        self.resources = dict(sorted(self.resources.items(), key=lambda item: item[1].number))
+
+
+def _dialect_of(thing: Thing, codecs: Mapping[str, Codec]) -> str:
+    """The dialect that an attribute or a type belongs to."""
+    if isinstance(thing, at.OpaqueAttr | OpaqueType):
+        return thing.dialect
+    if isinstance(thing, at.EnumAttr):
+        assert thing.definition.mnemonic is not None
+        return thing.definition.mnemonic.partition(".")[0]
+    if isinstance(thing, QuantileType):
+        return "quant"
+    return next((dialect for dialect, codec in codecs.items() if type(thing) in codec.by_kind), "builtin")
+
+
+def _resources_in(thing: Thing) -> Iterator[str]:
+    """The keys that the text of something names."""
+    stack = [thing]
+    while stack:
+        inner = stack.pop()
+        if isinstance(inner, at.DenseResourceAttr):
+            yield inner.key
+        stack += reversed(list(nested_parts(inner)))
+
+
+def _assign(entries: list[Any]) -> None:
+    """Sort entries, and number them.
+
+    The most used come first; then, in each run of numbers that take as many bytes, those of a dialect stand together,
+    beginning with the dialect that the run before ended with.
+    """
+    entries.sort(key=attrgetter("refs"), reverse=True)
+    start = size = first = 0
+    for length in range(1, 9):
+        # MLIR takes the size of the run before away, not the sum of all: from the third run on they are too long.
+        size = (1 << 7 * length) - size
+        run = entries[start : start + size]
+        if len({entry.dialect for entry in run}) > 1:
+            # ``first`` changes only when the run is sorted.
+            chosen = first
+            run.sort(key=lambda entry: (entry.dialect != chosen, entry.dialect))  # noqa: B023
+            entries[start : start + size] = run
+        if not run:
+            break
+        first = run[-1].dialect
+        start += size
+    for number, entry in enumerate(entries):
+        entry.number, entry.code = number, varint(number)
+
+
+# --- isolation --------------------------------------------------------------------------------------------------------
+
+
+class _Open:
+    """An op whose regions are walked through. ``unresolved``: whether it, or an op around it that is not isolated by
+    its trait, uses values from outside is still to be seen.
+    """
+
+    __slots__ = ("isolated", "op", "ops", "unresolved")
+
+    def __init__(self, op: Operation) -> None:
+        self.op = op
+        self.isolated = True
+        self.unresolved = op.definition is None or Trait.ISOLATED_FROM_ABOVE not in op.definition.traits
+        self.ops = (inner for region in op.regions for block in region.blocks for inner in block.operations)
+
+
+def isolated_ops(top: Operation) -> set[Operation]:
+    """The ops with regions that use no value from outside them."""
+    isolated: set[Operation] = set()
+    stack = [_Open(top)] if top.regions else []
+    while stack:
+        frame = stack[-1]
+        for operation in frame.ops:
+            if frame.unresolved:
+                _mark_uses(operation, stack)
+            if operation.regions:
+                stack.append(_Open(operation))
+                break
+        else:
+            stack.pop()
+            if frame.isolated:
+                isolated.add(frame.op)
+    return isolated
+
+
+def _mark_uses(operation: Operation, stack: list[_Open]) -> None:
+    """Note which of the ops around an op are not isolated, since its operands come from outside them."""
+    parent = _region_of_block(operation.parent)
+    for operand in all_operands(operation):
+        block = operand.owner.parent if isinstance(operand, OpResult) else None
+        if isinstance(operand, BlockArgument):
+            block = operand.block
+        region = _region_of_block(block)
+        if region is parent:
+            continue
+        container = None if region is None else region.parent
+        for frame in reversed(stack):
+            if not frame.unresolved or frame.op is container:
+                break
+            frame.isolated = False
+
+
+def _region_of_block(block: Block | None) -> Region | None:
+    return None if block is None else block.parent
+
+
+# --- the orders of uses -----------------------------------------------------------------------------------------------
+
+
+def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
+    """How MLIR has the uses of those values ordered that have them otherwise than by place, last first: the positions
+    in its order of the uses from the last to the first.
+
+    It puts each new use in front. Reading a text, it makes an op after those in its regions; and the uses that come
+    before the definition of a value, taken over one by one, end up the other way round.
+    """
+    if module.use_orders is not None:
+        return _still_valid(module)
+    uses: dict[SSAValue, list[int]] = {}
+    number = 0
+    top = module.operation
+    stack: list[tuple[Operation, int, Iterator[Block]]] = [(top, number, _blocks(top))]
+    running: list[Iterator[Operation]] = [iter(())]
+    while stack:
+        owner, owner_number, blocks = stack[-1]
+        for operation in running[-1]:
+            number += 1
+            if operation.regions:
+                stack.append((operation, number, _blocks(operation)))
+                running.append(iter(()))
+                break
+            _use(operation, number, uses)
+        else:
+            block = next(blocks, None)
+            if block is None:
+                stack.pop()
+                running.pop()
+                _use(owner, owner_number, uses)
+            else:
+                _define(block.arguments, uses)
+                running[-1] = iter(block.operations)
+    return {
+        value: _order(places)
+        for value, places in uses.items()
+        if len(places) > 1 and any(one > two for one, two in pairwise(places))
+    }
+
+
+def _blocks(operation: Operation) -> Iterator[Block]:
+    return (block for region in operation.regions for block in region.blocks)
+
+
+def _use(operation: Operation, number: int, uses: dict[SSAValue, list[int]]) -> None:
+    """An op is made: its operands are used, then its results are known."""
+    for index, value in enumerate(all_operands(operation)):
+        known = uses.get(value)
+        if known is None:
+            uses[value] = [number << 32 | index]
+        else:
+            known.append(number << 32 | index)
+    _define(operation.results, uses)
+
+
+def _define(values: Sequence[SSAValue], uses: dict[SSAValue, list[int]]) -> None:
+    for value in values:
+        if value in uses:
+            uses[value].reverse()
+
+
+def _order(places: list[int]) -> tuple[int, ...]:
+    """``places``: of the uses, the oldest first."""
+    return tuple(index for index, _ in sorted(enumerate(reversed(places)), key=lambda use: -use[1]))
+
+
+def _still_valid(module: Module) -> dict[SSAValue, tuple[int, ...]]:
+    """The orders that were read, of those values that have as many uses as then."""
+    orders = module.use_orders
+    if not orders:
+        return {}
+    count = dict.fromkeys(orders, 0)
+    for operation in module.walk():
+        for value in all_operands(operation):
+            if value in count:
+                count[value] += 1
+    return {value: order for value, order in orders.items() if len(order) == count[value]}
+
+
+def map_order(keys: Sequence[int]) -> list[int]:
+    """The order in which LLVM's DenseMap of unsigned integers, filled with ascending keys, gives them back.
+
+    A table of a power of two of buckets, twice as many once three quarters are full; a key lies in the bucket of 37
+    times its value, or, where that is taken, one, then two, then three … further on.
+    """
+    buckets: list[int | None] = []
+    for count, key in enumerate(keys, 1):
+        if count * 4 >= len(buckets) * 3:
+            held = [other for other in buckets if other is not None]
+            buckets = [None] * max(64, 2 * len(buckets))
+            for other in held:
+                _insert(buckets, other)
+        _insert(buckets, key)
+    return [key for key in buckets if key is not None]
+
+
+def _insert(buckets: list[int | None], key: int) -> None:
+    at, step = key * 37 % len(buckets), 1
+    while buckets[at] is not None:
+        at, step = (at + step) % len(buckets), step + 1
+    buckets[at] = key

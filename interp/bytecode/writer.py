@@ -1,0 +1,370 @@
+"""Writes a module as MLIR bytecode, versions 0 to 6: for MLIR 22, the very bytes that mlir-opt 22 writes."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import NamedTuple, TypeVar
+
+from halfulp.interp.bytecode.encoding import (
+    DIALECT_VERSIONS,
+    ELIDED_LOCATIONS,
+    ISOLATED_SECTIONS,
+    MAGIC,
+    MAX_VERSION,
+    NATIVE_PROPERTIES,
+    USE_LISTS,
+    Emitter,
+    OpMask,
+    ResourceKind,
+    Section,
+    varint,
+)
+from halfulp.interp.bytecode.numbering import (
+    Entry,
+    NameEntry,
+    Numbering,
+    OpRecord,
+    Properties,
+    map_order,
+    use_orders,
+)
+from halfulp.interp.bytecode.properties import Layout
+from halfulp.interp.dialect import Schema
+from halfulp.interp.errors import InputError, LimitExceeded
+from halfulp.interp.ir import Blob, Block, Module, Operation, Resource, SSAValue
+from halfulp.interp.locations import UnknownLoc
+from halfulp.interp.operands import all_operands
+from halfulp.interp.text.schema import check_schema
+
+PRODUCERS = {Schema.MLIR22: "MLIR22-halfulp", Schema.LLVM24: "MLIR24-halfulp"}
+"""Who wrote a file, by default: the number is that of the schema, by which it is to be read."""
+
+_BYTES = tuple(bytes((value,)) for value in range(256))
+AnyEntry = TypeVar("AnyEntry", bound=Entry)
+
+
+class Strings(dict[str, int]):
+    """Strings and their numbers, which they get when they are first asked for."""
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = len(self)
+        return number
+
+    def section(self) -> Emitter:
+        """The sizes in reverse, then the strings."""
+        emitter = Emitter()
+        emitter.varint(len(self))
+        encoded = [text.encode("utf-8", "surrogateescape") + b"\0" for text in self]
+        for data in reversed(encoded):
+            emitter.varint(len(data))
+        emitter.data += b"".join(encoded)
+        return emitter
+
+
+class Writer:
+    """Writes one module."""
+
+    def __init__(self, module: Module, version: int, schema: Schema) -> None:
+        self.module = module
+        self.version = version
+        self.numbering = Numbering(module, version, schema)
+        self.orders = use_orders(module) if version >= USE_LISTS else {}
+        self.strings = Strings()
+        self.properties: dict[bytes, bytes] = {}
+        self.known_properties: dict[tuple[NameEntry, Properties], bytes] = {}
+
+    def file(self, producer: str) -> bytes:
+        """The whole file."""
+        file = Emitter()
+        file.data += MAGIC + varint(self.version) + producer.encode() + b"\0"
+        file.section(Section.DIALECT, self._dialects())
+        offsets, things = self._things()
+        file.section(Section.ATTR_TYPE_OFFSET, offsets)
+        file.section(Section.ATTR_TYPE, things)
+        file.section(Section.IR, self._ops())
+        offsets, data = self._resources()
+        file.section(Section.RESOURCE_OFFSET, offsets)
+        file.section(Section.RESOURCE, data)
+        file.section(Section.STRING, self.strings.section())
+        if self.version >= NATIVE_PROPERTIES:
+            properties = Emitter()
+            properties.varint(len(self.properties))
+            for blob in self.properties:
+                properties.varint(len(blob))
+                properties.data += blob
+            file.section(Section.PROPERTIES, properties)
+        return bytes(file.data)
+
+    # Dialects, attributes and types.
+
+    def _dialects(self) -> Emitter:
+        emitter, numbering, strings = Emitter(), self.numbering, self.strings
+        emitter.varint(len(numbering.dialects))
+        for name in numbering.dialects:
+            # The flag: whether a version of the dialect follows.
+            emitter.varint(strings[name] << 1 if self.version >= DIALECT_VERSIONS else strings[name])
+        if self.version >= ELIDED_LOCATIONS:
+            emitter.varint(len(numbering.names))
+        for name in _grouped(emitter, numbering.names):
+            if self.version >= NATIVE_PROPERTIES:
+                emitter.flagged(strings[name.mnemonic], name.definition is not None)
+            else:
+                emitter.varint(strings[name.mnemonic])
+        return emitter
+
+    def _things(self) -> tuple[Emitter, Emitter]:
+        """The sizes of attributes and types, and these."""
+        offsets, things = Emitter(), Emitter()
+        strings, data = self.strings, things.data
+        offsets.varint(len(self.numbering.attributes))
+        offsets.varint(len(self.numbering.types))
+        for entries in (self.numbering.attributes, self.numbering.types):
+            for entry in _grouped(offsets, entries):
+                start = len(data)
+                for part in entry.parts:
+                    if part.__class__ is bytes:
+                        data += part
+                    elif part.__class__ is str:
+                        data += varint(strings[part])
+                    else:
+                        data += part.code
+                offsets.flagged(len(data) - start, entry.encoded)
+        return offsets, things
+
+    # Ops.
+
+    def _ops(self) -> Emitter:
+        """The outermost section: one op with all that is in it, with a stack of our own, as ops may be nested deep."""
+        out: list[bytes] = [varint(1 << 1)]
+        self._op(self.numbering.top, out)
+        stack = [self._open(self.numbering.top.op, out)]
+        while stack:
+            frame = stack[-1]
+            record = next(frame.ops, None)
+            if record is None:
+                stack.pop()
+                if frame.out is not frame.outer:
+                    content = b"".join(frame.out)
+                    frame.outer.extend((_BYTES[Section.IR], varint(len(content)), content))
+            else:
+                self._op(record, frame.out)
+                stack.append(self._open(record.op, frame.out))
+        emitter = Emitter()
+        emitter.data += b"".join(out)
+        return emitter
+
+    def _open(self, operation: Operation, outer: list[bytes]) -> _Frame:
+        """Begin the regions of an op, in a section of their own where they use nothing from outside."""
+        isolated = operation in self.numbering.isolated
+        outer.append(varint(len(operation.regions) << 1 | isolated))
+        out: list[bytes] = [] if isolated and self.version >= ISOLATED_SECTIONS else outer
+        return _Frame(self._nested(operation, out), out, outer)
+
+    def _nested(self, operation: Operation, out: list[bytes]) -> Iterator[OpRecord]:
+        """Write the regions of an op up to each op that has regions itself, which is given back."""
+        for region in operation.regions:
+            out.append(varint(len(region.blocks)))
+            if region.blocks:
+                out.append(varint(self.numbering.sizes[region]))
+            for block in region.blocks:
+                self._block(block, out)
+                for record in self.numbering.records[block]:
+                    if record.op.regions:
+                        yield record
+                    else:
+                        self._op(record, out)
+
+    def _block(self, block: Block, out: list[bytes]) -> None:
+        arguments = block.arguments
+        out.append(varint(len(block.operations) << 1 | bool(arguments)))
+        if not arguments:
+            return
+        out.append(varint(len(arguments)))
+        for argument in arguments:
+            type, location = self.numbering.arguments[argument]
+            if self.version < ELIDED_LOCATIONS:
+                out += (type.code, location.code)
+            elif isinstance(argument.location, UnknownLoc):
+                out.append(varint(type.number << 1))
+            else:
+                out += (varint(type.number << 1 | 1), location.code)
+        if self.version >= USE_LISTS:
+            orders = self._use_lists(arguments)
+            out += (_BYTES[OpMask.USE_LISTS], orders) if orders else (_BYTES[0],)
+
+    def _op(self, record: OpRecord, out: list[bytes]) -> None:
+        """An op but for its regions."""
+        operation, name, location, attributes, properties, types = record
+        mask = OpMask.REGIONS if operation.regions else 0
+        out.append(name.code)
+        at_mask = len(out)
+        out.append(b"")
+        out.append(location.code)
+        if attributes is not None:
+            mask |= OpMask.ATTRIBUTES
+            out.append(attributes.code)
+        if properties is not None:
+            mask |= OpMask.PROPERTIES
+            out.append(self._properties(name, properties))
+        if types:
+            mask |= OpMask.RESULTS
+            out.append(varint(len(types)))
+            out += [type.code for type in types]
+        operands = all_operands(operation)
+        if operands:
+            mask |= OpMask.OPERANDS
+            values = self.numbering.values
+            out.append(varint(len(operands)))
+            out += [values[operand] for operand in operands]
+        if operation.successors:
+            mask |= OpMask.SUCCESSORS
+            out.append(varint(len(operation.successors)))
+            out += [self.numbering.blocks[block] for block, _ in operation.successors]
+        if self.orders and (orders := self._use_lists(operation.results)):
+            mask |= OpMask.USE_LISTS
+            out.append(orders)
+        out[at_mask] = _BYTES[mask]
+
+    def _properties(self, name: NameEntry, properties: Properties) -> bytes:
+        """The number of the properties of an op: what is written the same is written once."""
+        known = self.known_properties.get((name, properties))
+        if known is None:
+            blob = _blob(name.layout, properties)
+            known = self.properties.setdefault(blob, varint(len(self.properties)))
+            self.known_properties[name, properties] = known
+        return known
+
+    def _use_lists(self, values: Sequence[SSAValue]) -> bytes:
+        """The orders of the uses of some values, where these are not ordered by their places."""
+        orders = {index: self.orders[value] for index, value in enumerate(values) if value in self.orders}
+        if not orders:
+            return b""
+        emitter = Emitter()
+        if len(values) > 1:
+            emitter.varint(len(orders))
+        for index in map_order(list(orders)):
+            order = orders[index]
+            moved = [(use, place) for place, use in enumerate(order) if use != place]
+            pairs = len(moved) < len(order) // 2
+            if len(values) > 1:
+                emitter.varint(index)
+            emitter.flagged(len(moved) * 2 if pairs else len(order), pairs)
+            for number in chain.from_iterable(moved) if pairs else order:
+                emitter.varint(number)
+        return bytes(emitter.data)
+
+    # Resources.
+
+    def _resources(self) -> tuple[Emitter, Emitter]:
+        """The names and sizes of resources, and their data."""
+        offsets, data = Emitter(), Emitter()
+        external = self.module.resources.external
+        offsets.varint(len(external))
+        for name, entries in external.items():
+            # The strings that are entries come before the names.
+            sizes = [self._resource(data, entry) for entry in entries.values()]
+            offsets.varint(self.strings[name])
+            self._group(offsets, list(zip(entries, entries.values(), sizes, strict=True)))
+        used = self.numbering.resources
+        if used:
+            known = self.module.resources.dialect.get("builtin", {})
+            rows = [(key, known.get(key), self._resource(data, known.get(key))) for key in used]
+            offsets.varint(self.numbering.dialects["builtin"])
+            self._group(offsets, rows)
+        return offsets, data
+
+    def _group(self, offsets: Emitter, rows: Sequence[tuple[str, Resource | None, int]]) -> None:
+        offsets.varint(len(rows))
+        for key, entry, size in rows:
+            offsets.varint(self.strings[key])
+            offsets.varint(size)
+            offsets.byte(_kind(entry))
+
+    def _resource(self, data: Emitter, entry: Resource | None) -> int:
+        """Write an entry, nothing for None; how many bytes it takes."""
+        start = len(data.data)
+        if isinstance(entry, Blob):
+            data.varint(entry.alignment)
+            data.varint(len(entry.data))
+            data.align(entry.alignment)
+            data.data += entry.data
+        elif isinstance(entry, bool):
+            data.byte(entry)
+        elif entry is not None:
+            data.varint(self.strings[entry])
+        return len(data.data) - start
+
+
+class _Frame(NamedTuple):
+    """The regions of an op being written: its ops with regions that are still to come, where to, and what is around."""
+
+    ops: Iterator[OpRecord]
+    out: list[bytes]
+    outer: list[bytes]
+
+
+def _kind(entry: Resource | None) -> ResourceKind:
+    """What is only declared counts as a blob."""
+    if isinstance(entry, bool):
+        return ResourceKind.BOOL
+    return ResourceKind.STRING if isinstance(entry, str) else ResourceKind.BLOB
+
+
+def _blob(layout: Layout | None, properties: Properties) -> bytes:
+    """Properties by the layout of the op; what an op that is not registered has is one attribute."""
+    fields = (("", True),) if layout is None else layout.fields
+    emitter = Emitter()
+    for (_, required), entry in zip(fields, properties, strict=False):
+        assert not isinstance(entry, bytes)
+        if entry is None:
+            emitter.varint(0)
+        elif required:
+            emitter.varint(entry.number)
+        else:
+            emitter.flagged(entry.number, True)
+    segments = properties[-1] if len(properties) > len(fields) else b""
+    assert isinstance(segments, bytes)
+    return bytes(emitter.data) + segments
+
+
+def _grouped(emitter: Emitter, entries: Sequence[AnyEntry]) -> Iterator[AnyEntry]:
+    """Entries; before the first of each run of one dialect, the dialect and the length of the run are written."""
+    for dialect, group in groupby(entries, key=attrgetter("dialect")):
+        members = list(group)
+        emitter.varint(dialect)
+        emitter.varint(len(members))
+        yield from members
+
+
+def write_bytecode(
+    module: Module, version: int = MAX_VERSION, schema: Schema = Schema.MLIR22, producer: str | None = None
+) -> bytes:
+    """A module as MLIR bytecode, the same bytes each time.
+
+    ``version``: of the format, 0 to 6. ``schema``: the MLIR whose ops and codes are used. ``producer``: who writes it, by
+    default a name that tells the schema, which readers go by: MLIR 22 and newer ones do not understand each other's
+    versions 5 and 6. Version 4 is read by both.
+
+    Raises InputError for a version that does not exist, and Unsupported for what the schema, or the version, does not
+    have.
+    """
+    if not 0 <= version <= MAX_VERSION:
+        raise InputError(f"bytecode version {version} does not exist: it must be from 0 to {MAX_VERSION}")
+    producer = PRODUCERS[schema] if producer is None else producer
+    if "\0" in producer:
+        raise InputError(f"the producer {producer!r} has a zero byte in it, which would end it")
+    if schema < Schema.LLVM24:
+        check_schema(module, schema)
+    collecting = gc.isenabled()
+    # Many small objects and no garbage: the collector would only go over them again and again.
+    gc.disable()
+    try:
+        return Writer(module, version, schema).file(producer)
+    except RecursionError:
+        raise LimitExceeded("attributes or types are nested too deep to be written") from None
+    finally:
+        if collecting:
+            gc.enable()
