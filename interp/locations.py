@@ -51,7 +51,9 @@ class FileLineCol(Location):
 
 @immutable
 class FileRange(Location):
-    """``"file":line:column to line:column``; an end line equal to the first is elided."""
+    """``"file":line:column to line:column``; an end line equal to the first is elided, and the end, where it is the
+    start: MLIR keeps such a range apart from the place all the same.
+    """
 
     file: str
     line: int
@@ -61,8 +63,11 @@ class FileRange(Location):
 
     def inner(self, names: Mapping[object, str]) -> str:
         """The start and the end."""
+        start = f"{quoted(self.file)}:{self.line}:{self.column}"
+        if (self.end_line, self.end_column) == (self.line, self.column):
+            return start
         end = "" if self.end_line == self.line else str(self.end_line)
-        return f"{quoted(self.file)}:{self.line}:{self.column} to {end}:{self.end_column}"
+        return f"{start} to {end}:{self.end_column}"
 
 
 @immutable

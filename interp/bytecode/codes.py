@@ -78,7 +78,7 @@ class Sink(Protocol):
 
 
 class Field(NamedTuple):
-    """A part of an encoding; both functions get the values of the fields before it as their last argument."""
+    """A part of an encoding; ``read`` gets the values of the fields before it, ``write`` those of all fields."""
 
     read: Callable[[Source, tuple[Any, ...]], Any]
     write: Callable[[Sink, Any, tuple[Any, ...]], object]
@@ -114,8 +114,8 @@ class Code:
     def write(self, sink: Sink, values: tuple[Any, ...]) -> None:
         """The code and the fields."""
         sink.varint(self.number)
-        for index, (field, value) in enumerate(zip(self.fields, values, strict=True)):
-            field.write(sink, value, values[:index])
+        for field, value in zip(self.fields, values, strict=True):
+            field.write(sink, value, values)
 
 
 # --- fields -----------------------------------------------------------------------------------------------------------
@@ -129,21 +129,22 @@ TYPE = Field(lambda source, _: source.type(), lambda sink, value, _: sink.type(v
 RESOURCE = Field(lambda source, _: source.resource(), lambda sink, value, _: sink.resource(value))
 
 
-def _boolean(source: Source, before: tuple[Any, ...]) -> bool:
-    value = source.cursor.byte()
+def boolean(cursor: Cursor) -> bool:
+    """A byte that is 0 or 1."""
+    value = cursor.byte()
     if value > 1:
-        source.cursor.fail(f"{value} is no truth value", source.cursor.pos - 1)
+        cursor.fail(f"{value} is no truth value", cursor.pos - 1)
     return bool(value)
 
 
-BOOL = Field(_boolean, lambda sink, value, _: sink.byte(int(value)))
+BOOL = Field(lambda source, _: boolean(source.cursor), lambda sink, value, _: sink.byte(int(value)))
 
 
 def optional(field: Field) -> Field:
     """Whether there is a value, and if so, that."""
 
     def read(source: Source, before: tuple[Any, ...]) -> Any:
-        return field.read(source, before) if _boolean(source, before) else None
+        return field.read(source, before) if boolean(source.cursor) else None
 
     def write(sink: Sink, value: Any, before: tuple[Any, ...]) -> None:
         sink.byte(int(value is not None))
@@ -375,7 +376,7 @@ MAP = Field(_read_map, _write_map)
 
 
 def _read_flags(source: Source, before: tuple[Any, ...]) -> tuple[bool, ...]:
-    return tuple([_boolean(source, ()) for _ in before[-1]])
+    return tuple([boolean(source.cursor) for _ in before[-1]])
 
 
 def _write_flags(sink: Sink, values: tuple[bool, ...], before: tuple[Any, ...]) -> None:
@@ -460,9 +461,9 @@ ARRAY_CODES = Field(_read_array_codes, _write_array_codes)
 def _range(file: str, numbers: tuple[int, ...]) -> loc.Location | None:
     match numbers:
         case (line,):
-            return loc.FileLineCol(file, line, 0)
+            return loc.FileRange(file, line, 0, line, 0)
         case (line, column):
-            return loc.FileLineCol(file, line, column)
+            return loc.FileRange(file, line, column, line, column)
         case (line, column, end):
             return loc.FileRange(file, line, column, line, end)
         case (line, column, end_line, end):
@@ -471,6 +472,8 @@ def _range(file: str, numbers: tuple[int, ...]) -> loc.Location | None:
 
 
 def _range_numbers(place: loc.FileRange) -> tuple[Any, ...]:
+    if (place.line, place.column) == (place.end_line, place.end_column):
+        return place.file, (place.line, place.column) if place.column else (place.line,)
     if place.line == place.end_line:
         return place.file, (place.line, place.column, place.end_column)
     return place.file, (place.line, place.column, place.end_line, place.end_column)
@@ -946,3 +949,6 @@ def _codec(codes: tuple[Code, ...]) -> Codec:
 
 ATTRIBUTE_CODES = {"builtin": _codec(ATTRIBUTES)}
 TYPE_CODES = {"builtin": _codec(TYPES), "quant": _codec(QUANT_TYPES)}
+
+# Codes of things that halfulp does not have.
+UNSUPPORTED: Mapping[tuple[str, str, int], str] = {("type", "builtin", 33): "token"}

@@ -86,7 +86,7 @@ class Cursor:
 
     def fail(self, message: str, offset: int | None = None) -> NoReturn:
         """Raise BytecodeError at an offset, by default the present one."""
-        raise BytecodeError(f"{message} (at byte {self.pos if offset is None else offset})")
+        raise BytecodeError(message, offset=self.pos if offset is None else offset)
 
     @property
     def left(self) -> int:
@@ -120,6 +120,12 @@ class Cursor:
         if not first:
             return int.from_bytes(self.data[pos + 1 : pos + 9], "little")
         return int.from_bytes(self.data[pos : pos + 1 + more], "little") >> (more + 1)
+
+    def varint_at(self, pos: int) -> tuple[int, int]:
+        """The integer at ``pos``, and where it ends: `varint` for loops that keep the position themselves."""
+        self.pos = pos
+        value = self.varint()
+        return value, self.pos
 
     def svarint(self) -> int:
         """A signed integer of up to 64 bits."""

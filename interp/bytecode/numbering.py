@@ -121,10 +121,11 @@ class _Recorder:
 class Numbering:
     """The numbers of everything in a module.
 
-    ``dialects`` maps a dialect to its number. ``names``, ``attributes`` and ``types`` are in the order of their numbers.
-    ``values`` and ``blocks`` map to a number as it is written, ``sizes`` a region to how many values it defines,
-    ``records`` a block to its ops. ``resources``: those that something refers to, in the order of their numbers.
-    ``isolated``: the ops whose regions use nothing from outside.
+    ``dialects`` maps a dialect to its number. ``names``, ``attributes`` and ``types`` stand in the order of their
+    numbers. ``values`` and ``blocks`` map to a number as it is written, ``sizes`` a region to how many values it
+    defines, ``records`` a block to its ops, ``arguments`` one of its arguments to type and location. ``resources``:
+    those that something refers to, in the order of their numbers. ``isolated``: ops whose regions use nothing from
+    outside.
     """
 
     def __init__(self, module: Module, version: int, schema: Schema) -> None:
@@ -217,8 +218,12 @@ class Numbering:
     def _new_name(self, operation: Operation) -> NameEntry:
         dialect, _, mnemonic = operation.name.partition(".")
         definition = operation.definition
-        native = definition is not None and definition.has_properties and self.version >= NATIVE_PROPERTIES
-        layout = layout_of(definition, self.schema, self.version) if native and definition is not None else None
+        layout = None
+        if definition is not None and definition.has_properties and self.version >= NATIVE_PROPERTIES:
+            layout = layout_of(definition, self.schema, self.version)
+            if layout == Layout(()):
+                # All its properties are newer than the schema.
+                layout = None
         entry = self._names[operation.name] = NameEntry(self._dialect(dialect), mnemonic, definition, layout)
         return entry
 
@@ -353,9 +358,8 @@ def _assign(entries: list[Any]) -> None:
         size = (1 << 7 * length) - size
         run = entries[start : start + size]
         if len({entry.dialect for entry in run}) > 1:
-            # ``first`` changes only when the run is sorted.
-            chosen = first
-            run.sort(key=lambda entry: (entry.dialect != chosen, entry.dialect))  # noqa: B023
+            run.sort(key=attrgetter("dialect"))
+            run.sort(key=lambda entry, first=first: entry.dialect != first)  # type: ignore[misc]
             entries[start : start + size] = run
         if not run:
             break
@@ -521,7 +525,7 @@ def map_order(keys: Sequence[int]) -> list[int]:
 
 
 def _insert(buckets: list[int | None], key: int) -> None:
-    at, step = key * 37 % len(buckets), 1
-    while buckets[at] is not None:
-        at, step = (at + step) % len(buckets), step + 1
-    buckets[at] = key
+    place, step = key * 37 % len(buckets), 1
+    while buckets[place] is not None:
+        place, step = (place + step) % len(buckets), step + 1
+    buckets[place] = key

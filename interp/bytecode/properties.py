@@ -16,7 +16,6 @@ from halfulp.interp.dialect import OpDefinition, Schema, Trait
 from halfulp.interp.operands import SEGMENTS
 from halfulp.interp.types import I32
 
-
 MAX_SPARSE_POSITION = 256
 """Beyond this position MLIR writes every number of operands."""
 

@@ -344,9 +344,9 @@ def write_bytecode(
 ) -> bytes:
     """A module as MLIR bytecode, the same bytes each time.
 
-    ``version``: of the format, 0 to 6. ``schema``: the MLIR whose ops and codes are used. ``producer``: who writes it, by
-    default a name that tells the schema, which readers go by: MLIR 22 and newer ones do not understand each other's
-    versions 5 and 6. Version 4 is read by both.
+    ``version``: of the format, 0 to 6. ``schema``: the MLIR whose ops and codes are used: MLIR 22 and newer ones do not
+    understand each other's versions 5 and 6, version 4 is read by both. ``producer``: who writes it, by default a name
+    that tells the schema, which `halfulp.interp.bytecode.reader` goes by.
 
     Raises InputError for a version that does not exist, and Unsupported for what the schema, or the version, does not
     have.

@@ -601,7 +601,7 @@ class AttributeParser(TypeParser):
     def _file_location(self, file: str) -> Location:
         line = self._line_number("expected integer line number in FileLineColRange")
         if not self.take(":"):
-            return FileLineCol(file, line, 0)
+            return FileRange(file, line, 0, line, 0)
         column = self._line_number("expected integer column number in FileLineColRange")
         if not self.take("to"):
             return FileLineCol(file, line, column)
@@ -612,8 +612,6 @@ class AttributeParser(TypeParser):
             self.wrong_token("expected either integer or `:` post `to` in FileLineColRange")
         self.expect(":", "expected either integer or `:` post `to` in FileLineColRange")
         end_column = self._line_number("expected integer column number in FileLineColRange")
-        if (end_line, end_column) == (line, column):
-            return FileLineCol(file, line, column)
         return FileRange(file, line, column, end_line, end_column)
 
     def _line_number(self, message: str) -> int:
