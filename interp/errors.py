@@ -49,8 +49,11 @@ class HalfulpError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.message, self.__dict__)
 
+    def _first_line(self) -> str:
+        return _line(self.location, "error", self.message)
+
     def __str__(self) -> str:
-        lines = [_line(self.location, "error", self.message)]
+        lines = [self._first_line()]
         lines += [_line(location, "note", text) for location, text in self.notes]
         if self.hint:
             lines.append(f"hint: {self.hint}")
@@ -58,7 +61,7 @@ class HalfulpError(Exception):
 
     def render(self, source: str | None = None) -> str:
         """The message, and, where ``source`` (the text of the file) has the place, its line with a caret below it."""
-        lines = [_line(self.location, "error", self.message), *_excerpt(self.location, source)]
+        lines = [self._first_line(), *_excerpt(self.location, source)]
         for location, text in self.notes:
             lines += [_line(location, "note", text), *_excerpt(location, source)]
         if self.hint:
@@ -83,7 +86,21 @@ class InputError(HalfulpError):
 
 
 class BytecodeError(HalfulpError):
-    """A bytecode file that is not well-formed."""
+    """A bytecode file that is not well-formed: ``file.mlirbc: error: … (at byte 12)``.
+
+    ``filename``: the name of the file. ``offset``: the byte at which that shows, from the start of the file; both None
+    where there is none.
+    """
+
+    def __init__(self, message: str, *, offset: int | None = None, filename: str | None = None, **more: Any) -> None:
+        super().__init__(message, **more)
+        self.offset = offset
+        self.filename = filename
+
+    def _first_line(self) -> str:
+        where = "" if self.filename is None else f"{self.filename}: "
+        at = "" if self.offset is None else f" (at byte {self.offset})"
+        return f"{where}error: {self.message}{at}"
 
 
 class LimitExceeded(HalfulpError):

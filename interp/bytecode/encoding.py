@@ -122,7 +122,18 @@ class Cursor:
         return int.from_bytes(self.data[pos : pos + 1 + more], "little") >> (more + 1)
 
     def varint_at(self, pos: int) -> tuple[int, int]:
-        """The integer at ``pos``, and where it ends: `varint` for loops that keep the position themselves."""
+        """The integer at ``pos``, and where it ends: `varint` for loops that keep the position themselves.
+
+        Short ones may reach beyond the end, which the loop must check; IndexError where the file ends.
+        """
+        data = self.data
+        first = data[pos]
+        if first & 1:
+            return first >> 1, pos + 1
+        if first & 2:
+            return (first | data[pos + 1] << 8) >> 2, pos + 2
+        if first & 4:
+            return (first | data[pos + 1] << 8 | data[pos + 2] << 16) >> 3, pos + 3
         self.pos = pos
         value = self.varint()
         return value, self.pos

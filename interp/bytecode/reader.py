@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.interp import attributes as at
-from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES, Codec, Thing
+from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, ATTRIBUTES, TYPE_CODES, UNSUPPORTED, Codec, Thing, boolean
 from halfulp.interp.bytecode.encoding import (
     DIALECT_VERSIONS,
     ELIDED_LOCATIONS,
@@ -27,6 +27,7 @@ from halfulp.interp.bytecode.encoding import (
     OpMask,
     ResourceKind,
     Section,
+    varint,
 )
 from halfulp.interp.bytecode.properties import layout_of, read_segments
 from halfulp.interp.dialect import OpDefinition, Registry, Schema, default_registry
@@ -34,29 +35,29 @@ from halfulp.interp.errors import BytecodeError, HalfulpError
 from halfulp.interp.ir import Blob, Block, Module, Operation, Region, Resources, SSAValue
 from halfulp.interp.locations import FileLineCol, Location, UnknownLoc
 from halfulp.interp.operands import SEGMENTS, add_defaults, move_inherent, split_successor_operands
-from halfulp.interp.types import Type
+from halfulp.interp.text.cursor import MAX_NESTING
+from halfulp.interp.text.nested import parts
+from halfulp.interp.types import FloatType, IndexType, IntegerType, Type
 
-MAX_NESTING = 500
-"""How deep attributes and types may be nested."""
+MAX_SHARED = 1 << 16
+"""How many attributes and types one may stand for beyond the bytes of the file: shared ones count each time."""
 
-
-@dataclass(slots=True)
-class Entry:
-    """An attribute or a type that is not read yet: where it lies, whether encoded or as text."""
-
-    dialect: str
-    start: int
-    end: int
-    encoded: bool
+# An attribute or a type that is not read yet: its dialect, where it lies, and whether it is encoded or text.
+Entry = tuple[str, int, int, bool]
 
 
 @dataclass(slots=True)
 class OpName:
-    """An op's name; ``registered``: its properties have a native layout."""
+    """An op's name; ``registered``: its properties have a native layout.
+
+    ``plain``: without properties. ``known``: the properties met so far by their numbers.
+    """
 
     name: str
     registered: bool
     definition: OpDefinition | None
+    plain: bool
+    known: dict[int, dict[str, at.Attribute]]
 
 
 class _Forward(SSAValue):
@@ -70,6 +71,11 @@ class _Forward(SSAValue):
 
 
 _BUSY = object()
+# What stands for itself alone; most attributes of a file are places.
+_LEAVES = frozenset((FileLineCol, UnknownLoc, at.UnitAttr, at.FloatAttr, IntegerType, FloatType, IndexType))
+_ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USE_LISTS, _PROPERTIES = map(int, OpMask)
+_FILE_LINE_COL = varint(next(code.number for code in ATTRIBUTES if code.kind is FileLineCol))[0]
+_UNKNOWN_PARTS = 0xFF & ~sum(OpMask)
 _AT_TOP = frozenset(Section) - {Section.DIALECT_VERSIONS}
 
 
@@ -149,9 +155,9 @@ class Reader:
         self.attributes: list[Any] = []
         self.types: list[Any] = []
         self.properties: list[Cursor] = []
-        self.known_properties: dict[tuple[int, int], dict[str, at.Attribute]] = {}
         self.cursor = file.cursor
         self.depth = 0
+        self.sizes: dict[int, tuple[int, int]] = {}
 
     def module(self) -> Module:
         """The whole file."""
@@ -212,7 +218,7 @@ class Reader:
         definition = self.registry.find(name)
         if definition is None:
             self._check_unregistered(cursor, name, dialect, start)
-        return OpName(name, registered, definition)
+        return OpName(name, registered, definition, definition is None or not definition.has_properties, {})
 
     def _check_unregistered(self, cursor: Cursor, name: str, dialect: str, start: int) -> None:
         if not name or "\0" in name:
@@ -239,7 +245,7 @@ class Reader:
                     size, encoded = cursor.flagged()
                     if size > data.end - start:
                         cursor.fail(f"an entry of {size} bytes, {data.end - start} are left", at_size)
-                    entries.append(Entry(dialect, start, start + size, encoded))
+                    entries.append((dialect, start, start + size, encoded))
                     start += size
         cursor.finish("the sizes of attributes and types")
         if start != data.end:
@@ -282,6 +288,28 @@ class Reader:
         assert isinstance(made, at.Attribute)
         return made
 
+    def file_position_at(self, number: int) -> FileLineCol | None:
+        """A plain place in a file by its number, None for anything else: most attributes of a file are such, so that
+        they are read by less than their row of the table asks for.
+        """
+        entry = self.attributes[number]
+        if entry.__class__ is not tuple:
+            return None
+        dialect, pos, end, encoded = entry
+        if dialect != "builtin" or not encoded or end - pos < 4 or self.cursor.data[pos] != _FILE_LINE_COL:
+            return None
+        read = self.cursor.varint_at
+        name, pos = read(pos + 1)
+        line, pos = read(pos)
+        column, pos = read(pos)
+        if pos != end or name >= len(self.attributes) or line >> 32 or column >> 32:
+            return None
+        file = self.attribute_at(name)
+        if not isinstance(file, at.StringAttr):
+            return None
+        made = self.attributes[number] = FileLineCol(file.value, line, column)
+        return made
+
     def type_at(self, number: int) -> Type:
         """A type by its number."""
         found = self.types[number]
@@ -297,26 +325,43 @@ class Reader:
         if entry is _BUSY:
             self.cursor.fail(f"{what} {number} contains itself")
         things[number] = _BUSY
-        outer, self.cursor = self.cursor, Cursor(self.cursor.data, entry.start, entry.end)
+        outer, self.cursor = self.cursor, Cursor(self.cursor.data, entry[1], entry[2])
         self.depth += 1
         if self.depth > MAX_NESTING:
             self.cursor.fail(f"attributes and types are nested more than {MAX_NESTING} deep")
-        made = self._encoded(entry, codecs, what) if entry.encoded else self._text(what)
+        made = self._encoded(entry, codecs, what) if entry[3] else self._text(what)
         self.cursor.finish(f"{what} {number}")
+        if type(made) not in _LEAVES:
+            size, depth = self._measure(made)
+            if size > MAX_SHARED + len(self.cursor.data):
+                self.cursor.fail(f"{what} {number} stands for more than {size} nested attributes and types", entry[1])
+            if depth > MAX_NESTING:
+                self.cursor.fail(f"attributes and types are nested more than {MAX_NESTING} deep", entry[1])
         self.cursor = outer
         self.depth -= 1
         things[number] = made
         return made
 
+    def _measure(self, thing: Thing) -> tuple[int, int]:
+        """How many attributes and types something stands for where each is written out, and how deep they nest."""
+        size, depth = 1, 0
+        for part in parts(thing):
+            inner = self.sizes.get(id(part)) or self._measure(part)
+            size += inner[0]
+            depth = max(depth, inner[1])
+        self.sizes[id(thing)] = measured = size, depth + 1
+        return measured
+
     def _encoded(self, entry: Entry, codecs: dict[str, Codec], what: str) -> Thing:
         number = self.cursor.varint()
-        codec = codecs.get(entry.dialect)
+        codec = codecs.get(entry[0])
         code = None if codec is None else codec.by_number.get(number)
         if code is None:
-            self.cursor.fail(f"unknown code {number} of a {what} of dialect '{entry.dialect}'", entry.start)
+            named = f" ({UNSUPPORTED[what, entry[0], number]})" if (what, entry[0], number) in UNSUPPORTED else ""
+            self.cursor.fail(f"unknown code {number}{named} of a {what} of dialect '{entry[0]}'", entry[1])
         if code.since > self.schema:
-            name = f"{what} code {number} of dialect '{entry.dialect}'"
-            self.cursor.fail(f"{name} does not exist in the schema {self.schema.name}", entry.start)
+            name = f"{what} code {number} of dialect '{entry[0]}'"
+            self.cursor.fail(f"{name} does not exist in the schema {self.schema.name}", entry[1])
         return code.read(self)
 
     def _text(self, what: str) -> Thing:
@@ -359,6 +404,8 @@ class Reader:
             if size > data.left:
                 offsets.fail(f"a resource of {size} bytes, {data.left} are left", start)
             keys.append(key)
+            if key in group:
+                offsets.fail(f"a second resource '{key}'", start)
             if not size:
                 continue  # declared only
             entry = Cursor(data.data, data.pos, data.pos + size)
@@ -373,7 +420,7 @@ class Reader:
             cursor.align(alignment)
             return Blob(cursor.take(size), alignment)
         if kind == ResourceKind.BOOL:
-            return bool(cursor.byte())
+            return boolean(cursor)
         if kind != ResourceKind.STRING:
             cursor.fail(f"unknown kind {kind} of a resource")
         return self.file.string(cursor)
@@ -390,10 +437,9 @@ class Reader:
 
     def properties_of(self, op: OpName, number: int, cursor: Cursor, start: int) -> dict[str, at.Attribute]:
         """The properties of a registered op, by their number."""
-        key = (id(op.definition), number)
-        known = self.known_properties.get(key)
+        known = op.known.get(number)
         if known is None:
-            known = self.known_properties[key] = self._native(op, number, cursor, start)
+            known = op.known[number] = self._native(op, number, cursor, start)
         return known.copy()
 
     def _native(self, op: OpName, number: int, cursor: Cursor, start: int) -> dict[str, at.Attribute]:
@@ -504,6 +550,13 @@ class Body:
         self.version = reader.version
         self.stack: list[_Regions] = []
         self.orders: dict[SSAValue, tuple[tuple[int, ...], bool, int]] = {}
+        self.promised = 0
+
+    def _promise(self, cursor: Cursor, count: int, what: str, start: int) -> None:
+        """Count values, blocks and regions that are still to come: each takes a byte of the file."""
+        self.promised += count
+        if self.promised > len(cursor.data):
+            cursor.fail(f"{count} {what} cannot be in a file of {len(cursor.data)} bytes", start)
 
     def top(self, cursor: Cursor) -> Operation:
         """The one op of the outermost section, with all that is in it."""
@@ -521,10 +574,13 @@ class Body:
             self._advance(self.stack[-1])
         operation = block.operations[0]
         operation.parent = None
-        if operation.name != "builtin.module":
-            cursor.fail(f"the file must hold a builtin.module, not '{operation.name}'", start)
         self._keep_orders(operation, cursor)
-        return operation
+        if operation.name == "builtin.module":
+            return operation
+        definition = self.reader.registry.find("builtin.module")
+        around = Operation("builtin.module", definition, regions=[Region([Block()])])
+        around.regions[0].blocks[0].append(operation)
+        return around
 
     def _advance(self, frame: _Regions) -> None:
         """Read what comes next: ops, a block, a region, or nothing more."""
@@ -548,10 +604,12 @@ class Body:
         cursor = frame.cursor
         frame.left -= 1
         region = frame.op.regions[len(frame.op.regions) - 1 - frame.left]
+        start = cursor.pos
         blocks = cursor.count()
         if not blocks:
             return
         size = cursor.count()
+        self._promise(cursor, blocks + size, "blocks and values", start)
         values = frame.scope.values
         frame.base = frame.next_value = len(values)
         values.extend([None] * size)
@@ -612,78 +670,166 @@ class Body:
 
     def _location(self, cursor: Cursor) -> Location:
         start = cursor.pos
-        number = cursor.varint()
+        return self._location_at(cursor.varint(), cursor, start)
+
+    def _location_at(self, number: int, cursor: Cursor, start: int) -> Location:
         attributes = self.reader.attributes
         if number >= len(attributes):
             cursor.fail(f"attribute {number} of {len(attributes)}", start)
-        found = attributes[number]
+        found: object = self.reader.file_position_at(number) or self.reader.attribute_at(number)
         if not isinstance(found, Location):
-            found = self.reader.attribute_at(number)
-            if not isinstance(found, Location):
-                cursor.fail(f"a location expected, found {found}", start)
+            cursor.fail(f"a location expected, found {type(found).__name__}", start)
         return found
 
     def _ops(self, frame: _Regions) -> None:
-        """Read ops up to the end of the block, or to one that has regions."""
+        """Read ops up to the end of the block, or to one that has regions.
+
+        Small integers, nearly all there are, are read here and not by the cursor, which has the position only while
+        something else is read. What lies behind the end of the section may be looked at, but no op with it passes.
+        """
+        cursor = frame.cursor
+        try:
+            self._op_after_op(frame)
+        except IndexError:
+            cursor.fail("unexpected end of the section in an op", cursor.end)
+
+    def _op_after_op(self, frame: _Regions) -> None:
         reader, cursor, scope = self.reader, frame.cursor, frame.scope
-        varint, byte, fail, values = cursor.varint, cursor.byte, cursor.fail, scope.values
-        names, types = reader.ops, reader.types
+        data, end, pos = cursor.data, cursor.end, cursor.pos
+        long, fail, values = cursor.varint_at, cursor.fail, scope.values
+        names, types, attributes_by_number = reader.ops, reader.types, reader.attributes
+        native = self.version >= NATIVE_PROPERTIES
         block = frame.blocks[frame.next_block - 1]
+        operations = block.operations
         while frame.ops:
             frame.ops -= 1
-            start = cursor.pos
-            number = varint()
+            start = pos
+            number = data[pos]
+            if number & 1:
+                number >>= 1
+                pos += 1
+            else:
+                number, pos = long(pos)
             if number >= len(names):
                 fail(f"op name {number} of {len(names)}", start)
             name = names[number]
-            mask = byte()
-            location = self._location(cursor)
+            mask = data[pos]
+            pos += 1
+            if mask & _UNKNOWN_PARTS:
+                fail(f"op '{name.name}': unknown parts {mask:#x}", pos - 1)
+
+            at_part = pos
+            number = data[pos]
+            if number & 1:
+                number >>= 1
+                pos += 1
+            else:
+                number, pos = long(pos)
+            location = attributes_by_number[number] if number < len(attributes_by_number) else None
+            if not isinstance(location, Location):
+                location = self._location_at(number, cursor, at_part)
+
             attributes: dict[str, at.Attribute] = {}
-            if mask & OpMask.ATTRIBUTES:
+            if mask & _ATTRIBUTES:
+                cursor.pos = pos
                 attributes = self._attributes(cursor, name)
-            properties, raw = self._properties(cursor, name, attributes, mask)
+                pos = cursor.pos
+            properties: dict[str, at.Attribute]
+            raw = None
+            known = None
+            if mask & _PROPERTIES and name.registered and native:
+                at_part = pos
+                number = data[pos]
+                if number & 1:
+                    number >>= 1
+                    pos += 1
+                else:
+                    number, pos = long(pos)
+                known = name.known.get(number)
+                if known is None:
+                    pos = at_part
+            if known is not None:
+                properties = known.copy()
+            elif name.plain and not mask & _PROPERTIES:
+                properties = {}
+            else:
+                cursor.pos = pos
+                properties, raw = self._properties(cursor, name, attributes, mask)
+                pos = cursor.pos
+
             result_types = []
-            if mask & OpMask.RESULTS:
-                for _ in range(cursor.count()):
-                    at_type = cursor.pos
-                    number = varint()
+            if mask & _RESULTS:
+                count = data[pos]
+                if count & 1:
+                    count >>= 1
+                    pos += 1
+                else:
+                    count, pos = long(pos)
+                if count > end - pos:
+                    fail(f"op '{name.name}': {count} results cannot be in the {end - pos} bytes that are left", pos)
+                for _ in range(count):
+                    at_part = pos
+                    number = data[pos]
+                    if number & 1:
+                        number >>= 1
+                        pos += 1
+                    else:
+                        number, pos = long(pos)
                     if number >= len(types):
-                        fail(f"type {number} of {len(types)}", at_type)
+                        fail(f"type {number} of {len(types)}", at_part)
                     found = types[number]
                     result_types.append(found if isinstance(found, Type) else reader.type_at(number))
+
             operands: list[SSAValue] = []
             waiting = False
-            if mask & OpMask.OPERANDS:
-                for _ in range(cursor.count()):
-                    at_value = cursor.pos
-                    number = varint()
+            if mask & _OPERANDS:
+                count = data[pos]
+                if count & 1:
+                    count >>= 1
+                    pos += 1
+                else:
+                    count, pos = long(pos)
+                if count > end - pos:
+                    fail(f"op '{name.name}': {count} operands cannot be in the {end - pos} bytes that are left", pos)
+                for _ in range(count):
+                    at_part = pos
+                    number = data[pos]
+                    if number & 1:
+                        number >>= 1
+                        pos += 1
+                    else:
+                        number, pos = long(pos)
                     if number >= len(values):
-                        fail(f"op '{name.name}': value {number} of {len(values)}", at_value)
+                        fail(f"op '{name.name}': value {number} of {len(values)}", at_part)
                     value = values[number]
                     if value is None:
-                        value = values[number] = _Forward(at_value)
+                        value = values[number] = _Forward(at_part)
                     if value.__class__ is _Forward:
                         waiting = True
                     operands.append(value)
+
             operation = Operation(name.name, name.definition, operands, result_types, properties, attributes)
             operation.location = location
             operation.raw_properties = raw
+            operation.parent = block
             lists = [operands]
-            if mask & OpMask.SUCCESSORS:
+            cursor.pos = pos
+            if mask & _SUCCESSORS:
                 operation.successors = self._successors(frame, name)
                 lists += split_successor_operands(operation)
             if waiting:
                 scope.pending += lists
             for result in operation.results:
                 self._define(frame, result)
-            if mask & OpMask.USE_LISTS:
+            if mask & _USE_LISTS:
                 self._use_orders(cursor, operation.results)
-            block.append(operation)
-            if mask & OpMask.REGIONS:
+            operations.append(operation)
+            if mask & _REGIONS:
                 self._open(frame, operation)
                 return
-            if mask & 0x80:
-                fail(f"op '{name.name}': unknown parts {mask:#x}", start)
+            pos = cursor.pos
+            if pos > end:
+                fail(f"op '{name.name}' goes beyond its section", start)
 
     def _attributes(self, cursor: Cursor, name: OpName) -> dict[str, at.Attribute]:
         start = cursor.pos
@@ -703,8 +849,8 @@ class Body:
         definition = name.definition
         properties: dict[str, at.Attribute] = {}
         raw = None
-        if mask & OpMask.PROPERTIES:
-            start = cursor.pos
+        start = cursor.pos
+        if mask & _PROPERTIES:
             number = cursor.varint()
             if self.version < NATIVE_PROPERTIES:
                 cursor.fail(f"op '{name.name}': properties in version {self.version}", start)
@@ -718,11 +864,13 @@ class Body:
             else:
                 return self.reader.properties_of(name, number, cursor, start), None
         if definition is not None:
-            if isinstance(raw, at.DictionaryAttr):
+            if isinstance(raw, at.DictionaryAttr) and not attributes.keys() & raw.mapping.keys():
                 attributes.update(raw.entries)
-                raw = None
+            elif raw is not None:
+                cursor.fail(f"op '{name.name}': {raw} are no properties", start)
             if attributes or definition.has_properties:
                 move_inherent(definition, properties, attributes)
+            return properties, None
         return properties, raw
 
     def _successors(self, frame: _Regions, name: OpName) -> list[tuple[Block, list[SSAValue]]]:
@@ -741,8 +889,9 @@ class Body:
         cursor = frame.cursor
         start = cursor.pos
         count, isolated = cursor.flagged()
-        if count > cursor.left:
-            cursor.fail(f"{count} regions cannot be in the {cursor.left} bytes that are left", start)
+        self._promise(cursor, count, "regions", start)
+        if len(self.stack) > MAX_NESTING:
+            cursor.fail(f"regions are nested more than {MAX_NESTING} deep", start)
         operation.regions = regions = [Region() for _ in range(count)]
         for region in regions:
             region.parent = operation
@@ -824,11 +973,20 @@ def _read(
         file = File(data)
         schema = schema or schema_of(file.producer)
         if schema is not None:
-            return Reader(file, schema, registry, allow_unregistered).module()
+            return _read_as(file, schema, registry, allow_unregistered)
         try:
-            return Reader(file, Schema.MLIR22, registry, allow_unregistered).module()
+            return _read_as(file, Schema.MLIR22, registry, allow_unregistered)
         except BytecodeError:
-            return Reader(file, Schema.LLVM24, registry, allow_unregistered).module()
+            return _read_as(file, Schema.LLVM24, registry, allow_unregistered)
     except BytecodeError as error:
-        error.location = FileLineCol(filename, 0, 0)
+        error.filename = filename
         raise
+
+
+def _read_as(file: File, schema: Schema, registry: Registry, allow_unregistered: bool) -> Module:
+    reader = Reader(file, schema, registry, allow_unregistered)
+    try:
+        return reader.module()
+    except RecursionError:
+        # Python's limit, where it is met before ours.
+        reader.cursor.fail("attributes and types are nested too deep")
