@@ -57,13 +57,20 @@ class Source:
             starts.append(end + 1)
         return starts
 
-    def at_offset(self, offset: int) -> FileLineCol:
-        """The line and column (in bytes, as mlir-opt counts) of a character of the text."""
+    @cached_property
+    def _ascii(self) -> bool:
+        return self.text.isascii()
+
+    def _place(self, offset: int) -> tuple[str, int, int]:
         line = bisect_right(self._line_starts, offset)
         start = self._line_starts[line - 1]
-        column = len(self.text[start:offset].encode("utf-8", "replace"))
+        column = offset - start if self._ascii else len(self.text[start:offset].encode("utf-8", "replace"))
         first_line, first_column = self.start
-        return FileLineCol(self.filename, first_line + line - 1, column + (first_column if line == 1 else 1))
+        return self.filename, first_line + line - 1, column + (first_column if line == 1 else 1)
+
+    def at_offset(self, offset: int) -> FileLineCol:
+        """The line and column (in bytes, as mlir-opt counts) of a character of the text."""
+        return FileLineCol(*self._place(offset))
 
     @property
     def whole(self) -> FileLineCol:
@@ -72,8 +79,12 @@ class Source:
 
     def at_token(self, token: int) -> FileLineCol:
         """The line and column of a token; the end of the text for a token past the last."""
+        return FileLineCol(*self.place_of_token(token))
+
+    def place_of_token(self, token: int) -> tuple[str, int, int]:
+        """File, line and column of a token, as `at_token` gives them."""
         offsets = self.token_offsets
-        return self.at_offset(offsets[token] if token < len(offsets) else len(self.text))
+        return self._place(offsets[token] if token < len(offsets) else len(self.text))
 
 
 class SSAValue:
@@ -199,6 +210,13 @@ class Operation:
     @location.setter
     def location(self, location: Location) -> None:
         self._location = location
+
+    @property
+    def place(self) -> tuple[str, int, int] | Location:
+        """The location; as file, line and column where it is the position: many are asked for at once."""
+        if self._location is not None or self.source is None:
+            return self.location
+        return self.source.place_of_token(self.token)
 
     @property
     def parent_op(self) -> Operation | None:

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 from halfulp.fp_formats.scalar import RNE, from_fraction
@@ -193,10 +194,17 @@ def attribute_of(kind: type) -> Field:
 
 LOCATION = attribute_of(loc.Location)
 _STRING_ATTR = attribute_of(at.StringAttr)
+
+
+@lru_cache(maxsize=1024)
+def _string_attribute(text: str) -> at.StringAttr:
+    return at.StringAttr(text)
+
+
 # The text of a string attribute.
 NAME = Field(
     lambda source, before: _STRING_ATTR.read(source, before).value,
-    lambda sink, value, _: sink.attribute(at.StringAttr(value)),
+    lambda sink, value, _: sink.attribute(_string_attribute(value)),
 )
 
 

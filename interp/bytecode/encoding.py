@@ -74,6 +74,14 @@ def varint(value: int) -> bytes:
     return ((value << 1 | 1) << (size - 1)).to_bytes(size, "little")
 
 
+class Varints(dict[int, bytes]):
+    """Integers as `varint` writes them, made once."""
+
+    def __missing__(self, value: int) -> bytes:
+        code = self[value] = varint(value)
+        return code
+
+
 class Cursor:
     """A position in some bytes of a file, from ``start`` to ``end``. Methods raise BytecodeError with the offset."""
 

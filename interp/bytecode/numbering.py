@@ -12,15 +12,16 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from halfulp.interp import attributes as at
-from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES, Codec, Thing
-from halfulp.interp.bytecode.encoding import NATIVE_PROPERTIES, varint, zigzag
+from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES, Thing
+from halfulp.interp.bytecode.encoding import NATIVE_PROPERTIES, Varints, varint, zigzag
 from halfulp.interp.bytecode.properties import Layout, layout_of, segments_of
 from halfulp.interp.dialect import OpDefinition, Schema, Trait
 from halfulp.interp.errors import Unsupported
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
+from halfulp.interp.locations import FileLineCol
 from halfulp.interp.operands import SEGMENTS, all_operands
 from halfulp.interp.text.nested import parts as nested_parts
-from halfulp.interp.types import OpaqueType, QuantileType
+from halfulp.interp.types import OpaqueType
 
 
 class Entry:
@@ -72,11 +73,29 @@ class _Resource(NamedTuple):
     key: str
 
 
+Place = tuple[str, int, int]
+
+BUILTIN = "builtin"
+_PLACE = ATTRIBUTE_CODES["builtin"].by_kind[FileLineCol][0]
+_HOMES = {
+    kind: dialect
+    for codecs in (ATTRIBUTE_CODES, TYPE_CODES)
+    for dialect, codec in codecs.items()
+    for kind in codec.by_kind
+}
+
+
+def _key(thing: Thing) -> Thing | Place:
+    """What an entry is found by: a place by its parts, so that those of ops need not be made."""
+    return (thing.file, thing.line, thing.column) if isinstance(thing, FileLineCol) else thing
+
+
 class _Recorder:
     """The `codes.Sink` that keeps what is written, with attributes and types themselves in place of their numbers."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, codes: Varints) -> None:
         self.schema = schema
+        self._codes = codes
         self._parts: list[Any] = []
         self._data = bytearray()
 
@@ -98,15 +117,15 @@ class _Recorder:
 
     def varint(self, value: int) -> None:
         """An unsigned integer of up to 64 bits."""
-        self._data += varint(value)
+        self._data += self._codes[value]
 
     def svarint(self, value: int) -> None:
         """A signed integer of up to 64 bits."""
-        self._data += varint(zigzag(value))
+        self._data += self._codes[zigzag(value)]
 
     def blob(self, data: bytes) -> None:
         """The number of bytes, and these."""
-        self._data += varint(len(data))
+        self._data += self._codes[len(data)]
         self._data += data
 
     def take(self) -> list[Any]:
@@ -141,17 +160,18 @@ class Numbering:
         self.arguments: dict[BlockArgument, tuple[Entry, Entry]] = {}
         self.resources: dict[str, Entry] = {}
         self.isolated = isolated_ops(module.operation)
+        self.codes = Varints()
         self._names: dict[str, NameEntry] = {}
-        self._entries: dict[Thing, Entry] = {}
+        self._entries: dict[Thing | Place, Entry] = {}
         # By identity, for what belongs to the module and so stays alive: quicker than to compare and to hash.
         self._known: dict[int, Entry] = {}
-        self._recorder = _Recorder(schema)
+        self._recorder = _Recorder(schema, self.codes)
         self._next_value = 0
         self._number_ops(module.operation)
         self.names = list(self._names.values())
         for entries in (self.attributes, self.names, self.types):
-            _assign(entries)
-        self._assign_resources(module.resources.dialect.get("builtin", {}))
+            _assign(entries, self.codes)
+        self._assign_resources(module.resources.dialect.get(BUILTIN, {}))
 
     # The order in which MLIR meets things.
 
@@ -178,7 +198,7 @@ class Numbering:
 
     def _number_block(self, block: Block) -> None:
         for argument in block.arguments:
-            self.values[argument] = varint(self._next_value)
+            self.values[argument] = self.codes[self._next_value]
             self._next_value += 1
             location = self.entry(argument.location)
             self.arguments[argument] = self.member(argument.type), location
@@ -193,7 +213,7 @@ class Numbering:
             name.refs += 1
         types = []
         for result in operation.results:
-            self.values[result] = varint(self._next_value)
+            self.values[result] = self.codes[self._next_value]
             self._next_value += 1
             types.append(self.member(result.type))
         attributes = self._dictionary(operation, name)
@@ -203,7 +223,7 @@ class Numbering:
         elif operation.raw_properties is not None:
             self._check_raw(operation)
             properties = (self.member(operation.raw_properties),)
-        location = self.entry(operation.location)
+        location = self.entry(operation.place)
         return OpRecord(operation, name, location, attributes, properties, types)
 
     def _check_raw(self, operation: Operation) -> None:
@@ -267,52 +287,58 @@ class Numbering:
             found.refs += 1
         return found
 
-    def entry(self, thing: Thing) -> Entry:
+    def entry(self, thing: Thing | Place) -> Entry:
         """The entry of an attribute or a type, counted once more. What is inside a new one is met right after it."""
-        found = self._entries.get(thing)
+        key = thing if thing.__class__ is tuple else _key(thing)
+        found = self._entries.get(key)
         if found is not None:
             found.refs += 1
             return found
-        made = self._new(thing)
-        stack = [(made, iter(range(len(made.parts))))]
+        made = self._new(key)
+        stack = [(made.parts, enumerate(made.parts))]
         while stack:
-            outer, positions = stack[-1]
-            for position in positions:
-                part = outer.parts[position]
-                if isinstance(part, bytes | str):
+            parts, rest = stack[-1]
+            for position, part in rest:
+                if part.__class__ is bytes or part.__class__ is str:
                     continue
-                if isinstance(part, _Resource):
-                    outer.parts[position] = self._resource(part.key)
+                if part.__class__ is _Resource:
+                    parts[position] = self._resource(part.key)
                     continue
-                found = self._entries.get(part)
-                if found is not None:
-                    found.refs += 1
-                    outer.parts[position] = found
-                    continue
-                inner = outer.parts[position] = self._new(part)
-                stack.append((inner, iter(range(len(inner.parts)))))
-                break
+                key = _key(part)
+                found = self._entries.get(key)
+                if found is None:
+                    parts[position] = inner = self._new(key)
+                    stack.append((inner.parts, enumerate(inner.parts)))
+                    break
+                found.refs += 1
+                parts[position] = found
             else:
                 stack.pop()
         return made
 
-    def _new(self, thing: Thing) -> Entry:
-        is_attribute = isinstance(thing, at.Attribute)
-        codecs, entries = (ATTRIBUTE_CODES, self.attributes) if is_attribute else (TYPE_CODES, self.types)
-        dialect = _dialect_of(thing, codecs)
+    def _new(self, key: Thing | Place) -> Entry:
+        """An entry of something, or of the place of these parts, with what is inside it not met yet."""
+        if isinstance(key, tuple):
+            _PLACE.write(self._recorder, key)
+            made = self._entries[key] = Entry(self._dialect(BUILTIN), self._recorder.take(), True)
+            self.attributes.append(made)
+            return made
+        codecs, entries = (
+            (ATTRIBUTE_CODES, self.attributes) if isinstance(key, at.Attribute) else (TYPE_CODES, self.types)
+        )
+        dialect = _dialect_of(key)
         codec = codecs.get(dialect)
-        encoded = codec is not None and codec.write(self._recorder, thing)
-        made = self._entries[thing] = Entry(self._dialect(dialect), self._recorder.take(), encoded)
+        encoded = codec is not None and codec.write(self._recorder, key)
+        made = self._entries[key] = Entry(self._dialect(dialect), self._recorder.take(), encoded)
         entries.append(made)
         if not encoded:
-            names = at.Names(self.schema < Schema.LLVM24)
-            made.parts = [thing.spell(names).encode("utf-8", "surrogateescape") + b"\0"]
-            for key in _resources_in(thing):
-                self._resource(key)
+            made.parts = [key.spell(at.Names(self.schema < Schema.LLVM24)).encode("utf-8", "surrogateescape") + b"\0"]
+            for resource in _resources_in(key):
+                self._resource(resource)
         return made
 
     def _resource(self, key: str) -> Entry:
-        self._dialect("builtin")
+        self._dialect(BUILTIN)
         return self.resources.setdefault(key, Entry(0, [], True))
 
     def _assign_resources(self, data: Mapping[str, object]) -> None:
@@ -323,16 +349,14 @@ class Numbering:
         self.resources = dict(sorted(self.resources.items(), key=lambda item: item[1].number))
 
 
-def _dialect_of(thing: Thing, codecs: Mapping[str, Codec]) -> str:
+def _dialect_of(thing: Thing) -> str:
     """The dialect that an attribute or a type belongs to."""
     if isinstance(thing, at.OpaqueAttr | OpaqueType):
         return thing.dialect
     if isinstance(thing, at.EnumAttr):
         assert thing.definition.mnemonic is not None
         return thing.definition.mnemonic.partition(".")[0]
-    if isinstance(thing, QuantileType):
-        return "quant"
-    return next((dialect for dialect, codec in codecs.items() if type(thing) in codec.by_kind), "builtin")
+    return _HOMES.get(type(thing), BUILTIN)
 
 
 def _resources_in(thing: Thing) -> Iterator[str]:
@@ -345,7 +369,7 @@ def _resources_in(thing: Thing) -> Iterator[str]:
         stack += reversed(list(nested_parts(inner)))
 
 
-def _assign(entries: list[Any]) -> None:
+def _assign(entries: list[Any], codes: Varints) -> None:
     """Sort entries, and number them.
 
     The most used come first; then, in each run of numbers that take as many bytes, those of a dialect stand together,
@@ -366,7 +390,7 @@ def _assign(entries: list[Any]) -> None:
         first = run[-1].dialect
         start += size
     for number, entry in enumerate(entries):
-        entry.number, entry.code = number, varint(number)
+        entry.number, entry.code = number, codes[number]
 
 
 # --- isolation --------------------------------------------------------------------------------------------------------
@@ -474,13 +498,16 @@ def _blocks(operation: Operation) -> Iterator[Block]:
 
 def _use(operation: Operation, number: int, uses: dict[SSAValue, list[int]]) -> None:
     """An op is made: its operands are used, then its results are known."""
-    for index, value in enumerate(all_operands(operation)):
-        known = uses.get(value)
-        if known is None:
-            uses[value] = [number << 32 | index]
+    place = number << 32
+    for value in all_operands(operation) if operation.successors else operation.operands:
+        if value in uses:
+            uses[value].append(place)
         else:
-            known.append(number << 32 | index)
-    _define(operation.results, uses)
+            uses[value] = [place]
+        place += 1
+    for result in operation.results:
+        if result in uses:
+            uses[result].reverse()
 
 
 def _define(values: Sequence[SSAValue], uses: dict[SSAValue, list[int]]) -> None:

@@ -23,6 +23,7 @@ from halfulp.interp.bytecode.encoding import (
     varint,
 )
 from halfulp.interp.bytecode.numbering import (
+    BUILTIN,
     Entry,
     NameEntry,
     Numbering,
@@ -72,6 +73,7 @@ class Writer:
         self.version = version
         self.numbering = Numbering(module, version, schema)
         self.orders = use_orders(module) if version >= USE_LISTS else {}
+        self.codes = self.numbering.codes
         self.strings = Strings()
         self.properties: dict[bytes, bytes] = {}
         self.known_properties: dict[tuple[NameEntry, Properties], bytes] = {}
@@ -103,9 +105,9 @@ class Writer:
     def _dialects(self) -> Emitter:
         emitter, numbering, strings = Emitter(), self.numbering, self.strings
         emitter.varint(len(numbering.dialects))
-        for name in numbering.dialects:
+        for dialect in numbering.dialects:
             # The flag: whether a version of the dialect follows.
-            emitter.varint(strings[name] << 1 if self.version >= DIALECT_VERSIONS else strings[name])
+            emitter.varint(strings[dialect] << 1 if self.version >= DIALECT_VERSIONS else strings[dialect])
         if self.version >= ELIDED_LOCATIONS:
             emitter.varint(len(numbering.names))
         for name in _grouped(emitter, numbering.names):
@@ -118,7 +120,7 @@ class Writer:
     def _things(self) -> tuple[Emitter, Emitter]:
         """The sizes of attributes and types, and these."""
         offsets, things = Emitter(), Emitter()
-        strings, data = self.strings, things.data
+        strings, codes, data = self.strings, self.codes, things.data
         offsets.varint(len(self.numbering.attributes))
         offsets.varint(len(self.numbering.types))
         for entries in (self.numbering.attributes, self.numbering.types):
@@ -128,10 +130,10 @@ class Writer:
                     if part.__class__ is bytes:
                         data += part
                     elif part.__class__ is str:
-                        data += varint(strings[part])
+                        data += codes[strings[part]]
                     else:
                         data += part.code
-                offsets.flagged(len(data) - start, entry.encoded)
+                offsets.data += codes[(len(data) - start) << 1 | entry.encoded]
         return offsets, things
 
     # Ops.
@@ -198,6 +200,7 @@ class Writer:
     def _op(self, record: OpRecord, out: list[bytes]) -> None:
         """An op but for its regions."""
         operation, name, location, attributes, properties, types = record
+        codes = self.codes
         mask = OpMask.REGIONS if operation.regions else 0
         out.append(name.code)
         at_mask = len(out)
@@ -211,13 +214,13 @@ class Writer:
             out.append(self._properties(name, properties))
         if types:
             mask |= OpMask.RESULTS
-            out.append(varint(len(types)))
+            out.append(codes[len(types)])
             out += [type.code for type in types]
-        operands = all_operands(operation)
+        operands = all_operands(operation) if operation.successors else operation.operands
         if operands:
             mask |= OpMask.OPERANDS
             values = self.numbering.values
-            out.append(varint(len(operands)))
+            out.append(codes[len(operands)])
             out += [values[operand] for operand in operands]
         if operation.successors:
             mask |= OpMask.SUCCESSORS
@@ -270,9 +273,9 @@ class Writer:
             self._group(offsets, list(zip(entries, entries.values(), sizes, strict=True)))
         used = self.numbering.resources
         if used:
-            known = self.module.resources.dialect.get("builtin", {})
+            known = self.module.resources.dialect.get(BUILTIN, {})
             rows = [(key, known.get(key), self._resource(data, known.get(key))) for key in used]
-            offsets.varint(self.numbering.dialects["builtin"])
+            offsets.varint(self.numbering.dialects[BUILTIN])
             self._group(offsets, rows)
         return offsets, data
 

