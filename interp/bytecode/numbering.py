@@ -289,7 +289,7 @@ class Numbering:
 
     def entry(self, thing: Thing | Place) -> Entry:
         """The entry of an attribute or a type, counted once more. What is inside a new one is met right after it."""
-        key = thing if thing.__class__ is tuple else _key(thing)
+        key = thing if isinstance(thing, tuple) else _key(thing)
         found = self._entries.get(key)
         if found is not None:
             found.refs += 1

@@ -17,7 +17,7 @@ from halfulp.conformance.text_coverage import NOT_COUNTED, Facts, groups_of, ops
 from halfulp.interp.dialect import default_registry
 from halfulp.interp.errors import HalfulpError
 from halfulp.interp.ir import Module, Operation
-from halfulp.interp.locations import FileRange
+from halfulp.interp.locations import Location
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
 
@@ -200,10 +200,10 @@ def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
 
 def spelled(attribute: Any) -> Any:
     """Distinct attributes are equal to nothing but themselves: they are compared by their spelling, less the number.
-    So are ranges that end where they begin: they are printed as a place.
+    So are locations: a range that ends where it begins is printed as a place.
     """
     text = str(attribute)
-    if isinstance(attribute, FileRange):
+    if isinstance(attribute, Location):
         return text
     return re.sub(r"distinct\[\d+\]", "distinct", text) if "distinct[" in text else attribute
 
