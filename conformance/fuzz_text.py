@@ -166,16 +166,16 @@ class Failure:
     why: str
 
 
-class _OutOfTime(BaseException):
+class OutOfTime(BaseException):
     """Reading took so long that it was stopped."""
 
 
 @contextmanager
-def _stopped_after(seconds: float) -> Iterator[None]:
-    """Raise `_OutOfTime` in the block after so many seconds of CPU time."""
+def stopped_after(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTime` in the block after so many seconds of CPU time."""
 
     def stop(signum: int, frame: object) -> None:
-        raise _OutOfTime
+        raise OutOfTime
 
     before = signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
@@ -190,7 +190,7 @@ def check(text: str) -> tuple[str, str | None]:
     """What became of a text (``accepted``, or the name of the error's class), and what is wrong with that."""
     start = time.process_time()
     try:
-        with _stopped_after(10 * MAX_SECONDS):
+        with stopped_after(10 * MAX_SECONDS):
             try:
                 module = parse_module(text, "fuzz")
             except HalfulpError as error:
@@ -200,7 +200,7 @@ def check(text: str) -> tuple[str, str | None]:
             else:
                 outcome = "accepted"
                 problem = _unstable(module)
-    except _OutOfTime:
+    except OutOfTime:
         return "stopped", f"more than {10 * MAX_SECONDS} s"
     except Exception:
         return "raised", traceback.format_exc(limit=-6)

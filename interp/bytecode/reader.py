@@ -54,6 +54,7 @@ class OpName:
     """
 
     name: str
+    dialect: str
     registered: bool
     definition: OpDefinition | None
     plain: bool
@@ -134,7 +135,7 @@ def _strings(cursor: Cursor) -> list[str]:
 
 def schema_of(producer: str) -> Schema | None:
     """The schema that a producer writes: ``MLIR22.1.8``; None for one that does not say."""
-    found = re.match(r"(?:MLIR|LLVM)(\d+)", producer)
+    found = re.match(r"(?:MLIR|LLVM)(\d{1,9})(?!\d)", producer)
     return None if found is None else Schema.LLVM24 if int(found[1]) > Schema.MLIR22 else Schema.MLIR22
 
 
@@ -149,6 +150,7 @@ class Reader:
         self.allow_unregistered = allow_unregistered
         self.resources = Resources()
         self.keys: list[str] = []
+        self.named_resources: list[tuple[str, str, bool]] = []
         self.use_orders: dict[SSAValue, tuple[int, ...]] = {}
         self.dialects: list[str] = []
         self.ops: list[OpName] = []
@@ -159,13 +161,17 @@ class Reader:
         self.depth = 0
         self.sizes: dict[int, tuple[int, int]] = {}
 
-    def module(self) -> Module:
-        """The whole file."""
+    def index(self) -> None:
+        """What stands beside the ops: names, where attributes and types lie, resources, where properties lie."""
         self._dialects(self.file.section(Section.DIALECT))
         self._entries(self.file.section(Section.ATTR_TYPE_OFFSET), self.file.section(Section.ATTR_TYPE))
         self._resources()
         if self.version >= NATIVE_PROPERTIES:
             self._properties(self.file.section(Section.PROPERTIES))
+
+    def module(self) -> Module:
+        """The whole file."""
+        self.index()
         operation = Body(self).top(self.file.section(Section.IR))
         for index in range(len(self.attributes)):
             self.attribute_at(index)
@@ -218,7 +224,7 @@ class Reader:
         definition = self.registry.find(name)
         if definition is None:
             self._check_unregistered(cursor, name, dialect, start)
-        return OpName(name, registered, definition, definition is None or not definition.has_properties, {})
+        return OpName(name, dialect, registered, definition, definition is None or not definition.has_properties, {})
 
     def _check_unregistered(self, cursor: Cursor, name: str, dialect: str, start: int) -> None:
         if not name or "\0" in name:
@@ -389,13 +395,18 @@ class Reader:
         offsets, data = self.file.section(Section.RESOURCE_OFFSET), self.file.section(Section.RESOURCE)
         for _ in range(offsets.count()):
             name = self.file.string(offsets)
-            self._resource_group(offsets, data, self.resources.external.setdefault(name, {}), [])
+            keys = self._resource_group(offsets, data, self.resources.external.setdefault(name, {}))
+            self.named_resources += [(name, key, True) for key in keys]
         while offsets.left:
             name = self._dialect(offsets)
-            self._resource_group(offsets, data, self.resources.dialect.setdefault(name, {}), self.keys)
+            keys = self._resource_group(offsets, data, self.resources.dialect.setdefault(name, {}))
+            self.keys += keys
+            self.named_resources += [(name, key, False) for key in keys]
         data.finish("the resource section")
 
-    def _resource_group(self, offsets: Cursor, data: Cursor, group: dict[str, Any], keys: list[str]) -> None:
+    def _resource_group(self, offsets: Cursor, data: Cursor, group: dict[str, Any]) -> list[str]:
+        """Read a group of resources; all its keys, those without a value too."""
+        keys = []
         for _ in range(offsets.count(3)):
             key = self.file.string(offsets)
             start = offsets.pos
@@ -412,6 +423,7 @@ class Reader:
             group[key] = self._resource(entry, kind)
             entry.finish(f"resource '{key}'")
             data.pos += size
+        return keys
 
     def _resource(self, cursor: Cursor, kind: int) -> Blob | bool | str:
         if kind == ResourceKind.BLOB:
@@ -973,17 +985,18 @@ def _read(
         file = File(data)
         schema = schema or schema_of(file.producer)
         if schema is not None:
-            return _read_as(file, schema, registry, allow_unregistered)
+            return read_as(file, schema, registry, allow_unregistered)
         try:
-            return _read_as(file, Schema.MLIR22, registry, allow_unregistered)
+            return read_as(file, Schema.MLIR22, registry, allow_unregistered)
         except BytecodeError:
-            return _read_as(file, Schema.LLVM24, registry, allow_unregistered)
+            return read_as(file, Schema.LLVM24, registry, allow_unregistered)
     except BytecodeError as error:
         error.filename = filename
         raise
 
 
-def _read_as(file: File, schema: Schema, registry: Registry, allow_unregistered: bool) -> Module:
+def read_as(file: File, schema: Schema, registry: Registry, allow_unregistered: bool) -> Module:
+    """The module of a file that a certain schema fits; not verified."""
     reader = Reader(file, schema, registry, allow_unregistered)
     try:
         return reader.module()

@@ -1,0 +1,284 @@
+"""A seeded fuzzer for the bytecode reader: it damages files that real tools wrote, and reads them.
+
+    python -m halfulp.conformance.fuzz_bytecode -n 300000 --seed 1
+
+An input passes if reading it raises nothing but BytecodeError, with the offset of a byte of the file, or another error
+of halfulp's about the module that was read, within a second of CPU time; if what is accepted prints, in every form;
+and if the process stays under 500 MB. Input number i of a seed is always the same, whatever the others are:
+``--first i -n 1`` repeats one, ``-o FILE`` writes it down.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from halfulp.conformance.bytecode_files import recorded_files
+from halfulp.conformance.fuzz_text import Failure, OutOfTime, stopped_after
+from halfulp.interp.bytecode.encoding import MAGIC, PADDING, Cursor, varint
+from halfulp.interp.bytecode.reader import read_bytecode
+from halfulp.interp.errors import BytecodeError, HalfulpError
+from halfulp.interp.text.printer import print_module
+
+MAX_SECONDS = 1.0
+MAX_MEMORY = 500_000_000
+MAX_BYTES = 200_000
+
+_NUMBERS = (0, 1, 2, 3, 127, 128, 2**14, 2**31, 2**32 - 1, 2**32, 2**61, 2**63 - 1, 2**63, 2**64 - 1)
+_PRODUCERS = (b"MLIR22.1.8", b"MLIR24.0.0git", b"", b"LLVM9", b"\xff\xfe", b"MLIR" + b"9" * 5000)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """A file taken apart: what stands before the sections, and these: number, alignment (0: none is said), content."""
+
+    head: bytes
+    sections: list[tuple[int, int, bytes]]
+
+    @classmethod
+    def of(cls, data: bytes) -> _Parts | None:
+        """The parts; None for a file that is too broken for that."""
+        cursor = Cursor(data)
+        sections = []
+        try:
+            cursor.take(4)
+            cursor.varint()
+            cursor.terminated()
+            head = data[: cursor.pos]
+            while cursor.left:
+                number = cursor.byte()
+                length = cursor.varint()
+                alignment = cursor.varint() if number & 0x80 else 0
+                if alignment:
+                    cursor.align(alignment)
+                sections.append((number & 0x7F, alignment, bytes(cursor.take(length))))
+        except BytecodeError:
+            return None
+        return cls(head, sections)
+
+    def join(self) -> bytes:
+        """The file, with lengths and padding as they must be."""
+        data = bytearray(self.head)
+        for number, alignment, content in self.sections:
+            data.append(number | (0x80 if alignment else 0))
+            data += varint(len(content))
+            if alignment:
+                data += varint(alignment)
+                data += bytes((PADDING,)) * (-len(data) % alignment)
+            data += content
+        return bytes(data)
+
+
+def _flip(rng: random.Random, data: bytes) -> bytes:
+    at = rng.randrange(len(data))
+    return data[:at] + bytes((data[at] ^ 1 << rng.randrange(8),)) + data[at + 1 :]
+
+
+def _change(rng: random.Random, data: bytes) -> bytes:
+    """Another byte; small numbers are what means something."""
+    at = rng.randrange(len(data))
+    byte = rng.choice((rng.randrange(256), 2 * rng.randrange(16) + 1, 0, 0xFF, PADDING))
+    return data[:at] + bytes((byte,)) + data[at + 1 :]
+
+
+def _insert(rng: random.Random, data: bytes) -> bytes:
+    at = rng.randrange(len(data) + 1)
+    return data[:at] + rng.randbytes(rng.randrange(1, 5)) + data[at:]
+
+
+def _delete(rng: random.Random, data: bytes) -> bytes:
+    at = rng.randrange(len(data))
+    return data[:at] + data[at + rng.choice((1, 1, 2, 5, 30)) :]
+
+
+def _truncate(rng: random.Random, data: bytes) -> bytes:
+    return data[: rng.randrange(len(data) + 1)]
+
+
+def _number(rng: random.Random, data: bytes) -> bytes:
+    """An integer in place of another."""
+    at = rng.randrange(len(data))
+    first = data[at]
+    size = 9 if not first else (first & -first).bit_length()
+    return data[:at] + varint(rng.choice((*_NUMBERS, rng.randrange(1 << rng.randrange(1, 65))))) + data[at + size :]
+
+
+def _repeat(rng: random.Random, data: bytes) -> bytes:
+    at = rng.randrange(len(data))
+    piece = data[at : at + rng.randrange(1, 40)]
+    return data[:at] + piece * rng.choice((2, 3, 50, 2000)) + data[at:]
+
+
+def _move(rng: random.Random, data: bytes) -> bytes:
+    """A piece in place of another of its length."""
+    size = rng.randrange(1, 12)
+    one, other = (rng.randrange(max(1, len(data) - size)) for _ in range(2))
+    return data[:one] + data[other : other + size] + data[one + size :]
+
+
+def _splice(rng: random.Random, data: bytes) -> bytes:
+    other = rng.choice(_originals())
+    return data[: rng.randrange(len(data) + 1)] + other[rng.randrange(len(other)) :]
+
+
+_BYTES: tuple[Callable[[random.Random, bytes], bytes], ...] = (
+    *(_flip, _flip, _change, _change, _change, _change, _move, _move, _number, _number),
+    *(_insert, _delete, _truncate, _repeat, _splice),
+)
+
+
+def _in_section(rng: random.Random, parts: _Parts) -> None:
+    """Damage the content of a section; its length is said as it then is."""
+    index = rng.randrange(len(parts.sections))
+    number, alignment, content = parts.sections[index]
+    if content:
+        parts.sections[index] = number, alignment, rng.choice(_BYTES)(rng, content)
+
+
+def _exchange(rng: random.Random, parts: _Parts) -> None:
+    """A section of another file in place of that of its number, or of any."""
+    other = _Parts.of(rng.choice(_originals()))
+    assert other is not None
+    section = rng.choice(other.sections)
+    index = rng.randrange(len(parts.sections))
+    if rng.random() < 0.8:
+        index = next((i for i, known in enumerate(parts.sections) if known[0] == section[0]), index)
+    parts.sections[index] = section
+
+
+def _order(rng: random.Random, parts: _Parts) -> None:
+    """Sections elsewhere, twice, not at all, under another number or alignment."""
+    sections = parts.sections
+    index = rng.randrange(len(sections))
+    number, alignment, content = sections[index]
+    match rng.randrange(5):
+        case 0:
+            rng.shuffle(sections)
+        case 1:
+            sections.append(sections[index])
+        case 2:
+            del sections[index]
+        case 3:
+            sections[index] = rng.choice((rng.randrange(10), rng.randrange(128))), alignment, content
+        case _:
+            sections[index] = number, rng.choice((1, 2, 8, 64, 4096)), content
+
+
+def _head(rng: random.Random, parts: _Parts) -> None:
+    """Another version or another producer."""
+    cursor = Cursor(parts.head, 4)
+    version, producer = cursor.varint(), cursor.terminated()
+    if rng.random() < 0.5:
+        version = rng.choice((*range(8), 2**63))
+    else:
+        producer = rng.choice(_PRODUCERS)
+    parts.head = MAGIC + varint(version) + producer + b"\0"
+
+
+_SECTIONS: tuple[Callable[[random.Random, _Parts], None], ...] = (
+    *(_in_section,) * 9,
+    *(_exchange, _order, _head),
+)
+
+
+@cache
+def _originals() -> tuple[bytes, ...]:
+    return tuple(file.data for file in recorded_files())
+
+
+def mutant(seed: int, number: int) -> bytes:
+    """Input ``number`` of a seed."""
+    rng = random.Random((seed << 40) + number)
+    data = rng.choice(_originals())
+    for _ in range(rng.choice((1, 1, 1, 1, 2, 2, 3, 5))):
+        parts = _Parts.of(data) if rng.random() < 0.85 else None
+        if parts is not None and parts.sections:
+            rng.choice(_SECTIONS)(rng, parts)
+            data = parts.join()
+        elif data:
+            data = rng.choice(_BYTES)(rng, data)
+        data = data[:MAX_BYTES]
+    return data
+
+
+def check(data: bytes) -> tuple[str, str | None]:
+    """What became of a file (``accepted``, or the name of the error's class), and what is wrong with that."""
+    start = time.process_time()
+    try:
+        with stopped_after(10 * MAX_SECONDS):
+            try:
+                module = read_bytecode(data, "fuzz")
+            except HalfulpError as error:
+                outcome = type(error).__name__
+                problem = _misplaced(error, data)
+                error.render()
+            else:
+                outcome, problem = "accepted", None
+                for generic in (False, True):
+                    print_module(module, generic=generic, debug_info=generic)
+    except OutOfTime:
+        return "stopped", f"more than {10 * MAX_SECONDS} s"
+    except Exception:
+        return "raised", traceback.format_exc(limit=-6)
+    seconds = time.process_time() - start
+    return outcome, f"{seconds:.2f} s" if problem is None and seconds > MAX_SECONDS else problem
+
+
+def _misplaced(error: HalfulpError, data: bytes) -> str | None:
+    """What is wrong with the place of an error."""
+    if not isinstance(error, BytecodeError):
+        return None
+    if error.filename is None or error.offset is None or not 0 <= error.offset <= len(data):
+        return f"no place in the file: {error}"
+    return None
+
+
+def run(count: int, seed: int, first: int = 0) -> tuple[list[Failure], Counter[str]]:
+    """Read ``count`` inputs of a seed; those that fail, and how many had which outcome."""
+    failures = []
+    outcomes: Counter[str] = Counter()
+    for number in range(first, first + count):
+        data = mutant(seed, number)
+        outcome, problem = check(data)
+        outcomes[outcome] += 1
+        if problem is not None:
+            failures.append(Failure(number, data.hex(), problem))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    if memory > MAX_MEMORY:
+        failures.append(Failure(first + count, "", f"the process took {memory // 10**6} MB"))
+    return failures, outcomes
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; 1 if an input failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.fuzz_bytecode", description="Damage and read bytecode."
+    )
+    parser.add_argument("-n", type=int, default=10_000, help="how many inputs")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first input")
+    parser.add_argument("-o", type=Path, help="write the first input there instead of reading any")
+    options = parser.parse_args(arguments)
+    if options.o is not None:
+        options.o.write_bytes(mutant(options.seed, options.first))
+        return 0
+    failures, outcomes = run(options.n, options.seed, options.first)
+    for failure in failures:
+        print(f"input {failure.number} of seed {options.seed}: {failure.why}\n")
+    print(
+        ", ".join(f"{name}: {count}" for name, count in outcomes.most_common()), f"failures: {len(failures)}", sep="; "
+    )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""What is in a file of MLIR bytecode, without reading the module: sections, dialects, names, resources."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from halfulp.interp.bytecode.encoding import Cursor
+from halfulp.interp.bytecode.reader import File, Reader, read_as, schema_of
+from halfulp.interp.dialect import Registry, Schema, default_registry
+from halfulp.interp.errors import BytecodeError
+from halfulp.interp.ir import Blob, Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A dialect that a file names: how many names of ops, attributes and types of it stand there, how many of these as
+    text.
+    """
+
+    name: str
+    ops: int
+    attributes: int
+    types: int
+    as_text: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceEntry:
+    """A resource: of a dialect or, if ``external``, of a tool; ``kind``: blob, bool, string, or declared, without a
+    value. ``size``: the bytes of a blob or string, ``alignment``: of a blob; None for others.
+    """
+
+    group: str
+    key: str
+    external: bool
+    kind: str
+    size: int | None
+    alignment: int | None
+
+
+@dataclass(slots=True)
+class Summary:
+    """What is in a file. ``sections``: name, offset and size of each, in order; ``ops``: how many of each name;
+    ``problem``: why the module cannot be read, so that what is missing here could not be counted; None if it can.
+    """
+
+    size: int
+    version: int
+    producer: str
+    schema: Schema | None
+    sections: list[tuple[str, int, int]] = field(default_factory=list)
+    dialects: list[Dialect] = field(default_factory=list)
+    ops: Counter[str] = field(default_factory=Counter)
+    strings: int = 0
+    string_bytes: int = 0
+    resources: list[ResourceEntry] = field(default_factory=list)
+    problem: BytecodeError | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "size": self.size,
+            "version": self.version,
+            "producer": self.producer,
+            "schema": None if self.schema is None else self.schema.name,
+            "sections": [{"name": name, "offset": offset, "size": size} for name, offset, size in self.sections],
+            "dialects": [asdict(dialect) for dialect in self.dialects],
+            "ops": dict(self.ops.most_common()),
+            "strings": {"count": self.strings, "bytes": self.string_bytes},
+            "resources": [asdict(entry) for entry in self.resources],
+            "error": None if self.problem is None else str(self.problem),
+        }
+
+
+def inspect(data: bytes | memoryview, filename: str = "<bytecode>", registry: Registry | None = None) -> Summary:
+    """What is in a file. Raises BytecodeError where its container cannot be read; see `Summary.problem`."""
+    try:
+        file = File(data)
+    except BytecodeError as error:
+        error.filename = filename
+        raise
+    summary = Summary(len(data), file.version, file.producer, schema_of(file.producer))
+    for section, content in file.sections.items():
+        summary.sections.append((section.name, content.pos, content.left))
+    summary.strings = len(file.strings)
+    summary.string_bytes = sum(len(text.encode("utf-8", "surrogateescape")) for text in file.strings)
+    registry = registry or default_registry()
+    schemas = (summary.schema,) if summary.schema is not None else tuple(Schema)
+    for schema in schemas:
+        reader = Reader(file, schema, registry, allow_unregistered=True)
+        summary.problem = _describe(reader, summary, filename)
+        if summary.problem is None:
+            break
+    return summary
+
+
+def _describe(reader: Reader, summary: Summary, filename: str) -> BytecodeError | None:
+    """Add what a reader finds; what keeps it from reading on."""
+    try:
+        reader.index()
+        _list(reader, summary)
+        module = read_as(reader.file, reader.schema, reader.registry, allow_unregistered=True)
+    except BytecodeError as error:
+        error.filename = filename
+        return error
+    summary.ops = Counter(op.name for op in module.walk())
+    return None
+
+
+def _list(reader: Reader, summary: Summary) -> None:
+    ops = Counter(name.dialect for name in reader.ops)
+    entries = Counter((kind, entry[0]) for kind, things in _things(reader) for entry in things)
+    texts = Counter(entry[0] for _, things in _things(reader) for entry in things if not entry[3])
+    summary.dialects = [
+        Dialect(name, ops[name], entries["attribute", name], entries["type", name], texts[name])
+        for name in reader.dialects
+    ]
+    summary.resources = []
+    for group, key, external in reader.named_resources:
+        known = (reader.resources.external if external else reader.resources.dialect)[group]
+        summary.resources.append(_resource(group, key, external, known.get(key)))
+
+
+def _resource(group: str, key: str, external: bool, entry: Resource | None) -> ResourceEntry:
+    if isinstance(entry, Blob):
+        return ResourceEntry(group, key, external, "blob", len(entry.data), entry.alignment)
+    if isinstance(entry, str):
+        return ResourceEntry(group, key, external, "string", len(entry.encode("utf-8", "surrogateescape")), None)
+    return ResourceEntry(group, key, external, "declared" if entry is None else "bool", None, None)
+
+
+def _things(reader: Reader) -> tuple[tuple[str, list[Any]], tuple[str, list[Any]]]:
+    """The attributes and types of a file that are not read yet."""
+    return ("attribute", reader.attributes), ("type", reader.types)
+
+
+def codes_of(data: bytes | memoryview) -> set[tuple[str, str, int | str]]:
+    """The codes that a file uses: attribute or type, dialect, and the number, or "text"."""
+    file = File(data)
+    reader = Reader(file, schema_of(file.producer) or Schema.LLVM24, default_registry(), allow_unregistered=True)
+    reader.index()
+    found: set[tuple[str, str, int | str]] = set()
+    for kind, things in _things(reader):
+        for dialect, start, end, encoded in things:
+            found.add((kind, dialect, Cursor(data, start, end).varint() if encoded else "text"))
+    return found
