@@ -359,12 +359,12 @@ def write_bytecode(
     producer = PRODUCERS[schema] if producer is None else producer
     if "\0" in producer:
         raise InputError(f"the producer {producer!r} has a zero byte in it, which would end it")
-    if schema < Schema.LLVM24:
-        check_schema(module, schema)
     collecting = gc.isenabled()
     # Many small objects and no garbage: the collector would only go over them again and again.
     gc.disable()
     try:
+        if schema < Schema.LLVM24:
+            check_schema(module, schema)
         return Writer(module, version, schema).file(producer)
     except RecursionError:
         raise LimitExceeded("attributes or types are nested too deep to be written") from None

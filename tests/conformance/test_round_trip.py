@@ -17,6 +17,10 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp import attributes as at
 from halfulp.interp import locations as lo
 from halfulp.interp import types as ty
+from halfulp.interp.bytecode.encoding import MAX_VERSION, NATIVE_PROPERTIES
+from halfulp.interp.bytecode.reader import read_bytecode
+from halfulp.interp.bytecode.writer import write_bytecode
+from halfulp.interp.dialect import Schema
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
 from halfulp.interp.text.parser import parse_attribute, parse_module, parse_type
 from halfulp.interp.text.printer import print_module
@@ -293,6 +297,19 @@ def test_a_module_reads_back_whole(module: Module, generic: bool) -> None:
     assert print_module(again, generic=generic, debug_info=True) == printed
     bare = print_module(module, generic=generic)
     assert print_module(parse_module(bare), generic=generic) == bare
+
+
+@hypothesis.settings(max_examples=60, phases=[hypothesis.Phase.reuse, hypothesis.Phase.generate])
+@hypothesis.given(modules(), st.integers(0, MAX_VERSION), st.sampled_from(Schema))
+def test_a_module_reads_back_whole_from_bytecode(module: Module, version: int, schema: Schema) -> None:
+    hypothesis.note(print_module(module, generic=True, debug_info=True))
+    if version < NATIVE_PROPERTIES:
+        for operation in module.walk():
+            operation.raw_properties = None
+    data = write_bytecode(module, version, schema)
+    again = read_bytecode(data)
+    assert rows(again) == rows(module)
+    assert write_bytecode(again, version, schema) == data
 
 
 # --- bits, seen by mlir-opt ---------------------------------------------------------------------------------------------------
