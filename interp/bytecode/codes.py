@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple, Protocol
 
 from halfulp.fp_formats.scalar import RNE, from_fraction
@@ -399,10 +400,20 @@ FLAGS = Field(_read_flags, _write_flags)
 # --- elements ---------------------------------------------------------------------------------------------------------
 
 
+# Elements that are kept though they take no byte of the file, and dimensions that an array may have beside those of an
+# element.
+_MAX_UNWRITTEN = 1 << 16
+_MAX_ARRAY_RANK = 60
+
+
 def _container(source: Source, before: tuple[Any, ...]) -> Any:
     type = before[0]
-    if not isinstance(type, ty.ShapedType) or ty.element_count(type) is None:
+    count = ty.element_count(type)
+    if not isinstance(type, ty.ShapedType) or count is None:
         source.cursor.fail(f"no elements can have type '{type}'")
+    rank = len(type.shape or ())
+    if rank > _MAX_ARRAY_RANK or (not count and prod(size for size in type.shape or () if size) > _MAX_UNWRITTEN):
+        source.cursor.fail(f"no array has a shape of {rank} dimensions like that", source.cursor.pos)
     return type
 
 
@@ -411,7 +422,10 @@ def _read_elements(source: Source, before: tuple[Any, ...]) -> at.DenseElementsA
     start = source.cursor.pos
     data = _read_blob(source, before)
     scalar = type.element.element if isinstance(type.element, ty.ComplexType) else type.element
-    elements = None if _width(scalar) is None else elements_of_blob(data, type)
+    width = _width(scalar)
+    if width == 0 and (ty.element_count(type) or 0) > _MAX_UNWRITTEN:
+        source.cursor.fail(f"elements of '{type}' without a byte", start)
+    elements = None if width is None else elements_of_blob(data, type)
     if elements is None:
         source.cursor.fail(f"{len(data)} bytes do not make elements of '{type}'", start)
     return elements
@@ -808,6 +822,8 @@ def _per_block(
         return None
     if points.type.shape != shape or not isinstance(points.type.element, ty.IntegerType):
         return None
+    if len(numbers) > _MAX_UNWRITTEN and points.splat:
+        return None
     width = points.type.element.width
     half = 1 << width >> 1 if head.signed else 0
     zeros = tuple(
@@ -831,6 +847,9 @@ def _quantile(
 def _doubles(scales: at.DenseElementsAttr) -> tuple[float, ...] | None:
     element = scales.type.element
     if not isinstance(element, ty.FloatType) or element.format.limbs > 1:
+        return None
+    count = ty.element_count(scales.type) or 0
+    if scales.splat and count > _MAX_UNWRITTEN:
         return None
     values = [value_of(element.format, code) for code in scales.array().reshape(-1).tolist()]
     return None if None in values else tuple(float(value) for value in values if value is not None)

@@ -33,7 +33,7 @@ from halfulp.interp.bytecode.properties import layout_of, read_segments
 from halfulp.interp.dialect import OpDefinition, Registry, Schema, default_registry
 from halfulp.interp.errors import BytecodeError, HalfulpError
 from halfulp.interp.ir import Blob, Block, Module, Operation, Region, Resources, SSAValue
-from halfulp.interp.locations import FileLineCol, Location, UnknownLoc
+from halfulp.interp.locations import FileLineCol, Location, UnknownLoc, file_position
 from halfulp.interp.operands import SEGMENTS, add_defaults, move_inherent, split_successor_operands
 from halfulp.interp.text.cursor import MAX_NESTING
 from halfulp.interp.text.nested import parts
@@ -971,7 +971,14 @@ def read_bytecode(
         if verify:
             from halfulp.interp.verifier import verify as verify_module
 
-            verify_module(module)
+            try:
+                verify_module(module)
+            except HalfulpError as error:
+                # Places are those of the text that the file was made from, if it says any.
+                if error.location is None or file_position(error.location) is None:
+                    error.location = None
+                error.notes += ((None, f"the module was read from {filename}"),)
+                raise
         return module
     finally:
         if collecting:
