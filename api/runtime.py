@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats import cpu
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
@@ -424,6 +425,7 @@ def convert(
 
     Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
     """
+    cpu.check()
     source = x if isinstance(x, Value) else _source(x, type)
     target = as_type(to)
     from_, element = source.element_type, ty.element_type(target)

@@ -448,9 +448,10 @@ def replace(packed: Packed, index: npt.NDArray[np.intp], part: Packed) -> Packed
     codes[index] = part.codes
     if flags is not None:
         flags[index] = part.flags
-    if part.poison is not None and part.poison.any():
-        poison = np.zeros(narrow(codes).shape, np.bool_) if poison is None else poison
-        poison[index] = part.poison
+    if poison is None and part.poison is not None and part.poison.any():
+        poison = np.zeros(narrow(codes).shape, np.bool_)
+    if poison is not None:
+        poison[index] = False if part.poison is None else part.poison
     return Packed(codes, flags, poison)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import error_free, exact
+from halfulp.fp_formats import cpu, error_free, exact
 from halfulp.fp_formats.error_free import Index, Kernel
 from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.fast_conversions import (
@@ -24,7 +24,6 @@ from halfulp.fp_formats.fast_conversions import (
     SUMS,
     conversion_path,
     convert,
-    cpu_keeps_subnormals,
     dtype_of,
     from_integer,
     narrow,
@@ -74,6 +73,7 @@ _EXTREMA: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
+@cpu.forgotten
 @lru_cache(maxsize=4096)
 def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> str | None:
     """The quicker path of an operation of `exact` on a format, or None; for conversions see `conversion_path`.
@@ -93,7 +93,7 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
         return "table" if fmt.bits <= 16 else None
     if fmt.bits <= 8 and rounding != STOCHASTIC:
         return "table"
-    if policy.denormals != "ieee" or not cpu_keeps_subnormals():
+    if policy.denormals != "ieee" or not cpu.keeps_subnormals():
         return None
     if operation in _ARITHMETIC and rounding != STOCHASTIC:
         if fmt in NATIVE:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import compiled, exact, scalar
+from halfulp.fp_formats import compiled, cpu, exact, scalar
 from halfulp.fp_formats.codes import storage_dtype
 from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
@@ -29,19 +29,6 @@ NATIVE_INTEGERS = {8: "i1", 16: "i2", 32: "i4", 64: "i8"}
 CASTS = (("f32", "f64"), ("f64", "f32"), ("f32", "bf16"), ("bf16", "f32"))
 SUMS = (("f32", "f16"), ("f64", "f16"), ("f64", "bf16"))
 TABLE_BITS = 21  # the longest codes that index a table: what f16 needs of f32
-
-
-@cache
-def cpu_keeps_subnormals() -> bool:
-    """Whether float arithmetic neither takes subnormals for zero nor makes them zero, tried once per process."""
-    for fmt, dtype in NATIVE.items():
-        smallest = np.full(64, 1, fmt.storage_dtype).view(dtype)
-        normal = np.full(64, fmt.min_normal_code, fmt.storage_dtype).view(dtype)
-        half = np.full(64, 0.5, dtype)
-        kept = (smallest + smallest, normal * half, normal - smallest, smallest / half)
-        if not all(result.all() for result in kept):
-            return False
-    return True
 
 
 @cache
@@ -73,12 +60,13 @@ class Path(NamedTuple):
 EXACT = Path("exact")
 
 
+@cpu.forgotten
 @lru_cache(maxsize=4096)
 def conversion_path(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Path:
     """The path of conversions from ``src`` to ``dst``. No path but `EXACT` gives flags or rounds stochastically."""
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1:
         return EXACT
-    plain = rounding == RNE and policy.denormals == "ieee" and cpu_keeps_subnormals()
+    plain = rounding == RNE and policy.denormals == "ieee" and cpu.keeps_subnormals()
     if src.bits > 32 and (scalar.through_f32(dst, policy) or scalar.cuts(dst, policy)):
         return Path("through_f32") if src == F64 else EXACT
     if plain and src in FORMATS.values() and dst in FORMATS.values():
@@ -218,6 +206,7 @@ def _largest(src: FloatFormat, dst: FloatFormat) -> float:
 # destination's maximum, if that does not become infinity. What follows goes the way that `Path` says.
 
 
+@cpu.forgotten
 @lru_cache(maxsize=4096)
 def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> str | None:
     """Which compiled loop goes ahead in a conversion that is not `EXACT`, where numba is installed.
@@ -226,7 +215,7 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
     f32 or f64: by `narrow`'s sums, in this format, to nearest even, from f32 and f64 to formats of up to 16 bits, if
     all powers of two that are added are normal values.
     """
-    if rounding != RNE or policy.denormals != "ieee" or not cpu_keeps_subnormals():
+    if rounding != RNE or policy.denormals != "ieee" or not cpu.keeps_subnormals():
         return None
     if (src, dst) == (FORMATS["bf16"], F32):
         return "widen"
@@ -432,4 +421,4 @@ def _rounds_natively(rounding: int, policy: FloatPolicy) -> bool:
     """Whether NumPy rounds to an integer as the mode says; to nearest and toward zero subnormals do not matter."""
     if rounding in (RNE, RZ):
         return True
-    return rounding in _ROUNDERS and policy.denormals == "ieee" and cpu_keeps_subnormals()
+    return rounding in _ROUNDERS and policy.denormals == "ieee" and cpu.keeps_subnormals()

@@ -34,7 +34,7 @@ class FloatFormat:
     ``signed``: False for formats without a sign bit. ``infinities``: with `NanEncoding.IEEE` the usual encoding, else
     the largest magnitude that is not NaN.
     ``zero``: False means that exponent field 0 is an ordinary binade: no zero and no subnormals (f8E8M0FNU).
-    ``explicit_integer_bit``: the leading significand bit is stored (x87).
+    ``explicit_integer_bit``: the leading significand bit is stored, in a format of more than 64 bits (x87).
 
     Raises ValueError for a combination that is no format.
     """
@@ -65,6 +65,7 @@ class FloatFormat:
                 not self.explicit_integer_bit or (ieee and self.zero),
                 "an explicit integer bit needs IEEE NaNs and a zero",
             ),
+            (not self.explicit_integer_bit or self.limbs > 1, "an explicit integer bit needs more than 64 bits"),
         )
         for holds, rule in rules:
             if not holds:

@@ -447,6 +447,8 @@ class _Flow:
 class LaneCompiler(Compiler):
     """Compiles one function for batches."""
 
+    one_at_a_time = False
+
     def __init__(self, program: Program, function: Operation) -> None:
         super().__init__(program, function)
         self.new_frame = LaneFrame

@@ -29,12 +29,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats import cpu
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp import types as ty
 from halfulp.interp.collector import paused_collector
 from halfulp.interp.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.events import Listener
-from halfulp.interp.ir import Block, Module, Operation, OpResult, Region, SSAValue
+from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
 from halfulp.interp.spelling import spell_element
 from halfulp.interp.values import (
     Buffer,
@@ -609,7 +610,13 @@ def _undefined(op: Operation, message: str, run: Run) -> UndefinedBehavior:
 
 
 class Compiler:
-    """Compiles one function to slots and steps. Control ops use it to find slots, blocks and other functions."""
+    """Compiles one function to slots and steps. Control ops use it to find slots, blocks and other functions.
+
+    ``one_at_a_time``: no frame waits for another in the middle of a function, so that what a branch or a call has
+    taken from a slot need not stay there.
+    """
+
+    one_at_a_time = True
 
     def __init__(self, program: Program, function: Operation) -> None:
         self.program = program
@@ -628,21 +635,32 @@ class Compiler:
         """Whether a value of this type may hold so much memory that it is let go after its last use."""
         return isinstance(type_, (ty.TensorType, ty.VectorType))
 
-    def _last_uses(self) -> dict[Operation, list[SSAValue]]:
-        """By op: the large results of ops that nothing needs after it.
+    def _home(self, value: SSAValue) -> Block | None:
+        """The block whose ops may let a value go: that of its op; of an argument, one of the function's own blocks."""
+        if isinstance(value, OpResult):
+            return value.owner.parent
+        if not self.one_at_a_time or not isinstance(value, BlockArgument):
+            return None
+        return value.block if value.block.parent is self.function.regions[0] else None
 
-        One that a control op uses, or an op of another block, is kept, and so is a constant: nothing would compute it
+    def _last_uses(self) -> dict[Operation, list[SSAValue]]:
+        """By op: the large values that nothing needs after it.
+
+        What an op with regions uses, or an op of another block, is kept, and so is a constant: nothing would compute it
         again in a loop.
         """
         last: dict[SSAValue, Operation | None] = {}
         for op in self.function.walk():
             evaluator = None if op.definition is None else op.definition.evaluate
-            stays = isinstance(evaluator, Control)
+            control = isinstance(evaluator, Control)
+            stays = control and (op.regions or not self.one_at_a_time)
+            passed_to = {id(argument) for block, _ in op.successors for argument in block.arguments}
             for value in (*op.operands, *(value for _, passed in op.successors for value in passed)):
-                if isinstance(value, OpResult) and self.large(value.type):
-                    here = not stays and value.owner.parent is op.parent and last.get(value, op) is not None
+                if self.large(value.type):
+                    here = not stays and self._home(value) is op.parent and id(value) not in passed_to
+                    here = here and last.get(value, op) is not None
                     last[value] = op if here else None
-            for result in op.results:
+            for result in () if control else op.results:
                 if self.large(result.type):
                     last.setdefault(result, None if isinstance(evaluator, Constant) else op)
         dying: dict[Operation, list[SSAValue]] = {}
@@ -760,6 +778,8 @@ class Compiler:
             action = _refusing_casts(op, self.slots(used), action)
         if self.settings.listeners:
             action = self._watched(op, action)
+        if op in self._dying:
+            action = _then(action, _letting_go(self.slots(self._dying[op])))
         return action
 
     def _action(self, op: Operation, evaluator: Control) -> Action:
@@ -850,6 +870,15 @@ def _letting_go(dead: tuple[int, ...]) -> Step:
             slots[slot] = None
 
     return let_go
+
+
+def _then(action: Action, step: Step) -> Action:
+    def both(frame: Frame) -> Segment | None:
+        following = action(frame)
+        step(frame.slots)
+        return following
+
+    return both
 
 
 def passing(steps: Sequence[Step], target: Segment) -> Action:
@@ -1126,10 +1155,12 @@ class Program:
 
 _programs: WeakKeyDictionary[Module, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()
 _programs_lock = threading.Lock()
+cpu.on_change(_programs.clear)
 
 
 def program_for(module: Module, settings: Settings) -> Program:
     """The module compiled for these settings, kept with the module. A module must not be changed once it has run."""
+    cpu.check()
     if settings.listeners or settings.externals:
         return Program(module, settings)
     key = (settings._compile_key(), settings.limits)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats import exact, fast, native_scalar, scalar
+from halfulp.fp_formats import cpu, exact, fast, native_scalar, scalar
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
@@ -26,6 +26,7 @@ def mode(given: Rounding, profile: Profile) -> Rounding:
     return RNE if profile.conversion_rounding == "to_nearest_even" else given
 
 
+@cpu.forgotten
 @lru_cache(maxsize=4096)
 def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
     """arith.extf, truncf and convertf: the value, rounded once into the target."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import exact, fast, native_scalar, scalar
+from halfulp.fp_formats import cpu, exact, fast, native_scalar, scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import emulated
@@ -156,6 +156,7 @@ def _open_zeros(fmt: FloatFormat) -> OpenRule:
     return rule
 
 
+@cpu.forgotten
 @lru_cache(maxsize=4096)
 def binary(
     name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile, zeros_open: bool = False
@@ -214,6 +215,7 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     return float_kernel(*faces, (fmt,), fmt, fastmath, open_nan=False)
 
 
+@cpu.forgotten
 @lru_cache(maxsize=4096)
 def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
     """arith.cmpf with MLIR's predicate number."""

@@ -65,11 +65,11 @@ class Quantization:
         if (self.storage_min, self.storage_max) == (-half, (1 << width) - half - 1):
             return codes
         if not self.storage_signed:
-            return np.clip(codes, self.storage_min, self.storage_max)
+            return np.asarray(np.clip(codes, self.storage_min, self.storage_max))
         unused = bits - width
         numbers = (codes << unused).view(f"i{codes.itemsize}") >> unused
-        clamped: Codes = np.clip(numbers, self.storage_min, self.storage_max).view(codes.dtype)
-        return clamped & ((1 << width) - 1)
+        clamped = np.clip(numbers, self.storage_min, self.storage_max).view(codes.dtype)
+        return np.asarray(clamped & ((1 << width) - 1))
 
     def spread(self, flat: Codes, shape: tuple[int, ...]) -> Codes:
         """Flat parameters in the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""

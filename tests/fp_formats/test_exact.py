@@ -322,3 +322,18 @@ def test_limb_products_and_quotients(x: int, y: int, bits: int) -> None:
     whole, rest = divmod(x << fraction, y)
     assert ints(quotient) == [whole | (rest != 0)]
     assert whole.bit_length() >= bits + 2
+
+
+def test_poison_of_one_element_is_not_that_of_its_neighbours() -> None:
+    """A lost NaN beside inf - inf in one chunk, in a format of users that is unsigned and has no NaN."""
+    fmt = FloatFormat("u", 4, 2, 7, signed=False, infinities=True, nan=NanEncoding.NONE)
+    pairs = [(0x15, 0x3F), (0x3C, 0x3C), (0x15, 0x15), (0x3F, 0x15)]
+    for chosen in ([0], [0, 1], [1, 0, 2, 3], [2, 3]):
+        a, b = (np.array([pairs[k][side] for k in chosen], np.uint8) for side in (0, 1))
+        want = [scalar.subtract(fmt, *pairs[k]) for k in chosen]
+        found = exact.subtract(fmt, a, b)
+        poison = np.zeros(len(chosen), np.bool_) if found.poison is None else found.poison
+        assert poison.tolist() == [result.poison for result in want]
+        assert [int(c) for c, p in zip(found.codes, poison, strict=True) if not p] == [
+            r.code for r in want if not r.poison
+        ]

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from float_samples import LARGE, SMALL, codes, pairs, to_array
 
-from halfulp.fp_formats import exact, fast, scalar, tables
+from halfulp.fp_formats import cpu, exact, fast, scalar, tables
 from halfulp.fp_formats.codes import limb_count, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
+from halfulp.semantics import floats
+from halfulp.semantics.profile import PROFILES
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide", "remainder")
 EXTREMA = ("maximum", "minimum", "maximum_number", "minimum_number")
@@ -60,13 +62,31 @@ def test_domains() -> None:
 
 
 def test_a_cpu_that_flushes_has_no_native_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast, "cpu_keeps_subnormals", lambda: False)
-    fast.path_of.cache_clear()
+    """It is found at the start of the next run, also where the run before was native."""
+    x = np.array([1], np.uint32)
+    assert fast.path_of("add", FORMATS["f32"]) == "native"
+    kernel = floats.binary("add", FORMATS["f32"], Rounding.TO_NEAREST_EVEN, 0, PROFILES["spec"])
+    forgotten: list[str] = []
+    cpu.on_change(lambda: forgotten.append("once"))
+    cpu.check()
+    assert not forgotten
+    monkeypatch.setattr(cpu, "_keeps", True)
+    monkeypatch.setattr(cpu, "_SMALLEST", 0.0)  # as a sum of subnormals is where they are flushed
     try:
+        cpu.check()
+        cpu.check()
+        assert forgotten == ["once"]
         assert fast.path_of("add", FORMATS["f32"]) is None
         assert fast.path_of("add", FORMATS["f8E5M2"]) == "table"
+        assert fast.conversion_path(FORMATS["f32"], FORMATS["f64"]).kind != "native"
+        again = floats.binary("add", FORMATS["f32"], Rounding.TO_NEAREST_EVEN, 0, PROFILES["spec"])
+        assert again is not kernel
+        assert again.scalar(1, 1) == 2
+        assert fast.add(FORMATS["f32"], x, x).codes == 2
     finally:
-        fast.path_of.cache_clear()
+        monkeypatch.undo()
+        for forget in cpu._forget:
+            forget()
 
 
 @pytest.mark.parametrize("fmt", LARGE, ids=str)

@@ -134,6 +134,7 @@ def test_users_make_formats() -> None:
         (("x", 4, 3, 7), {"infinities": False}, "IEEE NaNs come with infinities"),
         (("x", 4, 3, 7), {"signed": False, "infinities": False, "nan": MINUS_ZERO}, "NaN as -0"),
         (("x", 8, 0, 7), {"infinities": False, "nan": ONES, "zero": False}, "without zero is unsigned"),
+        (("x", 11, 40, 1023), {"explicit_integer_bit": True}, "more than 64 bits"),
         (("x", 4, 3, 7), {"infinities": False, "nan": NONE, "explicit_integer_bit": True}, "explicit integer bit"),
         (("x", 1, 0, 0), {"infinities": False, "nan": ONES}, "no normal value"),
     ],

@@ -39,6 +39,53 @@ def test_intermediate_values_of_a_batch_go_after_their_last_use() -> None:
     assert peak(straight(20, "f32"), x, x, batch=True) < 5
 
 
+T = f"tensor<{SIZE}xf32>"
+
+
+def test_tensors_go_after_calls_and_branches() -> None:
+    calls = "\n".join(f"%{k + 1} = func.call @g(%{k}) : ({T}) -> {T}" for k in range(9))
+    text = f"""
+        func.func @main(%x: {T}) -> {T} {{
+          %0 = arith.addf %x, %x : {T}
+          {calls}
+          return %9 : {T}
+        }}
+        func.func private @g(%x: {T}) -> {T} {{
+          %0 = arith.addf %x, %x : {T}
+          return %0 : {T}
+        }}"""
+    x = np.full(SIZE, 1.5, np.float32)
+    assert peak(text, x) < 4
+    blocks = "\n".join(
+        f"cf.br ^b{k}(%{k} : {T})\n^b{k}(%p{k}: {T}):\n%{k + 1} = arith.addf %p{k}, %p{k} : {T}" for k in range(9)
+    )
+    assert (
+        peak(f"func.func @main(%x: {T}) -> {T} {{\n%0 = arith.addf %x, %x : {T}\n{blocks}\nreturn %9 : {T}\n}}", x) < 4
+    )
+
+
+def test_an_argument_that_a_block_passes_to_itself_stays() -> None:
+    module = hu.load("""
+        func.func @main(%n: i32, %x: tensor<2xi32>) -> tensor<2xi32> {
+          %zero = arith.constant 0 : i32
+          %one = arith.constant 1 : i32
+          cf.br ^head(%zero, %x, %x : i32, tensor<2xi32>, tensor<2xi32>)
+        ^head(%i: i32, %kept: tensor<2xi32>, %sum: tensor<2xi32>):
+          %more = arith.cmpi slt, %i, %n : i32
+          %next = arith.addi %i, %one : i32
+          %all = arith.addi %sum, %kept : tensor<2xi32>
+          cf.cond_br %more, ^head(%next, %kept, %all : i32, tensor<2xi32>, tensor<2xi32>), ^swap(%kept, %all : tensor<2xi32>, tensor<2xi32>)
+        ^swap(%a: tensor<2xi32>, %b: tensor<2xi32>):
+          %again = arith.cmpi slt, %one, %zero : i32
+          cf.cond_br %again, ^swap(%b, %a : tensor<2xi32>, tensor<2xi32>), ^done
+        ^done:
+          %both = arith.muli %a, %b : tensor<2xi32>
+          return %both : tensor<2xi32>
+        }""")
+    (found,) = hu.run(module, 3, np.array([3, -5], np.int32))
+    assert found.numpy().tolist() == [3 * 15, -5 * -25]
+
+
 def test_what_a_loop_needs_again_stays() -> None:
     module = hu.load("""
         func.func @main(%n: index, %x: tensor<4xi32>) -> tensor<4xi32> {
