@@ -81,7 +81,7 @@ class Writer:
     def file(self, producer: str) -> bytes:
         """The whole file."""
         file = Emitter()
-        file.data += MAGIC + varint(self.version) + producer.encode() + b"\0"
+        file.data += MAGIC + varint(self.version) + producer.encode("utf-8", "surrogateescape") + b"\0"
         file.section(Section.DIALECT, self._dialects())
         offsets, things = self._things()
         file.section(Section.ATTR_TYPE_OFFSET, offsets)
