@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from halfulp.runtime import convert as convert
     from halfulp.runtime import eval as eval
     from halfulp.runtime import load as load
+    from halfulp.runtime import read_bytecode as read_bytecode
     from halfulp.runtime import register_cast as register_cast
     from halfulp.runtime import register_dialect as register_dialect
     from halfulp.runtime import register_external as register_external
     from halfulp.runtime import register_op as register_op
     from halfulp.runtime import run as run
+    from halfulp.runtime import write_bytecode as write_bytecode
     from halfulp.semantics.profile import PROFILES as profiles  # noqa: F401
     from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version  # noqa: F401
     from halfulp.semantics.profile import Profile as Profile
@@ -51,7 +53,9 @@ _ERRORS = (
     "AssertionFailed BytecodeError HalfulpError InputError LimitExceeded ParseError TypeMismatch UndefinedBehavior "
     "Unsupported VerifyError"
 )
-_RUNTIME = "convert eval load register_cast register_dialect register_external register_op run"
+_RUNTIME = (
+    "convert eval load read_bytecode register_cast register_dialect register_external register_op run write_bytecode"
+)
 
 # Loaded on first use, so that importing halfulp, and the command line's help, stay quick.
 _HOME: dict[str, tuple[str, str]] = {

@@ -1,4 +1,4 @@
-"""The command line: ``halfulp run | eval | formats | translate | explain | verify``.
+"""The command line: ``halfulp run | eval | formats | translate | inspect | explain | verify``.
 
 Results go to stdout and are deterministic; diagnostics go to stderr as ``file:line:col: error: …`` with the source line
 and a caret. Exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported, 4
@@ -31,13 +31,13 @@ from halfulp.cli_common import (
     read,
     report,
     say,
-    split_parts,
     worst,
     write,
 )
 
 if TYPE_CHECKING:
     from halfulp.fp_formats.formats import FloatFormat
+    from halfulp.interp.dialect import Schema
     from halfulp.interp.ir import Module
     from halfulp.interp.types import Type
     from halfulp.interp.values import Value
@@ -121,7 +121,7 @@ def build_parser() -> argparse.ArgumentParser:
         "run", help="run a function of an MLIR file", parents=[running], epilog=f"{_VALUES}\n{EXIT_CODES}", **style
     )
     add = run.add_argument
-    add("file", metavar="FILE", help="MLIR text, or - for the standard input")
+    add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
     add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
     add("--batch", action="store_true", help="call a function on scalars for each element of the inputs (see below)")
     add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
@@ -155,19 +155,33 @@ def build_parser() -> argparse.ArgumentParser:
     formats.add_argument("name", nargs="?", metavar="NAME", help="a format; up to 8 bits all its values are listed")
     formats.set_defaults(command=_formats)
 
-    translate = commands.add_parser("translate", help="read, verify and print MLIR text", epilog=EXIT_CODES, **style)
+    translate = commands.add_parser(
+        "translate",
+        help="read and verify MLIR text or bytecode, and print either",
+        description="Read and verify MLIR text or bytecode, and print it as text, or with --emit-bytecode as bytecode.",
+        epilog=EXIT_CODES,
+        **style,
+    )
     add = translate.add_argument
-    add("file", metavar="FILE", help="MLIR text, or - for the standard input")
+    add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
     add("-o", dest="output", metavar="FILE", help="write there instead of to stdout")
     add("--mlir-print-op-generic", "--generic", action="store_true", dest="generic", help="print the generic form")
     add("--mlir-print-debuginfo", "--debug-info", action="store_true", dest="debug_info", help="print locations")
     add("--split-input-file", action="store_true", help="read each part between '// -----' on its own")
     add("--allow-unregistered-dialect", action="store_true", help="accept ops that halfulp does not know")
+    add("--emit-bytecode", action="store_true", help="write bytecode: for MLIR 22, the bytes that mlir-opt writes")
+    add(
+        "--emit-bytecode-version",
+        type=int,
+        choices=range(7),
+        metavar="N",
+        help="the version of the format, 0 to 6 (default); 4 is read by every MLIR since 17",
+    )
     add(
         "--schema",
-        choices=("mlir22", "newer"),
-        help="the MLIR to print for: mlir22 refuses what only newer MLIR has, newer does not pack i1 in blobs "
-        "(default: MLIR 22's spelling of anything)",
+        choices=("mlir22", "llvm24", "newer"),
+        help="the MLIR to write for: mlir22 refuses what only newer MLIR has; llvm24, or newer, is another layout of "
+        "bytecode, and does not pack i1 in blobs of text (default: MLIR 22's spelling of anything; bytecode: mlir22)",
     )
     add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
     add(
@@ -177,6 +191,17 @@ def build_parser() -> argparse.ArgumentParser:
         "2 where they differ",
     )
     translate.set_defaults(command=_translate)
+
+    inspect = commands.add_parser(
+        "inspect",
+        help="show what is in a bytecode file",
+        description="Show the sections, dialects, ops, strings and resources of an MLIR bytecode file, with sizes.",
+        epilog=EXIT_CODES,
+        **style,
+    )
+    inspect.add_argument("file", metavar="FILE", help="MLIR bytecode, or - for the standard input")
+    inspect.add_argument("--json", action="store_true", help="one JSON object")
+    inspect.set_defaults(command=_inspect)
 
     explain = commands.add_parser(
         "explain",
@@ -255,14 +280,13 @@ def _negative_values(argv: list[str]) -> list[str]:
 
 def _run(arguments: argparse.Namespace) -> int:
     from halfulp.interp.errors import HalfulpError
-    from halfulp.interp.text.parser import parse_module
 
     sources = Sources(arguments)
     try:
         profile = profile_named(arguments.profile)
         _check_outputs(arguments)
-        name, text = read(arguments.file, sources)
-        parts = split_parts(text, arguments.split_input_file)
+        program = read(arguments.file, sources)
+        parts = program.parts(arguments.split_input_file)
         if len(parts) > 1 and arguments.output:
             return fail(f"--output stands for the results of one run, but the file has {len(parts)} parts")
     except HalfulpError as error:
@@ -270,7 +294,7 @@ def _run(arguments: argparse.Namespace) -> int:
     codes = []
     for part in parts:
         try:
-            module = parse_module(part.text, name, start=part.start)
+            module = program.module(part)
             if module.body or len(parts) == 1:
                 codes.append(_run_module(module, profile, arguments, sources))
         except HalfulpError as error:
@@ -511,44 +535,98 @@ def _details(fmt: FloatFormat) -> list[str]:
 
 
 def _translate(arguments: argparse.Namespace) -> int:
-    from halfulp.cli_values import write_file
     from halfulp.diagnostics import Checker
     from halfulp.interp.dialect import Schema
     from halfulp.interp.errors import HalfulpError
-    from halfulp.interp.text.parser import parse_module
     from halfulp.interp.text.printer import print_module
 
     sources = Sources(arguments)
+    schema = {"mlir22": Schema.MLIR22, "newer": Schema.LLVM24, "llvm24": Schema.LLVM24}.get(arguments.schema)
+    version = arguments.emit_bytecode_version
+    if version is not None and not arguments.emit_bytecode:
+        return fail("--emit-bytecode-version goes with --emit-bytecode")
+    if arguments.emit_bytecode and arguments.output is None and sys.stdout.isatty():
+        return fail("bytecode is not written to a terminal: name a file with -o")
     try:
-        name, text = read(arguments.file, sources)
-        checker = Checker(text, name) if arguments.verify_diagnostics else None
+        program = read(arguments.file, sources)
+        if program.text is None and arguments.verify_diagnostics:
+            return fail("--verify-diagnostics needs text: bytecode has no comments")
+        checker = Checker(program.text or "", program.name) if arguments.verify_diagnostics else None
+        parts = program.parts(arguments.split_input_file)
+        if arguments.emit_bytecode and len(parts) > 1:
+            return fail(f"a bytecode file holds one module, but the file has {len(parts)} parts")
     except HalfulpError as error:
         return report(error, sources)
-    schema = {"mlir22": Schema.MLIR22, "newer": Schema.LLVM24}.get(arguments.schema)
     printed, codes = [], []
-    for part in split_parts(text, arguments.split_input_file):
+    for part in parts:
         try:
-            module = parse_module(
-                part.text, name, allow_unregistered=arguments.allow_unregistered_dialect, start=part.start
-            )
+            module = program.module(part, arguments.allow_unregistered_dialect)
+            if arguments.emit_bytecode:
+                printed.append(_bytecode(module, version, schema or Schema.MLIR22))
+                continue
             # mlir-opt ends every module with an empty line.
             form = print_module(module, generic=arguments.generic, debug_info=arguments.debug_info, schema=schema)
-            printed.append(form.rstrip("\n") + "\n\n")
+            printed.append(form.rstrip("\n").encode("utf-8", "surrogateescape") + b"\n\n")
         except HalfulpError as error:
-            printed.append("")
+            printed.append(b"")
             failures = [error] if checker is None else checker.unexpected(error)
             codes += [report(failure, sources) for failure in failures]
     if checker is not None:
         codes += [report(failure, sources) for failure in checker.unmet()]
-    output = SPLIT_MARKER.join(printed)
-    if arguments.output is None:
-        write(output)
-    elif not codes:
-        try:
-            write_file(arguments.output, output.encode("utf-8", "surrogateescape"))
-        except HalfulpError as error:
-            return report(error, sources)
+    if arguments.output is not None and codes:
+        return worst(codes)
+    try:
+        _write_translated(SPLIT_MARKER.encode().join(printed), arguments)
+    except HalfulpError as error:
+        return report(error, sources)
     return worst(codes)
+
+
+def _bytecode(module: Module, version: int | None, schema: Schema) -> bytes:
+    from halfulp.interp.bytecode.encoding import MAX_VERSION
+    from halfulp.interp.bytecode.writer import write_bytecode
+
+    return write_bytecode(module, MAX_VERSION if version is None else version, schema)
+
+
+def _write_translated(output: bytes, arguments: argparse.Namespace) -> None:
+    from halfulp.cli_values import write_file
+
+    if arguments.output is not None:
+        write_file(arguments.output, output)
+    elif arguments.emit_bytecode:
+        sys.stdout.buffer.write(output)
+    else:
+        write(output.decode("utf-8", "surrogateescape"))
+
+
+# --- inspect ----------------------------------------------------------------------------------------------------------
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    import json
+
+    from halfulp.interp.bytecode.inspect import inspect
+    from halfulp.interp.errors import BytecodeError, HalfulpError
+
+    sources = Sources(arguments)
+    try:
+        program = read(arguments.file, sources)
+        if program.text is not None:
+            hint = "halfulp translate --emit-bytecode makes it bytecode" if program.text.strip() else None
+            raise BytecodeError(
+                "no MLIR bytecode: it does not begin with 4D 4C EF 52", offset=0, filename=program.name, hint=hint
+            )
+        summary = inspect(program.data, program.name)
+    except HalfulpError as error:
+        return report(error, sources)
+    if arguments.json:
+        write(json.dumps(summary.as_json(), indent=2) + "\n")
+    else:
+        from halfulp.cli_inspect import show
+
+        show(summary)
+    return SUCCESS if summary.problem is None else report(summary.problem, sources)
 
 
 # --- explain ----------------------------------------------------------------------------------------------------------

@@ -6,10 +6,12 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halfulp.interp.errors import HalfulpError
+    from halfulp.interp.ir import Module
     from halfulp.interp.text.parser import Part
     from halfulp.semantics.profile import Profile
 
@@ -86,26 +88,50 @@ def ranked(codes: Iterable[int]) -> int:
     return next((code for code in (DIFFERENT, WRONG_USE, SUCCESS) if code in given), UNSUPPORTED)
 
 
-def read(path: str, sources: Sources) -> tuple[str, str]:
-    """The name and the text of an MLIR file, noted in ``sources``. Raises HalfulpError."""
-    from halfulp.interp.errors import InputError
-    from halfulp.runtime import MAX_FILE_BYTES, decode_text, read_file
+@dataclass(frozen=True)
+class Program:
+    """An MLIR file: its name, its bytes, and its text, None for bytecode."""
 
+    name: str
+    data: bytes | memoryview
+    text: str | None
+
+    def parts(self, split: bool) -> list[Part | None]:
+        """The parts of a text between lines ``// -----``, or all of it as one; bytecode is one, None."""
+        from halfulp.interp.text.parser import Part, split_input
+
+        if self.text is None:
+            return [None]
+        return list(split_input(self.text)) if split else [Part(self.text)]
+
+    def module(self, part: Part | None = None, allow_unregistered: bool = True) -> Module:
+        """The module of a part, or of all. Raises HalfulpError."""
+        if self.text is None:
+            from halfulp.interp.bytecode.reader import read_bytecode
+
+            return read_bytecode(self.data, self.name, allow_unregistered)
+        from halfulp.interp.text.parser import Part, parse_module
+
+        part = part or Part(self.text)
+        return parse_module(part.text, self.name, allow_unregistered=allow_unregistered, start=part.start)
+
+
+def read(path: str, sources: Sources) -> Program:
+    """An MLIR file; a text is noted in ``sources``. Raises HalfulpError."""
+    from halfulp.interp.errors import InputError
+    from halfulp.runtime import MAX_FILE_BYTES, decode_text, is_bytecode, open_file
+
+    data: bytes | memoryview
     if path == "-":
         name, data = "<stdin>", sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
         if len(data) > MAX_FILE_BYTES:
             raise InputError(f"the standard input is larger than {MAX_FILE_BYTES} bytes")
     else:
-        name, data = path, read_file(path)
-    sources[name] = decode_text(data, name)
-    return name, sources[name]
-
-
-def split_parts(text: str, split: bool) -> list[Part]:
-    """The parts of a file between lines ``// -----``, or the whole as one."""
-    from halfulp.interp.text.parser import Part, split_input
-
-    return list(split_input(text)) if split else [Part(text)]
+        name, data = path, open_file(path)
+    if is_bytecode(data):
+        return Program(name, data, None)
+    sources[name] = decode_text(data)
+    return Program(name, data, sources[name])
 
 
 def profile_named(spelling: str) -> Profile:

@@ -86,7 +86,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     """Add the commands to the parser of the command line."""
     parser = commands.add_parser("diff", help="compare whole programs", description=_DIFF, epilog=_CODES, **style)
     add = parser.add_argument
-    add("file", metavar="FILE", help="MLIR text, or - for the standard input")
+    add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
     add("after", nargs="?", metavar="AFTER", help="a second version of it")
     add("--against", metavar="ORACLE[,ORACLE...]", help="the implementations to ask, as for verify")
     add("--pass-pipeline", metavar="PIPELINE", help="make the second version with mlir-opt")
@@ -100,7 +100,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
         "reduce", help="shrink a program that differs", description=_REDUCE, epilog=_REDUCE_CODES, **style
     )
     add = parser.add_argument
-    add("file", metavar="FILE", help="MLIR text, or - for the standard input")
+    add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
     add("--against", metavar="ORACLE", help="the implementation whose difference is to stay")
     add("--undefined", action="store_true", help="keep a value for what is undefined here, instead of a difference")
     add("--test", metavar="PROGRAM", help="a program that exits with 0 if the file it is given is interesting")
@@ -187,10 +187,7 @@ def _diff(arguments: argparse.Namespace) -> int:
 
 
 def _parse(path: str, sources: Sources) -> Module:
-    from halfulp.interp.text.parser import parse_module
-
-    name, text = read(path, sources)
-    return parse_module(text, name)
+    return read(path, sources).module()
 
 
 def _given(arguments: argparse.Namespace, function: Operation, sources: Sources) -> Arguments | None:
@@ -337,10 +334,11 @@ def _transformed(arguments: argparse.Namespace, before: Module, sources: Sources
     from halfulp.conformance.oracles.tool import find_tool
     from halfulp.interp.errors import InputError
     from halfulp.interp.text.parser import parse_module
+    from halfulp.interp.text.printer import print_module
 
     try:
         tool = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22.")
-        text = tool.run([f"--pass-pipeline={arguments.pass_pipeline}"], before.text or "")
+        text = tool.run([f"--pass-pipeline={arguments.pass_pipeline}"], before.text or print_module(before))
     except Unavailable as error:
         raise InputError(str(error)) from None
     except OracleError as error:

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from functools import partial
 
-from halfulp.interp.errors import HalfulpError, ParseError
+from halfulp.interp.errors import BytecodeError, HalfulpError, ParseError
 from halfulp.interp.locations import FileLineCol, Location, file_position
 
 _EXPECTED = re.compile(
@@ -25,10 +25,14 @@ _EXPECTED = re.compile(
 
 
 def as_json(error: HalfulpError) -> str:
-    """One line of JSON: file, line, column, severity, message, the notes likewise, and the hint."""
+    """One line of JSON: file, line, column, severity, message, the notes likewise, and the hint; of bytecode
+    the offset of the byte that is wrong, too.
+    """
     record: dict[str, object] = _record(error.location, "error", error.message)
     record["notes"] = [_record(location, "note", text) for location, text in error.notes]
     record["hint"] = error.hint
+    if isinstance(error, BytecodeError):
+        record |= {"file": error.filename, "offset": error.offset}
     return json.dumps(record, ensure_ascii=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,8 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.build import single_op_module
-from halfulp.interp.dialect import Dialect, OpDefinition, TypeConstraint, default_registry
+from halfulp.interp.bytecode.encoding import MAGIC
+from halfulp.interp.dialect import Dialect, OpDefinition, Schema, TypeConstraint, default_registry
 from halfulp.interp.dialects.constraints import ANY
 from halfulp.interp.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.events import Listener
@@ -47,10 +49,10 @@ from halfulp.semantics import casts, floats
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile, as_profile
 
-BYTECODE_MAGIC = b"ML\xefR"
 MAX_FILE_BYTES = 1 << 30
 
-Source = str | os.PathLike[str] | bytes
+Source = str | os.PathLike[str] | bytes | memoryview
+_SCHEMAS: Mapping[str, Schema] = {"mlir22": Schema.MLIR22, "llvm24": Schema.LLVM24}
 _casts: dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]] = {}
 _externals: dict[str, Callable[..., Any]] = {}
 
@@ -59,16 +61,62 @@ _externals: dict[str, Callable[..., Any]] = {}
 
 
 def load(source: Source) -> Module:
-    """Read and verify a module: a path, MLIR text, or bytes.
+    """Read and verify a module: a path, MLIR text, or bytes. A file or bytes may be text or MLIR bytecode.
 
     A string that has a newline, a brace, a bracket or a quote is text; any other string is a path. Raises InputError
-    when a file cannot be read, ParseError or VerifyError with the place when it is no valid MLIR.
+    when a file cannot be read, ParseError, BytecodeError or VerifyError with the place when it is no valid MLIR.
     """
-    if isinstance(source, bytes):
+    if isinstance(source, bytes | memoryview):
         return _from_bytes(source, "<bytes>")
     if isinstance(source, str) and (any(mark in source for mark in '\n{("') or not source.strip()):
         return parse_module(source)
-    return _from_bytes(read_file(source), os.fspath(source))
+    return _from_bytes(open_file(source), os.fspath(source))
+
+
+def read_bytecode(source: Source, *, schema: str | None = None, allow_unregistered: bool = True) -> Module:
+    """Read and verify MLIR bytecode, versions 0 to 6, from a path or bytes.
+
+    ``schema``: "mlir22" or "llvm24", whose ops and codes the file uses; None for what its producer says.
+    ``allow_unregistered``: keep ops of dialects that are not known. A file is mapped: its resources are not copied.
+
+    Raises BytecodeError with the offset at which the file is wrong, InputError and VerifyError.
+    """
+    from halfulp.interp.bytecode import reader
+
+    data, name = (source, "<bytes>") if isinstance(source, bytes | memoryview) else (open_file(source), str(source))
+    return reader.read_bytecode(data, name, allow_unregistered, schema=None if schema is None else _schema(schema))
+
+
+def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22") -> bytes:
+    """A module as MLIR bytecode: for mlir22 the bytes that mlir-opt 22 writes.
+
+    ``version``: of the format, 0 to 6. ``schema``: "mlir22" or "llvm24", the MLIR that is to read it; both read
+    version 4. Raises InputError for a version that does not exist, Unsupported for what the schema does not have.
+    """
+    from halfulp.interp.bytecode import writer
+
+    return writer.write_bytecode(module, version, _schema(schema))
+
+
+def _schema(name: str) -> Schema:
+    if name not in _SCHEMAS:
+        raise ValueError(f"schema is {name!r}, but must be one of {', '.join(_SCHEMAS)}")
+    return _SCHEMAS[name]
+
+
+def open_file(path: str | os.PathLike[str]) -> bytes | memoryview:
+    """What `read_file` gives; bytecode in a regular file is mapped instead of read, however large it is.
+
+    The file must not be changed while the module, or anything computed from its resources, lives.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(MAGIC)) == MAGIC:
+                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):
+        # What cannot be opened, `read_file` says why; what cannot be mapped, it reads.
+        pass
+    return read_file(path)
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
@@ -91,17 +139,22 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
     return data
 
 
-def decode_text(data: bytes, name: str) -> str:
-    """The MLIR text of a file's bytes; what is not UTF-8 is kept as surrogates. Raises Unsupported for bytecode."""
-    if data.startswith(BYTECODE_MAGIC):
-        raise Unsupported(
-            f"{name}: reading MLIR bytecode is not supported yet", hint="convert it to text with mlir-opt"
-        )
-    return data.decode("utf-8", "surrogateescape")
+def is_bytecode(data: bytes | memoryview) -> bool:
+    """Whether bytes are MLIR bytecode, by their first four."""
+    return bytes(data[: len(MAGIC)]) == MAGIC
 
 
-def _from_bytes(data: bytes, name: str) -> Module:
-    return parse_module(decode_text(data, name), name)
+def decode_text(data: bytes | memoryview) -> str:
+    """The MLIR text of a file's bytes; what is not UTF-8 is kept as surrogates."""
+    return bytes(data).decode("utf-8", "surrogateescape")
+
+
+def _from_bytes(data: bytes | memoryview, name: str) -> Module:
+    if is_bytecode(data):
+        from halfulp.interp.bytecode import reader
+
+        return reader.read_bytecode(data, name)
+    return parse_module(decode_text(data), name)
 
 
 # --- running ----------------------------------------------------------------------------------------------------------

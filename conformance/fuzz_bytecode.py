@@ -38,14 +38,14 @@ _PRODUCERS = (b"MLIR22.1.8", b"MLIR24.0.0git", b"", b"LLVM9", b"\xff\xfe", b"MLI
 
 
 @dataclass(slots=True)
-class _Parts:
+class Parts:
     """A file taken apart: what stands before the sections, and these: number, alignment (0: none is said), content."""
 
     head: bytes
     sections: list[tuple[int, int, bytes]]
 
     @classmethod
-    def of(cls, data: bytes) -> _Parts | None:
+    def of(cls, data: bytes) -> Parts | None:
         """The parts; None for a file that is too broken for that."""
         cursor = Cursor(data)
         sections = []
@@ -136,7 +136,7 @@ _BYTES: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 )
 
 
-def _in_section(rng: random.Random, parts: _Parts) -> None:
+def _in_section(rng: random.Random, parts: Parts) -> None:
     """Damage the content of a section; its length is said as it then is."""
     index = rng.randrange(len(parts.sections))
     number, alignment, content = parts.sections[index]
@@ -144,9 +144,9 @@ def _in_section(rng: random.Random, parts: _Parts) -> None:
         parts.sections[index] = number, alignment, rng.choice(_BYTES)(rng, content)
 
 
-def _exchange(rng: random.Random, parts: _Parts) -> None:
+def _exchange(rng: random.Random, parts: Parts) -> None:
     """A section of another file in place of that of its number, or of any."""
-    other = _Parts.of(rng.choice(_originals()))
+    other = Parts.of(rng.choice(_originals()))
     assert other is not None
     section = rng.choice(other.sections)
     index = rng.randrange(len(parts.sections))
@@ -155,7 +155,7 @@ def _exchange(rng: random.Random, parts: _Parts) -> None:
     parts.sections[index] = section
 
 
-def _order(rng: random.Random, parts: _Parts) -> None:
+def _order(rng: random.Random, parts: Parts) -> None:
     """Sections elsewhere, twice, not at all, under another number or alignment."""
     sections = parts.sections
     index = rng.randrange(len(sections))
@@ -173,7 +173,7 @@ def _order(rng: random.Random, parts: _Parts) -> None:
             sections[index] = number, rng.choice((1, 2, 8, 64, 4096)), content
 
 
-def _head(rng: random.Random, parts: _Parts) -> None:
+def _head(rng: random.Random, parts: Parts) -> None:
     """Another version or another producer."""
     cursor = Cursor(parts.head, 4)
     version, producer = cursor.varint(), cursor.terminated()
@@ -184,7 +184,7 @@ def _head(rng: random.Random, parts: _Parts) -> None:
     parts.head = MAGIC + varint(version) + producer + b"\0"
 
 
-_SECTIONS: tuple[Callable[[random.Random, _Parts], None], ...] = (
+_SECTIONS: tuple[Callable[[random.Random, Parts], None], ...] = (
     *(_in_section,) * 9,
     *(_exchange, _order, _head),
 )
@@ -200,7 +200,7 @@ def mutant(seed: int, number: int) -> bytes:
     rng = random.Random((seed << 40) + number)
     data = rng.choice(_originals())
     for _ in range(rng.choice((1, 1, 1, 1, 2, 2, 3, 5))):
-        parts = _Parts.of(data) if rng.random() < 0.85 else None
+        parts = Parts.of(data) if rng.random() < 0.85 else None
         if parts is not None and parts.sections:
             rng.choice(_SECTIONS)(rng, parts)
             data = parts.join()

@@ -236,7 +236,8 @@ def read_bits(cursor: Cursor, width: int) -> int:
         words = cursor.count()
         if words * 64 > width + 63:
             cursor.fail(f"{words} words are more than {width} bits", start)
-        code = sum((cursor.svarint() & _MASK) << (64 * index) for index in range(words))
+        data = b"".join([(cursor.svarint() & _MASK).to_bytes(8, "little") for _ in range(words)])
+        code = int.from_bytes(data, "little")
     return code & (1 << width) - 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def constant_value(op: Operation, compiler: Compiler) -> Value:
         case at.DenseElementsAttr():
             return Value(type_, _dense(op, attribute.codes, attribute.splat, settings))
         case at.DenseResourceAttr():
-            return Value(type_, _dense(op, _resource(op, attribute, compiler).array(), False, settings))
+            return Value(type_, _dense(op, _resource(op, attribute, compiler), False, settings))
         case at.DenseStringAttr():
             texts = np.array(attribute.values, object)
             texts.flags.writeable = False
@@ -57,14 +58,28 @@ def _narrowed(op: Operation, codes: Any, settings: Settings) -> Any:
     return at.constant_codes(narrowed_index(codes, "an index constant")) if narrow else codes
 
 
-def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> at.DenseElementsAttr:
+def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> at.Codes:
+    """The codes of a resource: those in the file itself, which may be mapped, where they lie there as in an array."""
     from halfulp.interp.text.attribute_parser import elements_of_blob
 
     blob = compiler.program.module.resources.blob(attribute.key)
+    if blob is not None and (codes := _codes_in_place(blob, attribute.type)) is not None:
+        return codes
     elements = None if blob is None else elements_of_blob(blob, attribute.type)
     if blob is None or elements is None:
         problem = (
             "the file has no blob of that key" if blob is None else f"{len(blob)} bytes do not fit '{attribute.type}'"
         )
         raise InputError(f"dense_resource<{attribute.key}>: {problem}", location=op.location, op=op.name)
-    return elements
+    return elements.array()
+
+
+def _codes_in_place(blob: bytes | memoryview, type_: at.ElementsType) -> at.Codes | None:
+    """A read-only view of a blob as codes; None where they must be copied: another width, order or alignment."""
+    width, count = element_width(type_.element), ty.element_count(type_)
+    if width not in (8, 16, 32, 64) or sys.byteorder != "little" or not memoryview(blob).readonly:
+        return None
+    if count is None or len(blob) != count * width // 8:
+        return None
+    codes: at.Codes = np.frombuffer(blob, f"u{width // 8}")
+    return codes.reshape([size or 0 for size in type_.shape or ()]) if codes.flags.aligned else None

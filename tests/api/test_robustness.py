@@ -89,7 +89,7 @@ CASES = {
     "random bytes": Case(random.Random(1).randbytes(100_000), "m.mlir:1:"),
     "invalid UTF-8": Case(b"func.func @f() { return }\n\xff\xfe", "m.mlir:2:1: error: ", 2, ()),
     "UTF-16": Case("func.func @f()".encode("utf-16"), "m.mlir:1:", 2, ()),
-    "bytecode": Case(b"ML\xefR\x06MLIR22\0", "bytecode is not supported yet", 3),
+    "bytecode": Case(b"ML\xefR\x0dMLIR22\0", "the section STRING is missing (at byte 12)", 2),
     "a line of a million characters": Case('"' + "a" * 1_000_000, "m.mlir:1:1000002: error: expected '\"'"),
     # Nesting.
     "nested dense": Case(
