@@ -97,42 +97,34 @@ class _Recorder:
         self.schema = schema
         self._codes = codes
         self._parts: list[Any] = []
-        self._data = bytearray()
 
     def _add(self, part: Any) -> None:
-        if self._data:
-            self._parts.append(bytes(self._data))
-            self._data.clear()
         self._parts.append(part)
 
     attribute = type = string = _add
 
     def resource(self, key: str) -> None:
         """The number of a dialect resource."""
-        self._add(_Resource(key))
+        self._parts.append(_Resource(key))
 
     def byte(self, value: int) -> None:
         """One byte."""
-        self._data.append(value)
+        self._parts.append(bytes((value,)))
 
     def varint(self, value: int) -> None:
         """An unsigned integer of up to 64 bits."""
-        self._data += self._codes[value]
+        self._parts.append(self._codes[value])
 
     def svarint(self, value: int) -> None:
         """A signed integer of up to 64 bits."""
-        self._data += self._codes[zigzag(value)]
+        self._parts.append(self._codes[zigzag(value)])
 
     def blob(self, data: bytes) -> None:
         """The number of bytes, and these."""
-        self._data += self._codes[len(data)]
-        self._data += data
+        self._parts += (self._codes[len(data)], data)
 
     def take(self) -> list[Any]:
         """What was written since the last call."""
-        if self._data:
-            self._parts.append(bytes(self._data))
-            self._data.clear()
         parts, self._parts = self._parts, []
         return parts
 
@@ -216,7 +208,9 @@ class Numbering:
             self.values[result] = self.codes[self._next_value]
             self._next_value += 1
             types.append(self.member(result.type))
-        attributes = self._dictionary(operation, name)
+        attributes = None
+        if operation.attributes or name.layout is None:
+            attributes = self._dictionary(operation, name)
         properties: Properties | None = None
         if name.layout is not None:
             properties = self._properties(operation, name.layout)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from halfulp.interp.attributes import Attribute
 from halfulp.interp.dialect import EnumDefinition, OpDefinition, Property, Schema
@@ -19,42 +18,49 @@ def check_schema(module: Module, schema: Schema) -> None:
     """Raise Unsupported for the first op, property or type that MLIR of that version does not know."""
     # By identity: what the module holds is shared among ops, and stays alive.
     seen: set[int] = set()
+    newer: dict[OpDefinition | None, tuple[Property, ...]] = {None: ()}
     for operation in module.walk():
         definition = operation.definition
-        if definition is not None:
+        if definition not in newer:
+            assert definition is not None
+            newer[definition] = tuple(prop for prop in definition.properties if prop.since > schema)
             if definition.since > schema:
                 _refuse(operation, f"the op '{operation.name}'", schema)
-            for prop in _newer(definition, schema):
-                if prop.name not in operation.properties:
-                    continue
-                default = (
-                    prop.kind.attribute(prop.default)
-                    if isinstance(prop.kind, EnumDefinition) and prop.default is not None
-                    else None
-                )
-                if operation.properties[prop.name] != default:
-                    _refuse(operation, f"the property '{prop.name}' of '{operation.name}'", schema)
-        for thing in _things(operation):
+        for prop in newer[definition]:
+            _check_property(operation, prop, schema)
+        things: list[Attribute | Type] = [result.type for result in operation.results]
+        if operation.properties:
+            things += operation.properties.values()
+        if operation.attributes or operation.regions or operation.raw_properties is not None:
+            things += _rarer(operation)
+        for thing in things:
             if id(thing) not in seen:
                 seen.add(id(thing))
                 for type in _types_in(thing):
                     _check_type(operation, type, schema)
 
 
-@lru_cache(maxsize=4096)
-def _newer(definition: OpDefinition, schema: Schema) -> tuple[Property, ...]:
-    return tuple(prop for prop in definition.properties if prop.since > schema)
+def _check_property(operation: Operation, prop: Property, schema: Schema) -> None:
+    """A newer property may be there with its default, which is what its absence means."""
+    if prop.name not in operation.properties:
+        return
+    default = (
+        prop.kind.attribute(prop.default)
+        if isinstance(prop.kind, EnumDefinition) and prop.default is not None
+        else None
+    )
+    if operation.properties[prop.name] != default:
+        _refuse(operation, f"the property '{prop.name}' of '{operation.name}'", schema)
 
 
-def _things(operation: Operation) -> list[Attribute | Type]:
-    things: list[Attribute | Type] = [result.type for result in operation.results]
-    for region in operation.regions:
-        things += [argument.type for block in region.blocks for argument in block.arguments]
-    things += operation.properties.values()
-    things += operation.attributes.values()
+def _rarer(operation: Operation) -> Iterator[Attribute | Type]:
+    yield from operation.attributes.values()
     if operation.raw_properties is not None:
-        things.append(operation.raw_properties)
-    return things
+        yield operation.raw_properties
+    for region in operation.regions:
+        for block in region.blocks:
+            for argument in block.arguments:
+                yield argument.type
 
 
 def _types_in(thing: Attribute | Type) -> Iterator[Type]:
