@@ -178,6 +178,9 @@ def build_parser() -> argparse.ArgumentParser:
         help="the version of the format, 0 to 6 (default); 4 is read by every MLIR since 17",
     )
     add(
+        "--emit-bytecode-producer", metavar="NAME", help="the name in the file (default: MLIR22-halfulp, by the schema)"
+    )
+    add(
         "--schema",
         choices=("mlir22", "llvm24", "newer"),
         help="the MLIR to write for: mlir22 refuses what only newer MLIR has; llvm24, or newer, is another layout of "
@@ -543,8 +546,9 @@ def _translate(arguments: argparse.Namespace) -> int:
     sources = Sources(arguments)
     schema = {"mlir22": Schema.MLIR22, "newer": Schema.LLVM24, "llvm24": Schema.LLVM24}.get(arguments.schema)
     version = arguments.emit_bytecode_version
-    if version is not None and not arguments.emit_bytecode:
-        return fail("--emit-bytecode-version goes with --emit-bytecode")
+    for option, given in (("version", version), ("producer", arguments.emit_bytecode_producer)):
+        if given is not None and not arguments.emit_bytecode:
+            return fail(f"--emit-bytecode-{option} goes with --emit-bytecode")
     if arguments.emit_bytecode and arguments.output is None and sys.stdout.isatty():
         return fail("bytecode is not written to a terminal: name a file with -o")
     try:
@@ -562,7 +566,7 @@ def _translate(arguments: argparse.Namespace) -> int:
         try:
             module = program.module(part, arguments.allow_unregistered_dialect)
             if arguments.emit_bytecode:
-                printed.append(_bytecode(module, version, schema or Schema.MLIR22))
+                printed.append(_bytecode(module, version, schema or Schema.MLIR22, arguments.emit_bytecode_producer))
                 continue
             # mlir-opt ends every module with an empty line.
             form = print_module(module, generic=arguments.generic, debug_info=arguments.debug_info, schema=schema)
@@ -582,11 +586,11 @@ def _translate(arguments: argparse.Namespace) -> int:
     return worst(codes)
 
 
-def _bytecode(module: Module, version: int | None, schema: Schema) -> bytes:
+def _bytecode(module: Module, version: int | None, schema: Schema, producer: str | None) -> bytes:
     from halfulp.interp.bytecode.encoding import MAX_VERSION
     from halfulp.interp.bytecode.writer import write_bytecode
 
-    return write_bytecode(module, MAX_VERSION if version is None else version, schema)
+    return write_bytecode(module, MAX_VERSION if version is None else version, schema, producer)
 
 
 def _write_translated(output: bytes, arguments: argparse.Namespace) -> None:

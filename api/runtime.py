@@ -87,15 +87,16 @@ def read_bytecode(source: Source, *, schema: str | None = None, allow_unregister
     return reader.read_bytecode(data, name, allow_unregistered, schema=None if schema is None else _schema(schema))
 
 
-def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22") -> bytes:
-    """A module as MLIR bytecode: for mlir22 the bytes that mlir-opt 22 writes.
+def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", producer: str | None = None) -> bytes:
+    """A module as MLIR bytecode: for mlir22 the bytes that mlir-opt 22 writes, but for the name of the producer.
 
     ``version``: of the format, 0 to 6. ``schema``: "mlir22" or "llvm24", the MLIR that is to read it; both read
-    version 4. Raises InputError for a version that does not exist, Unsupported for what the schema does not have.
+    version 4. ``producer``: the name in the file, by which halfulp knows the schema again (default: MLIR22-halfulp or
+    MLIR24-halfulp). Raises InputError for a version that does not exist, Unsupported for what the schema does not have.
     """
     from halfulp.interp.bytecode import writer
 
-    return writer.write_bytecode(module, version, _schema(schema))
+    return writer.write_bytecode(module, version, _schema(schema), producer)
 
 
 def _schema(name: str) -> Schema:

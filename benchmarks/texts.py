@@ -1,18 +1,24 @@
-"""Reading and printing MLIR text, beside mlir-opt and xDSL."""
+"""Reading and printing MLIR text, reading and writing bytecode, beside mlir-opt and xDSL."""
 
 from __future__ import annotations
 
+import subprocess
+import tempfile
 import tracemalloc
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import halfulp as hu
 from benchmarks import mlir, xdsl_peer
 from benchmarks.programs import straight_line
-from benchmarks.rows import Measured, Row, Sizes, Target, best, nanoseconds
+from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, best, nanoseconds
+from halfulp.interp.bytecode.reader import File
 
 SPEED = Target(most=8333)  # 120,000 ops a second
 MEMORY = Target(most=3000)
+BYTECODE_READ = Target(most=6667)  # 150,000 ops a second
+BYTECODE_WRITTEN = Target(most=10000)  # 100,000
 
 
 def rows() -> Iterator[Row]:
@@ -23,6 +29,9 @@ def rows() -> Iterator[Row]:
     yield Row("text", "memory of reading, at most", memory, target=MEMORY, unit="bytes/op")
     yield Row("text", "reading and printing", beside_mlir_opt, "mlir-opt", unit="ns/op")
     yield Row("text", "reading and printing", beside_xdsl, xdsl_peer.NAME, unit="ns/op")
+    yield Row("text", "reading and verifying bytecode", reading_bytecode, target=BYTECODE_READ, unit="ns/op")
+    yield Row("text", "writing bytecode", writing_bytecode, target=BYTECODE_WRITTEN, unit="ns/op")
+    yield Row("text", "reading and writing bytecode", bytecode_beside_mlir_opt, "mlir-opt", unit="ns/op")
 
 
 def _text(sizes: Sizes, generic: bool = False) -> str:
@@ -72,3 +81,33 @@ def beside_xdsl(sizes: Sizes) -> Measured:
     text = straight_line(ops)
     mine, theirs = best(lambda: hu.print_module(hu.load(text)), lambda: xdsl_peer.read_and_print(text), rounds=2)
     return nanoseconds((mine, theirs), ops)
+
+
+def reading_bytecode(sizes: Sizes) -> Measured:
+    data = hu.write_bytecode(hu.load(_text(sizes)))
+    return nanoseconds(best(lambda: hu.load(data), rounds=2), sizes.ops)
+
+
+def writing_bytecode(sizes: Sizes) -> Measured:
+    module = hu.load(_text(sizes))
+    return nanoseconds(best(lambda: hu.write_bytecode(module), rounds=2), sizes.ops)
+
+
+def bytecode_beside_mlir_opt(sizes: Sizes) -> Measured:
+    """mlir-opt in a process of its own, from a file to a file; both write the same bytes."""
+    opt, _ = mlir.tools()
+    with tempfile.TemporaryDirectory() as folder:
+        text, given, written = (Path(folder) / name for name in ("in.mlir", "in.mlirbc", "out.mlirbc"))
+        text.write_text(_text(sizes), encoding="utf-8")
+        subprocess.run([opt.path, text, "--emit-bytecode", "-o", given], check=True)
+        data = given.read_bytes()
+        producer = File(data).producer
+        if hu.write_bytecode(hu.load(given), producer=producer) != data:
+            raise Disagreement("what is written is not what mlir-opt writes")
+        command = [opt.path, given, "--emit-bytecode", "-o", written]
+        mine, theirs = best(
+            lambda: hu.write_bytecode(hu.load(given), producer=producer),
+            lambda: subprocess.run(command, check=True),
+            rounds=2,
+        )
+    return nanoseconds((mine, theirs), sizes.ops)

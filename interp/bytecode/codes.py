@@ -444,7 +444,8 @@ ELEMENTS = Field(_read_elements, _write_elements)
 
 
 def _read_strings(source: Source, before: tuple[Any, ...]) -> tuple[str, ...]:
-    count = 1 if before[1] else ty.element_count(_container(source, before)) or 0
+    elements = ty.element_count(_container(source, before)) or 0
+    count = 1 if before[1] else elements
     if count > source.cursor.left:
         source.cursor.fail(f"{count} strings cannot be in the {source.cursor.left} bytes that are left")
     return tuple([source.string() for _ in range(count)])

@@ -82,6 +82,10 @@ def test_both_schemas_are_written(files: SimpleNamespace) -> None:
     newer = hu.write_bytecode(module, schema="llvm24")
     assert newer != hu.write_bytecode(module)
     assert hu.print_module(hu.load(newer)) == hu.print_module(module)
+    assert hu.write_bytecode(module, producer="mine")[5:10] == b"mine\0"
+    options = ("--emit-bytecode", "--emit-bytecode-producer=mine", "-o", str(files.folder / "mine"))
+    assert run_command("translate", str(files.text), *options).code == 0
+    assert (files.folder / "mine").read_bytes() == hu.write_bytecode(module, producer="mine")
     with pytest.raises(ValueError, match="schema is"):
         hu.write_bytecode(module, schema="llvm17")
 

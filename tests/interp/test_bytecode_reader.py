@@ -28,7 +28,7 @@ from halfulp.interp.text.printer import print_module
 
 TOOL = "mlir-opt-22"
 
-# What LLVM 24 reads otherwise as text than MLIR 22, whose reading halfulp's is.
+# What LLVM 24 reads otherwise as text than MLIR 22, whose reading halfulp's is: decimals do not go through f64.
 LITERALS_OF_LLVM24 = frozenset(f"attributes/float.mlir#{number}" for number in (32, 34))
 
 
@@ -140,16 +140,20 @@ def _iree() -> str:
 @pytest.mark.exhaustive
 def test_the_corpus_as_newer_mlir_writes_it() -> None:
     tool = _iree()
-    read, refused = 0, []
-    for entry in (*valid_entries(), *(entry for entry in entries() if entry.newer)):
+    chosen = (*valid_entries(), *(entry for entry in entries() if entry.newer))
+
+    def read(entry: Entry) -> str | None:
+        """Whether a module is the same; None where LLVM 24 does not take its text."""
         try:
             data = emit(tool, entry.text)
-        except RuntimeError as error:
-            refused.append((entry.name, str(error)[:200]))
-            continue
-        read += 1
-        assert entry.name in LITERALS_OF_LLVM24 or full(read_bytecode(data)) == text_of(entry.name), entry.name
-    assert read > 800, refused
+        except RuntimeError:
+            return None
+        return "same" if full(read_bytecode(data)) == text_of(entry.name) else entry.name
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(read, chosen))
+    assert sum(one is not None for one in found) > 800
+    assert set(found) - {None, "same"} == LITERALS_OF_LLVM24
 
 
 def _iree_round_trip(chosen: list[Entry]) -> None:
@@ -302,6 +306,7 @@ REFUSED = {
     "elements without a byte": ([dense(1, b"")], [I0, tensor([1 << 40])], 2, "without a byte"),
     "a rank of 100,000": ([dense(1, b"\5")], [I8, tensor([1] * 100_000)], 2, "no array has a shape"),
     "strings for 2^60 elements": ([varint(19) + varint(1) + varint(0)], [I8, tensor([1 << 60])], 2, "strings cannot be"),
+    "strings in a number": ([varint(19) + varint(0) + varint(1) + varint(2)], [I8], 2, "no elements can have type 'i8'"),
     "vector of vectors": ([varint(6) + varint(0)], [varint(19) + varint(1) + varint(4) + varint(0)], 2, "contains itself"),
     "bad element": ([varint(6) + varint(1)], [varint(12), tensor([2])], 2, "'none' is no element type of a tensor"),
     "negative size": ([varint(6) + varint(1)], [I8, varint(13) + varint(1) + varint(3) + varint(0)], 2, "a dimension of -2"),
