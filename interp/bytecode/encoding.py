@@ -184,7 +184,7 @@ class Cursor:
 
     def align(self, alignment: int) -> None:
         """Skip the padding up to a multiple of the alignment in the file."""
-        if alignment < 1 or alignment & (alignment - 1) or alignment > 1 << 32:
+        if alignment < 1 or alignment & (alignment - 1) or alignment >= 1 << 32:
             self.fail(f"alignment {alignment} is no power of two that can be")
         padding = -self.pos % alignment
         at = self.pos

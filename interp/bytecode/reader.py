@@ -398,8 +398,16 @@ class Reader:
             keys = self._resource_group(offsets, data, self.resources.external.setdefault(name, {}))
             self.named_resources += [(name, key, True) for key in keys]
         while offsets.left:
+            start = offsets.pos
             name = self._dialect(offsets)
-            keys = self._resource_group(offsets, data, self.resources.dialect.setdefault(name, {}))
+            group = self.resources.dialect.setdefault(name, {})
+            keys = self._resource_group(offsets, data, group)
+            # As in text: of the dialects that halfulp knows, builtin has resources, and these are blobs.
+            if keys and name != "builtin":
+                offsets.fail(f"unexpected resources of dialect '{name}'", start)
+            for key, entry in group.items():
+                if not isinstance(entry, Blob):
+                    offsets.fail(f"resource '{key}' of dialect '{name}' is no blob", start)
             self.keys += keys
             self.named_resources += [(name, key, False) for key in keys]
         data.finish("the resource section")

@@ -86,6 +86,15 @@ def test_what_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None
     assert fuzz_bytecode.check(b"ML")[0] == "stopped"
 
 
+def test_what_is_written_otherwise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = iter(("module {}", "module {}", "module @a {}"))
+    monkeypatch.setattr(fuzz_bytecode, "print_module", lambda module, **arguments: next(texts))
+    outcome, problem = fuzz_bytecode.check(recorded_files()[0].data)
+    assert outcome == "accepted"
+    assert problem is not None
+    assert "@a" in problem
+
+
 def test_an_input_can_be_written_down(tmp_path: Path) -> None:
     assert fuzz_bytecode.main(["--seed", "3", "--first", "4", "-o", str(tmp_path / "x")]) == 0
     assert (tmp_path / "x").read_bytes() == fuzz_bytecode.mutant(3, 4)

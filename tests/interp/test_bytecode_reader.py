@@ -29,7 +29,7 @@ from halfulp.interp.text.printer import print_module
 TOOL = "mlir-opt-22"
 
 # What LLVM 24 reads otherwise as text than MLIR 22, whose reading halfulp's is: decimals do not go through f64.
-LITERALS_OF_LLVM24 = frozenset(f"attributes/float.mlir#{number}" for number in (32, 34))
+LITERALS_OF_LLVM24 = frozenset(f"attributes/float.mlir#{number}" for number in (32, 34, 39))
 
 
 def full(module: Module) -> str:
