@@ -748,7 +748,7 @@ class Parser(AttributeParser):
         if len(data) < 4:
             self.error(f"expected hex string blob for key '{key}' to encode alignment in first 4 bytes", at)
         alignment = int.from_bytes(data[:4], "little")
-        if alignment & (alignment - 1):
+        if not alignment or alignment & (alignment - 1):
             self.error(
                 f"expected hex string blob for key '{key}' to encode alignment in first 4 bytes, but got "
                 f"non-power-of-2 value: {alignment}",

@@ -323,3 +323,15 @@ def test_elements_of_resources_are_views_where_they_can_be() -> None:
     binary = hu.load(hu.write_bytecode(hu.load(text.format("i8", "08000000", "010203"))))
     blob = np.frombuffer(binary.resources.blob("k") or b"", np.uint8)
     assert np.shares_memory(hu.run(binary)[0].bits, blob)
+
+
+def test_resources_that_no_file_can_hold() -> None:
+    text = '"t.a"() : () -> ()\n{{-# dialect_resources: {{ {0}: {{ k: "0x{1}01" }} }} #-}}\n'
+    with pytest.raises(hu.ParseError, match="non-power-of-2 value: 0"):
+        hu.load(text.format("builtin", "00000000"))
+    module = hu.load('"t.a"() {a = dense_resource<k> : tensor<1xi8>} : () -> ()\n' + text.format("builtin", "08000000"))
+    data = hu.write_bytecode(module)
+    # The one name after which resources can stand is builtin's: another in its place is refused.
+    other = data.replace(b"builtin\0", b"buildin\0")
+    with pytest.raises(hu.BytecodeError, match="unexpected resources of dialect 'buildin'"):
+        hu.load(other)
