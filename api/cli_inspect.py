@@ -52,9 +52,9 @@ def _tables(summary: Summary) -> Iterable[tuple[str, Sequence[str], list[tuple[s
     if summary.dialects:
         yield (
             "dialects",
-            ("dialect", "op names", "attributes", "types", "as text"),
+            ("dialect", "op names", "attributes", "types", "as text", "version"),
             [
-                (_shown(d.name), f"{d.ops:,}", f"{d.attributes:,}", f"{d.types:,}", f"{d.as_text:,}")
+                (_shown(d.name), f"{d.ops:,}", f"{d.attributes:,}", f"{d.types:,}", f"{d.as_text:,}", d.version or "-")
                 for d in summary.dialects
             ],
         )

@@ -324,13 +324,19 @@ class Resources:
 
 
 class Module:
-    """A parsed file: its top-level operation, a ``builtin.module``, and what belongs to the file as a whole."""
+    """A parsed file: its top-level operation, a ``builtin.module``, and what belongs to the file as a whole.
+
+    Of a bytecode file: ``use_orders``: the orders of the uses of values, where they are not those of the places (None
+    for a text). ``dialect_versions``: what dialects say of their versions, which only they understand; text has no
+    place for either.
+    """
 
     def __init__(self, operation: Operation, source: Source | None = None, resources: Resources | None = None) -> None:
         self.operation = operation
         self.source = source
         self.resources = resources or Resources()
         self.use_orders: dict[SSAValue, tuple[int, ...]] | None = None
+        self.dialect_versions: dict[str, bytes] = {}
 
     @property
     def text(self) -> str | None:

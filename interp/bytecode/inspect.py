@@ -16,7 +16,7 @@ from halfulp.interp.ir import Blob, Resource
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """A dialect that a file names: how many names of ops, attributes and types of it stand there, how many of these as
-    text.
+    text; in hexadecimal, what it says of its version.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Dialect:
     attributes: int
     types: int
     as_text: int
+    version: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +114,9 @@ def _list(reader: Reader, summary: Summary) -> None:
     ops = Counter(name.dialect for name in reader.ops)
     entries = Counter((kind, entry[0]) for kind, things in _things(reader) for entry in things)
     texts = Counter(entry[0] for _, things in _things(reader) for entry in things if not entry[3])
+    versions = {name: version.hex() for name, version in reader.dialect_versions.items()}
     summary.dialects = [
-        Dialect(name, ops[name], entries["attribute", name], entries["type", name], texts[name])
+        Dialect(name, ops[name], entries["attribute", name], entries["type", name], texts[name], versions.get(name))
         for name in reader.dialects
     ]
     summary.resources = []

@@ -152,6 +152,7 @@ class Reader:
         self.keys: list[str] = []
         self.named_resources: list[tuple[str, str, bool]] = []
         self.use_orders: dict[SSAValue, tuple[int, ...]] = {}
+        self.dialect_versions: dict[str, bytes] = {}
         self.dialects: list[str] = []
         self.ops: list[OpName] = []
         self.attributes: list[Any] = []
@@ -179,6 +180,7 @@ class Reader:
             self.type_at(index)
         module = Module(operation, None, self.resources)
         module.use_orders = self.use_orders
+        module.dialect_versions = self.dialect_versions
         return module
 
     # Dialects and the names of ops.
@@ -194,11 +196,11 @@ class Reader:
                 cursor.fail(f"string {number} of {len(self.file.strings)}", start)
             self.dialects.append(self.file.strings[number])
             if versioned:
-                # No dialect that halfulp knows writes its version, so that none is understood.
                 start = cursor.pos
-                kind, _ = cursor.section()
+                kind, version = cursor.section()
                 if kind != Section.DIALECT_VERSIONS:
                     cursor.fail(f"a section {kind} instead of the version of a dialect", start)
+                self.dialect_versions[self.dialects[-1]] = bytes(version.take(version.left))
         total = cursor.count() if self.version >= ELIDED_LOCATIONS else None
         while cursor.left:
             dialect = self._dialect(cursor)

@@ -106,8 +106,15 @@ class Writer:
         emitter, numbering, strings = Emitter(), self.numbering, self.strings
         emitter.varint(len(numbering.dialects))
         for dialect in numbering.dialects:
-            # The flag: whether a version of the dialect follows.
-            emitter.varint(strings[dialect] << 1 if self.version >= DIALECT_VERSIONS else strings[dialect])
+            if self.version < DIALECT_VERSIONS:
+                emitter.varint(strings[dialect])
+                continue
+            version = self.module.dialect_versions.get(dialect)
+            emitter.flagged(strings[dialect], version is not None)
+            if version is not None:
+                content = Emitter()
+                content.data += version
+                emitter.section(Section.DIALECT_VERSIONS, content)
         if self.version >= ELIDED_LOCATIONS:
             emitter.varint(len(numbering.names))
         for name in _grouped(emitter, numbering.names):

@@ -250,6 +250,20 @@ def test_codes_of_newer_mlir_are_refused_in_older_files() -> None:
         read_bytecode(data, schema=Schema.MLIR22)
 
 
+def test_versions_of_dialects_are_kept() -> None:
+    module = read_bytecode(write_bytecode(parse_module(ADD)))
+    assert module.dialect_versions == {}
+    module.dialect_versions["arith"] = b"\3\5"
+    for version in range(7):
+        data = write_bytecode(module, version)
+        again = read_bytecode(data)
+        assert again.dialect_versions == ({"arith": b"\3\5"} if version else {})
+        assert write_bytecode(again, version) == data
+        assert full(again) == full(module)
+    shown = {dialect.name: dialect.version for dialect in inspect(data, "f").dialects}
+    assert shown == {"builtin": None, "func": None, "arith": "0305"}
+
+
 # --- hostile files ----------------------------------------------------------------------------------------------------
 
 
