@@ -116,19 +116,21 @@ def convert(
             lambda out, x: put(convert(F32, dst, convert(src, F32, x, RNE, policy).codes, rounding, policy), out),
             a,
         )
-    if path.head is not None:
-        head = path.head
-        found = by_table(
-            ("convert", head, dst, int(rounding), policy),
-            head.bits,
-            lambda codes: exact.convert(head, dst, codes, rounding, policy),
-            a,
-            path.shift,
-            ahead,
-        )
-        if found is not None:
-            return found
-    return exact.convert(src, dst, a, rounding, policy, random, want_flags)
+    found = _tabled(path, dst, a, rounding, policy, ahead)
+    return exact.convert(src, dst, a, rounding, policy, random, want_flags) if found is None else found
+
+
+def _tabled(
+    path: Path, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy, ahead: Ahead | None = None
+) -> Result | None:
+    """By the path's table, if it has one and that pays."""
+    head = path.head
+    if head is None:
+        return None
+    key = ("convert", head, dst, int(rounding), policy)
+    return by_table(
+        key, head.bits, lambda codes: exact.convert(head, dst, codes, rounding, policy), a, path.shift, ahead
+    )
 
 
 def put(result: Result, out: Codes) -> Mask | None:
@@ -143,6 +145,7 @@ def _cast(
     from_, to = dtype_of(src), dtype_of(dst)
     widens = src.bits < dst.bits
     limit = _largest(src, dst) if policy.conversion_overflow == "saturate" else np.inf
+    table = table_path(src, dst)
 
     def work(out: Codes, x: Codes) -> Mask | None:
         values = x.view(from_)
@@ -154,7 +157,8 @@ def _cast(
         # A NaN makes every comparison false.
         if not (np.maximum.reduce(searched) <= limit and (limit == np.inf or np.minimum.reduce(searched) >= -limit)):
             index = np.flatnonzero(~(np.absolute(searched) <= limit))
-            out[index] = exact.convert(src, dst, x[index], RNE, policy).codes
+            found = _tabled(table, dst, x[index], RNE, policy)
+            out[index] = (exact.convert(src, dst, x[index], RNE, policy) if found is None else found).codes
         return None
 
     longest = LONG_CHUNK if kind == "native" else CHUNK

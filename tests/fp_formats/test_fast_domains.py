@@ -208,6 +208,19 @@ def test_casts(pair: tuple[str, str]) -> None:
         check([(RNE, policy)], "convert", src, dst, negative)
 
 
+@pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
+@pytest.mark.parametrize("pair", [("f32", "bf16"), ("f32", "f16"), ("bf16", "f32")], ids=" to ".join)
+def test_nans_of_casts_by_tables(pair: tuple[str, str], policy: FloatPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the CPU's cast leaves to others is looked up once that pays: NaNs of every leading half, and infinities."""
+    monkeypatch.setattr(tables, "CALL", 1 << 30)
+    src, dst = FORMATS[pair[0]], FORMATS[pair[1]]
+    specials = every(16)[(every(16) & 0x7F80) == 0x7F80]
+    if src.bits == 32:
+        low = np.array([0, 1, 0x1000, 0x1FFF, 0x2000, 0x3000, 0x7FFF, 0x8000, 0xFFFF], np.uint32)
+        specials = ((specials.astype(np.uint32) << 16)[:, None] | low).reshape(-1)
+    check([(RNE, policy)], "convert", src, dst, specials)
+
+
 @pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
 def test_integers_to_floats(dst: FloatFormat) -> None:
     rng = np.random.default_rng(7)
