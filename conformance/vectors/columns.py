@@ -1,0 +1,237 @@
+"""What a vector set is, whatever file it lies in: columns of codes, a stream of chunks, and the digest of both.
+
+Codes are as everywhere: unsigned arrays of the storage dtype of their width, with a trailing axis of uint64 limbs above
+64 bits. A chunk is a tuple of such arrays, one per column, all with one element axis of the same length.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.codes import Codes, code_shape, limb_count, storage_dtype
+from halfulp.interp.errors import InputError
+
+Chunk = tuple[Codes, ...]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+FLAG_BITS = 5
+
+
+class Role(Enum):
+    """What a column says of a row. The members are in the order that the columns of a set must have."""
+
+    OPERAND = "operand"
+    RANDOM = "random"
+    """The random bits that stochastic rounding was given."""
+    RESULT = "result"
+    FLAGS = "flags"
+    """Five bits, TestFloat's and RISC-V's: invalid 0x10, division by zero 8, overflow 4, underflow 2, inexact 1."""
+    POISON = "poison"
+    """One bit: the result has no value, so that hardware may return anything."""
+    OPEN = "open"
+    """The bits of the result that are left open: where one is set, either value of that bit is right."""
+
+
+_ORDER = {role: position for position, role in enumerate(Role)}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: ``name`` (an identifier), ``width`` in bits, ``type`` as MLIR spells it, ``role``.
+
+    ``of``: of a POISON or OPEN column, the name of the RESULT that it is about; empty: of the only one, or a POISON
+    column of all results. Raises ValueError for a name that is no identifier, and a negative width.
+    """
+
+    name: str
+    width: int
+    type: str
+    role: Role
+    of: str = ""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"the name of a column must be an identifier, not {self.name!r}")
+        if self.width < 0:
+            raise ValueError(f"column {self.name!r}: a width of {self.width} bits")
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one code in its storage."""
+        return storage_dtype(self.width).itemsize * limb_count(self.width)
+
+    def to_json(self) -> dict[str, Any]:
+        """The column as JSON holds it."""
+        about = {"of": self.of} if self.of else {}
+        return {"name": self.name, "width": self.width, "type": self.type, "role": self.role.value, **about}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Column:
+        """The inverse of `to_json`. Raises InputError for anything else."""
+        try:
+            return cls(data["name"], int(data["width"]), data["type"], Role(data["role"]), data.get("of", ""))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{data!r} does not describe a column: {error}") from None
+
+
+def columns_to_text(columns: Sequence[Column]) -> str:
+    """Columns as one line of JSON, which `columns_from_text` reads."""
+    return json.dumps([column.to_json() for column in columns])
+
+
+def columns_from_text(text: str | bytes) -> tuple[Column, ...]:
+    """The inverse of `columns_to_text`. Raises InputError for anything else."""
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise InputError(f"the description of the columns is not JSON: {error}") from None
+    if not isinstance(data, list):
+        raise InputError("the description of the columns is not a list")
+    columns = tuple(map(Column.from_json, data))
+    try:
+        check_columns(columns)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return columns
+
+
+def results_of(columns: Sequence[Column], column: Column) -> tuple[int, ...]:
+    """The positions of the RESULT columns that a POISON or OPEN column is about."""
+    return tuple(k for k, c in enumerate(columns) if c.role is Role.RESULT and column.of in ("", c.name))
+
+
+def check_columns(columns: Sequence[Column]) -> None:
+    """Raise ValueError where columns are not in the order of `Role`, share a name, or do not fit their results."""
+    names = [column.name for column in columns]
+    if not columns:
+        raise ValueError("a vector set needs a column")
+    if len(set(names)) < len(names):
+        raise ValueError(f"two columns have one name: {', '.join(names)}")
+    if sorted(columns, key=lambda column: _ORDER[column.role]) != list(columns):
+        raise ValueError(f"the columns must be ordered as {', '.join(role.value for role in Role)}")
+    for column in columns:
+        if column.role in (Role.POISON, Role.OPEN):
+            about = results_of(columns, column)
+            widths = {columns[k].width for k in about}
+            if not about or (column.role is Role.OPEN and len(about) > 1):
+                raise ValueError(f"column {column.name!r} must name the one result that it is about")
+            if column.width != 1 if column.role is Role.POISON else {column.width} != widths:
+                raise ValueError(f"column {column.name!r} has {column.width} bits, which does not fit its result")
+        if column.role is Role.FLAGS and column.width != FLAG_BITS:
+            raise ValueError(f"column {column.name!r} has {column.width} bits, but there are {FLAG_BITS} flags")
+
+
+@dataclass
+class VectorSet:
+    """A set of vectors: ``columns``, and ``chunks``, which may be a stream that can be read once only.
+
+    ``count``: the rows, where that is known beforehand. ``description``: what the metadata says of the set beside its
+    columns. Iterating gives the chunks, each checked. Raises ValueError for columns that make no set (`check_columns`).
+    """
+
+    columns: tuple[Column, ...]
+    chunks: Iterable[Chunk]
+    count: int | None = None
+    description: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_columns(self.columns)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        for chunk in self.chunks:
+            rows = len(chunk[0])
+            for column, codes in zip(self.columns, chunk, strict=True):
+                dtype, shape = storage_dtype(column.width), code_shape((rows,), column.width)
+                if codes.dtype != dtype or codes.shape != shape:
+                    found = f"{codes.dtype}{list(codes.shape)}"
+                    raise ValueError(f"column {column.name!r} has codes of {found}, not {dtype}{list(shape)}")
+            yield chunk
+
+    def gather(self) -> Chunk:
+        """All rows as one chunk: for sets that fit into memory."""
+        return joined(self.columns, list(self))
+
+    def digest(self) -> str:
+        """The SHA-256 of the decoded columns: see `Digest`."""
+        digest = Digest(self.columns)
+        for chunk in self:
+            digest.update(chunk)
+        return digest.hexdigest()
+
+
+def joined(columns: Sequence[Column], chunks: Sequence[Chunk]) -> Chunk:
+    """Chunks one after the other as a single one."""
+    if len(chunks) == 1:
+        return chunks[0]
+    empty = tuple(np.zeros(code_shape((0,), column.width), storage_dtype(column.width)) for column in columns)
+    return tuple(np.concatenate(parts) for parts in zip(*(chunks or [empty]), strict=True))
+
+
+def rechunked(columns: Sequence[Column], chunks: Iterable[Chunk], rows: int) -> Iterator[Chunk]:
+    """The same rows in chunks of exactly ``rows``, but for the last one, which may be shorter and is not empty."""
+    pending: list[Chunk] = []
+    have = 0
+    for chunk in chunks:
+        start = 0
+        while have + len(chunk[0]) - start >= rows:
+            stop = start + rows - have
+            yield joined(columns, [*pending, tuple(codes[start:stop] for codes in chunk)])
+            pending, have, start = [], 0, stop
+        if start < len(chunk[0]):
+            pending.append(tuple(codes[start:] for codes in chunk))
+            have += len(chunk[0]) - start
+    if have:
+        yield joined(columns, pending)
+
+
+def settled(columns: Sequence[Column], chunk: Chunk) -> Chunk:
+    """A chunk whose results are 0 where they are poison, and in the bits that are open.
+
+    What is left is what another result can be held to.
+    """
+    made = list(chunk)
+    for column, codes in zip(columns, chunk, strict=True):
+        if column.role in (Role.POISON, Role.OPEN) and codes.any():
+            for k in results_of(columns, column):
+                if column.role is Role.OPEN:
+                    made[k] = made[k] & ~codes
+                else:
+                    made[k] = made[k].copy()
+                    made[k][codes != 0] = 0
+    return tuple(made)
+
+
+class Digest:
+    """The SHA-256 of the decoded columns of a set, which depends neither on the file format nor on the chunks.
+
+    Each column is hashed by itself, as little-endian codes of its storage dtype (limbs the least significant first),
+    after `settled`. The digest is the hash of the columns' description as JSON (`columns_to_text`), a line feed, the
+    number of rows in decimal, and, each after a line feed, the columns' hashes in hexadecimal.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = tuple(columns)
+        self.count = 0
+        self._hashes = [hashlib.sha256() for _ in columns]
+
+    def update(self, chunk: Chunk) -> None:
+        """Take the next rows into account."""
+        self.count += len(chunk[0])
+        for hashed, codes in zip(self._hashes, settled(self.columns, chunk), strict=True):
+            hashed.update(
+                np.ascontiguousarray(codes, codes.dtype.newbyteorder("<")).data.cast("B") if codes.size else b""
+            )
+
+    def hexdigest(self) -> str:
+        """The digest of all rows so far."""
+        lines = [columns_to_text(self.columns), str(self.count), *(hashed.hexdigest() for hashed in self._hashes)]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,0 +1,59 @@
+"""The file formats of vectors, by name: a module each, loaded when it is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import BinaryIO
+
+from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats.format import Carried, Format, Options, Unmarked, Written, with_file
+from halfulp.interp.errors import InputError, did_you_mean
+
+NAMES = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs")
+"""All formats: the module of each bears its name."""
+
+
+def format_named(name: str) -> Format:
+    """The format of a name. Raises InputError naming the choices."""
+    if name not in NAMES:
+        raise InputError(f"unknown format '{name}'; the formats are {', '.join(NAMES)}", hint=did_you_mean(name, NAMES))
+    found: Format = import_module(f"{__name__}.{name}").FORMAT
+    return found
+
+
+def format_of_file(path: str) -> Format | None:
+    """The format that the end of a file's name stands for; None where it stands for none."""
+    endings = {".tv": "testfloat", ".mem": "readmemh", ".svh": "sv"}
+    for ending, name in endings.items():
+        if path.endswith(ending):
+            return format_named(name)
+    return next((found for found in map(format_named, NAMES) if path.endswith(found.suffix)), None)
+
+
+def write_vectors(
+    vectors: VectorSet,
+    file: BinaryIO,
+    format: str,
+    unmarked: Unmarked = "refuse",
+    options: Options | None = None,
+) -> Written:
+    """Write a set to a file in a format, in constant memory, and say what was written.
+
+    ``unmarked``: rows with poison or open bits, in a format that has no place for these: refuse the whole set, drop the
+    rows, or write the canonical result (0 for poison). Raises InputError for a refused row, naming it, and for a set
+    that the format cannot hold.
+    """
+    chosen = format_named(format)
+    carried = Carried(vectors, chosen, unmarked)
+    chosen.write(carried.set(), file, options or Options())
+    return carried.written
+
+
+def read_vectors(
+    file: BinaryIO, format: str, columns: tuple[Column, ...] | None = None, options: Options | None = None
+) -> VectorSet:
+    """The set in a file, as a stream that is read once. ``columns``: needed where files do not describe themselves.
+
+    Raises InputError, while its chunks are read, for what is malformed, with the line where there are lines.
+    """
+    return format_named(format).read(file, columns, with_file(options or Options(), file))

@@ -1,0 +1,50 @@
+"""AMD's .coe: the initial content of a block memory, a word per vector as in ``readmemh``, without X digits."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
+from halfulp.conformance.vectors.formats.readmemh import fields, split_word, word
+from halfulp.conformance.vectors.formats.text import HEAD, Source, described, find_columns, read_rows, write_rows
+
+
+def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
+    """Comments, the radix, and the words; the last one is followed by a semicolon."""
+    head = [described(vectors.columns), *fields(vectors.columns)]
+    file.write("".join(f"; {line}\n" for line in head).encode())
+    file.write(b"memory_initialization_radix=16;\nmemory_initialization_vector=\n")
+    write_rows(vectors, file, [b",\n", *word(vectors.columns)], skip=2)
+    file.write(b";\n")
+
+
+def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
+    """The words of a file of radix 16, one or more in a line, between commas or spaces."""
+    source = Source(file)
+    source.fill(HEAD)
+    known = same_columns(columns, find_columns(source.data[:HEAD]), "coe", options)
+    ended = False
+
+    def line(text: str, done: int) -> list[list[str]]:
+        nonlocal ended
+        if text.startswith(";") and not done:
+            ended = not text.lstrip("; ")
+            return []
+        name, equals, value = text.replace(" ", "").lower().partition("=")
+        if equals and name == "memory_initialization_radix":
+            if value != "16;":
+                raise ValueError("the radix must be 16")
+            return []
+        if equals and name != "memory_initialization_vector":
+            raise ValueError("neither a radix nor a vector")
+        text = text.partition("=")[2] if equals else text
+        if ended and text:
+            raise ValueError("words behind the semicolon that ends the vector")
+        ended = ended or text.endswith(";")
+        return [split_word(part, known) for part in text.rstrip(";").replace(",", " ").split()]
+
+    return VectorSet(known, read_rows(source, known, [*word(known), b",\n"], line, options))
+
+
+FORMAT = Format("coe", ".coe", write, read, describes=True)

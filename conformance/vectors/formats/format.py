@@ -1,0 +1,199 @@
+"""What a file format of vectors is: which roles it can carry, a writer and a reader."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import IO, Any, BinaryIO, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, VectorSet, results_of, settled
+from halfulp.conformance.vectors.packing import CONTAINERS, Packing
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count
+from halfulp.interp.errors import InputError
+from halfulp.interp.locations import FileLineCol
+
+Unmarked = Literal["refuse", "drop", "canonical"]
+
+UNMARKED: tuple[Unmarked, ...] = ("refuse", "drop", "canonical")
+"""What becomes of rows with poison or open bits in a format that cannot say so."""
+
+EVERY_ROLE = frozenset(Role)
+
+SPOOLED = 1 << 24
+"""Bytes that are kept in memory before they go to a temporary file, where a format needs them in another order."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """``name``: what C and SystemVerilog call the vectors, an identifier. ``packing``: of ``bin``. ``count``: the rows
+    of a file that is read; only a densely packed ``bin`` needs it. ``file``: what errors call the file. ``rows``: at
+    most so many rows are in a chunk that is read.
+    """
+
+    name: str = "vectors"
+    packing: Packing = CONTAINERS
+    count: int | None = None
+    file: str = "<vectors>"
+    rows: int = 1 << 16
+
+    def __post_init__(self) -> None:
+        if not (self.name.isidentifier() and self.name.isascii()):
+            raise ValueError(f"the name of the vectors must be an identifier, not {self.name!r}")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format. ``carries``: the roles it has a place for. ``describes``: its files say what their columns are.
+
+    ``write(vectors, file, options)`` writes a set whose roles it carries; ``read(file, columns, options)`` gives the
+    set in a file, as a stream. ``columns``: None where the file describes itself. What is malformed raises InputError,
+    with the line where there are lines.
+    """
+
+    name: str
+    suffix: str
+    write: Callable[[VectorSet, BinaryIO, Options], None]
+    read: Callable[[BinaryIO, tuple[Column, ...] | None, Options], VectorSet]
+    carries: frozenset[Role] = EVERY_ROLE
+    describes: bool = False
+
+
+@dataclass
+class Written:
+    """What a file holds: the columns that the format carried, its rows, those left out, the digest of the columns."""
+
+    columns: tuple[Column, ...]
+    count: int = 0
+    dropped: int = 0
+    digest: str = ""
+
+
+@dataclass
+class Carried:
+    """A set as a format carries it: without columns it has no place for, each chunk counted and hashed as it goes."""
+
+    vectors: VectorSet
+    format: Format
+    unmarked: Unmarked
+    written: Written = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.unmarked not in UNMARKED:
+            raise ValueError(f"poison is one of {', '.join(UNMARKED)}, not {self.unmarked!r}")
+        columns = self.vectors.columns
+        self._kept = [k for k, column in enumerate(columns) if column.role in self.format.carries]
+        self._marks = [k for k, c in enumerate(columns) if c.role in (Role.POISON, Role.OPEN) and k not in self._kept]
+        missing = [columns[k].name for k in range(len(columns)) if k not in self._kept and k not in self._marks]
+        if missing:
+            raise InputError(f"the format '{self.format.name}' has no place for {', '.join(missing)}")
+        self.written = Written(tuple(columns[k] for k in self._kept))
+
+    def set(self) -> VectorSet:
+        """The set to write; `written` is complete once its chunks have been read."""
+        exact = not (self._marks and self.unmarked == "drop")
+        return VectorSet(
+            self.written.columns, self._chunks(), self.vectors.count if exact else None, self.vectors.description
+        )
+
+    def _chunks(self) -> Iterator[Chunk]:
+        digest = Digest(self.written.columns)
+        for chunk in self.vectors:
+            kept = tuple(chunk[k] for k in self._kept)
+            if self._marks:
+                kept = self._without_marks(chunk, kept, digest.count)
+            digest.update(kept)
+            yield kept
+        self.written.count, self.written.digest = digest.count, digest.hexdigest()
+
+    def _without_marks(self, chunk: Chunk, kept: Chunk, before: int) -> Chunk:
+        columns = self.vectors.columns
+        marked = np.zeros(len(chunk[0]), np.bool_)
+        for k in self._marks:
+            set_bits = chunk[k] != 0
+            marked |= set_bits.any(axis=1) if set_bits.ndim > 1 else set_bits
+        if not marked.any():
+            return kept
+        if self.unmarked == "drop":
+            self.written.dropped += int(marked.sum())
+            return tuple(codes[~marked] for codes in kept)
+        if self.unmarked == "refuse":
+            row = int(marked.argmax())
+            name = next(columns[k] for k in self._marks if chunk[k][row].any())
+            about = ", ".join(columns[k].name for k in results_of(columns, name))
+            what = "is poison" if name.role is Role.POISON else "has open bits"
+            raise InputError(
+                f"row {before + self.written.dropped + row}: '{about}' {what}, which the format '{self.format.name}' "
+                "cannot say",
+                hint="poison=drop leaves such rows out, poison=canonical writes 0 for poison and the result of the "
+                "profile for open bits; or choose a format with columns for them",
+            )
+        poison = tuple(k for k in range(len(columns)) if columns[k].role is not Role.OPEN)
+        zeroed = settled([columns[k] for k in poison], tuple(chunk[k] for k in poison))
+        return tuple(zeroed[poison.index(k)] for k in self._kept)
+
+
+def seekable(file: BinaryIO) -> IO[bytes]:
+    """The file itself, or what a pipe still holds, copied to a temporary file."""
+    if file.seekable():
+        return file
+    copy = spool()
+    shutil.copyfileobj(file, copy, 1 << 20)
+    copy.seek(0)
+    return copy
+
+
+def spool() -> IO[bytes]:
+    """A temporary file, in memory while it is small."""
+    return tempfile.SpooledTemporaryFile(SPOOLED)
+
+
+def needed(columns: tuple[Column, ...] | None, format: str, options: Options) -> tuple[Column, ...]:
+    """The columns; raises InputError where neither the caller nor the file has told them."""
+    if columns is None:
+        raise InputError(
+            f"{options.file}: a file in the format '{format}' does not say what its columns are",
+            hint="give the metadata written beside it, or the columns",
+        )
+    return columns
+
+
+def same_columns(
+    given: tuple[Column, ...] | None, found: tuple[Column, ...] | None, format: str, options: Options
+) -> tuple[Column, ...]:
+    """The columns of a file that may describe itself. Raises InputError where it says other ones than the caller."""
+    if given is not None and found is not None and given != found:
+        raise InputError(
+            f"{options.file}: the file has the columns {_spelled(found)}, but those asked for are {_spelled(given)}"
+        )
+    return needed(given if found is None else found, format, options)
+
+
+def _spelled(columns: tuple[Column, ...]) -> str:
+    return ", ".join(f"{column.name}: {column.type} ({column.role.value})" for column in columns)
+
+
+def malformed(message: str, options: Options, line: int | None = None) -> InputError:
+    """The error of a file that is not what it should be, at a line counted from 1."""
+    if line is None:
+        return InputError(f"{options.file}: {message}")
+    return InputError(message, location=FileLineCol(options.file, line, 1))
+
+
+def with_file(options: Options, file: Any) -> Options:
+    """The options with the file's own name in errors, where it has one and none was given."""
+    name = getattr(file, "name", None)
+    return replace(options, file=name) if options.file == Options.file and isinstance(name, str) else options
+
+
+def too_wide(codes: Codes, width: int) -> npt.NDArray[np.bool_] | None:
+    """The rows whose code has bits above its width; None where there is none."""
+    top = codes[:, -1] if codes.ndim > 1 else codes
+    used = width - LIMB_BITS * (limb_count(width) - 1)
+    if used >= top.dtype.itemsize * 8 or top.max(initial=0) < 1 << used:
+        return None
+    return np.greater(top, (1 << used) - 1)

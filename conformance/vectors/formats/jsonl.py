@@ -1,0 +1,53 @@
+"""JSON lines: an object per vector, in which every column is a string of hexadecimal digits after ``0x``."""
+
+from __future__ import annotations
+
+import json
+from typing import BinaryIO
+
+from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats.format import Format, Options, needed
+from halfulp.conformance.vectors.formats.text import Hex, Source, read_rows, whole, write_rows
+
+
+def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
+    row: list[bytes | Hex] = []
+    for position, column in enumerate(columns):
+        row += [f'{", " if position else "{"}"{column.name}": "0x'.encode(), whole(columns, position), b'"']
+    return [*row, b"}\n"]
+
+
+def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
+    """A line per vector."""
+    write_rows(vectors, file, _row(vectors.columns))
+
+
+def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
+    """The vectors of a file; other members of the objects are not read, and a code may be a number."""
+    known = needed(columns, "jsonl", options)
+
+    def word(value: object) -> str:
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return f"{value:X}"
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is no code")
+        return value.removeprefix("0x")
+
+    def line(text: str, done: int) -> list[list[str]]:
+        if not text:
+            return []
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"not JSON: {error}") from None
+        if not isinstance(data, dict):
+            raise ValueError("not a JSON object")
+        missing = [column.name for column in known if column.name not in data]
+        if missing:
+            raise ValueError(f"no member {', '.join(missing)}")
+        return [[word(data[column.name]) for column in known]]
+
+    return VectorSet(known, read_rows(Source(file), known, _row(known), line, options))
+
+
+FORMAT = Format("jsonl", ".jsonl", write, read)

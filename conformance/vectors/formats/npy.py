@@ -1,0 +1,54 @@
+"""NumPy's .npy: one structured array, a record per vector with a field per column, packed, little-endian."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy_format
+
+from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet
+from halfulp.conformance.vectors.formats.arrays import Aside, checked_widths, exactly, little_endian, trailing
+from halfulp.conformance.vectors.formats.format import Format, Options, malformed, needed
+from halfulp.conformance.vectors.formats.npz import read_header
+from halfulp.fp_formats.codes import storage_dtype
+
+
+def _record(columns: Sequence[Column]) -> np.dtype[Any]:
+    return np.dtype([(column.name, little_endian(column), trailing(column)) for column in columns])
+
+
+def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
+    """An array of shape (rows,)."""
+    dtype, count = _record(vectors.columns), 0
+    with Aside(1) as aside:
+        for chunk in vectors:
+            records = np.empty(len(chunk[0]), dtype)
+            for column, codes in zip(vectors.columns, chunk, strict=True):
+                records[column.name] = codes
+            aside.add(0, records.tobytes())
+            count += len(records)
+        data = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
+        npy_format.write_array_header_1_0(file, data)
+        aside.copy(0, file)
+
+
+def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
+    """The records of a file. Their fields say names and sizes alone, so the columns must be given."""
+    known = needed(columns, "npy", options)
+    shape, dtype = read_header(file, options)
+    if dtype != _record(known) or len(shape) != 1:
+        raise malformed(f"the array is {dtype}{list(shape)}, not {_record(known)}[rows]", options)
+    count = shape[0]
+
+    def chunks() -> Iterator[Chunk]:
+        for start in range(0, count, options.rows):
+            rows = min(options.rows, count - start)
+            records = np.frombuffer(exactly(file, rows * dtype.itemsize, options), dtype)
+            yield tuple(np.ascontiguousarray(records[c.name], storage_dtype(c.width)) for c in known)
+
+    return VectorSet(known, checked_widths(known, chunks(), options), count)
+
+
+FORMAT = Format("npy", ".npy", write, read)

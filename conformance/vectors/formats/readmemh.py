@@ -1,0 +1,91 @@
+"""Verilog's ``$readmemh``: one word per vector, in which each column fills whole hexadecimal digits.
+
+The first column is the most significant. The comments in front name the bits of each. A digit of a result is X where no
+bit of it counts: the result is poison, or all bits of the digit are open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import BinaryIO
+
+from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
+from halfulp.conformance.vectors.formats.text import (
+    HEAD,
+    Hex,
+    Source,
+    described,
+    digits,
+    find_columns,
+    read_rows,
+    whole,
+    write_rows,
+)
+
+_COMMENT = re.compile(r"//.*|/\*.*?\*/")
+
+
+def word(columns: Sequence[Column]) -> list[bytes | Hex]:
+    """The fields of a word."""
+    return [whole(columns, position) for position in range(len(columns))]
+
+
+def fields(columns: Sequence[Column]) -> list[str]:
+    """What each column's bits in the word are, as Verilog selects them: ``[31:24] a, f8E4M3FN operand``."""
+    low = 4 * sum(digits(column.width) for column in columns)
+    lines = []
+    for column in columns:
+        low -= 4 * digits(column.width)
+        top = low + max(1, column.width) - 1
+        about = f" of {column.of}" if column.of else ""
+        lines.append(f"[{top}:{low}] {column.name}, {column.type} {column.role.value}{about}")
+    return lines
+
+
+def split_word(text: str, columns: Sequence[Column]) -> list[str]:
+    """The digits of each column in a word; zeros in front may be missing. Raises ValueError for a longer word."""
+    sizes = [digits(column.width) for column in columns]
+    text = text.replace("_", "").rjust(sum(sizes), "0")
+    if len(text) > sum(sizes):
+        raise ValueError(f"a word has {sum(sizes)} digits, not {len(text)}")
+    words, start = [], 0
+    for size in sizes:
+        words.append(text[start : start + size])
+        start += size
+    return words
+
+
+def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
+    """Comments that describe the word, then a line per vector."""
+    head = [described(vectors.columns), *fields(vectors.columns)]
+    file.write("".join(f"// {line}\n" for line in head).encode())
+    write_rows(vectors, file, [*word(vectors.columns), b"\n"], dont_care=True)
+
+
+def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
+    """The words of a file. An address must be the next one; the first may be any. Comments end with their line."""
+    source = Source(file)
+    source.fill(HEAD)
+    known = same_columns(columns, find_columns(source.data[:HEAD]), "readmemh", options)
+    base: int | None = None
+
+    def line(text: str, done: int) -> list[list[str]]:
+        nonlocal base
+        rows = []
+        for part in _COMMENT.sub(" ", text).split():
+            if not part.startswith("@"):
+                rows.append(split_word(part, known))
+                continue
+            here = done + len(rows)
+            address = int(part[1:], 16)
+            base = address if base is None and not here else base or 0
+            if address - base != here:
+                raise ValueError(f"address {address:X} where {here + base:X} is next")
+        return rows
+
+    return VectorSet(known, read_rows(source, known, [*word(known), b"\n"], line, options, dont_care=True))
+
+
+FORMAT = Format("readmemh", ".hex", write, read, describes=True)

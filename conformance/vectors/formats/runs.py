@@ -1,0 +1,150 @@
+"""The interval table of a unary function: ``START RESULT …`` for each run of operands with the same result, and
+``LAST`` with the last operand. All 2**32 conversions of f32 to f8E4M3FN are 256 lines.
+
+Runs are of what a result can be held to (`columns.settled`), so that poison and open bits do not end one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, joined, settled
+from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Format, Options, malformed, same_columns
+from halfulp.conformance.vectors.formats.text import (
+    HEAD,
+    Hex,
+    RowText,
+    Source,
+    described,
+    digits,
+    find_columns,
+    read_rows,
+    whole,
+)
+from halfulp.fp_formats.codes import LIMB_BITS
+from halfulp.interp.errors import InputError
+
+
+def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
+    row: list[bytes | Hex] = []
+    for position in range(len(columns)):
+        row += [whole(columns, position), b" "]
+    return [*row[:-1], b"\n"]
+
+
+def _unary(columns: tuple[Column, ...]) -> None:
+    operands = [column for column in columns if column.role is Role.OPERAND]
+    if len(operands) != 1 or len(columns) < 2 or operands[0].width > LIMB_BITS:
+        raise InputError("the format 'runs' needs one operand of up to 64 bits, and what it gives")
+
+
+def starts_of_runs(columns: tuple[Column, ...], chunks: VectorSet) -> Iterator[Chunk]:
+    """The rows that start a run, and, as a last chunk, the last row of all; nothing for no rows.
+
+    Raises InputError where the operands do not count up by one.
+    """
+    before: Chunk | None = None
+    for chunk in chunks:
+        rows = len(chunk[0])
+        if not rows:
+            continue
+        # Settled by the masks beside them, results that are open are equal where the masks are.
+        chunk = settled(columns, chunk)
+        led = chunk if before is None else joined(columns, [before, chunk])
+        operand = led[0]
+        steps = operand[1:] == operand[:-1] + operand.dtype.type(1)
+        if not steps.all() or (operand[1:] == 0).any():
+            bad = int((~steps | (operand[1:] == 0)).argmax())
+            after, here = (f"{int(operand[k]):X}" for k in (bad, bad + 1))
+            raise InputError(f"the format 'runs' needs operands that count up by one, but {here} comes after {after}")
+        changes = np.zeros(len(operand), np.bool_)
+        changes[0] = before is None
+        for codes in led[1:]:
+            differs = codes[1:] != codes[:-1]
+            changes[1:] |= differs.any(axis=1) if differs.ndim > 1 else differs
+        yield tuple(codes[changes] for codes in led)
+        before = tuple(codes[-1:].copy() for codes in chunk)
+    if before is not None:
+        yield before
+
+
+def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
+    """A comment that describes the columns, the runs, the last operand."""
+    _unary(vectors.columns)
+    file.write(f"# {described(vectors.columns)}\n".encode())
+    text, held = RowText(vectors.columns, _row(vectors.columns)), None
+    for chunk in starts_of_runs(vectors.columns, vectors):
+        if held is not None:
+            for block in text.encode(held):
+                file.write(block)
+        held = chunk
+    if held is not None:
+        file.write(f"LAST {int(held[0][0]):0{digits(vectors.columns[0].width)}X}\n".encode())
+
+
+def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
+    """The vectors that a table stands for, one by one."""
+    source = Source(file)
+    source.fill(HEAD)
+    known = same_columns(columns, find_columns(source.data[:HEAD]), "runs", options)
+    _unary(known)
+    last: int | None = None
+
+    def line(text: str, done: int) -> list[list[str]]:
+        nonlocal last
+        if not text or text.startswith("#"):
+            return []
+        words = text.split()
+        if last is not None:
+            raise ValueError("a line behind the last operand")
+        if words[0] != "LAST":
+            return [words]
+        last = int("".join(words[1:]), 16)
+        return []
+
+    def chunks() -> Iterator[Chunk]:
+        held: Chunk | None = None
+        for found in read_rows(source, known, _row(known), line, options):
+            runs = found if held is None else joined(known, [held, found])
+            starts = runs[0].astype(np.uint64)
+            if (starts[1:] <= starts[:-1]).any():
+                bad = int((starts[1:] <= starts[:-1]).argmax())
+                raise malformed(f"a run starts at {int(starts[bad + 1]):X}, after one at {int(starts[bad]):X}", options)
+            yield from _expanded(tuple(codes[:-1] for codes in runs), starts[1:] - starts[:-1], options.rows)
+            held = tuple(codes[-1:] for codes in runs)
+        if held is None and last is None:
+            return
+        if held is None or last is None or not int(held[0][0]) <= last < 1 << known[0].width:
+            raise malformed(
+                "the file does not end with LAST and the last operand of the last run", options, source.line
+            )
+        length = last - int(held[0][0])
+        # One less than the length: that of a run of all 2**64 operands has no uint64.
+        yield from _expanded(held, np.array([length], np.uint64), options.rows)
+        yield (np.array([last], held[0].dtype), *held[1:])
+
+    return VectorSet(known, chunks())
+
+
+def _expanded(runs: Chunk, lengths: npt.NDArray[np.uint64], rows: int) -> Iterator[Chunk]:
+    """The rows of runs of these lengths, so many at once."""
+    stops = np.cumsum(lengths, dtype=np.uint64)
+    total = int(stops[-1]) if len(stops) else 0
+    for begin in range(0, total, rows):
+        end = min(begin + rows, total)
+        first, behind = int(np.searchsorted(stops, begin, "right")), int(np.searchsorted(stops, end, "left")) + 1
+        limits = np.minimum(stops[first:behind], np.uint64(end))
+        starts = np.maximum(stops[first:behind] - lengths[first:behind], np.uint64(begin))
+        times = (limits - starts).astype(np.intp)
+        skipped = starts - (stops[first:behind] - lengths[first:behind])
+        bases: npt.NDArray[Any] = runs[0][first:behind].astype(np.uint64) + skipped
+        places = np.arange(begin, end, dtype=np.uint64)
+        operand = np.repeat(bases, times) + (places - np.repeat(starts, times))
+        yield (operand.astype(runs[0].dtype), *(np.repeat(codes[first:behind], times, axis=0) for codes in runs[1:]))
+
+
+FORMAT = Format("runs", ".runs", write, read, carries=EVERY_ROLE - {Role.RANDOM}, describes=True)

@@ -1,0 +1,115 @@
+"""A SystemVerilog package: a packed structure, a function that gives the vector of an index, and their number.
+
+A function, since a constant array of structures is beyond some simulators; X digits as in ``readmemh``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import numpy as np
+
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
+from halfulp.conformance.vectors.formats.format import Format, Options, malformed, same_columns
+from halfulp.conformance.vectors.formats.text import (
+    HEAD,
+    Hex,
+    Source,
+    described,
+    find_columns,
+    read_rows,
+    whole,
+    write_rows,
+)
+from halfulp.interp.errors import InputError
+
+_INDEX = Column("halfulp_index", 32, "i32", Role.OPERAND)
+_COUNT = re.compile(r"localparam int unsigned COUNT = (\d+);")
+_ROW = re.compile(r"32'h([0-9A-Fa-f]+): vector = \{(.*)\};")
+_WORD = re.compile(r"\d+'h([0-9A-Fa-fXx]+)")
+
+
+def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
+    row: list[bytes | Hex] = [b"      32'h", whole(columns, 0), b": vector = {"]
+    for position, column in enumerate(columns[1:], 1):
+        row += [f"{', ' if position > 1 else ''}{max(1, column.width)}'h".encode(), whole(columns, position)]
+    return [*row, b"};\n"]
+
+
+def _indexed(chunks: VectorSet) -> Iterator[Chunk]:
+    done = 0
+    for chunk in chunks:
+        rows = len(chunk[0])
+        if done + rows > 1 << _INDEX.width:
+            raise InputError(f"a package has an index of {_INDEX.width} bits, which is too small for so many vectors")
+        yield (np.arange(done, done + rows, dtype=np.uint32), *chunk)
+        done += rows
+
+
+def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
+    """The structure ``vector_t``, the function ``vector``, the number ``COUNT``."""
+    head = [
+        f"// {described(vectors.columns)}",
+        f"package {options.name};",
+        "  typedef struct packed {",
+        *(
+            f"    logic [{max(1, column.width) - 1}:0] {column.name}; // {column.type}, {column.role.value}"
+            f"{f' of {column.of}' if column.of else ''}"
+            for column in vectors.columns
+        ),
+        "  } vector_t;",
+        "  function automatic vector_t vector(input int unsigned index);",
+        "    case (index)",
+    ]
+    file.write(("\n".join(head) + "\n").encode())
+    columns = (_INDEX, *vectors.columns)
+    count = write_rows(VectorSet(columns, _indexed(vectors)), file, _row(columns), dont_care=True)
+    tail = [
+        "      default: vector = 'x;",
+        "    endcase",
+        "  endfunction",
+        f"  localparam int unsigned COUNT = {count};",
+        "endpackage",
+    ]
+    file.write(("\n".join(tail) + "\n").encode())
+
+
+def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
+    """The vectors of a package that `write` made; everything but rows and their number is skipped."""
+    source = Source(file)
+    source.fill(HEAD)
+    known = same_columns(columns, find_columns(source.data[:HEAD]), "sv", options)
+    count: int | None = None
+
+    def line(text: str, done: int) -> list[list[str]]:
+        nonlocal count
+        number = _COUNT.fullmatch(text)
+        if number:
+            count = int(number[1])
+            if count != done:
+                raise ValueError(f"{done} vectors came before")
+        if not text.startswith("32'h"):
+            return []
+        row = _ROW.fullmatch(text)
+        words = _WORD.findall(row[2]) if row else []
+        if not row or len(words) != len(known) or text.count("'") != len(known) + 1:
+            raise ValueError("not the row of a vector")
+        return [[row[1], *words]]
+
+    def chunks() -> Iterator[Chunk]:
+        done, indexed = 0, (_INDEX, *known)
+        for chunk in read_rows(source, indexed, _row(indexed), line, options, dont_care=True):
+            rows = len(chunk[0])
+            if (chunk[0] != np.arange(done, done + rows)).any():
+                raise malformed(f"the indices of rows {done} to {done + rows - 1} do not count up from 0", options)
+            yield chunk[1:]
+            done += rows
+        if count is None:
+            raise malformed("the file ends before the number of vectors", options, source.line)
+
+    return VectorSet(known, chunks())
+
+
+FORMAT = Format("sv", ".sv", write, read, describes=True)

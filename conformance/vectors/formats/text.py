@@ -1,0 +1,419 @@
+"""The text of regular files: rows of hexadecimal digits between fixed characters, written and read by whole columns.
+
+A `Row` is what one vector looks like: fixed bytes and `Hex` fields. Rows of a set all have one length, so that a column
+is a strided view of the text, and digits come from byte tables. What does not look like that (comments, other spacing)
+is read line by line by the format's own function.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.conformance.vectors.columns import (
+    Chunk,
+    Column,
+    Role,
+    VectorSet,
+    columns_from_text,
+    columns_to_text,
+    results_of,
+)
+from halfulp.conformance.vectors.formats.format import Options, malformed, too_wide
+from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
+
+BLOCK = 1 << 15
+"""Rows that are made or read at once: their text stays in the cache."""
+
+SLOW_LINES = 1 << 12
+"""The most lines read one by one before regular rows are looked for again."""
+
+MARK = "halfulp-columns: "
+"""What stands before the description of the columns in a comment."""
+
+_UNKNOWN = 0x100
+_X = ord("X")
+
+
+@dataclass(frozen=True)
+class Hex:
+    """The bits ``low`` up to ``low + bits`` of column number ``column`` in upper-case hexadecimal, all digits."""
+
+    column: int
+    low: int
+    bits: int
+
+    @property
+    def digits(self) -> int:
+        """Characters that the field takes: at least one."""
+        return digits(self.bits)
+
+
+Row = Sequence[bytes | Hex]
+
+
+def digits(width: int) -> int:
+    """Hexadecimal digits of a code."""
+    return max(1, -(-width // 4))
+
+
+def whole(columns: Sequence[Column], position: int) -> Hex:
+    """The field that holds a column's whole code."""
+    return Hex(position, 0, columns[position].width)
+
+
+@cache
+def _two_digits() -> npt.NDArray[np.uint16]:
+    """The two characters of a byte, in the order of memory."""
+    return np.frombuffer(b"".join(b"%02X" % byte for byte in range(256)), np.uint16)
+
+
+@cache
+def _one_digit() -> npt.NDArray[np.uint8]:
+    return np.frombuffer(b"0123456789ABCDEF" * 16, np.uint8)
+
+
+@cache
+def _two_values() -> npt.NDArray[np.uint16]:
+    """By two characters as they lie in memory: the byte they spell, or `_UNKNOWN`."""
+    table = np.full(1 << 16, _UNKNOWN, np.uint16)
+    for spelled in (b"%X%X", b"%x%x", b"%X%x", b"%x%X"):
+        for byte in range(256):
+            table[np.frombuffer(spelled % (byte >> 4, byte & 15), np.uint16)] = byte
+    return table
+
+
+@cache
+def _one_value() -> npt.NDArray[np.uint16]:
+    table = np.full(256, _UNKNOWN, np.uint16)
+    for value in range(16):
+        table[list(b"%X%x" % (value, value))] = value
+    return table
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One byte of a column and where its digits, one or two, stand in the row."""
+
+    column: int
+    byte: int
+    offset: int
+    size: int
+
+
+class RowText:
+    """The text of rows: see the module. ``dont_care``: digits of which no bit counts are written as X.
+
+    No bit of a digit counts where the result is poison, or where all its bits are open.
+    """
+
+    def __init__(self, columns: Sequence[Column], row: Row, dont_care: bool = False) -> None:
+        self.columns = tuple(columns)
+        self.dont_care = dont_care
+        self.template = b"".join(part if isinstance(part, bytes) else b"0" * part.digits for part in row)
+        self.length = len(self.template)
+        self._pieces: list[_Piece] = []
+        self._fields: list[tuple[Hex, int]] = []
+        self._literals: list[tuple[int, int]] = []
+        offset = 0
+        for part in row:
+            if isinstance(part, bytes):
+                self._literals += [(offset + k, char) for k, char in enumerate(part)]
+                offset += len(part)
+                continue
+            self._fields.append((part, offset))
+            end = offset + part.digits
+            for k in range(-(-part.digits // 2)):
+                start = max(offset, end - 2 * k - 2)
+                self._pieces.append(_Piece(part.column, part.low // 8 + k, start, end - 2 * k - start))
+            offset = end
+        self._room = bytearray(self.template * BLOCK)
+
+    def encode(self, chunk: Chunk) -> Iterator[memoryview]:
+        """The rows of a chunk as text; what one step gives is overwritten by the next."""
+        for start in range(0, len(chunk[0]), BLOCK):
+            part = tuple(codes[start : start + BLOCK] for codes in chunk)
+            rows = len(part[0])
+            stored = [_stored_bytes(codes) for codes in part]
+            for piece in self._pieces:
+                table: Any = _two_digits() if piece.size == 2 else _one_digit()
+                self._view(self._room, piece, rows)[:] = np.take(table, stored[piece.column][:, piece.byte])
+            if self.dont_care:
+                self._mark(part, np.frombuffer(self._room, np.uint8)[: rows * self.length].reshape(rows, self.length))
+            yield memoryview(self._room)[: rows * self.length]
+
+    def _view(self, text: Any, piece: _Piece, rows: int) -> npt.NDArray[Any]:
+        dtype = np.dtype(np.uint16 if piece.size == 2 else np.uint8)
+        return np.ndarray((rows,), dtype, text, piece.offset, (self.length,))
+
+    def _mark(self, chunk: Chunk, text: npt.NDArray[np.uint8]) -> None:
+        for field, rows, open_digits in self._free_digits(chunk):
+            start = next(offset for own, offset in self._fields if own is field)
+            block = text[rows, start : start + field.digits]
+            block[open_digits] = _X
+            text[rows, start : start + field.digits] = block
+
+    def _free_digits(self, chunk: Chunk) -> Iterator[tuple[Hex, npt.NDArray[np.intp], npt.NDArray[np.bool_]]]:
+        """Of each field of a result, rows with digits of which no bit counts, and which of their digits those are."""
+        for column, codes in zip(self.columns, chunk, strict=True):
+            if column.role not in (Role.POISON, Role.OPEN) or not codes.any():
+                continue
+            rows = np.flatnonzero(codes.any(axis=1) if codes.ndim > 1 else codes)
+            for field, _ in self._fields:
+                if field.column not in results_of(self.columns, column):
+                    continue
+                if column.role is Role.POISON:
+                    yield field, rows, np.ones((len(rows), field.digits), np.bool_)
+                    continue
+                bits = np.unpackbits(_stored_bytes(codes[rows]), axis=1, bitorder="little")
+                own = np.ones((len(rows), field.digits * 4), np.uint8)
+                own[:, : field.bits] = bits[:, field.low : field.low + field.bits]
+                yield field, rows, own.reshape(len(rows), field.digits, 4).all(axis=2)[:, ::-1]
+
+    def decode(self, text: bytes | bytearray, rows: int) -> tuple[Chunk, int]:
+        """The chunk that so many rows of text spell, and how many rows in front are well-formed: only those count."""
+        grid = np.frombuffer(text, np.uint8, rows * self.length).reshape(rows, self.length)
+        bad: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
+        for offset, char in self._literals:
+            differs = np.not_equal(grid[:, offset], char)
+            if differs.any():
+                bad |= differs
+        stored = [
+            np.zeros((rows, column.bytes), np.uint8) if column.bytes > 1 else np.empty((rows, 1), np.uint8)
+            for column in self.columns
+        ]
+        unknown: list[_Piece] = []
+        for piece in self._pieces:
+            table = _two_values() if piece.size == 2 else _one_value()
+            values = np.take(table, self._view(text, piece, rows))
+            if values.max(initial=0) >= _UNKNOWN:
+                unknown.append(piece)
+            stored[piece.column][:, piece.byte] = values
+        chunk = tuple(_from_bytes(part, column.width) for part, column in zip(stored, self.columns, strict=True))
+        if unknown:
+            bad |= self._strange(grid, chunk, unknown, stored)
+            chunk = tuple(_from_bytes(part, column.width) for part, column in zip(stored, self.columns, strict=True))
+        for column, codes in zip(self.columns, chunk, strict=True):
+            wide = too_wide(codes, column.width)
+            if wide is not None:
+                bad |= wide
+        return chunk, int(np.argmax(bad)) if bad.any() else rows
+
+    def _strange(
+        self, grid: npt.NDArray[np.uint8], chunk: Chunk, unknown: Sequence[_Piece], stored: Sequence[Codes]
+    ) -> npt.NDArray[np.bool_]:
+        """The rows with a character that is neither a digit nor an X where no bit counts; the latter are read as 0."""
+        allowed = np.zeros(grid.shape, np.bool_)
+        if self.dont_care:
+            for field, rows, free in self._free_digits(chunk):
+                start = next(offset for own, offset in self._fields if own is field)
+                allowed[rows, start : start + field.digits] |= free
+        zeroed = np.where(allowed & ((grid == _X) | (grid == ord("x"))), ord("0"), grid).astype(np.uint8)
+        bad = np.zeros(len(grid), np.bool_)
+        for piece in unknown:
+            table = _two_values() if piece.size == 2 else _one_value()
+            values = np.take(table, self._view(zeroed, piece, len(grid)))
+            bad |= values >= _UNKNOWN
+            stored[piece.column][:, piece.byte] = values
+        return bad
+
+
+def _stored_bytes(codes: Codes) -> npt.NDArray[np.uint8]:
+    """The bytes of each code, the least significant first: shape (rows, bytes)."""
+    little = np.ascontiguousarray(codes, codes.dtype.newbyteorder("<"))
+    size = little.dtype.itemsize * (codes.shape[1] if codes.ndim > 1 else 1)
+    return little.view(np.uint8).reshape(len(codes), size)
+
+
+def _from_bytes(data: npt.NDArray[np.uint8], width: int) -> Codes:
+    dtype = storage_dtype(width)
+    codes = data.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
+    return codes.reshape(code_shape((len(data),), width))
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def described(columns: Sequence[Column]) -> str:
+    """What a comment says of the columns; `find_columns` finds it again."""
+    return MARK + columns_to_text(columns)
+
+
+_DESCRIBED = re.compile(re.escape(MARK.encode()) + rb"(\[.*\])")
+
+HEAD = 1 << 16
+"""Bytes at the start of a file among which the description of its columns is looked for."""
+
+
+def find_columns(head: bytes) -> tuple[Column, ...] | None:
+    """The columns that a comment in the first bytes of a file describes; None where there is none."""
+    found = _DESCRIBED.search(head)
+    return columns_from_text(found[1]) if found else None
+
+
+def write_rows(vectors: VectorSet, file: BinaryIO, row: Row, dont_care: bool = False, skip: int = 0) -> int:
+    """Write every row, without the first ``skip`` bytes of all; returns how many there were."""
+    text, count = RowText(vectors.columns, row, dont_care), 0
+    for chunk in vectors:
+        for block in text.encode(chunk):
+            file.write(block[skip:])
+            skip = 0
+        count += len(chunk[0])
+    return count
+
+
+LineReader = Callable[[str, int], Iterable[Sequence[str]]]
+"""Gives the rows of one line, each with one word per column, the number of rows before being known; none for a comment.
+Raises ValueError saying what is wrong with the line.
+"""
+
+
+class Source:
+    """The lines of a file with their numbers, read in blocks; CR LF counts as LF."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._held = b""
+        self.data = b""
+        self.line = 1
+        self.ended = False
+
+    def fill(self, size: int) -> None:
+        """Have at least ``size`` bytes, but for the end of the file."""
+        while len(self.data) < size and not self.ended:
+            read = self._file.read(max(size, 1 << 16))
+            self.ended = not read
+            read = self._held + read
+            self._held = b"\r" if read.endswith(b"\r") and not self.ended else b""
+            self.data += read[: len(read) - len(self._held)].replace(b"\r\n", b"\n")
+
+    def drop(self, size: int, lines: int) -> None:
+        """Go on behind the first ``size`` bytes, which hold so many lines."""
+        self.data = self.data[size:]
+        self.line += lines
+
+
+def read_rows(
+    source: Source, columns: tuple[Column, ...], row: Row, line: LineReader, options: Options, dont_care: bool = False
+) -> Iterator[Chunk]:
+    """The rows from here to the end of a file. ``row`` starts a line and ends it."""
+    text = RowText(columns, row, dont_care)
+    rows, slowly, done = min(BLOCK, options.rows), 1, 0
+    while True:
+        source.fill(rows * text.length)
+        here = min(rows, len(source.data) // text.length)
+        # One row first: most of a block would be read in vain where it does not begin with a row.
+        good = here and text.decode(source.data, 1)[1]
+        if good:
+            chunk, good = text.decode(source.data, here)
+            yield tuple(codes[:good] for codes in chunk)
+            source.drop(good * text.length, good)
+            done, slowly = done + good, 1
+            continue
+        if not source.data:
+            return
+        chunk, skipped, lines = _line_by_line(source, columns, line, options, done, slowly, dont_care)
+        if len(chunk[0]):
+            yield chunk
+        source.drop(skipped, lines)
+        done, slowly = done + len(chunk[0]), min(2 * slowly, SLOW_LINES)
+
+
+LONGEST = 1 << 20
+"""Bytes of the longest line that is read."""
+
+
+def _line_by_line(
+    source: Source,
+    columns: tuple[Column, ...],
+    line: LineReader,
+    options: Options,
+    done: int,
+    most: int,
+    dont_care: bool,
+) -> tuple[Chunk, int, int]:
+    """The rows of at most so many lines, and the bytes and lines that they are."""
+    words: list[Sequence[str]] = []
+    numbers: list[int] = []
+    place = lines = 0
+    while lines < most:
+        end = source.data.find(b"\n", place)
+        if end < 0 and not source.ended:
+            if len(source.data) - place > LONGEST:
+                raise malformed(f"the line is longer than {LONGEST} bytes", options, source.line + lines)
+            if lines:
+                break
+            source.fill(len(source.data) + LONGEST)
+            continue
+        if end < 0 and place == len(source.data):
+            break
+        stop = len(source.data) if end < 0 else end
+        content = source.data[place:stop].decode("utf-8", "replace").strip()
+        try:
+            found = list(line(content, done + len(words)))
+        except ValueError as error:
+            raise malformed(f"{error!s}: {content[:80]!r}", options, source.line + lines) from None
+        words += found
+        numbers += [source.line + lines] * len(found)
+        place, lines = stop + (end >= 0), lines + 1
+    return _rows(words, numbers, columns, options, dont_care), place, lines
+
+
+def _rows(
+    words: Sequence[Sequence[str]],
+    numbers: Sequence[int],
+    columns: tuple[Column, ...],
+    options: Options,
+    dont_care: bool,
+) -> Chunk:
+    codes: list[list[int]] = [[] for _ in columns]
+    unknown: list[list[int]] = [[] for _ in columns]
+    for own, number in zip(words, numbers, strict=True):
+        if len(own) != len(columns):
+            raise malformed(f"{len(own)} words for {len(columns)} columns", options, number)
+        for k, (word, column) in enumerate(zip(own, columns, strict=True)):
+            may = dont_care and column.role is Role.RESULT
+            code = _code(word.translate(_X_TO_0) if may else word)
+            if code is None or code >> column.width:
+                message = f"{word[:80]!r} is not a code of {column.width} bits in hexadecimal, for '{column.name}'"
+                raise malformed(message, options, number)
+            codes[k].append(code)
+            unknown[k].append(int(word.translate(_ONLY_X), 16) if may else 0)
+    for k, column in enumerate(columns):
+        for row, mask in enumerate(unknown[k]):
+            if mask & ((1 << column.width) - 1) & ~_free(columns, codes, k, row):
+                raise malformed(
+                    f"'{column.name}' has an X, but is neither poison nor open there", options, numbers[row]
+                )
+    return tuple(ints_to_codes(own, column.width, (len(words),)) for own, column in zip(codes, columns, strict=True))
+
+
+_HEX = re.compile(r"[0-9A-Fa-f]+")
+_X_TO_0 = str.maketrans("Xx", "00")
+_ONLY_X = str.maketrans({**dict.fromkeys("0123456789abcdefABCDEF", "0"), "X": "f", "x": "f"})
+
+
+def _code(word: str) -> int | None:
+    return int(word, 16) if _HEX.fullmatch(word) else None
+
+
+def _free(columns: Sequence[Column], codes: Sequence[Sequence[int]], result: int, row: int) -> int:
+    """The bits of a result that count for nothing."""
+    free = 0
+    for k, column in enumerate(columns):
+        if column.role is Role.POISON and result in results_of(columns, column) and codes[k][row]:
+            free |= (1 << columns[result].width) - 1
+        elif column.role is Role.OPEN and result in results_of(columns, column):
+            free |= codes[k][row]
+    return free
+
+
+def spelled(codes: Codes, width: int) -> list[str]:
+    """Codes as words of upper-case hexadecimal with all their digits."""
+    return [f"{code:0{digits(width)}X}" for code in codes_to_ints(codes, width)]
