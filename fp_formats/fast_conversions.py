@@ -28,6 +28,7 @@ NATIVE_INTEGERS = {8: "i1", 16: "i2", 32: "i4", 64: "i8"}
 # they overflow or underflow an element takes hundreds of nanoseconds.
 CASTS = (("f32", "f64"), ("f64", "f32"), ("f32", "bf16"), ("bf16", "f32"))
 SUMS = (("f32", "f16"), ("f64", "f16"), ("f64", "bf16"))
+BESIDE_BITS = 18  # the same for a table that only serves what a cast leaves over
 TABLE_BITS = 21  # the longest codes that index a table: what f16 needs of f32
 
 
@@ -146,6 +147,8 @@ def _cast(
     widens = src.bits < dst.bits
     limit = _largest(src, dst) if policy.conversion_overflow == "saturate" else np.inf
     table = table_path(src, dst)
+    if table.head is not None and table.head.bits > BESIDE_BITS:
+        table = EXACT
 
     def work(out: Codes, x: Codes) -> Mask | None:
         values = x.view(from_)
