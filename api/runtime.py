@@ -51,7 +51,7 @@ from halfulp.semantics.profile import Profile, as_profile
 
 MAX_FILE_BYTES = 1 << 30
 
-Source = str | os.PathLike[str] | bytes | memoryview
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview
 _SCHEMAS: Mapping[str, Schema] = {"mlir22": Schema.MLIR22, "llvm24": Schema.LLVM24}
 _casts: dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]] = {}
 _externals: dict[str, Callable[..., Any]] = {}
@@ -66,11 +66,9 @@ def load(source: Source) -> Module:
     A string that has a newline, a brace, a bracket or a quote is text; any other string is a path. Raises InputError
     when a file cannot be read, ParseError, BytecodeError or VerifyError with the place when it is no valid MLIR.
     """
-    if isinstance(source, bytes | memoryview):
-        return _from_bytes(source, "<bytes>")
     if isinstance(source, str) and (any(mark in source for mark in '\n{("') or not source.strip()):
         return parse_module(source)
-    return _from_bytes(open_file(source), os.fspath(source))
+    return _from_bytes(*_opened(source))
 
 
 def read_bytecode(source: Source, *, schema: str | None = None, allow_unregistered: bool = True) -> Module:
@@ -83,8 +81,19 @@ def read_bytecode(source: Source, *, schema: str | None = None, allow_unregister
     """
     from halfulp.interp.bytecode import reader
 
-    data, name = (source, "<bytes>") if isinstance(source, bytes | memoryview) else (open_file(source), str(source))
+    data, name = _opened(source)
     return reader.read_bytecode(data, name, allow_unregistered, schema=None if schema is None else _schema(schema))
+
+
+def _opened(source: Any) -> tuple[bytes | memoryview, str]:
+    """The bytes of a path, or of an object that holds some, in place where nobody can change them; their name."""
+    if isinstance(source, bytes):
+        return source, "<bytes>"
+    try:
+        view = memoryview(source)
+    except TypeError:
+        return open_file(source), os.fspath(source)
+    return view.cast("B") if view.readonly and view.c_contiguous else view.tobytes(), "<bytes>"
 
 
 def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", producer: str | None = None) -> bytes:

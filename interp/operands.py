@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from halfulp.interp.attributes import Attribute, DenseArrayAttr
-from halfulp.interp.dialect import Arity, OpDefinition, Slot, Trait
+from halfulp.interp.dialect import Arity, OpDefinition, Slot, SuccessorSlot, Trait
 from halfulp.interp.ir import Operation, SSAValue, Successor
 from halfulp.interp.types import I32
 
@@ -74,9 +74,20 @@ def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
     return sizes
 
 
+def shares_name(slot: SuccessorSlot) -> str:
+    """The property that says how many values each block of a variadic successor gets."""
+    return f"{slot.name}_operand_segments"
+
+
+def shares_of(operation: Operation, slot: SuccessorSlot) -> tuple[int, ...]:
+    """How many values each block of a variadic successor gets."""
+    sizes = operation.properties.get(shares_name(slot))
+    return sizes.values if isinstance(sizes, DenseArrayAttr) and sizes.element == I32 else ()
+
+
 def split_successor_operands(operation: Operation) -> list[list[SSAValue]]:
     """Give each successor its operands, which stand among the op's own in the generic form; the new lists, none where
-    the op has none of its own or their numbers do not fit.
+    the op has none of its own or their numbers do not fit, which is for the verifier to say.
     """
     definition = operation.definition
     if definition is None:
@@ -84,6 +95,12 @@ def split_successor_operands(operation: Operation) -> list[list[SSAValue]]:
     sizes = operand_sizes(operation, definition)
     if sizes is None:
         return []
+    wanted = dict(zip((slot.name for slot in definition.operands), sizes, strict=True))
+    for successor in definition.successors:
+        if successor.arity is not Arity.ONE:
+            shares = shares_of(operation, successor)
+            if min(shares, default=0) < 0 or sum(shares) != wanted.get(f"{successor.name}Operands", 0):
+                return []
     rest: list[SSAValue] = []
     passed: dict[str, list[SSAValue]] = {}
     start = 0
@@ -112,9 +129,8 @@ def _with_operands(
         if slot.arity is Arity.ONE:
             shares.append(values)
             continue
-        sizes = operation.properties.get(f"{slot.name}_operand_segments")
         start = 0
-        for size in sizes.values if isinstance(sizes, DenseArrayAttr) else ():
+        for size in shares_of(operation, slot):
             shares.append(values[start : start + size])
             start += size
     blocks = [block for block, _ in operation.successors]

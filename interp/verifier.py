@@ -16,7 +16,7 @@ from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition, Slot, Tr
 from halfulp.interp.errors import VerifyError, did_you_mean
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue, is_symbol_table
 from halfulp.interp.locations import Location
-from halfulp.interp.operands import SEGMENTS, all_operands, spread
+from halfulp.interp.operands import SEGMENTS, all_operands, shares_name, shares_of, spread
 from halfulp.interp.types import FunctionType, Type
 
 
@@ -175,6 +175,23 @@ def _verify_types(operation: Operation, definition: OpDefinition) -> None:
         _verify_rules(operation, definition)
 
 
+def _check_shares(operation: Operation, definition: OpDefinition, sizes: Sequence[int]) -> None:
+    """That the shares of a variadic successor's blocks are what the op has for all of them."""
+    for successor in definition.successors:
+        if successor.arity is not Arity.ONE:
+            names = [slot.name for slot in definition.operands]
+            operand, shares = f"{successor.name}Operands", shares_of(operation, successor)
+            if min(shares, default=0) < 0:
+                _fail(operation, f"'{shares_name(successor)}' attribute cannot have negative elements")
+            count = sizes[names.index(operand)]
+            if sum(shares) != count:
+                _fail(
+                    operation,
+                    f"{operand} count ({count}) does not match with the total size ({sum(shares)}) specified in "
+                    f"attribute '{shares_name(successor)}'",
+                )
+
+
 def _groups(
     operation: Operation, slots: Sequence[Slot], values: Sequence[SSAValue], what: str
 ) -> list[Sequence[SSAValue]]:
@@ -189,6 +206,7 @@ def _groups(
                 f"operand count ({len(values)}) does not match with the total size ({sum(sizes)}) specified in "
                 f"attribute '{SEGMENTS}'",
             )
+        _check_shares(operation, definition, sizes)
     else:
         sizes = spread(slots, len(values))
     if sizes is None:

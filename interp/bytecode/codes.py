@@ -202,9 +202,17 @@ def _string_attribute(text: str) -> at.StringAttr:
     return at.StringAttr(text)
 
 
-# The text of a string attribute.
+def _read_name(source: Source, before: tuple[Any, ...]) -> str:
+    start = source.cursor.pos
+    name: at.StringAttr = _STRING_ATTR.read(source, before)
+    if name.type is not None:
+        source.cursor.fail(f"a name with a type: {name}", start)
+    return name.value
+
+
+# The text of a string attribute without a type.
 NAME = Field(
-    lambda source, before: _STRING_ATTR.read(source, before).value,
+    _read_name,
     lambda sink, value, _: sink.attribute(_string_attribute(value)),
 )
 
@@ -227,18 +235,22 @@ def _width(type: ty.Type) -> int | None:
 
 def read_bits(cursor: Cursor, width: int) -> int:
     """A bit pattern of known width: one byte, an integer of 64 bits, or as many of these as have a bit set."""
+    start = cursor.pos
     if width <= 8:
         code = cursor.byte()
     elif width <= 64:
-        code = cursor.svarint() & (1 << width) - 1
+        code = cursor.svarint()
+        if -(1 << 63) <= code < 0 and (width == 64 or code >> (width - 1) == -1):
+            code += 1 << width
     else:
-        start = cursor.pos
         words = cursor.count()
         if words * 64 > width + 63:
             cursor.fail(f"{words} words are more than {width} bits", start)
         data = b"".join([(cursor.svarint() & _MASK).to_bytes(8, "little") for _ in range(words)])
         code = int.from_bytes(data, "little")
-    return code & (1 << width) - 1
+    if code >> width:
+        cursor.fail(f"a number of more than {width} bits", start)
+    return code
 
 
 def write_bits(sink: Sink, code: int, width: int) -> None:
@@ -468,6 +480,8 @@ def _read_array_codes(source: Source, before: tuple[Any, ...]) -> tuple[int, ...
     size = None if width is None else 1 if width == 1 else width // 8
     if size is None or (size * 8 < (width or 0) and width != 1) or len(data) != size * count:
         source.cursor.fail(f"{len(data)} bytes do not make {count} elements of '{element}'", start)
+    if width == 1 and data.translate(None, b"\0\1"):
+        source.cursor.fail("a truth value that is neither 0 nor 1", start)
     return tuple([int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)])
 
 
@@ -526,7 +540,9 @@ ATTRIBUTES = (
         5,
         at.SymbolRefAttr,
         (NAME, list_of(attribute_of(at.SymbolRefAttr))),
-        lambda root, nested: at.SymbolRefAttr(root, tuple(n.root for n in nested)),
+        lambda root, nested: (
+            None if any(n.nested for n in nested) else at.SymbolRefAttr(root, tuple(n.root for n in nested))
+        ),
         lambda a: (a.root, tuple(at.SymbolRefAttr(name) for name in a.nested)),
     ),
     Code(6, at.TypeAttr, (TYPE,), at.TypeAttr, lambda a: (a.type,)),

@@ -174,13 +174,16 @@ class Cursor:
 
     def terminated(self) -> bytes:
         """Bytes up to a zero byte, without it."""
-        start = stop = self.pos
-        while stop < self.end and self.data[stop]:
-            stop += 1
-        if stop == self.end:
-            self.fail("a string without its end")
-        self.pos = stop + 1
-        return bytes(self.data[start:stop])
+        start, size = self.pos, 256
+        while True:  # more and more: most are short, and a view of a large file cannot be searched
+            found = bytes(self.data[start : min(self.end, start + size)])
+            stop = found.find(0)
+            if stop >= 0:
+                self.pos = start + stop + 1
+                return found[:stop]
+            if start + size >= self.end:
+                self.fail("a string without its end")
+            size *= 8
 
     def align(self, alignment: int) -> None:
         """Skip the padding up to a multiple of the alignment in the file."""
@@ -188,7 +191,7 @@ class Cursor:
             self.fail(f"alignment {alignment} is no power of two that can be")
         padding = -self.pos % alignment
         at = self.pos
-        if padding > self.left or any(byte != PADDING for byte in self.take(padding)):
+        if padding > self.left or bytes(self.take(padding)).strip(bytes((PADDING,))):
             self.fail("bad padding", at)
 
     def section(self) -> tuple[int, Cursor]:

@@ -34,7 +34,7 @@ from halfulp.interp.dialect import OpDefinition, Registry, Schema, default_regis
 from halfulp.interp.errors import BytecodeError, HalfulpError
 from halfulp.interp.ir import Blob, Block, Module, Operation, Region, Resources, SSAValue
 from halfulp.interp.locations import FileLineCol, Location, UnknownLoc, file_position
-from halfulp.interp.operands import SEGMENTS, add_defaults, move_inherent, split_successor_operands
+from halfulp.interp.operands import SEGMENTS, add_defaults, is_inherent, move_inherent, split_successor_operands
 from halfulp.interp.text.cursor import MAX_NESTING
 from halfulp.interp.text.nested import parts
 from halfulp.interp.types import FloatType, IndexType, IntegerType, Type
@@ -158,6 +158,7 @@ class Reader:
         self.attributes: list[Any] = []
         self.types: list[Any] = []
         self.properties: list[Cursor] = []
+        self.used_properties: set[int] = set()
         self.cursor = file.cursor
         self.depth = 0
         self.sizes: dict[int, tuple[int, int]] = {}
@@ -169,6 +170,8 @@ class Reader:
         self._resources()
         if self.version >= NATIVE_PROPERTIES:
             self._properties(self.file.section(Section.PROPERTIES))
+        elif (unknown := self.file.sections.get(Section.PROPERTIES)) is not None:
+            unknown.fail(f"a section of properties in version {self.version}")
 
     def module(self) -> Module:
         """The whole file."""
@@ -178,6 +181,9 @@ class Reader:
             self.attribute_at(index)
         for index in range(len(self.types)):
             self.type_at(index)
+        for number, content in enumerate(self.properties):
+            if number not in self.used_properties:
+                content.fail(f"properties {number} are of no op")
         module = Module(operation, None, self.resources)
         module.use_orders = self.use_orders
         module.dialect_versions = self.dialect_versions
@@ -393,6 +399,8 @@ class Reader:
 
     def _resources(self) -> None:
         if Section.RESOURCE_OFFSET not in self.file.sections:
+            if Section.RESOURCE in self.file.sections:
+                self.file.section(Section.RESOURCE_OFFSET)
             return
         offsets, data = self.file.section(Section.RESOURCE_OFFSET), self.file.section(Section.RESOURCE)
         for _ in range(offsets.count()):
@@ -416,7 +424,7 @@ class Reader:
 
     def _resource_group(self, offsets: Cursor, data: Cursor, group: dict[str, Any]) -> list[str]:
         """Read a group of resources; all its keys, those without a value too."""
-        keys = []
+        keys, seen = [], set(group)
         for _ in range(offsets.count(3)):
             key = self.file.string(offsets)
             start = offsets.pos
@@ -424,9 +432,12 @@ class Reader:
             kind = offsets.byte()
             if size > data.left:
                 offsets.fail(f"a resource of {size} bytes, {data.left} are left", start)
-            keys.append(key)
-            if key in group:
+            if key in seen:
                 offsets.fail(f"a second resource '{key}'", start)
+            if kind > max(ResourceKind):
+                offsets.fail(f"unknown kind {kind} of a resource", start)
+            seen.add(key)
+            keys.append(key)
             if not size:
                 continue  # declared only
             entry = Cursor(data.data, data.pos, data.pos + size)
@@ -443,8 +454,6 @@ class Reader:
             return Blob(cursor.take(size), alignment)
         if kind == ResourceKind.BOOL:
             return boolean(cursor)
-        if kind != ResourceKind.STRING:
-            cursor.fail(f"unknown kind {kind} of a resource")
         return self.file.string(cursor)
 
     # Properties.
@@ -501,6 +510,7 @@ class Reader:
         if number >= len(self.properties):
             cursor.fail(f"properties {number} of {len(self.properties)}", start)
         content = self.properties[number]
+        self.used_properties.add(number)
         return Cursor(content.data, content.pos, content.end)
 
     def raw_properties(self, number: int, cursor: Cursor, start: int) -> at.Attribute:
@@ -565,7 +575,7 @@ class _Regions:
 
 
 class Body:
-    """Reads the ops, with a stack of its own, so that they may be nested as deep as they like."""
+    """Reads the ops, with a stack of its own, so that a deep file takes none of Python's."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -884,6 +894,9 @@ class Body:
                     start,
                 )
             else:
+                for attribute in attributes:
+                    if is_inherent(definition, attribute):
+                        cursor.fail(f"op '{name.name}': '{attribute}' beside the properties it belongs to", start)
                 return self.reader.properties_of(name, number, cursor, start), None
         if definition is not None:
             if isinstance(raw, at.DictionaryAttr) and not attributes.keys() & raw.mapping.keys():
@@ -937,6 +950,8 @@ class Body:
             size, pairs = cursor.flagged()
             if size > cursor.left:
                 cursor.fail(f"{size} uses cannot be in the {cursor.left} bytes that are left", start)
+            if values[index] in self.orders:
+                cursor.fail(f"a second order of uses for value {index}", start)
             self.orders[values[index]] = tuple([cursor.varint() for _ in range(size)]), pairs, start
 
     def _keep_orders(self, operation: Operation, cursor: Cursor) -> None:
@@ -950,10 +965,12 @@ class Body:
                     uses[value] += 1
         for value, (numbers, pairs, start) in self.orders.items():
             order = list(range(uses[value])) if pairs else list(numbers)
+            known = True
             for number, place in zip(numbers[::2], numbers[1::2], strict=False) if pairs else ():
-                if place < len(order):
+                known = known and place < len(order)
+                if known:
                     order[place] = number
-            if sorted(order) != list(range(uses[value])) or (pairs and len(numbers) % 2):
+            if not known or sorted(order) != list(range(uses[value])) or (pairs and len(numbers) % 2):
                 cursor.fail(f"an order of {uses[value]} uses that is none", start)
             self.reader.use_orders[value] = tuple(order)
 

@@ -139,4 +139,7 @@ DICTIONARY_ARRAY_ATTR = AttributeConstraint("Array of dictionary attributes", _a
 TYPED_ATTR = AttributeConstraint("TypedAttr instance", _is_typed)
 INTEGER_ELEMENTS_ATTR = AttributeConstraint("integer elements attribute", _of(at.DenseElementsAttr))
 POSITION_ARRAY_ATTR = AttributeConstraint("i64 dense array attribute", _of(at.DenseArrayAttr))
-INTEGER_ARRAY_ATTR = AttributeConstraint("i32 dense array attribute", _of(at.DenseArrayAttr))
+INTEGER_ARRAY_ATTR = AttributeConstraint(
+    "i32 dense array attribute",
+    lambda attribute: isinstance(attribute, at.DenseArrayAttr) and attribute.element == ty.I32,
+)

@@ -5,20 +5,24 @@ with the byte at which it is.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import halfulp as hu
 from halfulp.conformance import bytecode_files
 from halfulp.conformance.bytecode_files import VERSIONS, emit, find_iree_opt, recorded_files, valid_entries
 from halfulp.conformance.corpus import Entry, entries
 from halfulp.interp import attributes as at
+from halfulp.interp.attributes import IntegerAttr
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
-from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, Cursor, varint
+from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, Cursor, Section, varint
 from halfulp.interp.bytecode.inspect import codes_of, inspect
-from halfulp.interp.bytecode.reader import read_bytecode, schema_of
+from halfulp.interp.bytecode.reader import File, read_bytecode, schema_of
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.dialect import Schema
 from halfulp.interp.errors import BytecodeError, VerifyError
@@ -26,6 +30,7 @@ from halfulp.interp.ir import Module
 from halfulp.interp.text.cursor import MAX_NESTING
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
+from halfulp.interp.types import I32
 
 TOOL = "mlir-opt-22"
 
@@ -338,6 +343,21 @@ REFUSED = {
     "bytes left over": ([UNIT + b"\1"], [], 2, "1 bytes too many in attribute 2"),
     "unknown code": ([varint(77)], [], 2, "unknown code 77 of a attribute of dialect 'builtin'"),
     "a token": ([varint(6) + varint(0)], [varint(33)], 2, r"unknown code 33 \(token\) of a type"),
+    "a nested symbol in a nested symbol": (
+        [varint(2) + varint(2), varint(4) + varint(1), *[varint(5) + varint(1) + varint(1) + varint(n) for n in (3, 4)]],
+        [],
+        5,
+        "no SymbolRefAttr can be made",
+    ),
+    "a name with a type": ([varint(3) + varint(2) + varint(0), varint(4) + varint(2)], [I8], 3, "a name with a type"),
+    "more bits than i1 has": ([varint(8) + varint(0) + b"\xfe"], [I1], 2, "a number of more than 1 bits"),
+    "more bits than i16 has": (
+        [varint(8) + varint(0) + varint(2 * 70_000)],
+        [varint(0) + varint(16 << 2)],
+        2,
+        "a number of more than 16 bits",
+    ),
+    "truth values of 2": ([varint(17) + varint(0) + varint(1) + varint(1) + b"\2"], [I1], 2, "neither 0 nor 1"),
     "no truth value": ([varint(20)], [], 2, "unexpected end"),
     "a name twice": (
         [varint(1) + varint(2) + (varint(1) + varint(0)) * 2],
@@ -346,6 +366,87 @@ REFUSED = {
         "no DictionaryAttr can be made of what is encoded",
     ),
 }  # fmt: skip
+
+
+def with_section(data: bytes, number: Section, change: Callable[[bytes], bytes | None]) -> bytes:
+    """The file with another content of a section, which has a head of two bytes; None: without the section."""
+    cursor = File(data).sections[number]
+    content = change(data[cursor.pos : cursor.end])
+    return data[: cursor.pos - 2] + (b"" if content is None else section(number, content)) + data[cursor.end :]
+
+
+LEFT_OVER: dict[str, tuple[int, Callable[[bytes], bytes], str]] = {
+    "properties in a version without": (4, lambda data: data + section(8, varint(0)), "properties in version 4"),
+    "properties of no op": (
+        6,
+        lambda data: with_section(data, Section.PROPERTIES, lambda old: varint(2) + old[1:] + varint(1) + b"x"),
+        "properties 1 are of no op",
+    ),
+    "resources without their sizes": (
+        6,
+        lambda data: with_section(data, Section.RESOURCE_OFFSET, lambda old: None),
+        "the section RESOURCE_OFFSET is missing",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OVER)
+def test_what_is_left_over_is_an_error(name: str) -> None:
+    version, change, message = LEFT_OVER[name]
+    plain = write_bytecode(parse_module('"t.op"() : () -> ()'), version)
+    # The implicit module has properties of its own, which are its only ones.
+    data = change(plain)
+    assert data != plain
+    with pytest.raises(BytecodeError, match=message) as caught:
+        read_bytecode(data)
+    assert caught.value.offset is not None
+
+
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        ("i32: 1, 900", r"caseOperands count \(2\) does not match with the total size \(901\)"),
+        ("i32: 3, -1", "'case_operand_segments' attribute cannot have negative elements"),
+        ("i64: 1, 1", "caseOperands count"),
+        ("i32", r"caseOperands count \(2\) does not match with the total size \(0\)"),
+    ],
+)
+def test_shares_of_a_switch_that_do_not_fit(shares: str, message: str) -> None:
+    """As mlir-opt 22 says it, in text and in bytecode: no operand is dropped."""
+    text = f"""
+        "func.func"() <{{function_type = (i32, i32, i32) -> (), sym_name = "f"}}> ({{
+        ^bb0(%a: i32, %b: i32, %c: i32):
+          "cf.switch"(%a, %b, %c, %c)[^bb1, ^bb1, ^bb1] <{{case_operand_segments = array<{shares}>,
+            case_values = dense<[1, 2]> : tensor<2xi32>, operandSegmentSizes = array<i32: 1, 1, 2>}}>
+            : (i32, i32, i32, i32) -> ()
+        ^bb1(%x: i32):
+          "func.return"() : () -> ()
+        }}) : () -> ()"""
+    with pytest.raises(VerifyError, match=message):
+        parse_module(text)
+    unverified = parse_module(text, verify=False)
+    with pytest.raises(VerifyError, match=message):
+        read_bytecode(write_bytecode(unverified))
+
+
+def test_an_attribute_in_two_places_is_an_error() -> None:
+    module = parse_module("func.func @f() -> i32 { %0 = arith.constant 1 : i32 return %0 : i32 }")
+    constant = module.body[0].regions[0].blocks[0].operations[0]
+    constant.attributes["value"] = IntegerAttr(2, I32)
+    with pytest.raises(BytecodeError, match="'value' beside the properties it belongs to"):
+        read_bytecode(write_bytecode(module))
+
+
+@pytest.mark.parametrize(
+    "kind", [bytearray, memoryview, lambda data: memoryview(bytearray(data)), lambda data: memoryview(data).cast("c")]
+)
+def test_any_bytes_are_read(kind: Any) -> None:
+    data = kind(write_bytecode(parse_module(ADD, "f")))
+    for module in (hu.load(data), hu.read_bytecode(data)):
+        assert full(module) == full(parse_module(ADD, "f"))
+    if isinstance(data, bytearray):
+        data[:] = bytes(len(data))
+        assert full(module) == full(parse_module(ADD, "f"))
 
 
 @pytest.mark.parametrize("name", REFUSED)
