@@ -16,6 +16,7 @@ from halfulp.conformance.task import Task
 from halfulp.conformance.vectors.philox import Dice
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import SPEC
 from halfulp.interp import types as ty
 from halfulp.interp.values import element_width
 
@@ -282,7 +283,7 @@ def encoded(source: Numeric, sign: int, significand: int, exponent: int) -> int 
         return number & (1 << source.width) - 1 if source.lowest <= number <= source.highest else None
     if (sign and not source.signed) or not (significand or source.zero):
         return None
-    code, flags, poison = scalar.round_pack(source, sign, significand, exponent, scalar.RZ, scalar.SPEC)
+    code, flags, poison = scalar.round_pack(source, sign, significand, exponent, scalar.RZ, SPEC)
     return None if flags or poison else code
 
 
@@ -295,7 +296,7 @@ def nearest(source: Numeric, sign: int, significand: int, exponent: int) -> int 
         return encoded(source, sign, number, 0)
     if (sign and not source.signed) or not (significand or source.zero):
         return None
-    code, flags, poison = scalar.round_pack(source, sign, significand, exponent, scalar.RNE, scalar.SPEC)
+    code, flags, poison = scalar.round_pack(source, sign, significand, exponent, scalar.RNE, SPEC)
     return None if flags & scalar.OVERFLOW or poison else code
 
 

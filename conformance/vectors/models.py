@@ -33,6 +33,7 @@ from halfulp.conformance.vectors.philox import Dice
 from halfulp.conformance.vectors.testfloat import significands
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
+from halfulp.fp_formats.policy import SPEC
 
 Bucket = tuple[str | int, ...]
 Operands = tuple[int, ...]
@@ -186,7 +187,7 @@ def _some_lead(case: Case, dice: Dice, bits: int) -> int:
 
 
 def _with_tail(case: Case, dice: Dice, sign: int, kept_bit: int | None, tail: int, bits: int) -> Iterator[Operands]:
-    """Operands of a result whose bits below the last kept one are ``tail``, of ``bits`` bits, the last kept one given."""
+    """Operands of a result with that last kept bit (None: any), and below it ``tail``, of ``bits`` bits."""
     lead = _some_lead(case, dice, bits)
     lowest = quantum(case.target, lead)
     kept = _random_kept(case, dice, lead, lowest)
@@ -343,7 +344,7 @@ def _converts_to(case: Case, code: int) -> bool:
     number = None if closest is None else operand(case.sources[0], closest)
     if number is None:
         return False
-    return scalar.round_pack(fmt, 0, number.significand, number.exponent, scalar.RNE, scalar.SPEC).code == code
+    return scalar.round_pack(fmt, 0, number.significand, number.exponent, scalar.RNE, SPEC).code == code
 
 
 def _b2_buckets(case: Case) -> Iterator[Bucket]:
@@ -359,7 +360,7 @@ def _b2_fits(case: Case, row: Operands) -> Iterator[Bucket]:
         return
     if result.significand:
         # The magnitude is rounded: a sign may have no code in the target.
-        code = scalar.round_pack(fmt, 0, result.significand, result.exponent, scalar.RNE, scalar.SPEC).code
+        code = scalar.round_pack(fmt, 0, result.significand, result.exponent, scalar.RNE, SPEC).code
     elif fmt.zero:
         code = 0
     else:
@@ -457,7 +458,7 @@ def _b9_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 
 
 def _exponent(fmt: FloatFormat, code: int) -> int | None:
-    """The exponent that an operand is aligned by, that of a subnormal being the smallest; None without a number, or 0."""
+    """The exponent that an operand is aligned by: of a subnormal the smallest; None for 0 and what is no number."""
     number = operand(fmt, code)
     if number is None or not number.significand:
         return None
@@ -576,7 +577,7 @@ def _cancelling(case: Case, lead: int, moved: int, dice: Dice) -> Iterator[Opera
     ulp = (max(larger, fmt.emin) if fmt.zero else larger) - fmt.mantissa_bits
     flip = int(case.kind == "subtract")
     sign = dice.bits(1) if fmt.signed else 0
-    least = fmt.emin - fmt.mantissa_bits if fmt.zero else fmt.emin - fmt.mantissa_bits
+    least = fmt.emin - fmt.mantissa_bits
     for finer in (0, 1):  # the smaller operand may lie a binade below, with a finer ulp
         unit = max(ulp - finer, least)
         length = lead - unit
@@ -698,10 +699,19 @@ def _b19_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 # B3 to B8: what is rounded.
 
 
+def _last_bits(case: Case) -> tuple[int, ...]:
+    """What the last kept bit can be: if it is the only one, 1, unless a result can lie below the smallest value."""
+    target = case.target
+    if isinstance(target, FloatFormat) and target.precision == 1 and case.extent[0] >= smallest(target):
+        return (1,)
+    return (0, 1)
+
+
 def _rounding_buckets(case: Case) -> Iterator[Bucket]:
     if case.kind in ("convert", "from integer") and case.extra < 1:
         return
-    for bucket in product((_SIGN[sign] for sign in case.signs), (0, 1), (0, 1), (0, 1) if case.extra > 1 else (0,)):
+    signs = (_SIGN[sign] for sign in case.signs)
+    for bucket in product(signs, _last_bits(case), (0, 1), (0, 1) if case.extra > 1 else (0,)):
         # Of one kept bit, that is 0 only below the smallest value, where something has to follow.
         if any(bucket[1:]) or not isinstance(case.target, FloatFormat) or case.target.precision > 1:
             yield bucket
@@ -899,7 +909,7 @@ def _b8_depth(case: Case) -> int:
 
 def _b8_buckets(case: Case) -> Iterator[Bucket]:
     if case.extra > 2:
-        yield from product((_SIGN[sign] for sign in case.signs), (0, 1), _SIDES)
+        yield from product((_SIGN[sign] for sign in case.signs), _last_bits(case), _SIDES)
 
 
 def _b8_fits(case: Case, row: Operands) -> Iterator[Bucket]:

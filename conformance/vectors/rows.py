@@ -66,16 +66,16 @@ def exhaustive(widths: Sequence[int]) -> Rows:
     total = sum(widths)
     if total > LIMB_BITS:
         raise ValueError(f"operands of {total} bits together have too many combinations to enumerate")
-    index_dtype = np.dtype(np.uint32) if total <= 32 else np.dtype(np.uint64)
+    index_type: type[np.uint32] | type[np.uint64] = np.uint32 if total <= 32 else np.uint64
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
-        index = np.arange(start, stop, dtype=np.uint64).astype(index_dtype, copy=False)
+        index: Codes = np.arange(start, stop, dtype=np.uint64).astype(index_type, copy=False)
         columns, below = [], total
         for width in widths:
             below -= width
             # A shift by all bits of the dtype has no meaning; only an operand of width 0 asks for one.
-            moved = index >> index_dtype.type(below) if width else np.zeros_like(index)
-            columns.append((moved & index_dtype.type((1 << width) - 1)).astype(storage_dtype(width)))
+            moved = index >> index_type(below) if width else np.zeros_like(index)
+            columns.append((moved & index_type((1 << width) - 1)).astype(storage_dtype(width)))
         return tuple(columns)
 
     return Rows(tuple(widths), 1 << total, make)

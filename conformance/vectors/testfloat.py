@@ -25,6 +25,9 @@ Level = Literal[1, 2]
 STREAMS = 4
 """Philox streams of each operand: bits, choices, and two that are free."""
 
+DRAWN: Mapping[Level, int] = {1: 50_000, 2: 1_000_000}
+"""Rows of corners drawn for more than three operands."""
+
 _INTEGER_EXPONENTS = (29, 30, 31, 32, 61, 62, 63, 64)
 _NARROWER_BOUNDS = (-1025, -1024, -1023, -1022, -129, -128, -127, -126, 127, 128, 129, 1023, 1024, 1025)
 """Where values meet the limits of i32, i64, f32 and f64: of interest to what converts to these."""
@@ -279,11 +282,11 @@ _MIXTURES: Mapping[tuple[Level, int], tuple[str, ...]] = {
 def corner_rows(kinds: Sequence[Kind], level: Level, seed: int = 0) -> Rows:
     """TestFloat's cases of an op on one to three operands: every combination of corners, the last operand fastest.
 
-    Raises ValueError for another number of operands.
+    More operands have too many combinations: of each, half of the values are corners, drawn at random.
     """
-    mixture = _MIXTURES.get((level, len(kinds)))
-    if mixture is None:
-        raise ValueError(f"corners of level {level} are made for one to three operands, not {len(kinds)}")
+    if len(kinds) > 3:
+        return _drawn_corners(kinds, level, seed)
+    mixture = _MIXTURES[level, len(kinds)]
     lists = [kind.corners(level, len(kinds) == 1) for kind in kinds]
     tables = [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]
     count = len(mixture)
@@ -305,6 +308,24 @@ def corner_rows(kinds: Sequence[Kind], level: Level, seed: int = 0) -> Rows:
         return tuple(reversed(columns))
 
     return Rows(tuple(kind.width for kind in kinds), count, make)
+
+
+def _drawn_corners(kinds: Sequence[Kind], level: Level, seed: int) -> Rows:
+    lists = [kind.corners(level, False) for kind in kinds]
+    tables = [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]
+
+    def make(start: int, stop: int) -> tuple[Codes, ...]:
+        columns = []
+        for place, (kind, table) in enumerate(zip(kinds, tables, strict=True)):
+            codes = kind.random(seed, STREAMS * place, start, stop - start)
+            choice = words(seed, STREAMS * place + 2, start, stop - start)
+            corner = choice & np.uint64(1) == 1
+            picked = chosen(choice >> np.uint64(32), 32, len(table))
+            codes[corner] = table[picked[corner]]
+            columns.append(codes)
+        return tuple(columns)
+
+    return Rows(tuple(kind.width for kind in kinds), DRAWN[level], make)
 
 
 def weighted_rows(kinds: Sequence[Kind], count: int, seed: int = 0) -> Rows:
