@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import BinaryIO
 
-from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet
-from halfulp.conformance.vectors.formats.format import Format, Options, malformed, same_columns
+from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
     Source,
+    complete,
     described,
     digits,
     find_columns,
@@ -64,7 +64,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     ]
     file.write(("\n".join(head) + "\n").encode())
     count = write_rows(vectors, file, _row(vectors.columns))
-    empty = "" if count else "    {0} // C has no empty arrays\n"
+    zeros = ", ".join("0" if column.width <= LIMB_BITS else "{0}" for column in vectors.columns)
+    empty = "" if count else f"    {{{zeros}}} // C has no empty arrays\n"
     file.write(f"{empty}}};\n#define {name.upper()}_COUNT {count}\n#endif\n".encode())
 
 
@@ -81,25 +82,17 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
         number = _COUNT.fullmatch(text)
         if number:
             count = int(number[1])
-            if count != done:
-                raise ValueError(f"{done} vectors came before")
-        if not text.startswith("{") or text.startswith("{0}"):
+        if not text.startswith(("{0x", "{{0x")):
             return []
-        words = iter(_WORD.findall(text))
-        if text.count("0x") != sum(limbs) or not text.endswith("},"):
+        words = [_WORD.fullmatch(part.strip(" {}")) for part in text.removesuffix(",").split(",")]
+        found = [word[1] for word in words if word]
+        if len(found) != sum(limbs) or len(words) != sum(limbs) or not text.endswith("},"):
             raise ValueError(f"a row has {sum(limbs)} numbers in hexadecimal")
-        try:
-            parts = [[next(words) for _ in range(own)] for own in limbs]
-        except StopIteration:
-            raise ValueError(f"a row has {sum(limbs)} numbers in hexadecimal") from None
-        return [["".join(part.rjust(digits(LIMB_BITS), "0") for part in reversed(own)) for own in parts]]
+        left = iter(part.rjust(digits(LIMB_BITS), "0") for part in found)
+        return [["".join(reversed([next(left) for _ in range(own)])) for own in limbs]]
 
-    def chunks() -> Iterator[Chunk]:
-        yield from read_rows(source, known, _row(known), line, options)
-        if count is None:
-            raise malformed("the file ends before the number of vectors", options, source.line)
-
-    return VectorSet(known, chunks())
+    rows = read_rows(source, known, _row(known), line, options)
+    return VectorSet(known, complete(rows, lambda: count, source, options))
 
 
 FORMAT = Format("c", ".h", write, read, describes=True)

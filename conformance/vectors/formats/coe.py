@@ -7,7 +7,15 @@ from typing import BinaryIO
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
 from halfulp.conformance.vectors.formats.readmemh import fields, split_word, word
-from halfulp.conformance.vectors.formats.text import HEAD, Source, described, find_columns, read_rows, write_rows
+from halfulp.conformance.vectors.formats.text import (
+    HEAD,
+    Source,
+    complete,
+    described,
+    find_columns,
+    read_rows,
+    write_rows,
+)
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
@@ -24,12 +32,11 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
     source = Source(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "coe", options)
-    ended = False
+    count: int | None = None
 
     def line(text: str, done: int) -> list[list[str]]:
-        nonlocal ended
-        if text.startswith(";") and not done:
-            ended = not text.lstrip("; ")
+        nonlocal count
+        if text.startswith(";") and text.strip("; ") and not done:
             return []
         name, equals, value = text.replace(" ", "").lower().partition("=")
         if equals and name == "memory_initialization_radix":
@@ -39,12 +46,13 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
         if equals and name != "memory_initialization_vector":
             raise ValueError("neither a radix nor a vector")
         text = text.partition("=")[2] if equals else text
-        if ended and text:
-            raise ValueError("words behind the semicolon that ends the vector")
-        ended = ended or text.endswith(";")
-        return [split_word(part, known) for part in text.rstrip(";").replace(",", " ").split()]
+        words = [split_word(part, known) for part in text.removesuffix(";").replace(",", " ").split()]
+        if text.endswith(";"):
+            count = done + len(words)
+        return words
 
-    return VectorSet(known, read_rows(source, known, [*word(known), b",\n"], line, options))
+    rows = read_rows(source, known, [*word(known), b",\n"], line, options)
+    return VectorSet(known, complete(rows, lambda: count, source, options))
 
 
 FORMAT = Format("coe", ".coe", write, read, describes=True)

@@ -137,11 +137,18 @@ class Carried:
         return tuple(zeroed[poison.index(k)] for k in self._kept)
 
 
+class _Copy(tempfile.SpooledTemporaryFile[bytes]):
+    """A temporary file that the stream over it closes by dropping it: a reader may stop anywhere."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def seekable(file: BinaryIO) -> IO[bytes]:
     """The file itself, or what a pipe still holds, copied to a temporary file."""
     if file.seekable():
         return file
-    copy = spool()
+    copy = _Copy(SPOOLED)
     shutil.copyfileobj(file, copy, 1 << 20)
     copy.seek(0)
     return copy

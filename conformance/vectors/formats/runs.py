@@ -19,6 +19,7 @@ from halfulp.conformance.vectors.formats.text import (
     Hex,
     RowText,
     Source,
+    complete,
     described,
     digits,
     find_columns,
@@ -73,7 +74,7 @@ def starts_of_runs(columns: tuple[Column, ...], chunks: VectorSet) -> Iterator[C
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """A comment that describes the columns, the runs, the last operand."""
+    """A comment that describes the columns, the runs, the last operand; without any run, ``LAST`` alone."""
     _unary(vectors.columns)
     file.write(f"# {described(vectors.columns)}\n".encode())
     text, held = RowText(vectors.columns, _row(vectors.columns)), None
@@ -82,7 +83,9 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
             for block in text.encode(held):
                 file.write(block)
         held = chunk
-    if held is not None:
+    if held is None:
+        file.write(b"LAST\n")
+    else:
         file.write(f"LAST {int(held[0][0]):0{digits(vectors.columns[0].width)}X}\n".encode())
 
 
@@ -93,22 +96,22 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
     known = same_columns(columns, find_columns(source.data[:HEAD]), "runs", options)
     _unary(known)
     last: int | None = None
+    count: int | None = None
 
     def line(text: str, done: int) -> list[list[str]]:
-        nonlocal last
+        nonlocal last, count
         if not text or text.startswith("#"):
             return []
         words = text.split()
-        if last is not None:
-            raise ValueError("a line behind the last operand")
         if words[0] != "LAST":
             return [words]
-        last = int("".join(words[1:]), 16)
+        last, count = int("".join(words[1:]), 16) if words[1:] else None, done
         return []
 
     def chunks() -> Iterator[Chunk]:
         held: Chunk | None = None
-        for found in read_rows(source, known, _row(known), line, options):
+        rows = read_rows(source, known, _row(known), line, options)
+        for found in complete(rows, lambda: count, source, options):
             runs = found if held is None else joined(known, [held, found])
             starts = runs[0].astype(np.uint64)
             if (starts[1:] <= starts[:-1]).any():
@@ -119,9 +122,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
         if held is None and last is None:
             return
         if held is None or last is None or not int(held[0][0]) <= last < 1 << known[0].width:
-            raise malformed(
-                "the file does not end with LAST and the last operand of the last run", options, source.line
-            )
+            raise malformed("the table does not end with LAST and an operand of its last run", options, source.line)
         length = last - int(held[0][0])
         # One less than the length: that of a run of all 2**64 operands has no uint64.
         yield from _expanded(held, np.array([length], np.uint64), options.rows)

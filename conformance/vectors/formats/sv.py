@@ -17,6 +17,7 @@ from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
     Source,
+    complete,
     described,
     find_columns,
     read_rows,
@@ -26,7 +27,10 @@ from halfulp.conformance.vectors.formats.text import (
 from halfulp.interp.errors import InputError
 
 _INDEX = Column("halfulp_index", 32, "i32", Role.OPERAND)
-_COUNT = re.compile(r"localparam int unsigned COUNT = (\d+);")
+MOST = (1 << 31) - 1
+"""Vectors that an ``int`` can count."""
+
+_COUNT = re.compile(r"localparam int COUNT = (\d+);")
 _ROW = re.compile(r"32'h([0-9A-Fa-f]+): vector = \{(.*)\};")
 _WORD = re.compile(r"\d+'h([0-9A-Fa-fXx]+)")
 
@@ -42,8 +46,8 @@ def _indexed(chunks: VectorSet) -> Iterator[Chunk]:
     done = 0
     for chunk in chunks:
         rows = len(chunk[0])
-        if done + rows > 1 << _INDEX.width:
-            raise InputError(f"a package has an index of {_INDEX.width} bits, which is too small for so many vectors")
+        if done + rows > MOST:
+            raise InputError(f"a SystemVerilog package holds at most {MOST} vectors")
         yield (np.arange(done, done + rows, dtype=np.uint32), *chunk)
         done += rows
 
@@ -70,7 +74,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
         "      default: vector = 'x;",
         "    endcase",
         "  endfunction",
-        f"  localparam int unsigned COUNT = {count};",
+        f"  localparam int COUNT = {count};",
         "endpackage",
     ]
     file.write(("\n".join(tail) + "\n").encode())
@@ -88,26 +92,24 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
         number = _COUNT.fullmatch(text)
         if number:
             count = int(number[1])
-            if count != done:
-                raise ValueError(f"{done} vectors came before")
         if not text.startswith("32'h"):
             return []
         row = _ROW.fullmatch(text)
-        words = _WORD.findall(row[2]) if row else []
-        if not row or len(words) != len(known) or text.count("'") != len(known) + 1:
+        words = [_WORD.fullmatch(part) for part in row[2].split(", ")] if row else []
+        found = [word[1] for word in words if word]
+        if not row or len(found) != len(known) or len(words) != len(known):
             raise ValueError("not the row of a vector")
-        return [[row[1], *words]]
+        return [[row[1], *found]]
 
     def chunks() -> Iterator[Chunk]:
         done, indexed = 0, (_INDEX, *known)
-        for chunk in read_rows(source, indexed, _row(indexed), line, options, dont_care=True):
+        rows_read = read_rows(source, indexed, _row(indexed), line, options, dont_care=True)
+        for chunk in complete(rows_read, lambda: count, source, options):
             rows = len(chunk[0])
             if (chunk[0] != np.arange(done, done + rows)).any():
                 raise malformed(f"the indices of rows {done} to {done + rows - 1} do not count up from 0", options)
             yield chunk[1:]
             done += rows
-        if count is None:
-            raise malformed("the file ends before the number of vectors", options, source.line)
 
     return VectorSet(known, chunks())
 

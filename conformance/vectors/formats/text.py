@@ -174,7 +174,8 @@ class RowText:
                 bits = np.unpackbits(_stored_bytes(codes[rows]), axis=1, bitorder="little")
                 own = np.ones((len(rows), field.digits * 4), np.uint8)
                 own[:, : field.bits] = bits[:, field.low : field.low + field.bits]
-                yield field, rows, own.reshape(len(rows), field.digits, 4).all(axis=2)[:, ::-1]
+                every = np.logical_and.reduce(own.reshape(len(rows), field.digits, 4), axis=2)
+                yield field, rows, every[:, ::-1]
 
     def decode(self, text: bytes | bytearray, rows: int) -> tuple[Chunk, int]:
         """The chunk that so many rows of text spell, and how many rows in front are well-formed: only those count."""
@@ -323,6 +324,20 @@ def read_rows(
             yield chunk
         source.drop(skipped, lines)
         done, slowly = done + len(chunk[0]), min(2 * slowly, SLOW_LINES)
+
+
+def complete(
+    chunks: Iterator[Chunk], told: Callable[[], int | None], source: Source, options: Options
+) -> Iterator[Chunk]:
+    """The chunks of a file whose end says how many rows came before. Raises InputError where that is not so."""
+    rows = 0
+    for chunk in chunks:
+        yield chunk
+        rows += len(chunk[0])
+    if told() is None:
+        raise malformed("the file ends too early", options, source.line)
+    if told() != rows:
+        raise malformed(f"{rows} rows in a file that is said to have {told()}", options, source.line)
 
 
 LONGEST = 1 << 20

@@ -1,0 +1,326 @@
+"""The one JSON document that lies beside a file of vectors: everything needed to read, check and make it again.
+
+``metadata.schema.json`` is its JSON schema (draft 2020-12). The text is deterministic: keys are sorted, and there is no
+time stamp unless one is given.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib import resources
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from halfulp.conformance.divergences import divergences
+from halfulp.conformance.task import Task
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, columns_from_text
+from halfulp.conformance.vectors.formats.format import Unmarked, Written
+from halfulp.conformance.vectors.formats.text import spelled
+from halfulp.conformance.vectors.packing import CONTAINERS, BlockLayout, Packing
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Flags
+from halfulp.interp import types as ty
+from halfulp.interp.errors import HalfulpError, InputError
+from halfulp.interp.values import as_type
+from halfulp.semantics.profile import SEMANTICS_VERSION, Profile, profile_choices
+
+SCHEMA_VERSION = 1
+
+Document = dict[str, Any]
+
+
+@cache
+def schema() -> Document:
+    """The JSON schema of the document."""
+    text = resources.files(__package__).joinpath("metadata.schema.json").read_text(encoding="utf-8")
+    loaded: Document = json.loads(text)
+    return loaded
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that holds the set: its format, its name without folders (None for a pipe), how elements are packed."""
+
+    format: str
+    name: str | None = None
+    packing: Packing = CONTAINERS
+
+    def to_json(self) -> Document:
+        """The file as the document holds it."""
+        named = {} if self.name is None else {"name": self.name}
+        packed = {} if self.packing == CONTAINERS else {"packing": self.packing.to_json()}
+        return {"format": self.format, **named, **packed}
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """How operands were chosen. ``level``: 1, 2, exhaustive, random, models or given. ``models``: the FPgen models.
+
+    ``counter``: the first and the last but one Philox counter. ``options``: whatever else the inputs depend on.
+    """
+
+    level: str
+    models: tuple[str, ...] = ()
+    seed: int | None = None
+    counter: tuple[int, int] | None = None
+    options: Mapping[str, Any] | None = None
+
+    def to_json(self) -> Document:
+        """The choice as the document holds it."""
+        told = {
+            "level": self.level,
+            "models": list(self.models) or None,
+            "seed": self.seed,
+            "counter": None if self.counter is None else list(self.counter),
+            "options": None if self.options is None else dict(self.options),
+        }
+        return {key: value for key, value in told.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Part ``index`` of ``of``: the rows from ``rows[0]`` up to, but not including, ``rows[1]`` of the whole set."""
+
+    index: int
+    of: int
+    rows: tuple[int, int]
+
+    def to_json(self) -> Document:
+        """The shard as the document holds it."""
+        return {"index": self.index, "of": self.of, "rows": list(self.rows)}
+
+
+def source_of_task(task: Task) -> Document:
+    """What the document says of a set made by one op."""
+    return {
+        "op": task.op,
+        "operands": list(task.operands),
+        "results": list(task.results),
+        "properties": dict(task.properties),
+    }
+
+
+def divergences_of_task(task: Task) -> list[Document]:
+    """The rows of known divergences of real tools that may show in results of a task."""
+    return [
+        {"name": row.name, "tools": list(row.tools), "why": row.why}
+        for row in divergences()
+        if any(row.applies(tool, known, task) for tool in row.tools for known in row.versions)
+    ]
+
+
+def document(
+    written: Written,
+    files: Sequence[File],
+    source: Document,
+    profile: Profile,
+    inputs: Inputs,
+    *,
+    unmarked: Unmarked = "refuse",
+    anchors: Sequence[Document] = (),
+    any_nan: bool = False,
+    shard: Shard | None = None,
+    blocks: BlockLayout | None = None,
+    diverging: Sequence[Document] = (),
+    created: str | None = None,
+) -> Document:
+    """The document of a set that was written. ``any_nan``: a checker is to accept any NaN where a result is one."""
+    roles = {column.role for column in written.columns}
+    flags = {"tininess": profile.tininess, **{str(flag.name).lower(): int(flag) for flag in Flags}}
+    optional = {
+        "created": created,
+        "shard": None if shard is None else shard.to_json(),
+        "dropped": written.dropped or None,
+        "blocks": None if blocks is None else {"elements": blocks.elements, "scales": blocks.scales},
+        "divergences": list(diverging) or None,
+    }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "generator": {"name": "halfulp", "version": version("halfulp"), "semantics_version": SEMANTICS_VERSION},
+        "environment": {
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "machine": platform.machine(),
+            "system": platform.system(),
+        },
+        "source": source,
+        "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in profile_choices()}},
+        "inputs": inputs.to_json(),
+        "count": written.count,
+        "columns": [column.to_json() for column in written.columns],
+        "flags": flags if Role.FLAGS in roles else None,
+        "nan": {"result": profile.nan_result, "accept": "any" if any_nan else "exact"},
+        "poison": {"encoding": _encoding(roles, files, unmarked)},
+        "files": [file.to_json() for file in files],
+        "sha256": written.digest,
+        "anchors": list(anchors),
+        **{key: value for key, value in optional.items() if value is not None},
+    }
+
+
+WITH_X = frozenset({"readmemh", "sv"})
+"""The formats whose digits are X where no bit counts."""
+
+
+def _encoding(roles: set[Role], files: Sequence[File], unmarked: Unmarked) -> str:
+    if not roles & {Role.POISON, Role.OPEN}:
+        return unmarked
+    return "columns and X digits" if all(file.format in WITH_X for file in files) else "columns"
+
+
+def to_text(data: Document) -> str:
+    """The document as text: sorted keys, two spaces, a line feed at the end."""
+    return json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+_NEEDED: Mapping[str, type] = {
+    "count": int,
+    "columns": list,
+    "files": list,
+    "sha256": str,
+    "source": dict,
+    "profile": dict,
+}
+
+
+def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
+    """A document, checked as far as reading the vectors needs it. Raises InputError naming the file."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}: not JSON: {error}") from None
+    if not isinstance(data, dict) or "schema_version" not in data:
+        raise InputError(f"{file}: not the metadata of a vector set")
+    if data["schema_version"] != SCHEMA_VERSION:
+        raise InputError(f"{file}: version {data['schema_version']!r} of the metadata, not {SCHEMA_VERSION}")
+    for key, kind in _NEEDED.items():
+        if not isinstance(data.get(key), kind) or isinstance(data[key], bool):
+            raise InputError(f"{file}: '{key}' is missing, or no {kind.__name__}")
+    return data
+
+
+def columns_of(data: Document) -> tuple[Column, ...]:
+    """The columns of the set. Raises InputError for what describes none."""
+    return columns_from_text(json.dumps(data["columns"]))
+
+
+def packing_of(data: Document, name: str | None = None) -> Packing:
+    """How the elements of a file are packed: of the file with that name, else of the first that says so."""
+    files = [file for file in data["files"] if isinstance(file, dict)]
+    own = [file for file in files if name is not None and file.get("name") == name] or files
+    try:
+        return next((Packing(**file["packing"]) for file in own if "packing" in file), CONTAINERS)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the metadata describes no packing: {error}") from None
+
+
+# --- anchors ----------------------------------------------------------------------------------------------------------
+
+
+class Anchors:
+    """Two or three rows that a person can check, noted while the chunks of a set go by: the first one, the first whose
+    result is a finite number other than 0, inexact where there are flags, and the last one.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = tuple(columns)
+        self._first: tuple[int, Chunk] | None = None
+        self._number: tuple[int, Chunk] | None = None
+        self._last: tuple[int, Chunk] | None = None
+
+    def watch(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """The same chunks."""
+        done = 0
+        for chunk in chunks:
+            rows = len(chunk[0])
+            if rows:
+                self._first = self._first or (0, _row(chunk, 0))
+                if self._number is None:
+                    found = next((k for k in range(min(rows, LOOKED_AT)) if self._is_number(_row(chunk, k))), None)
+                    self._number = None if found is None else (done + found, _row(chunk, found))
+                self._last = (done + rows - 1, _row(chunk, rows - 1))
+            yield chunk
+            done += rows
+
+    def _is_number(self, row: Chunk) -> bool:
+        for column, codes in zip(self._columns, row, strict=True):
+            code = codes_to_ints(codes, column.width)[0]
+            if (column.role is Role.POISON and code) or (column.role is Role.FLAGS and not code & Flags.INEXACT):
+                return False
+            if column.role is Role.RESULT:
+                fmt = _format(column)
+                number = Fraction(code) if fmt is None else scalar.value(fmt, code)
+                if not number:
+                    return False
+        return True
+
+    def rows(self) -> list[Document]:
+        """The rows, in their order, as the document holds them."""
+        found = {row[0]: row[1] for row in (self._first, self._number, self._last) if row is not None}
+        return [self._anchor(number, found[number]) for number in sorted(found)]
+
+    def _anchor(self, number: int, row: Chunk) -> Document:
+        codes = {c.name: "0x" + spelled(part, c.width)[0] for c, part in zip(self._columns, row, strict=True)}
+        values = {
+            column.name: value_text(column, codes_to_ints(part, column.width)[0])
+            for column, part in zip(self._columns, row, strict=True)
+            if column.role in (Role.OPERAND, Role.RESULT)
+        }
+        return {"row": number, "codes": codes, "values": values}
+
+
+LOOKED_AT = 64
+"""Rows at the start of each chunk among which a number is looked for."""
+
+_SHORT = 24
+
+
+def _row(chunk: Chunk, k: int) -> Chunk:
+    return tuple(codes[k : k + 1].copy() for codes in chunk)
+
+
+@cache
+def _format(column: Column) -> FloatFormat | None:
+    try:
+        type_ = as_type(column.type)
+    except (HalfulpError, ValueError):
+        return None
+    return type_.format if isinstance(type_, ty.FloatType) else None
+
+
+def value_text(column: Column, code: int) -> str:
+    """What a code stands for: of a float the exact number, in decimal where that is short, else as ``m * 2^e``; of all
+    else the integer in two's complement and, where that differs, unsigned too.
+    """
+    fmt = _format(column)
+    if fmt is not None:
+        number = scalar.value(fmt, code)
+        sign = "-" if fmt.signed and code >> (fmt.bits - 1) else ""
+        if number is None:
+            return "nan" if fmt.is_nan(code) else f"{sign}inf"
+        return sign + _exact(abs(number))
+    negative = code - (1 << column.width)
+    return f"{negative} ({code} unsigned)" if column.width and code >> (column.width - 1) else str(code)
+
+
+def _exact(number: Fraction) -> str:
+    """A number that is an integer times a power of two, 0 or greater."""
+    places = number.denominator.bit_length() - 1
+    if places <= _SHORT and number < 10**_SHORT:
+        digits = str(number.numerator * 5**places).rjust(places + 1, "0")
+        text = f"{digits[: len(digits) - places]}.{digits[len(digits) - places :]}".rstrip("0")
+        if len(text) <= _SHORT:
+            return text + "0" if text.endswith(".") else text
+    exponent = (number.numerator & -number.numerator).bit_length() - 1 - places
+    return f"{number.numerator >> max(exponent + places, 0)} * 2^{exponent}"
