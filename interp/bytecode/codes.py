@@ -23,6 +23,7 @@ from halfulp.interp import types as ty
 from halfulp.interp.bytecode.encoding import Cursor
 from halfulp.interp.bytecode.rules import MAX_RANK, wrong
 from halfulp.interp.dialect import Schema
+from halfulp.interp.text.affine import MAX_DEPTH
 from halfulp.interp.text.attribute_parser import elements_of_blob, store_codes
 
 Thing = at.Attribute | ty.Type
@@ -47,6 +48,9 @@ class Source(Protocol):
 
     def resource(self) -> str:
         """The key of the dialect resource whose number comes next."""
+
+    def spend(self, count: int) -> None:
+        """Count things that are made without a byte of the file for each; an error where they are too many for it."""
 
 
 class Sink(Protocol):
@@ -309,15 +313,14 @@ _BUILD: Mapping[str, Callable[[affine.AffineExpr, affine.AffineExpr], affine.Aff
     "floordiv": affine.floordiv,
     "ceildiv": affine.ceildiv,
 }
-_DEPTH = 100  # of an expression
 
 
 def _read_affine(source: Source, before: tuple[Any, ...], depth: int = 0) -> affine.AffineExpr:
     cursor = source.cursor
     start = cursor.pos
     kind = cursor.varint()
-    if depth > _DEPTH:
-        cursor.fail("an affine expression is nested too deep", start)
+    if depth > MAX_DEPTH:
+        cursor.fail(f"an affine expression is nested more than {MAX_DEPTH} deep", start)
     if kind in (0, 1):
         position = cursor.varint()
         if position >= before[kind]:
@@ -328,7 +331,11 @@ def _read_affine(source: Source, before: tuple[Any, ...], depth: int = 0) -> aff
     if kind not in _OPERATORS:
         cursor.fail(f"unknown affine expression {kind}", start)
     left = _read_affine(source, before, depth + 1)
-    return _BUILD[_OPERATORS[kind]](left, _read_affine(source, before, depth + 1))
+    made = _BUILD[_OPERATORS[kind]](left, _read_affine(source, before, depth + 1))
+    # What is wide in the file may be deep once it is simplified.
+    if made.depth > MAX_DEPTH:
+        cursor.fail(f"an affine expression is nested more than {MAX_DEPTH} deep", start)
+    return made
 
 
 def _write_affine(sink: Sink, expr: affine.AffineExpr, before: tuple[Any, ...]) -> None:
@@ -350,6 +357,11 @@ EXPRESSION = Field(_read_affine, _write_affine)
 _IDENTITY, _PERMUTATION, _PROJECTION, _GENERAL = range(4)
 
 
+@lru_cache(maxsize=64)
+def _identity(rank: int) -> at.AffineMapAttr:
+    return at.AffineMapAttr(rank, 0, tuple(affine.Dimension(position) for position in range(rank)))
+
+
 def _read_map(source: Source, before: tuple[Any, ...]) -> at.AffineMapAttr:
     """The number of dimensions with the kind of the map below it, and what that kind needs."""
     cursor = source.cursor
@@ -357,15 +369,15 @@ def _read_map(source: Source, before: tuple[Any, ...]) -> at.AffineMapAttr:
     head = cursor.varint()
     dimensions, kind = head >> 2, head & 3
     symbols = cursor.varint() if kind == _GENERAL else 0
+    if max(dimensions, symbols) > MAX_RANK:
+        cursor.fail(f"a map of {max(dimensions, symbols)} dimensions or symbols", start)
+    source.spend(dimensions + symbols)
     if kind == _GENERAL:
         exprs = [_read_affine(source, (dimensions, symbols)) for _ in range(cursor.count())]
         return at.AffineMapAttr(dimensions, symbols, tuple(exprs))
-    if kind == _PROJECTION:
-        positions = [cursor.varint() for _ in range(cursor.count())]
-    elif dimensions > MAX_RANK:
-        cursor.fail(f"a map of {dimensions} dimensions", start)
-    else:
-        positions = [cursor.varint() if kind == _PERMUTATION else position for position in range(dimensions)]
+    if kind == _IDENTITY:
+        return _identity(dimensions)
+    positions = [cursor.varint() for _ in range(cursor.count() if kind == _PROJECTION else dimensions)]
     if any(position >= dimensions for position in positions):
         cursor.fail(f"dimension {max(positions)} of {dimensions}", start)
     return at.AffineMapAttr(dimensions, symbols, tuple(affine.Dimension(position) for position in positions))
@@ -393,6 +405,14 @@ def _write_map(sink: Sink, value: at.AffineMapAttr, before: tuple[Any, ...]) -> 
         sink.varint(position)
 
 
+def _read_names(source: Source, before: tuple[Any, ...]) -> int:
+    count = source.cursor.varint()
+    source.spend(min(count, MAX_RANK))
+    return count
+
+
+# A number of dimensions or symbols, each of which has a name in the text.
+_NAMES = Field(_read_names, VARINT.write)
 # An affine map.
 MAP = Field(_read_map, _write_map)
 
@@ -413,9 +433,9 @@ FLAGS = Field(_read_flags, _write_flags)
 # --- elements ---------------------------------------------------------------------------------------------------------
 
 
-# Elements that are kept though they take no byte of the file, and dimensions that an array may have beside those of an
-# element.
-_MAX_UNWRITTEN = 1 << 16
+# The size of an array without elements, leaving aside its zeros, and the dimensions that an array may have beside those
+# of an element.
+_MAX_EMPTY = 1 << 16
 _MAX_ARRAY_RANK = 60
 
 
@@ -425,7 +445,7 @@ def _container(source: Source, before: tuple[Any, ...]) -> Any:
     if not isinstance(type, ty.ShapedType) or count is None:
         source.cursor.fail(f"no elements can have type '{type}'")
     rank = len(type.shape or ())
-    if rank > _MAX_ARRAY_RANK or (not count and prod(size for size in type.shape or () if size) > _MAX_UNWRITTEN):
+    if rank > _MAX_ARRAY_RANK or (not count and prod(size for size in type.shape or () if size) > _MAX_EMPTY):
         source.cursor.fail(f"no array has a shape of {rank} dimensions like that", source.cursor.pos)
     return type
 
@@ -436,8 +456,8 @@ def _read_elements(source: Source, before: tuple[Any, ...]) -> at.DenseElementsA
     data = _read_blob(source, before)
     scalar = type.element.element if isinstance(type.element, ty.ComplexType) else type.element
     width = _width(scalar)
-    if width == 0 and (ty.element_count(type) or 0) > _MAX_UNWRITTEN:
-        source.cursor.fail(f"elements of '{type}' without a byte", start)
+    if width == 0:
+        source.spend(ty.element_count(type) or 0)
     elements = None if width is None else elements_of_blob(data, type)
     if elements is None:
         source.cursor.fail(f"{len(data)} bytes do not make elements of '{type}'", start)
@@ -606,7 +626,7 @@ ATTRIBUTES = (
     Code(
         24,
         at.IntegerSetAttr,
-        (VARINT, VARINT, list_of(EXPRESSION), FLAGS),
+        (_NAMES, _NAMES, list_of(EXPRESSION), FLAGS),
         lambda dimensions, symbols, exprs, equal: at.IntegerSetAttr(
             dimensions, symbols, tuple(zip(exprs, equal, strict=True))
         ),
@@ -640,12 +660,8 @@ def _float(number: int, name: str, since: Schema = Schema.MLIR22) -> Code:
     return Code(number, ty.FloatType, (), lambda: made, lambda t: () if t.format.name == name else None, since)
 
 
-def _identity(shape: ty.Shape) -> at.AffineMapAttr:
-    return at.AffineMapAttr(len(shape), 0, tuple(affine.Dimension(position) for position in range(len(shape))))
-
-
 def _memref(shape: ty.Shape, element: ty.Type, layout: at.Attribute, space: at.Attribute | None = None) -> ty.Type:
-    return ty.MemRefType(shape, element, None if layout == _identity(shape) else layout, space)
+    return ty.MemRefType(shape, element, None if layout == _identity(len(shape)) else layout, space)
 
 
 def _vector(shape: ty.Shape, element: ty.Type, scalable: tuple[bool, ...] = ()) -> ty.Type | None:
@@ -656,7 +672,7 @@ def _vector(shape: ty.Shape, element: ty.Type, scalable: tuple[bool, ...] = ()) 
 
 
 def _layout(type: Any) -> at.Attribute:
-    return type.layout or _identity(type.shape)
+    return type.layout or _identity(len(type.shape))
 
 
 def _ranked(take: Callable[[Any], tuple[Any, ...]], other: str, present: bool) -> Callable[[Any], Any]:
@@ -840,8 +856,6 @@ def _per_block(
         return None
     if points.type.shape != shape or not isinstance(points.type.element, ty.IntegerType):
         return None
-    if len(numbers) > _MAX_UNWRITTEN and points.splat:
-        return None
     width = points.type.element.width
     half = 1 << width >> 1 if head.signed else 0
     zeros = tuple(
@@ -862,15 +876,27 @@ def _quantile(
     return ty.QuantileType(storage, element, values, None if least is None or most is None else (least, most))
 
 
+def _read_parameters(source: Source, before: tuple[Any, ...]) -> at.DenseElementsAttr:
+    elements = _DENSE.read(source, before)
+    # Each type has numbers of its own of what others may share.
+    source.spend(_PARAMETER * (ty.element_count(elements.type) or 0))
+    return elements
+
+
+_DENSE = attribute_of(at.DenseElementsAttr)
+_PARAMETER = 4  # as costly as so many other things
+# The scales or the zero points of a type.
+_PARAMETERS = Field(_read_parameters, ATTRIBUTE.write)
+
+
 def _doubles(scales: at.DenseElementsAttr) -> tuple[float, ...] | None:
     element = scales.type.element
     if not isinstance(element, ty.FloatType) or element.format.limbs > 1:
         return None
-    count = ty.element_count(scales.type) or 0
-    if scales.splat and count > _MAX_UNWRITTEN:
-        return None
-    values = [value_of(element.format, code) for code in scales.array().reshape(-1).tolist()]
-    return None if None in values else tuple(float(value) for value in values if value is not None)
+    codes = scales.array().reshape(-1).tolist()
+    values = {code: value_of(element.format, code) for code in set(codes)}
+    numbers = {code: float(value) for code, value in values.items() if value is not None}
+    return tuple([numbers[code] for code in codes]) if len(numbers) == len(values) else None
 
 
 def _blocks(t: ty.UniformQuantizedType) -> tuple[Any, ...]:
@@ -947,7 +973,7 @@ QUANT_TYPES = (
         ty.UniformQuantizedType,
         (
             *(TYPE, *_BOUNDS, list_of(SVARINT), list_of(SVARINT)),
-            *(attribute_of(at.DenseElementsAttr), attribute_of(at.DenseElementsAttr)),
+            *(_PARAMETERS, _PARAMETERS),
         ),
         _per_block,
         _blocks,

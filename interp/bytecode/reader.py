@@ -39,6 +39,11 @@ from halfulp.interp.text.cursor import MAX_NESTING
 from halfulp.interp.text.nested import parts
 from halfulp.interp.types import FloatType, IndexType, IntegerType, Type
 
+MAX_UNWRITTEN = 1 << 19, 8
+"""How many things a file may have made without a byte for each, such as the numbers of a splat, or the entries of a
+dictionary for each further op that has it: so many, and so many more for each byte.
+"""
+
 MAX_SHARED = 1 << 16
 """How many attributes and types one may stand for beyond the bytes of the file: shared ones count each time."""
 
@@ -72,6 +77,7 @@ class _Forward(SSAValue):
 
 
 _BUSY = object()
+_COLLISION = 8  # Comparing two things is as costly as making so many.
 # What stands for itself alone; most attributes of a file are places.
 _LEAVES = frozenset((FileLineCol, UnknownLoc, at.UnitAttr, at.FloatAttr, IntegerType, FloatType, IndexType))
 _ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USE_LISTS, _PROPERTIES = map(int, OpMask)
@@ -161,7 +167,12 @@ class Reader:
         self.used_properties: set[int] = set()
         self.cursor = file.cursor
         self.depth = 0
-        self.sizes: dict[int, tuple[int, int]] = {}
+        # Each with the thing itself, so that its id stays its own.
+        self.sizes: dict[int, tuple[int, int, Thing]] = {}
+        # By hash: numbers that Python hashes alike can be chosen, so that looking through them must be counted.
+        self.unique: dict[int, list[Thing]] = {}
+        self.unwritten = 0
+        self.most_unwritten = MAX_UNWRITTEN[0] + MAX_UNWRITTEN[1] * len(file.cursor.data)
 
     def index(self) -> None:
         """What stands beside the ops: names, where attributes and types lie, resources, where properties lie."""
@@ -293,6 +304,12 @@ class Reader:
             self.cursor.fail(f"resource {number} of {len(self.keys)}", start)
         return self.keys[number]
 
+    def spend(self, count: int, offset: int | None = None) -> None:
+        """Count things that are made without a byte of the file for each; an error where they are too many for it."""
+        self.unwritten += count
+        if self.unwritten > self.most_unwritten:
+            self.cursor.fail(f"more than {self.most_unwritten} things for which the file has no bytes", offset)
+
     def attribute_at(self, number: int) -> at.Attribute:
         """An attribute by its number."""
         found = self.attributes[number]
@@ -346,24 +363,35 @@ class Reader:
         made = self._encoded(entry, codecs, what) if entry[3] else self._text(what)
         self.cursor.finish(f"{what} {number}")
         if type(made) not in _LEAVES:
-            size, depth = self._measure(made)
+            size, depth, _ = self._measure(made)
             if size > MAX_SHARED + len(self.cursor.data):
                 self.cursor.fail(f"{what} {number} stands for more than {size} nested attributes and types", entry[1])
             if depth > MAX_NESTING:
                 self.cursor.fail(f"attributes and types are nested more than {MAX_NESTING} deep", entry[1])
+            made = self._only(made)
         self.cursor = outer
         self.depth -= 1
         things[number] = made
         return made
 
-    def _measure(self, thing: Thing) -> tuple[int, int]:
+    def _only(self, thing: Thing) -> Thing:
+        """The first thing that is equal: as one object, what is large compares with itself at once."""
+        same = self.unique.setdefault(hash(thing), [])
+        for other in same:
+            if other == thing:
+                return other
+            self.spend(_COLLISION)
+        same.append(thing)
+        return thing
+
+    def _measure(self, thing: Thing) -> tuple[int, int, Thing]:
         """How many attributes and types something stands for where each is written out, and how deep they nest."""
         size, depth = 1, 0
         for part in parts(thing):
             inner = self.sizes.get(id(part)) or self._measure(part)
             size += inner[0]
             depth = max(depth, inner[1])
-        self.sizes[id(thing)] = measured = size, depth + 1
+        self.sizes[id(thing)] = measured = size, depth + 1, thing
         return measured
 
     def _encoded(self, entry: Entry, codecs: dict[str, Codec], what: str) -> Thing:
@@ -872,6 +900,7 @@ class Body:
         dictionary = reader.attribute_at(number)
         if not isinstance(dictionary, at.DictionaryAttr):
             cursor.fail(f"op '{name.name}': attributes that are no dictionary", start)
+        reader.spend(len(dictionary.entries), start)
         return dict(dictionary.entries)
 
     def _properties(
@@ -900,6 +929,7 @@ class Body:
                 return self.reader.properties_of(name, number, cursor, start), None
         if definition is not None:
             if isinstance(raw, at.DictionaryAttr) and not attributes.keys() & raw.mapping.keys():
+                self.reader.spend(len(raw.entries), start)
                 attributes.update(raw.entries)
             elif raw is not None:
                 cursor.fail(f"op '{name.name}': {raw} are no properties", start)

@@ -81,11 +81,11 @@ def _uniform(t: ty.UniformQuantizedType) -> str | None:
     smallest, largest = (value_of(format, code) for code in (int(format.zero), format.max_code))
     assert smallest is not None
     assert largest is not None
-    for scale in t.scales:
+    for scale in set(t.scales):
         if not (isfinite(scale) and smallest <= Fraction(scale) <= largest):
             return f"scale {scale}, out of the range of '{t.expressed}'"
     low, high = _bounds(t)
-    for point in t.zero_points:
+    for point in set(t.zero_points):
         if not low <= point <= high:
             return f"zero point {point}, outside {low} to {high}"
     blocks = t.block_sizes or ()

@@ -330,7 +330,7 @@ REFUSED = {
     "deep type": ([varint(6) + varint(0)], [varint(15) + varint(1) + varint(n) for n in range(1, 300)] + [I8], 2, "deep"),
     "attribute that is not there": ([array(99)], [], 2, "attribute 99 of 4"),
     "vast empty array": ([dense(1, b"")], [I8, tensor([1 << 62, 1 << 62, 0])], 2, "no array has a shape"),
-    "elements without a byte": ([dense(1, b"")], [I0, tensor([1 << 40])], 2, "without a byte"),
+    "elements without a byte": ([dense(1, b"")], [I0, tensor([1 << 40])], 2, "things for which the file has no bytes"),
     "a rank of 100,000": ([dense(1, b"\5")], [I8, tensor([1] * 100_000)], 2, "no array has a shape"),
     "strings for 2^60 elements": ([varint(19) + varint(1) + varint(0)], [I8, tensor([1 << 60])], 2, "strings cannot be"),
     "strings in a number": ([varint(19) + varint(0) + varint(1) + varint(2)], [I8], 2, "no elements can have type 'i8'"),
