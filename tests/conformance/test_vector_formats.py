@@ -556,7 +556,7 @@ def test_npz_of_others_is_read_and_wrong_ones_are_refused() -> None:
         (saved(**{**own, "a": own["a"].astype(np.float32)}), r"'a' is float32\[2\], not uint8\[rows\]"),
         (saved(**{**own, "a": own["a"][:1]}), "the columns have 1, 2, 2, 2 rows"),
         (saved(**{**own, "flags": np.array([0, 32], np.uint8)}), "'flags' of row 1 has more than 5 bits"),
-        (saved(a=own["a"]), "no item named 'b.npy'"),
+        (saved(a=own["a"]), "there is no array b, result, flags"),
         (saved(**own, halfulp=np.array([1], np.uint8)), "'halfulp' does not describe columns"),
         (saved(**{**own, "a": np.array([None, 1], object)}), "not uint8"),
     ):
@@ -569,7 +569,12 @@ def test_npy_is_one_array_of_records() -> None:
     array = np.load(io.BytesIO(data))
     assert array.dtype.names == ("a", "b", "result", "flags")
     assert [tuple(record) for record in array.tolist()] == SUMS
-    for wrong, complaint in ((data[:-1], "1 bytes too early"), (data[:20], "no NumPy array"), (b"", "no NumPy array")):
+    for wrong, complaint in (
+        (data[:-1], "1 bytes too early"),
+        (data + b"0", "goes on behind its last row"),
+        (data[:20], "no NumPy array"),
+        (b"", "no NumPy array"),
+    ):
         with pytest.raises(InputError, match=complaint):
             read(wrong, "npy", ADDF)
     with pytest.raises(InputError, match="the array is"):
@@ -602,6 +607,41 @@ def test_bin_comes_back_in_every_packing(made: Any, packing: Packing, rows: int)
     data = written(columns, split(chunk, cuts), "bin", packing=packing)
     found = read_vectors(io.BytesIO(data), "bin", columns, Options(packing=packing, count=len(chunk[0]), rows=rows))
     assert found.digest() == VectorSet(columns, [chunk]).digest()
+
+
+def broken(data: bytes, draw: Any) -> bytes:
+    """A file in which something was changed, left out or repeated."""
+    changed = bytearray(data)
+    for kind in draw(st.lists(st.sampled_from(["change", "drop", "repeat", "cut"]), min_size=1, max_size=3)):
+        place = draw(st.integers(0, max(0, len(changed) - 1)))
+        size = draw(st.integers(1, 12))
+        if kind == "change" and changed:
+            changed[place] = draw(st.one_of(st.sampled_from(b"0AxX \n,{};@/#_-'"), st.integers(0, 255)))
+        elif kind == "drop":
+            del changed[place : place + size]
+        elif kind == "repeat":
+            changed[place:place] = changed[max(0, place - size) : place]
+        elif kind == "cut":
+            del changed[place:]
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_broken_file_is_read_or_refused_and_nothing_else(name: str, data: st.DataObject) -> None:
+    columns = (ADDF[0], ADDF[2]) if name == "runs" else ADDF if name == "testfloat" else WIDE
+    chunk = random_chunk(columns, data.draw(st.sampled_from([0, 1, 12])))
+    if name == "runs":
+        chunk = (np.arange(12, dtype=np.uint8), np.arange(12, dtype=np.uint8) // 5)
+    file = io.BytesIO(broken(written(columns, [chunk], name), data.draw))
+    given_columns = None if format_named(name).describes and data.draw(st.booleans()) else columns
+    try:
+        chunks = list(read_vectors(file, name, given_columns, Options(rows=data.draw(st.sampled_from([8, 1 << 16])))))
+    except InputError:
+        return
+    for column, codes in zip(columns, zip(*chunks, strict=True), strict=False):
+        assert all(code >> column.width == 0 for part in codes for code in codes_to_ints(part, column.width))
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------

@@ -74,6 +74,12 @@ def exactly(file: IO[bytes], size: int, options: Options) -> bytes:
     return b"".join(parts)
 
 
+def ended(file: IO[bytes], options: Options) -> None:
+    """Raise InputError where a file goes on."""
+    if file.read(1):
+        raise malformed("the file goes on behind its last row", options)
+
+
 def checked_widths(columns: Sequence[Column], chunks: Iterator[Chunk], options: Options) -> Iterator[Chunk]:
     """The chunks. Raises InputError for a code with bits above its column's width."""
     done = 0

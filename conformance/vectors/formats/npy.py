@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet
-from halfulp.conformance.vectors.formats.arrays import Aside, checked_widths, exactly, little_endian, trailing
+from halfulp.conformance.vectors.formats.arrays import Aside, checked_widths, ended, exactly, little_endian, trailing
 from halfulp.conformance.vectors.formats.format import Format, Options, malformed, needed
 from halfulp.conformance.vectors.formats.npz import read_header
 from halfulp.fp_formats.codes import storage_dtype
@@ -47,6 +47,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
             rows = min(options.rows, count - start)
             records = np.frombuffer(exactly(file, rows * dtype.itemsize, options), dtype)
             yield tuple(np.ascontiguousarray(records[c.name], storage_dtype(c.width)) for c in known)
+        ended(file, options)
 
     return VectorSet(known, checked_widths(known, chunks(), options), count)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any, BinaryIO
 
 import numpy as np
@@ -16,12 +17,13 @@ from halfulp.conformance.vectors.formats.arrays import (
     checked_widths,
     code_array,
     code_bytes,
+    ended,
     exactly,
     little_endian,
     trailing,
 )
 from halfulp.conformance.vectors.formats.format import Format, Options, malformed, same_columns, seekable
-from halfulp.interp.errors import InputError
+from halfulp.interp.errors import HalfulpError
 
 HEADER = "halfulp"
 VERSION = 1
@@ -64,28 +66,39 @@ def _write_header(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...])
 
 def read_header(file: IO[bytes], options: Options) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """The shape and dtype in front of NumPy's data. Raises InputError for anything else, and column-major data."""
-    try:
+    with garbled("no NumPy array", options):
         version = npy_format.read_magic(file)
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
         shape, fortran, dtype = read(file)
-    except (ValueError, SyntaxError, RecursionError, EOFError) as error:
-        raise malformed(f"no NumPy array: {error}", options) from None
     if fortran and len(shape) > 1:
         raise malformed("a NumPy array in column-major order", options)
+    if any(size < 0 for size in shape):
+        raise malformed("a NumPy array of negative size", options)
     return shape, dtype
+
+
+@contextmanager
+def garbled(what: str, options: Options) -> Iterator[None]:
+    """Turn what NumPy, zipfile and zlib raise for a broken file, each something else, into InputError."""
+    try:
+        yield
+    except HalfulpError:
+        raise
+    except Exception as error:
+        raise malformed(f"{what}: {error}", options) from None
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """The columns of a file, which may have more arrays and may be compressed."""
-    try:
+    with garbled("no .npz file", options):
         archive = zipfile.ZipFile(seekable(file))
-        found = _described(archive, options) if f"{HEADER}.npy" in archive.namelist() else None
+        names = set(archive.namelist())
+        found = _described(archive, options) if f"{HEADER}.npy" in names else None
         known = same_columns(columns, found, "npz", options)
+        missing = [column.name for column in known if f"{column.name}.npy" not in names]
+        if missing:
+            raise malformed(f"there is no array {', '.join(missing)}", options)
         members = [archive.open(f"{column.name}.npy") for column in known]
-    except zipfile.BadZipFile as error:
-        raise malformed(f"no .npz file: {error}", options) from None
-    except KeyError as error:
-        raise malformed(f"{error.args[0]}", options) from None
     counts = [_opened(member, column, options) for member, column in zip(members, known, strict=True)]
     if len(set(counts)) > 1:
         raise malformed(f"the columns have {', '.join(map(str, counts))} rows", options)
@@ -116,15 +129,17 @@ def _opened(member: IO[bytes], column: Column, options: Options) -> int:
 
 
 def _chunks(members: list[IO[bytes]], columns: tuple[Column, ...], count: int, options: Options) -> Iterator[Chunk]:
-    try:
-        for start in range(0, count, options.rows):
-            rows = min(options.rows, count - start)
-            yield tuple(
+    for start in range(0, count, options.rows):
+        rows = min(options.rows, count - start)
+        with garbled("no .npz file", options):
+            chunk = tuple(
                 code_array(exactly(member, rows * column.bytes, options), column, rows)
                 for member, column in zip(members, columns, strict=True)
             )
-    except zipfile.BadZipFile as error:
-        raise InputError(f"{options.file}: {error}") from None
+        yield chunk
+    with garbled("no .npz file", options):
+        for member in members:
+            ended(member, options)
 
 
 FORMAT = Format("npz", ".npz", write, read, describes=True)
