@@ -151,6 +151,14 @@ def _leads(case: Case) -> tuple[int, int]:
     return _log2(low), _log2(high)
 
 
+def _most(case: Case, sign: int) -> Fraction:
+    """The largest magnitude of an exact result of that sign."""
+    source = case.sources[0]
+    if isinstance(source, Integer):
+        return Fraction(-source.lowest if sign else source.highest)
+    return case.extent[1]
+
+
 def _reaches(case: Case, low: Fraction, high: Fraction) -> bool:
     """Whether a conversion has an operand of a magnitude from ``low`` up to, not including, ``high``."""
     source = case.sources[0]
@@ -748,15 +756,15 @@ def _top(fmt: FloatFormat) -> tuple[int, int]:
 def _b4_buckets(case: Case) -> Iterator[Bucket]:
     fmt = _target(case)
     top, place = _top(fmt)
-    high = case.extent[1]
-    for sign in (_SIGN[sign] for sign in case.signs):
+    for number in case.signs:
+        sign, high = _SIGN[number], _most(case, number)
         for ulps in range(-3, 4):
             bound = (top + ulps) * Fraction(2) ** place
             within = len(case.sources) > 1 or _reaches(case, bound, bound + Fraction(2) ** place)
             if 0 < bound <= high and within:
                 yield "near", sign, ulps
         for away in range(-3, 4):
-            if _leads(case)[0] <= fmt.emax + away <= _leads(case)[1]:
+            if _leads(case)[0] <= fmt.emax + away <= _log2(high):
                 yield "exponent", sign, away
         if high >= (top + 4) * Fraction(2) ** place:
             yield "beyond", sign
