@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import prod
+from math import ldexp, prod
 from typing import Any, NamedTuple, Protocol
 
-from halfulp.fp_formats.scalar import RNE, from_fraction
-from halfulp.fp_formats.scalar import value as value_of
+from halfulp.fp_formats.scalar import FINITE, RNE, from_fraction, unpack
 from halfulp.interp import affine
 from halfulp.interp import attributes as at
 from halfulp.interp import locations as loc
@@ -315,6 +314,9 @@ _BUILD: Mapping[str, Callable[[affine.AffineExpr, affine.AffineExpr], affine.Aff
 }
 
 
+_dimension = lru_cache(maxsize=MAX_RANK)(affine.Dimension)
+
+
 def _read_affine(source: Source, before: tuple[Any, ...], depth: int = 0) -> affine.AffineExpr:
     cursor = source.cursor
     start = cursor.pos
@@ -325,7 +327,7 @@ def _read_affine(source: Source, before: tuple[Any, ...], depth: int = 0) -> aff
         position = cursor.varint()
         if position >= before[kind]:
             cursor.fail(f"{'symbol' if kind else 'dimension'} {position} of {before[kind]}", start)
-        return affine.Symbol(position) if kind else affine.Dimension(position)
+        return affine.Symbol(position) if kind else _dimension(position)
     if kind == 2:
         return affine.Constant(cursor.svarint())
     if kind not in _OPERATORS:
@@ -359,7 +361,7 @@ _IDENTITY, _PERMUTATION, _PROJECTION, _GENERAL = range(4)
 
 @lru_cache(maxsize=64)
 def _identity(rank: int) -> at.AffineMapAttr:
-    return at.AffineMapAttr(rank, 0, tuple(affine.Dimension(position) for position in range(rank)))
+    return at.AffineMapAttr(rank, 0, tuple(_dimension(position) for position in range(rank)))
 
 
 def _read_map(source: Source, before: tuple[Any, ...]) -> at.AffineMapAttr:
@@ -380,7 +382,7 @@ def _read_map(source: Source, before: tuple[Any, ...]) -> at.AffineMapAttr:
     positions = [cursor.varint() for _ in range(cursor.count() if kind == _PROJECTION else dimensions)]
     if any(position >= dimensions for position in positions):
         cursor.fail(f"dimension {max(positions)} of {dimensions}", start)
-    return at.AffineMapAttr(dimensions, symbols, tuple(affine.Dimension(position) for position in positions))
+    return at.AffineMapAttr(dimensions, symbols, tuple(_dimension(position) for position in positions))
 
 
 def _write_map(sink: Sink, value: at.AffineMapAttr, before: tuple[Any, ...]) -> None:
@@ -877,7 +879,7 @@ def _quantile(
 
 
 def _read_parameters(source: Source, before: tuple[Any, ...]) -> at.DenseElementsAttr:
-    elements = _DENSE.read(source, before)
+    elements: at.DenseElementsAttr = _DENSE.read(source, before)
     # Each type has numbers of its own of what others may share.
     source.spend(_PARAMETER * (ty.element_count(elements.type) or 0))
     return elements
@@ -894,9 +896,11 @@ def _doubles(scales: at.DenseElementsAttr) -> tuple[float, ...] | None:
     if not isinstance(element, ty.FloatType) or element.format.limbs > 1:
         return None
     codes = scales.array().reshape(-1).tolist()
-    values = {code: value_of(element.format, code) for code in set(codes)}
-    numbers = {code: float(value) for code, value in values.items() if value is not None}
-    return tuple([numbers[code] for code in codes]) if len(numbers) == len(values) else None
+    values = {code: unpack(element.format, code) for code in set(codes)}
+    if any(value.kind != FINITE for value in values.values()):
+        return None
+    numbers = {code: ldexp(-x.significand if x.sign else x.significand, x.exponent) for code, x in values.items()}
+    return tuple([numbers[code] for code in codes])
 
 
 def _blocks(t: ty.UniformQuantizedType) -> tuple[Any, ...]:

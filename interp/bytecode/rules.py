@@ -73,6 +73,11 @@ def _bounds(t: ty.UniformQuantizedType | ty.AnyQuantizedType) -> tuple[int, int]
     return ty.storage_bounds(t.storage_width, t.storage_signed)
 
 
+def _ends(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The smallest and the largest."""
+    return (min(numbers), max(numbers)) if numbers else ()
+
+
 def _uniform(t: ty.UniformQuantizedType) -> str | None:
     if (problem := _stored(t)) is not None:
         return problem
@@ -81,11 +86,12 @@ def _uniform(t: ty.UniformQuantizedType) -> str | None:
     smallest, largest = (value_of(format, code) for code in (int(format.zero), format.max_code))
     assert smallest is not None
     assert largest is not None
-    for scale in set(t.scales):
-        if not (isfinite(scale) and smallest <= Fraction(scale) <= largest):
+    outside = [scale for scale in t.scales if not isfinite(scale)]
+    for scale in outside or _ends(t.scales):
+        if outside or not smallest <= Fraction(scale) <= largest:
             return f"scale {scale}, out of the range of '{t.expressed}'"
     low, high = _bounds(t)
-    for point in set(t.zero_points):
+    for point in _ends(t.zero_points):
         if not low <= point <= high:
             return f"zero point {point}, outside {low} to {high}"
     blocks = t.block_sizes or ()
