@@ -4,8 +4,10 @@ with the byte at which it is.
 
 from __future__ import annotations
 
+import itertools
 import struct
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -20,7 +22,7 @@ from halfulp.conformance.corpus import Entry, entries
 from halfulp.interp import attributes as at
 from halfulp.interp.attributes import IntegerAttr
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
-from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, Cursor, Section, varint
+from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, Cursor, Section, varint, zigzag
 from halfulp.interp.bytecode.inspect import codes_of, inspect
 from halfulp.interp.bytecode.reader import File, read_bytecode, schema_of
 from halfulp.interp.bytecode.writer import write_bytecode
@@ -279,25 +281,40 @@ def section(number: int, content: bytes) -> bytes:
 UNKNOWN, NAME = varint(15), varint(2) + varint(2)
 
 
-def holding(attributes: list[bytes], types: list[bytes], chosen: int) -> bytes:
-    """A module with the attribute t.a: the one of that number. The numbers 0 and 1 are its place and its name."""
+def holding(
+    attributes: list[bytes],
+    types: list[bytes],
+    chosen: int,
+    quantized: Sequence[bytes] = (),
+    names: Sequence[bytes] = (),
+    ops: int = 0,
+    dictionary: int = 0,
+) -> bytes:
+    """A module with the attribute t.a: the one of that number. The numbers 0 and 1 are its place and its name.
+
+    ``quantized``: types of the dialect quant, behind the others; ``names``: strings from number 6 on; ``ops``: so many
+    ops 't.x' in the module, all with the attributes of that number.
+    """
     attributes = [UNKNOWN, NAME, *attributes, varint(1) + varint(1) + varint(1) + varint(chosen)]
-    strings = (b"builtin\0", b"module\0", b"t.a\0")
-    names = varint(1) + varint(0) + varint(1) + varint(0) + varint(1) + varint(1 << 1 | 1)
+    strings = [text + b"\0" for text in (b"builtin", b"module", b"t.a", b"quant", b"t", b"x", *names)]
+    dialects = varint(3) + varint(0) + varint(3 << 1) + varint(4 << 1)
+    called = varint(2) + varint(0) + varint(1) + varint(1 << 1 | 1) + varint(2) + varint(1) + varint(5 << 1)
 
-    def group(things: list[bytes]) -> bytes:
+    def group(dialect: int, things: Sequence[bytes]) -> bytes:
         sizes = b"".join(varint(len(thing) << 1 | 1) for thing in things)
-        return varint(0) + varint(len(things)) + sizes if things else b""
+        return varint(dialect) + varint(len(things)) + sizes if things else b""
 
-    offsets = varint(len(attributes)) + varint(len(types)) + group(attributes) + group(types)
-    region = section(4, varint(1) + varint(0) + varint(0))
+    offsets = varint(len(attributes)) + varint(len(types) + len(quantized))
+    offsets += group(0, attributes) + group(0, types) + group(1, quantized)
+    inside = (varint(1) + b"\1" + varint(0) + varint(dictionary)) * ops
+    region = section(4, varint(1) + varint(0) + varint(ops << 1) + inside)
     body = varint(1 << 1) + varint(0) + b"\x51" + varint(0) + varint(len(attributes) - 1) + varint(0)
     return b"".join(
         (
             MAGIC + varint(6) + b"MLIR22\0",
-            section(1, names),
+            section(1, dialects + called),
             section(3, offsets),
-            section(2, b"".join(attributes) + b"".join(types)),
+            section(2, b"".join((*attributes, *types, *quantized))),
             section(4, body + varint(1 << 1 | 1) + region),
             section(0, varint(len(strings)) + b"".join(varint(len(s)) for s in reversed(strings)) + b"".join(strings)),
             section(8, varint(1) + varint(2) + varint(0) + varint(0)),
@@ -337,7 +354,7 @@ REFUSED = {
     "vector of vectors": ([varint(6) + varint(0)], [varint(19) + varint(1) + varint(4) + varint(0)], 2, "contains itself"),
     "bad element": ([varint(6) + varint(1)], [varint(12), tensor([2])], 2, "'none' is no element type of a tensor"),
     "negative size": ([varint(6) + varint(1)], [I8, varint(13) + varint(1) + varint(3) + varint(0)], 2, "a dimension of -2"),
-    "string past the end": ([varint(2) + varint(2**64 - 1)], [], 2, "string 18446744073709551615 of 3"),
+    "string past the end": ([varint(2) + varint(2**64 - 1)], [], 2, "string 18446744073709551615 of 6"),
     "a list that lies": ([varint(0) + varint(2**40)], [], 2, "1099511627776 elements cannot be in the"),
     "a blob that lies": ([varint(18) + varint(1) + varint(2**63)], [I8, tensor([4])], 2, "bytes wanted"),
     "bytes left over": ([UNIT + b"\1"], [], 2, "1 bytes too many in attribute 2"),
@@ -459,6 +476,110 @@ def test_hostile_attributes(name: str) -> None:
     assert 0 <= caught.value.offset <= len(data)
     assert str(caught.value).startswith("bad.mlirbc: error: ")
     assert str(caught.value).endswith(f"(at byte {caught.value.offset})")
+
+
+def chain(first: int, base: int, length: int) -> list[bytes]:
+    """Types from number ``first`` on, each a tuple of the one before it, twice; the first one of type ``base``."""
+    inner = [base, *range(first, first + length - 1)]
+    return [varint(15) + varint(2) + varint(number) * 2 for number in inner]
+
+
+def tree(operator: int, leaves: list[bytes]) -> bytes:
+    """An affine map of one expression with the leaves in balance, all of one dimension."""
+    while len(leaves) > 1:
+        leaves = [varint(operator) + one + other for one, other in zip(leaves[::2], leaves[1::2], strict=True)]
+    return varint(23) + varint(1 << 2 | 3) + varint(0) + varint(1) + leaves[0]
+
+
+def constant(value: int) -> bytes:
+    """An affine expression."""
+    return varint(2) + varint(zigzag(value))
+
+
+def identity(rank: int) -> bytes:
+    return varint(23) + varint(rank << 2)
+
+
+def blocks(axis: int) -> bytes:
+    """Bytes in blocks, with the scales and zero points of attributes 2 and 3."""
+    signed, storage, expressed, axes, sizes, scales, points = 1, 0, 1, (1, 2 * axis), (1, 2), 2, 3
+    numbers = (6, signed, storage, expressed, zigzag(-128), zigzag(127), *axes, *sizes, scales, points)
+    return b"".join(map(varint, numbers))
+
+
+# Floats and integers of a shape, all alike, for `blocks`.
+F32, SPLATS = varint(5), [dense(2, struct.pack("<f", 1.0)), dense(3, b"\0")]
+MERSENNE = (1 << 61) - 1
+# Shapes that Python hashes alike.
+ALIKE = list(itertools.islice(itertools.product((3, 3 + MERSENNE, 3 + 2 * MERSENNE), repeat=7), 1000))
+DIMENSION = varint(0) + varint(0)
+TOO_DEEP = "an affine expression is nested more than 200 deep"
+TOO_MANY = r"more than \d+ things for which the file has no bytes"
+
+COSTLY: dict[str, tuple[list[bytes], list[bytes], list[bytes], str]] = {
+    "identity maps": ([identity(4096)] * 200, [], [], TOO_MANY),
+    "identity maps that differ": ([identity(3000 + number) for number in range(1000)], [], [], TOO_MANY),
+    "names of symbols": ([varint(24) + varint(4096) * 2 + varint(0)] * 200, [], [], TOO_MANY),
+    "elements without a byte": ([dense(1, b"")] * 20, [I0, tensor([1 << 16])], [], TOO_MANY),
+    "scales alike": (
+        SPLATS,
+        [I8, F32, tensor([1 << 16], 1), tensor([1 << 16])],
+        [blocks(axis) for axis in range(20)],
+        TOO_MANY,
+    ),
+    "2^60 scales": (SPLATS, [I8, F32, tensor([1 << 60], 1), tensor([1 << 60])], [blocks(0)], TOO_MANY),
+    "hashes alike": ([UNIT], [I8, *(tensor(list(shape)) for shape in ALIKE)], [], TOO_MANY),
+    "a wide sum": ([tree(3, [varint(5) + DIMENSION + constant(number) for number in range(3, 259)])], [], [], TOO_DEEP),
+    "a wide product": ([tree(4, [constant((1 << 62) + 1)] * 256)], [], [], TOO_DEEP),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_small_files_that_stand_for_much(name: str) -> None:
+    attributes, types, quantized, message = COSTLY[name]
+    data = holding(attributes, types, 2, quantized)
+    start = time.process_time()
+    with pytest.raises(BytecodeError, match=message) as caught:
+        read_bytecode(data, schema=Schema.LLVM24)
+    assert time.process_time() - start < 1
+    assert caught.value.offset is not None
+    assert 0 < caught.value.offset <= len(data)
+
+
+def test_affine_expressions_as_deep_as_in_text_are_read() -> None:
+    terms = " + ".join(f"d0 mod {number}" for number in range(2, 202))
+    module = parse_module(f"module attributes {{t.a = affine_map<(d0) -> ({terms})>}} {{}}")
+    assert full(read_bytecode(write_bytecode(module, schema=Schema.LLVM24))) == full(module)
+
+
+def of_one_dictionary(ops: int, entries: int) -> bytes:
+    keys = [b"k%d" % number for number in range(entries)]
+    values = b"".join(varint(3 + number) + varint(2) for number in range(entries))
+    names = [varint(2) + varint(6 + number) for number in range(entries)]
+    attributes = [UNIT, *names, varint(1) + varint(entries) + values]
+    return holding(attributes, [], 2, names=keys, ops=ops, dictionary=3 + entries)
+
+
+def test_a_dictionary_that_many_ops_share() -> None:
+    module = read_bytecode(of_one_dictionary(40_000, 20))
+    ops = module.operation.regions[0].blocks[0].operations
+    assert len(ops) == 40_000
+    assert ops[0].attributes == ops[-1].attributes
+    assert ops[0].attributes is not ops[-1].attributes
+    with pytest.raises(BytecodeError, match=TOO_MANY):
+        read_bytecode(of_one_dictionary(6_000, 400))
+
+
+def test_what_is_equal_is_one_object() -> None:
+    # Written out, each type is 2^14 others, twice.
+    types = [I8, *chain(1, 0, 14), I8, *chain(16, 15, 14)]
+    distinct = varint(21) + varint(7)
+    attributes = [array(3, 4, 5, 6), varint(6) + varint(14), varint(6) + varint(29), distinct, distinct, UNIT]
+    one, other, first, second = read_bytecode(holding(attributes, types, 2)).operation.attributes["t.a"].elements
+    assert one is other
+    assert isinstance(one, at.TypeAttr)
+    # But for what is to be distinct.
+    assert first != second
 
 
 KEPT = {
