@@ -32,7 +32,7 @@ SPOOLED = 1 << 24
 class Options:
     """``name``: what C and SystemVerilog call the vectors, an identifier. ``packing``: of ``bin``. ``count``: the rows
     of a file that is read; only a densely packed ``bin`` needs it. ``file``: what errors call the file. ``rows``: at
-    most so many rows are in a chunk that is read.
+    most so many rows are in a chunk that is read. ``function``: MLIR text of the ``@eval`` that ``mlir`` checks.
     """
 
     name: str = "vectors"
@@ -40,6 +40,7 @@ class Options:
     count: int | None = None
     file: str = "<vectors>"
     rows: int = 1 << 16
+    function: str | None = None
 
     def __post_init__(self) -> None:
         if not (self.name.isidentifier() and self.name.isascii()):

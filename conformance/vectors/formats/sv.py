@@ -6,13 +6,11 @@ A function, since a constant array of structures is beyond some simulators; X di
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import BinaryIO
 
-import numpy as np
-
-from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
-from halfulp.conformance.vectors.formats.format import Format, Options, malformed, same_columns
+from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
+from halfulp.conformance.vectors.formats.numbering import INDEX, numbered, without_numbers
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
@@ -24,11 +22,6 @@ from halfulp.conformance.vectors.formats.text import (
     whole,
     write_rows,
 )
-from halfulp.interp.errors import InputError
-
-_INDEX = Column("halfulp_index", 32, "i32", Role.OPERAND)
-MOST = (1 << 31) - 1
-"""Vectors that an ``int`` can count."""
 
 _COUNT = re.compile(r"localparam int COUNT = (\d+);")
 _ROW = re.compile(r"32'h([0-9A-Fa-f]+): vector = \{(.*)\};")
@@ -40,16 +33,6 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
     for position, column in enumerate(columns[1:], 1):
         row += [f"{', ' if position > 1 else ''}{max(1, column.width)}'h".encode(), whole(columns, position)]
     return [*row, b"};\n"]
-
-
-def _indexed(chunks: VectorSet) -> Iterator[Chunk]:
-    done = 0
-    for chunk in chunks:
-        rows = len(chunk[0])
-        if done + rows > MOST:
-            raise InputError(f"a SystemVerilog package holds at most {MOST} vectors")
-        yield (np.arange(done, done + rows, dtype=np.uint32), *chunk)
-        done += rows
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
@@ -68,8 +51,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
         "    case (index)",
     ]
     file.write(("\n".join(head) + "\n").encode())
-    columns = (_INDEX, *vectors.columns)
-    count = write_rows(VectorSet(columns, _indexed(vectors)), file, _row(columns), dont_care=True)
+    columns = (INDEX, *vectors.columns)
+    count = write_rows(VectorSet(columns, numbered(vectors)), file, _row(columns), dont_care=True)
     tail = [
         "      default: vector = 'x;",
         "    endcase",
@@ -101,17 +84,9 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
             raise ValueError("not the row of a vector")
         return [[row[1], *found]]
 
-    def chunks() -> Iterator[Chunk]:
-        done, indexed = 0, (_INDEX, *known)
-        rows_read = read_rows(source, indexed, _row(indexed), line, options, dont_care=True)
-        for chunk in complete(rows_read, lambda: count, source, options):
-            rows = len(chunk[0])
-            if (chunk[0] != np.arange(done, done + rows)).any():
-                raise malformed(f"the indices of rows {done} to {done + rows - 1} do not count up from 0", options)
-            yield chunk[1:]
-            done += rows
-
-    return VectorSet(known, chunks())
+    indexed = (INDEX, *known)
+    rows = read_rows(source, indexed, _row(indexed), line, options, dont_care=True)
+    return VectorSet(known, without_numbers(complete(rows, lambda: count, source, options), options))
 
 
 FORMAT = Format("sv", ".sv", write, read, describes=True)

@@ -305,6 +305,7 @@ def read_rows(
 ) -> Iterator[Chunk]:
     """The rows from here to the end of a file. ``row`` starts a line and ends it."""
     text = RowText(columns, row, dont_care)
+    lines_of_row = text.template.count(b"\n")
     rows, slowly, done = min(BLOCK, options.rows), 1, 0
     while True:
         source.fill(rows * text.length)
@@ -314,14 +315,14 @@ def read_rows(
         if good:
             chunk, good = text.decode(source.data, here)
             yield tuple(codes[:good] for codes in chunk)
-            source.drop(good * text.length, good)
+            source.drop(good * text.length, good * lines_of_row)
             done, slowly = done + good, 1
             continue
         if not source.data:
             return
         chunk, skipped, lines = _line_by_line(source, columns, line, options, done, slowly, dont_care)
-        if len(chunk[0]):
-            yield chunk
+        for start in range(0, len(chunk[0]), rows):
+            yield tuple(codes[start : start + rows] for codes in chunk)
         source.drop(skipped, lines)
         done, slowly = done + len(chunk[0]), min(2 * slowly, SLOW_LINES)
 

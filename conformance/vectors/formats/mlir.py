@@ -1,0 +1,159 @@
+"""A self-checking MLIR program: ``@main`` calls ``@check`` for every vector, which calls ``@eval`` and asserts that the
+result has the bits it must have. ``halfulp run`` executes it, and MLIR does after lowering arith, cf and func.
+
+Codes are integers and bitcast, so that NaNs arrive as they are. Open bits are not looked at; poison cannot be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from halfulp.conformance.task import Task
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, results_of
+from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
+from halfulp.conformance.vectors.formats.numbering import INDEX, numbered, without_numbers
+from halfulp.conformance.vectors.formats.text import (
+    HEAD,
+    Hex,
+    Source,
+    complete,
+    described,
+    find_columns,
+    read_rows,
+    whole,
+    write_rows,
+)
+from halfulp.interp import types as ty
+from halfulp.interp.errors import InputError, Unsupported
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.values import as_type
+
+FUNCTION = "eval"
+
+_COUNT = re.compile(r"// halfulp-count: (\d+)")
+_CONSTANT = re.compile(r"%\w+_([0-9A-Fa-f]{8}) = arith\.constant 0x([0-9A-Fa-f]+) : \w+")
+
+
+def function_of_task(task: Task) -> str:
+    """The function ``@eval`` that applies a task's op to scalars."""
+    text = print_module(task.module(None))
+    return "\n".join(line.removeprefix("  ") for line in text.splitlines()[1:-1]) + "\n"
+
+
+def _carrier(column: Column) -> str:
+    """The type in which a code is written. Raises Unsupported where MLIR has no bitcast to the column's type."""
+    type_ = as_type(column.type)
+    if isinstance(type_, ty.IntegerType | ty.IndexType):
+        return str(type_)
+    if not isinstance(type_, ty.FloatType):
+        raise Unsupported(f"the format 'mlir' cannot make a '{type_}' of its bits, for '{column.name}'")
+    return f"i{column.width}"
+
+
+def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
+    number = whole(columns, 0)
+    row: list[bytes | Hex] = []
+    for position, column in enumerate(columns[1:], 1):
+        row += [f"  %{column.name}_".encode(), number, b" = arith.constant 0x", whole(columns, position)]
+        row.append(f" : {_carrier(column)}\n".encode())
+    row.append(b"  func.call @check(")
+    for position, column in enumerate(columns[1:], 1):
+        row += [f"{', ' if position > 1 else ''}%{column.name}_".encode(), number]
+    return [*row, f") : ({', '.join(map(_carrier, columns[1:]))}) -> ()\n".encode()]
+
+
+def _check(columns: tuple[Column, ...]) -> list[str]:
+    """The function that checks one vector."""
+    lines = [f"func.func private @check({', '.join(f'%{c.name}: {_carrier(c)}' for c in columns)}) {{"]
+
+    def cast(value: str, made: str, source: str, target: str) -> str:
+        if source == target:
+            return value
+        lines.append(f"  {made} = arith.bitcast {value} : {source} to {target}")
+        return made
+
+    operands = [column for column in columns if column.role is Role.OPERAND]
+    results = [(k, column) for k, column in enumerate(columns) if column.role is Role.RESULT]
+    values = [cast(f"%{c.name}", f"%{c.name}_value", _carrier(c), c.type) for c in operands]
+    types = ", ".join(column.type for column in operands), ", ".join(column.type for _, column in results)
+    lines.append(f"  %got:{len(results)} = func.call @{FUNCTION}({', '.join(values)}) : ({types[0]}) -> ({types[1]})")
+    for number, (position, column) in enumerate(results):
+        name, carrier = f"%{column.name}", _carrier(column)
+        differs = f"{name}_differs"
+        code = cast(f"%got#{number}", f"{name}_code", column.type, carrier)
+        lines.append(f"  {differs} = arith.xori {code}, {name} : {carrier}")
+        for mask in columns:
+            if mask.role is Role.OPEN and position in results_of(columns, mask):
+                lines += [
+                    f"  {name}_ones = arith.constant -1 : {carrier}",
+                    f"  {name}_closed = arith.xori %{mask.name}, {name}_ones : {carrier}",
+                    f"  {name}_wrong = arith.andi {differs}, {name}_closed : {carrier}",
+                ]
+                differs = f"{name}_wrong"
+        lines += [
+            f"  {name}_zero = arith.constant 0 : {carrier}",
+            f"  {name}_right = arith.cmpi eq, {differs}, {name}_zero : {carrier}",
+            f'  cf.assert {name}_right, "{column.name} has other bits than it must have"',
+        ]
+    return [*lines, "  return", "}"]
+
+
+def _checkable(columns: tuple[Column, ...]) -> None:
+    if not any(column.role is Role.RESULT for column in columns):
+        raise InputError("the format 'mlir' needs a result to check")
+
+
+def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
+    """The functions ``@eval`` (`Options.function`), ``@check`` and ``@main``."""
+    _checkable(vectors.columns)
+    if options.function is None:
+        raise InputError("the format 'mlir' needs the text of a function @eval")
+    head = [f"// {described(vectors.columns)}", options.function.rstrip("\n"), *_check(vectors.columns)]
+    columns = (INDEX, *vectors.columns)
+    row = _row(columns)
+    file.write(("\n".join([*head, "func.func @main() {"]) + "\n").encode())
+    count = write_rows(VectorSet(columns, numbered(vectors)), file, row)
+    file.write(f"  // halfulp-count: {count}\n  return\n}}\n".encode())
+
+
+def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
+    """The vectors of a program that `write` made; everything but its constants and their number is skipped."""
+    source = Source(file)
+    source.fill(HEAD)
+    known = same_columns(columns, find_columns(source.data[:HEAD]), "mlir", options)
+    indexed = (INDEX, *known)
+    count: int | None = None
+    in_main = False
+    held: list[str] = []
+
+    def line(text: str, done: int) -> list[list[str]]:
+        nonlocal count, in_main
+        in_main = in_main or text == "func.func @main() {" or done > 0
+        number = _COUNT.fullmatch(text)
+        if number:
+            count = int(number[1])
+        if not in_main or not text.startswith("%"):
+            return []
+        constant = _CONSTANT.fullmatch(text)
+        if constant is None:
+            raise ValueError("not the constant of a vector")
+        held.extend([constant[1]] if not held else [])
+        if constant[1] != held[0]:
+            raise ValueError("not the constant of this vector")
+        held.append(constant[2])
+        if len(held) < len(indexed):
+            return []
+        row = list(held)
+        held.clear()
+        return [row]
+
+    def chunks() -> Iterator[Chunk]:
+        rows = read_rows(source, indexed, _row(indexed), line, options)
+        yield from without_numbers(complete(rows, lambda: count, source, options), options)
+
+    return VectorSet(known, chunks())
+
+
+FORMAT = Format("mlir", ".mlir", write, read, carries=frozenset({Role.OPERAND, Role.RESULT, Role.OPEN}), describes=True)
