@@ -49,7 +49,7 @@ from halfulp.conformance.vectors.packing import (
     unpack_blocks,
 )
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.interp.errors import AssertionFailed, InputError, Unsupported
+from halfulp.interp.errors import AssertionFailed, InputError
 from halfulp.semantics.profile import Profile
 
 ROWWISE = tuple(name for name in NAMES if name not in ("runs", "mlir"))
@@ -862,8 +862,10 @@ def test_what_no_program_can_check_is_refused() -> None:
     with pytest.raises(InputError, match="has no place for flags"):
         text_of(ADDF, [], "mlir")
     quantized = (Column("a", 8, "!quant.uniform<i8:f32, 0.5>", Role.OPERAND), ADDF[2])
-    with pytest.raises(Unsupported, match="of its bits, for 'a'"):
+    with pytest.raises(InputError, match="of its bits, for 'a'"):
         text_of(quantized, [], "mlir")
+    with pytest.raises(InputError, match="the type of 'a' is none"):
+        text_of((Column("a", 8, "f8", Role.OPERAND), ADDF[2]), [], "mlir")
 
 
 @pytest.mark.mlir

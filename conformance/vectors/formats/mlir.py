@@ -26,7 +26,7 @@ from halfulp.conformance.vectors.formats.text import (
     write_rows,
 )
 from halfulp.interp import types as ty
-from halfulp.interp.errors import InputError, Unsupported
+from halfulp.interp.errors import HalfulpError, InputError
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import as_type
 
@@ -43,12 +43,15 @@ def function_of_task(task: Task) -> str:
 
 
 def _carrier(column: Column) -> str:
-    """The type in which a code is written. Raises Unsupported where MLIR has no bitcast to the column's type."""
-    type_ = as_type(column.type)
+    """The type in which a code is written. Raises InputError where MLIR has no bitcast to the column's type."""
+    try:
+        type_ = as_type(column.type)
+    except HalfulpError as error:
+        raise InputError(f"the type of '{column.name}' is none: {error.message}") from None
     if isinstance(type_, ty.IntegerType | ty.IndexType):
         return str(type_)
     if not isinstance(type_, ty.FloatType):
-        raise Unsupported(f"the format 'mlir' cannot make a '{type_}' of its bits, for '{column.name}'")
+        raise InputError(f"the format 'mlir' cannot make a '{type_}' of its bits, for '{column.name}'")
     return f"i{column.width}"
 
 
