@@ -445,6 +445,13 @@ def test_readmemh_reads_what_verilog_allows() -> None:
     assert read(text, "readmemh", ADDF) == SUMS
 
 
+def test_x_is_read_where_no_bit_counts_in_any_spelling() -> None:
+    assert read("7C00_xXx_1_000 4000_5X3_0_0F1\n", "readmemh", FPTOSI) == [(0x7C00, 0, 1, 0), (0x4000, 0x503, 0, 0x0F1)]
+    for word in ("4000_XX3_0_0F1", "4000_5X3_0_0E1", "40X0_5X3_0_0F1", "4000XX300F1", "40005X300E1", "40X05X300F1"):
+        with pytest.raises(InputError, match=":2:1: error: "):
+            read(f"3C000F50000\n{word}\n", "readmemh", FPTOSI)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "complaint"),
     [
