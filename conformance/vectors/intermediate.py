@@ -104,16 +104,18 @@ class Case:
 
     @cached_property
     def extra(self) -> int:
-        """Bits below the last kept one that an exact result can have in general; of quotients, those looked at."""
+        """Bits below the last kept one that an exact result can have in general; of quotients, those that are looked at."""
         source, target = self.sources[0], self.target
         if isinstance(target, Integer):
             return self.float_source.precision - 1
         if isinstance(source, Integer):
             return min(source.highest.bit_length(), target.emax + 1) - target.precision
         precision = source.precision
-        return {"add": precision, "subtract": precision, "multiply": precision - 1, "divide": precision - 1}.get(
-            self.kind, precision - target.precision
-        )
+        if self.kind == "convert":
+            # The smallest values keep one bit, of as many as the source has there.
+            lead = target.emin - target.mantissa_bits if target.zero else target.emin
+            return max(precision - target.precision, lead - quantum(source, lead))
+        return precision - (self.kind == "divide")
 
     @cached_property
     def extent(self) -> tuple[Fraction, Fraction]:

@@ -79,6 +79,13 @@ class Filled:
         """Buckets that no row falls in."""
         return [bucket for bucket, count in self.hits.items() if not count]
 
+    @property
+    def reason(self) -> str:
+        """Why some buckets are empty; nothing where none is."""
+        if not self.empty:
+            return ""
+        return "none of all combinations of operands falls there" if self.proven else "no operands were found"
+
 
 def coverage(model: Model, case: Case, rows: Iterable[Operands]) -> dict[Bucket, int]:
     """How many of the rows fall in each bucket of a model."""
@@ -90,12 +97,22 @@ def coverage(model: Model, case: Case, rows: Iterable[Operands]) -> dict[Bucket,
     return hits
 
 
+def coverage_table(filled: Mapping[str, Filled]) -> str:
+    """A line for each model: how many of its buckets are hit, by how many rows, and its target; then what is empty."""
+    lines = []
+    for name, made in filled.items():
+        asked, empty = len(made.hits), made.empty
+        lines.append(f"{name:<4} {asked - len(empty):>6} of {asked:<6} {len(made.rows):>6} rows  {MODELS[name].target}")
+        lines += [f"            {' '.join(map(str, bucket))}: {made.reason}" for bucket in empty]
+    return "\n".join(lines)
+
+
 def applies(model: Model, case: Case) -> bool:
     """Whether a model has anything to ask of a case."""
     return case.kind in model.kinds and any(True for _ in model.buckets(case))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=32)
 def fill(model: Model, case: Case, seed: int = 0, each: int = 2) -> Filled:
     """Operands for a model: ``each`` rows for every bucket where that many are found. The same for the same seed."""
     dice = Dice(seed, zlib.crc32(f"{model.name} {case}".encode()) | 1 << 32)
@@ -180,9 +197,12 @@ def _some_lead(case: Case, dice: Dice, bits: int) -> int:
     low, high = _leads(case)
     if isinstance(case.target, Integer):
         return dice.between(0, max(case.target.width - 2, 1))
-    target = case.target
-    if isinstance(case.sources[0], Integer):
-        top = min(case.sources[0].highest.bit_length() - 1, target.emax)
+    target, source = case.target, case.sources[0]
+    if case.kind == "convert" and bits > case.float_source.precision - target.precision and target.zero:
+        lowest = target.emin - target.mantissa_bits
+        return lowest + dice.between(0, case.float_source.mantissa_bits - bits)
+    if isinstance(source, Integer):
+        top = min(source.highest.bit_length() - 1, target.emax)
         return dice.between(min(target.mantissa_bits + bits, top), top)
     lowest = max(low, target.emin - target.mantissa_bits)
     top = min(high, target.emax - 1)
@@ -716,10 +736,13 @@ def _last_bits(case: Case) -> tuple[int, ...]:
 
 
 def _rounding_buckets(case: Case) -> Iterator[Bucket]:
-    if case.kind in ("convert", "from integer") and case.extra < 1:
+    below, sticky = 2, (0, 1)
+    if case.kind == "from integer" or (case.kind == "convert" and case.extent[0] >= smallest(_target(case))):
+        below, sticky = case.extra, (0, 1) if case.extra > 1 else (0,)
+    if below < 1:
         return
     signs = (_SIGN[sign] for sign in case.signs)
-    for bucket in product(signs, _last_bits(case), (0, 1), (0, 1) if case.extra > 1 else (0,)):
+    for bucket in product(signs, _last_bits(case), (0, 1), sticky):
         # Of one kept bit, that is 0 only below the smallest value, where something has to follow.
         if any(bucket[1:]) or not isinstance(case.target, FloatFormat) or case.target.precision > 1:
             yield bucket
@@ -938,7 +961,8 @@ def _b8_fits(case: Case, row: Operands) -> Iterator[Bucket]:
 
 def _b8_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     sign, last, side = bucket
-    bits = max(case.extra, 2)
+    # A kept bit of 0 needs another one before it, which may be taken from the tail.
+    bits = max(case.extra - 1 + int(last), 2)
     step = 1 + dice.below(3)
     tail = (step, (1 << bits - 1) - step, (1 << bits - 1) + step, (1 << bits) - step)[_SIDES.index(str(side))]
     yield from _with_tail(case, dice, _SIGN.index(str(sign)), int(last), max(tail, 0), bits)
