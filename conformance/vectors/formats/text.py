@@ -120,11 +120,11 @@ class RowText:
         self.length = len(self.template)
         self._pieces: list[_Piece] = []
         self._fields: list[tuple[Hex, int]] = []
-        self._literals: list[tuple[int, int]] = []
+        self._literals: list[tuple[int, Any]] = []
         offset = 0
         for part in row:
             if isinstance(part, bytes):
-                self._literals += [(offset + k, char) for k, char in enumerate(part)]
+                self._literals += _in_words(part, offset)
                 offset += len(part)
                 continue
             self._fields.append((part, offset))
@@ -181,8 +181,8 @@ class RowText:
         """The chunk that so many rows of text spell, and how many rows in front are well-formed: only those count."""
         grid = np.frombuffer(text, np.uint8, rows * self.length).reshape(rows, self.length)
         bad: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
-        for offset, char in self._literals:
-            differs = np.not_equal(grid[:, offset], char)
+        for offset, word in self._literals:
+            differs = np.not_equal(np.ndarray((rows,), word.dtype, text, offset, (self.length,)), word)
             if differs.any():
                 bad |= differs
         stored = [
@@ -223,6 +223,15 @@ class RowText:
             bad |= values >= _UNKNOWN
             stored[piece.column][:, piece.byte] = values
         return bad
+
+
+def _in_words(fixed: bytes, offset: int) -> Iterator[tuple[int, Any]]:
+    """Fixed bytes as unsigned integers of up to 8 bytes, each with its place: few comparisons for many bytes."""
+    place = 0
+    while place < len(fixed):
+        size = next(size for size in (8, 4, 2, 1) if size <= len(fixed) - place)
+        yield offset + place, np.frombuffer(fixed, f"u{size}", 1, place)[0]
+        place += size
 
 
 def _stored_bytes(codes: Codes) -> npt.NDArray[np.uint8]:
