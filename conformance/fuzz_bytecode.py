@@ -20,11 +20,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 from halfulp.conformance.bytecode_files import recorded_files
 from halfulp.conformance.fuzz_text import Failure, OutOfTime, stopped_after
-from halfulp.interp.bytecode.encoding import MAGIC, PADDING, Cursor, varint
+from halfulp.interp.bytecode.encoding import MAGIC, PADDING, Cursor, Section, varint, zigzag
 from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.dialect import Schema
@@ -187,9 +188,127 @@ def _head(rng: random.Random, parts: Parts) -> None:
     parts.head = MAGIC + varint(version) + producer + b"\0"
 
 
+# An attribute or a type of a file: the number of its dialect, whether it is encoded, and its bytes.
+_Entry = tuple[int, bool, bytes]
+
+
+def tables_of(offsets: bytes, data: bytes) -> tuple[list[_Entry], list[_Entry]]:
+    """The attributes and the types of the sections that hold them. Raises BytecodeError."""
+    cursor, content = Cursor(offsets), Cursor(data)
+    counts = cursor.varint(), cursor.varint()
+    tables: tuple[list[_Entry], list[_Entry]] = [], []
+    for table, count in zip(tables, counts, strict=True):
+        while len(table) < count:
+            dialect = cursor.varint()
+            for _ in range(cursor.count()):
+                size, encoded = cursor.flagged()
+                table.append((dialect, encoded, bytes(content.take(size))))
+    return tables
+
+
+def sections_of(tables: tuple[list[_Entry], list[_Entry]]) -> tuple[bytes, bytes]:
+    """See `tables_of`."""
+    offsets = b"".join(varint(len(table)) for table in tables)
+    for table in tables:
+        for dialect, group in groupby(table, key=lambda entry: entry[0]):
+            entries = list(group)
+            offsets += varint(dialect) + varint(len(entries))
+            offsets += b"".join(varint(len(content) << 1 | encoded) for _, encoded, content in entries)
+    return offsets, b"".join(content for table in tables for _, _, content in table)
+
+
+@dataclass(slots=True)
+class _Maker:
+    """Makes entries that refer to others, mostly to the last of them, so that little stands for much."""
+
+    rng: random.Random
+    attributes: int
+    types: int
+
+    def attribute(self) -> bytes:
+        return varint(max(0, self.attributes - 1 - int(self.rng.expovariate(0.7))))
+
+    def type(self) -> bytes:
+        return varint(max(0, self.types - 1 - int(self.rng.expovariate(0.7))))
+
+    def size(self) -> int:
+        return self.rng.choice((0, 1, 2, 3, 64, 1 << 12, 1 << 16, 1 << 40))
+
+    def several(self, one: Callable[[], bytes]) -> bytes:
+        count = self.rng.choice((0, 1, 2, 2, 2, 3, 40))
+        return varint(count) + (one() * count if self.rng.random() < 0.5 else b"".join(one() for _ in range(count)))
+
+    def shape(self) -> bytes:
+        return self.several(lambda: varint(zigzag(self.size())))
+
+    def blob(self) -> bytes:
+        size = self.rng.choice((0, 1, 2, 4, 8))
+        return varint(size) + self.rng.choice((bytes(size), self.rng.randbytes(size)))
+
+    def expression(self, depth: int) -> bytes:
+        if not depth:
+            return self.rng.choice((varint(0) + varint(0), varint(2) + varint(self.rng.randrange(200))))
+        return varint(self.rng.choice((3, 3, 3, 4, 5, 6, 7))) + self.expression(depth - 1) + self.expression(depth - 1)
+
+
+# What is made, attributes and types, each beginning with its code.
+_MADE: tuple[tuple[Callable[[_Maker], bytes], ...], tuple[Callable[[_Maker], bytes], ...]] = (
+    (
+        lambda make: varint(0) + make.several(make.attribute),
+        lambda make: varint(6) + make.type(),
+        lambda make: varint(12) + make.several(make.attribute),
+        lambda make: varint(10) + make.attribute() * 2,
+        lambda make: varint(18) + make.type() + make.blob(),
+        lambda make: varint(19) + make.type() + varint(1) + varint(0),
+        lambda make: varint(21) + make.attribute(),
+        lambda make: varint(23) + varint(make.size() << 2),
+        lambda make: varint(23) + varint(7) + varint(0) + varint(1) + make.expression(make.rng.randrange(10)),
+        lambda make: varint(24) + varint(make.size()) * 2 + varint(0),
+    ),
+    (
+        lambda make: varint(0) + varint(make.rng.choice((0, 1, 8, 65_536)) << 2),
+        lambda make: varint(2) + make.several(make.type) + make.several(make.type),
+        lambda make: varint(10) + make.shape() + make.type() + make.attribute(),
+        lambda make: varint(13) + make.shape() + make.type(),
+        lambda make: varint(14) + make.attribute() + make.shape() + make.type(),
+        lambda make: varint(15) + make.several(make.type),
+        lambda make: (
+            varint(6) + varint(1) + make.type() * 2 + varint(1) + varint(2) + make.shape() * 2 + make.attribute() * 2
+        ),
+    ),
+)
+
+
+def make(rng: random.Random, parts: Parts) -> None:
+    """Attributes and types that are right by themselves, a few or very many, one of them in place of another."""
+    index = {number: place for place, (number, _, _) in enumerate(parts.sections)}
+    if not {Section.ATTR_TYPE_OFFSET, Section.ATTR_TYPE} <= index.keys():
+        return
+    at_offsets, at_data = index[Section.ATTR_TYPE_OFFSET], index[Section.ATTR_TYPE]
+    try:
+        tables = tables_of(parts.sections[at_offsets][2], parts.sections[at_data][2])
+    except BytecodeError:
+        return
+    # What there may be inside the others: an unknown place and a number.
+    tables[0].append((0, True, varint(15)))
+    tables[1].append((0, True, varint(0) + varint(8 << 2)))
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        which = rng.randrange(2)
+        kind = rng.choice(_MADE[which])
+        dialect = rng.choice(tables[which])[0] if rng.random() < 0.1 else 0
+        for _ in range(rng.choice((1, 2, 8, 15, 1000))):
+            maker = _Maker(rng, *map(len, tables))
+            tables[which].append((dialect, True, kind(maker)))
+    if rng.random() < 0.3:
+        table = rng.choice(tables)
+        table[rng.randrange(len(table))] = table[-1]
+    for place, content in zip((at_offsets, at_data), sections_of(tables), strict=True):
+        parts.sections[place] = (*parts.sections[place][:2], content)
+
+
 _SECTIONS: tuple[Callable[[random.Random, Parts], None], ...] = (
     *(_in_section,) * 9,
-    *(_exchange, _order, _head),
+    *(_exchange, _order, _head, make),
 )
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from halfulp.conformance import fuzz_bytecode
 from halfulp.conformance.bytecode_files import recorded_files
+from halfulp.interp.bytecode.encoding import Section
 from halfulp.interp.errors import BytecodeError
+
+RECORDED = [file.data for file in recorded_files()]
 
 
 def test_damaged_files_never_raise_anything_else() -> None:
@@ -49,6 +54,27 @@ def test_files_are_put_together_as_they_were() -> None:
         parts = fuzz_bytecode.Parts.of(file.data)
         assert parts is not None
         assert parts.join() == file.data
+
+
+def test_attributes_and_types_are_put_together_as_they_were() -> None:
+    for file in recorded_files():
+        parts = fuzz_bytecode.Parts.of(file.data)
+        assert parts is not None
+        contents = {number: content for number, _, content in parts.sections}
+        offsets, data = contents[Section.ATTR_TYPE_OFFSET], contents[Section.ATTR_TYPE]
+        assert fuzz_bytecode.sections_of(fuzz_bytecode.tables_of(offsets, data)) == (offsets, data)
+
+
+def test_what_is_made_anew_is_read_often_enough() -> None:
+    outcomes: Counter[str] = Counter()
+    for number in range(200):
+        parts = fuzz_bytecode.Parts.of(RECORDED[number % len(RECORDED)])
+        assert parts is not None
+        fuzz_bytecode.make(random.Random(number), parts)
+        outcome, problem = fuzz_bytecode.check(parts.join())
+        outcomes[outcome] += 1
+        assert problem is None, number
+    assert outcomes["accepted"] > 20
 
 
 def test_what_does_not_pass_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
