@@ -736,13 +736,13 @@ def _last_bits(case: Case) -> tuple[int, ...]:
 
 
 def _rounding_buckets(case: Case) -> Iterator[Bucket]:
-    below, sticky = 2, (0, 1)
+    below = 2
     if case.kind == "from integer" or (case.kind == "convert" and case.extent[0] >= smallest(_target(case))):
-        below, sticky = case.extra, (0, 1) if case.extra > 1 else (0,)
+        below = case.extra
     if below < 1:
         return
     signs = (_SIGN[sign] for sign in case.signs)
-    for bucket in product(signs, _last_bits(case), (0, 1), sticky):
+    for bucket in product(signs, _last_bits(case), (0, 1), (0, 1) if below > 1 else (0,)):
         # Of one kept bit, that is 0 only below the smallest value, where something has to follow.
         if any(bucket[1:]) or not isinstance(case.target, FloatFormat) or case.target.precision > 1:
             yield bucket

@@ -11,7 +11,7 @@ import pytest
 from halfulp.conformance.task import task
 from halfulp.conformance.truth import exact_value
 from halfulp.conformance.vectors.inputs import filled_models, rows_of_models
-from halfulp.conformance.vectors.intermediate import Case, Integer, case_of, smallest
+from halfulp.conformance.vectors.intermediate import Case, Integer, case_of, exact, smallest
 from halfulp.conformance.vectors.models import MODELS, coverage, coverage_table, fill, models_for
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -260,6 +260,24 @@ def test_cancellations_are_those_of_the_difference(op):
         if total:
             moved.add(math.frexp(float(total))[1] - max(math.frexp(x)[1] for x in (a, b) if x))
     assert moved >= set(range(-24, 2))
+
+
+@pytest.mark.parametrize("name", ["f16", "f32", "f80"])
+def test_quotients_without_end_lie_between_their_neighbours(name):
+    """The last bit of a quotient is set exactly where more would follow, and nothing is lost above it."""
+    case, asked = binary("divide", name), task("arith.divf", name)
+    endless = 0
+    for row in fill(MODELS["B8"], case).rows + fill(MODELS["B20"], case).rows:
+        result, truth = exact(case, row), exact_value(asked, row)
+        assert result is not None
+        assert truth is not None
+        unit = Fraction(2) ** result.exponent
+        if result.significand & 1:
+            endless += 1
+            assert (result.significand - 1) * unit < abs(truth) < (result.significand + 1) * unit
+        else:
+            assert result.significand * unit == abs(truth)
+    assert endless >= 16
 
 
 @pytest.mark.parametrize(("op", "names"), APPLYING.items())
