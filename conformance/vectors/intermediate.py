@@ -104,7 +104,7 @@ class Case:
 
     @cached_property
     def extra(self) -> int:
-        """Bits below the last kept one that an exact result can have in general; of quotients, those that are looked at."""
+        """Bits below the last kept one that an exact result can have in general; of quotients, those looked at."""
         source, target = self.sources[0], self.target
         if isinstance(target, Integer):
             return self.float_source.precision - 1
