@@ -19,8 +19,9 @@ PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl")
 EXPLANATION = """\
 Both sides of a row run in one process and take turns; the figure is the best of several runs. mlir-opt and mlir-runner
 have processes of their own; the times of mlir-runner are taken inside the program, without its start and compilation.
-Results are compared first: bit by bit, by a sum of all with mlir-runner, and not at all for texts, for starting and where a remark says so. Where a
-peer is known to differ, its results have to be those of its profile, and a remark counts them.
+Results are compared first: bit by bit, by a sum of all with mlir-runner, and not at all for texts, for starting and
+where a remark says so. Where a peer is known to differ, its results have to be those of its profile, and a remark
+counts them.
 
 *ours* and *its* are nanoseconds for each element (of programs too: ten ops on one element), or for each op of scalar
 code, where no other unit is named. *× peer* is how many times as fast as the peer, and *copies* how often `np.copyto`
