@@ -6,6 +6,7 @@ import mmap
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +25,10 @@ from halfulp.interp.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.events import Listener
 from halfulp.interp.executor import (
     Control,
+    Elementwise,
+    ElementwiseStep,
     Limits,
+    Program,
     Pure,
     Run,
     Settings,
@@ -33,7 +37,7 @@ from halfulp.interp.executor import (
     program_for,
     result_types,
 )
-from halfulp.interp.ir import Block, Module, Operation, Region
+from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values import (
     Value,
@@ -452,15 +456,16 @@ def _stochastically(
 
 def _apply(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) -> Value:
     """A kernel applied outside any program: the general path of the executor, for an op that exists for the moment."""
-    from halfulp.interp.executor import Elementwise, ElementwiseStep, Program
+    op = Operation(name, default_registry().find(name), [SSAValue(value.type) for value in values], [result])
+    program = _no_program()
+    step = ElementwiseStep(op, Elementwise(lambda op, settings: kernel), kernel, program.settings)
+    return step.run(Run(program), tuple(values))[0]
 
-    block = Block()
-    arguments = [block.add_argument(value.type) for value in values]
-    op = Operation(name, default_registry().find(name), list(arguments), [result])
-    settings = Settings()
-    module = Module(Operation("builtin.module", regions=[Region([block])]))
-    step = ElementwiseStep(op, Elementwise(lambda op, settings: kernel), kernel, settings)
-    return step.run(Run(Program(module, settings)), tuple(values))[0]
+
+@cache
+def _no_program() -> Program:
+    """The program around an op that is in none: made once, since that takes longer than small arrays do."""
+    return Program(Module(Operation("builtin.module", regions=[Region([Block()])])), Settings())
 
 
 # --- conversions ------------------------------------------------------------------------------------------------------
