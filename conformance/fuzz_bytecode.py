@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import resource
 import sys
 import time
 import traceback
@@ -24,7 +23,7 @@ from itertools import groupby
 from pathlib import Path
 
 from halfulp.conformance.bytecode_files import recorded_files
-from halfulp.conformance.fuzz_text import Failure, OutOfTime, stopped_after
+from halfulp.conformance.fuzz_text import Failure, OutOfTime, read_all, stopped_after
 from halfulp.interp.bytecode.encoding import MAGIC, PADDING, Cursor, Section, varint, zigzag
 from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
@@ -377,18 +376,7 @@ def _misplaced(error: HalfulpError, data: bytes) -> str | None:
 
 def run(count: int, seed: int, first: int = 0) -> tuple[list[Failure], Counter[str]]:
     """Read ``count`` inputs of a seed; those that fail, and how many had which outcome."""
-    failures = []
-    outcomes: Counter[str] = Counter()
-    for number in range(first, first + count):
-        data = mutant(seed, number)
-        outcome, problem = check(data)
-        outcomes[outcome] += 1
-        if problem is not None:
-            failures.append(Failure(number, data.hex(), problem))
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    if memory > MAX_MEMORY:
-        failures.append(Failure(first + count, "", f"the process took {memory // 10**6} MB"))
-    return failures, outcomes
+    return read_all(lambda number: mutant(seed, number), check, bytes.hex, range(first, first + count), MAX_MEMORY)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

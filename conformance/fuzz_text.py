@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 from halfulp.conformance.corpus import entries
 from halfulp.interp.errors import HalfulpError
@@ -28,6 +29,8 @@ from halfulp.interp.ir import Module
 from halfulp.interp.text.lexer import token_offsets, tokenize
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
+
+Input = TypeVar("Input")
 
 MAX_SECONDS = 1.0
 MAX_MEMORY = 1 << 30
@@ -225,17 +228,31 @@ def _unstable(module: Module) -> str | None:
 
 def run(count: int, seed: int, first: int = 0) -> tuple[list[Failure], Counter[str]]:
     """Read ``count`` inputs of a seed; those that fail, and how many had which outcome."""
+    return read_all(lambda number: mutant(seed, number), check, str, range(first, first + count), MAX_MEMORY)
+
+
+def read_all(
+    mutant: Callable[[int], Input],
+    check: Callable[[Input], tuple[str, str | None]],
+    spell: Callable[[Input], str],
+    numbers: range,
+    most: int,
+) -> tuple[list[Failure], Counter[str]]:
+    """Read the inputs of these numbers: what fails, spelled, and how many had which outcome.
+
+    ``most``: the bytes that the process may take.
+    """
     failures = []
     outcomes: Counter[str] = Counter()
-    for number in range(first, first + count):
-        text = mutant(seed, number)
-        outcome, problem = check(text)
+    for number in numbers:
+        data = mutant(number)
+        outcome, problem = check(data)
         outcomes[outcome] += 1
         if problem is not None:
-            failures.append(Failure(number, text, problem))
+            failures.append(Failure(number, spell(data), problem))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    if memory > MAX_MEMORY:
-        failures.append(Failure(first + count, "", f"the process took {memory >> 20} MiB"))
+    if memory > most:
+        failures.append(Failure(numbers.stop, "", f"the process took {memory >> 20} MiB"))
     return failures, outcomes
 
 
