@@ -11,9 +11,18 @@ import numpy as np
 from halfulp.fp_formats import cpu, exact, fast, native_scalar, scalar
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
-from halfulp.semantics.floats import NINF, NNAN, Faces, Random, float_kernel, lost_nan, no_scalar_face
+from halfulp.semantics.floats import (
+    NINF,
+    NNAN,
+    Faces,
+    Random,
+    flags_of,
+    float_kernel,
+    loses_nan,
+    no_scalar_face,
+)
 from halfulp.semantics.kernel import Codes, Kernel, Mask, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
 
@@ -37,10 +46,21 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
     )
     if emulated.emulates(profile, source, target):
         return float_kernel(*emulated.convert(source, target, policy), (source,), target, fastmath)
-    kernel = float_kernel(*faces, (source,), target, fastmath)
+    kernel = float_kernel(
+        *faces,
+        (source,),
+        target,
+        fastmath,
+        loses=_loses_nan(policy, source, target),
+        flags=flags_of(lambda a: exact.convert(source, target, a, rounding, policy, want_flags=True)),
+    )
     if fastmath & (NNAN | NINF):
         return kernel
     return replace(kernel, scalar=native_scalar.convert(source, target, rounding, policy, kernel.scalar))
+
+
+def _loses_nan(policy: FloatPolicy, source: FloatFormat, target: FloatFormat) -> bool:
+    return source.nan_code is not None and loses_nan(policy, target)
 
 
 def convert_stochastically(
@@ -49,12 +69,15 @@ def convert_stochastically(
     """A conversion with stochastic rounding: ``random`` is (one unsigned integer per element, its width). There is no
     scalar face.
     """
+    arguments = (Rounding.STOCHASTIC, profile.conversions, random)
     return float_kernel(
         no_scalar_face,
-        lambda a: exact.convert(source, target, a, Rounding.STOCHASTIC, profile.conversions, random),
+        lambda a: exact.convert(source, target, a, *arguments),
         (source,),
         target,
         fastmath,
+        loses=_loses_nan(profile.conversions, source, target),
+        flags=flags_of(lambda a: exact.convert(source, target, a, *arguments, want_flags=True)),
     )
 
 
@@ -72,7 +95,6 @@ def from_integer(
 ) -> Kernel:
     """arith.sitofp and uitofp: the integer, rounded once; ``nneg``: poison if the sign bit is set."""
     policy = profile.conversions
-    lost = lost_nan(target)
     negative = poison("negative operand of arith.uitofp with nneg")
     half = 1 << width >> 1
     specification, array = scalar.from_integer, fast.from_integer
@@ -84,17 +106,25 @@ def from_integer(
         if nneg and a & half:
             return negative
         number = a - (half << 1) if signed and a & half else a
-        found = specification(target, number, rounding, policy)
-        return lost if found.poison else found.code
+        return int(specification(target, number, rounding, policy).code)
 
     def array_face(a: Codes) -> Outcome:
         found = array(target, a, width, signed, rounding, policy)
-        masks = [(lost, found.poison), (negative, _sign_bit(a, width) if nneg else None)]
-        return Outcome((found.codes,), faults_of(masks))
+        return Outcome((found.codes,), faults_of([(negative, _sign_bit(a, width) if nneg else None)]))
 
-    if emulates or nneg:
-        return Kernel(scalar_face, array_face)
-    return Kernel(native_scalar.from_integer(target, width, signed, rounding, scalar_face), array_face)
+    faults = (negative,) if nneg else ()
+    if emulates:
+        return Kernel(scalar_face, array_face, faults=faults)
+    quick = scalar_face if nneg else native_scalar.from_integer(target, width, signed, rounding, scalar_face)
+    flags = flags_of(lambda a: exact.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
+    return Kernel(quick, array_face, faults=faults, flags=flags)
+
+
+def _always_fits(source: FloatFormat, width: int, signed: bool) -> bool:
+    """Whether every value of a format, cut to an integer, is one of the type."""
+    largest = scalar.value(source, source.max_code)
+    only_numbers = source.nan_code is None and source.infinity_code is None and (signed or not source.signed)
+    return only_numbers and largest is not None and largest < 1 << width >> signed
 
 
 @lru_cache(maxsize=4096)
@@ -127,9 +157,12 @@ def to_integer(
         found = array(source, a, width, signed, rounding, policy)
         return Outcome((found.codes,), faults_of([(outside, found.poison)]))
 
+    faults = (outside,) if policy.float_to_int == "poison" and not _always_fits(source, width, signed) else ()
     if emulates:
-        return Kernel(scalar_face, array_face)
-    return Kernel(native_scalar.to_integer(source, width, signed, rounding, scalar_face), array_face)
+        return Kernel(scalar_face, array_face, faults=faults)
+    quick = native_scalar.to_integer(source, width, signed, rounding, scalar_face)
+    flags = flags_of(lambda a: exact.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
+    return Kernel(quick, array_face, faults=faults, flags=flags)
 
 
 _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)))
@@ -176,7 +209,10 @@ def _scaling(
     faces = (_scaled_exactly if profile.scaling == "exact" else _scaled_in_steps)(
         source, scale, target, rounding, profile, divides
     )
-    return float_kernel(*faces, (source, scale), target, fastmath)
+    computing = source if divides and profile.scaling != "exact" else target
+    policies = {profile.arithmetic, profile.conversions}
+    loses = any(loses_nan(policy, computing, target) for policy in policies)
+    return float_kernel(*faces, (source, scale), target, fastmath, loses=loses)
 
 
 def _scaled_in_steps(

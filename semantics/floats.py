@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats import cpu, exact, fast, native_scalar, scalar
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.kernel import Codes, Fault, Kernel, Mask, Open, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
@@ -25,16 +25,35 @@ REASSOC, NNAN, NINF, NSZ, ARCP, CONTRACT, AFN = (1 << k for k in range(7))
 """The bits of arith.fastmath."""
 
 _ANY_VALUE = REASSOC | ARCP | CONTRACT | AFN
+_MAKES_NANS = frozenset({"divide", "remainder"})
+"""The operations that give a NaN for operands in a format without NaN and infinities."""
 _ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "remainder"})
 
 Random = tuple[npt.NDArray[Any], int] | None
 Faces = tuple[Callable[..., scalar.Result], Callable[..., exact.Result]]
 OpenRule = Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None]
+FlagRule = Callable[..., npt.NDArray[np.uint8]]
 
 
 def lost_nan(fmt: FloatFormat) -> Fault:
     """A NaN result in a format without NaN."""
     return poison(f"NaN is not representable in {fmt.name}")
+
+
+def loses_nan(policy: FloatPolicy, *formats: FloatFormat) -> bool:
+    """Whether a NaN that may arise is poison in one of these formats."""
+    return policy.nan_to_nanless == "poison" and any(fmt.nan_code is None for fmt in formats)
+
+
+def flags_of(operation: Callable[..., exact.Result]) -> FlagRule:
+    """The exception flags of an operation of `exact` on codes, which must ask for them."""
+
+    def flags(*codes: Codes) -> npt.NDArray[np.uint8]:
+        found = operation(*codes).flags
+        assert found is not None
+        return found
+
+    return flags
 
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
@@ -60,14 +79,16 @@ def float_kernel(
     fastmath: int,
     open_rule: OpenRule | None = None,
     open_nan: bool = True,
+    loses: bool = False,
+    flags: FlagRule | None = None,
 ) -> Kernel:
     """A kernel from the two faces of an operation on floats with a float result.
 
     ``fastmath``: the flags nnan and ninf make a NaN (infinite) operand or result poison. ``open_nan``: any NaN will do
-    for a NaN result.
+    for a NaN result. ``loses``: a NaN may be lost, which the faces report as poison. ``flags``: see `Kernel`.
     """
     lost = lost_nan(result)
-    rules = _fastmath_rules(fastmath)
+    rules = _fastmath_rules(fastmath, *operands, result)
 
     def scalar_face(*codes: int) -> Scalar:
         found = specification(*codes)
@@ -91,7 +112,14 @@ def float_kernel(
             masks.append((fault, hit))
         return Outcome((found.codes,), faults_of(masks))
 
-    return Kernel(scalar_face, array_face, open=_open_rule(result, fastmath, open_rule, open_nan))
+    return Kernel(
+        scalar_face,
+        array_face,
+        open=_open_rule(result, fastmath, open_rule, open_nan),
+        opens=_opens(result, fastmath, open_rule, open_nan),
+        faults=((lost,) if loses else ()) + tuple(fault for fault, _, _ in rules),
+        flags=flags,
+    )
 
 
 def _shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
@@ -99,37 +127,53 @@ def _shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
 
 
 _FASTMATH_RULES = (
-    (NNAN, poison("NaN operand or result under fastmath<nnan>"), "is_nan", is_nan),
-    (NINF, poison("infinite operand or result under fastmath<ninf>"), "is_infinite", is_infinite),
+    (NNAN, "nan_code", poison("NaN operand or result under fastmath<nnan>"), "is_nan", is_nan),
+    (NINF, "infinity_code", poison("infinite operand or result under fastmath<ninf>"), "is_infinite", is_infinite),
 )
 
 
-def _fastmath_rules(fastmath: int) -> tuple[tuple[Fault, str, Callable[[FloatFormat, Codes], Mask]], ...]:
-    return tuple((fault, method, test) for bit, fault, method, test in _FASTMATH_RULES if fastmath & bit)
+def _fastmath_rules(
+    fastmath: int, *formats: FloatFormat
+) -> tuple[tuple[Fault, str, Callable[[FloatFormat, Codes], Mask]], ...]:
+    """The rules of these flags that any of the formats can break."""
+    return tuple(
+        (fault, method, test)
+        for bit, code, fault, method, test in _FASTMATH_RULES
+        if fastmath & bit and any(getattr(fmt, code) is not None for fmt in formats)
+    )
 
 
 def _open_rule(result: FloatFormat, fastmath: int, extra: OpenRule | None, open_nan: bool) -> OpenRule | None:
     """Which results the language leaves open: NaN bits where ``open_nan``, signs of zeros under nsz, everything under
     reassoc and the like. None where nothing can be open.
     """
-    if not (open_nan or extra or fastmath & (NSZ | _ANY_VALUE)):
+    opens = _opens(result, fastmath, extra, open_nan)
+    if not opens:
         return None
 
     def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
         codes = results[0]
         mask = np.zeros(_shape(result, codes), np.uint8)
-        if open_nan:
+        if opens & Open.NAN.value:
             mask = np.where(is_nan(result, codes), np.uint8(Open.NAN.value), mask)
-        if fastmath & NSZ:
+        if opens & Open.SIGN.value and fastmath & NSZ:
             mask = mask | np.where(is_zero(result, codes), np.uint8(Open.SIGN.value), np.uint8(0))
         if fastmath & _ANY_VALUE:
             mask = mask | np.uint8(Open.VALUE.value)
-        if extra is not None:
+        if opens & Open.SIGN.value and extra is not None:
             own = extra(operands, results)
             mask = mask if own is None else mask | own
         return mask if mask.any() else None
 
     return rule
+
+
+def _opens(result: FloatFormat, fastmath: int, extra: OpenRule | None, open_nan: bool) -> int:
+    """All bits that the rule of `_open_rule` may set. ``extra`` is about signs, where the format has -0."""
+    bits = Open.NAN.value if open_nan and result.nan_code is not None else 0
+    if (extra is not None or fastmath & NSZ) and result.has_negative_zero:
+        bits |= Open.SIGN.value
+    return bits | Open.VALUE.value if fastmath & _ANY_VALUE else bits
 
 
 def _open_quotient(fmt: FloatFormat) -> OpenRule:
@@ -168,18 +212,21 @@ def binary(
     policy = emulated.arithmetic(profile, name)
     arguments: tuple[Any, ...] = (rounding, policy) if name in _ROUNDED else (policy,)
     faces: Faces
-    if emulated.emulates(profile, fmt):
+    flags = None
+    if emulates := emulated.emulates(profile, fmt):
         faces = emulated.binary(name, fmt, arguments)
     else:
-        specification, array = getattr(scalar, name), getattr(fast, name)
+        specification, array, flagged = getattr(scalar, name), getattr(fast, name), getattr(exact, name)
+        flags = flags_of(lambda a, b: flagged(fmt, a, b, *arguments, want_flags=True))
         faces = (lambda a, b: specification(fmt, a, b, *arguments), lambda a, b: array(fmt, a, b, *arguments))
     open_rule = None
     if name == "divide" and fastmath & NSZ:
         open_rule = _open_quotient(fmt)
     elif zeros_open:
         open_rule = _open_zeros(fmt)
-    kernel = float_kernel(*faces, (fmt, fmt), fmt, fastmath, open_rule)
-    if emulated.emulates(profile, fmt) or fastmath & (NNAN | NINF):
+    loses = not emulates and name in _MAKES_NANS and loses_nan(policy, fmt)
+    kernel = float_kernel(*faces, (fmt, fmt), fmt, fastmath, open_rule, loses=loses, flags=flags)
+    if emulates or fastmath & (NNAN | NINF):
         return kernel
     return replace(kernel, scalar=native_scalar.binary(name, fmt, rounding, policy, kernel.scalar))
 
@@ -188,13 +235,16 @@ def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fa
     """add, subtract, multiply or divide with stochastic rounding: ``random`` is (one unsigned integer per element,
     its width). There is no scalar face.
     """
-    array = getattr(exact, name)
+    array, policy = getattr(exact, name), profile.arithmetic
+    arguments = (Rounding.STOCHASTIC, policy, random)
     return float_kernel(
         no_scalar_face,
-        lambda a, b: array(fmt, a, b, Rounding.STOCHASTIC, profile.arithmetic, random),
+        lambda a, b: array(fmt, a, b, *arguments),
         (fmt, fmt),
         fmt,
         fastmath,
+        loses=name in _MAKES_NANS and loses_nan(policy, fmt),
+        flags=flags_of(lambda a, b: array(fmt, a, b, *arguments, want_flags=True)),
     )
 
 
@@ -209,10 +259,12 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     policy = profile.arithmetic
     specification, array = getattr(scalar, name), getattr(fast, name)
     faces: Faces = (lambda a: specification(fmt, a, policy), lambda a: array(fmt, a, policy))
+    flagged = getattr(exact, name)
+    flags: FlagRule | None = flags_of(lambda a: flagged(fmt, a, policy, want_flags=True))
     if name == "negate" and emulated.emulates(profile, fmt) and fmt.name != "f16":
-        faces = emulated.negate(fmt)
+        faces, flags = emulated.negate(fmt), None
     # Neither op generates NaNs, and both keep the bits of one.
-    return float_kernel(*faces, (fmt,), fmt, fastmath, open_nan=False)
+    return float_kernel(*faces, (fmt,), fmt, fastmath, open_nan=False, flags=flags)
 
 
 @cpu.forgotten
@@ -220,11 +272,13 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
 def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
     """arith.cmpf with MLIR's predicate number."""
     policy = profile.arithmetic
-    rules = _fastmath_rules(fastmath)
+    rules = _fastmath_rules(fastmath, fmt)
     specification: Callable[[int, int], Any] = lambda a, b: scalar.compare(fmt, predicate, a, b, policy)  # noqa: E731
     array: Callable[[Codes, Codes], Any] = lambda a, b: fast.compare(fmt, predicate, a, b, policy)  # noqa: E731
+    flags: FlagRule | None = flags_of(lambda a, b: exact.compare(fmt, predicate, a, b, policy, want_flags=True))
     if emulated.emulates(profile, fmt):
         specification, array = emulated.compare(predicate, fmt, policy)
+        flags = None
 
     def specified(a: int, b: int) -> Scalar:
         for fault, test, _ in rules:
@@ -239,4 +293,4 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
         found = array(a, b)
         return Outcome((found.codes,), faults_of((fault, test(fmt, a) | test(fmt, b)) for fault, _, test in rules))
 
-    return Kernel(scalar_face, array_face)
+    return Kernel(scalar_face, array_face, faults=tuple(fault for fault, _, _ in rules), flags=flags)

@@ -108,12 +108,12 @@ def _kernel(
     results: tuple[int, ...],
     scalar: Callable[..., Scalar],
     array: ArrayFace,
+    faults: tuple[Fault, ...] = (),
     worst: tuple[int, ...] | None = None,
 ) -> Kernel:
     """The kernel of an op with the given operand and result widths."""
-    if max(operands + results) > LIMB_BITS:
-        return Kernel(scalar, _mapped(operands, results, scalar), worst)
-    return Kernel(scalar, _ranked(array), worst)
+    wide = max(operands + results) > LIMB_BITS
+    return Kernel(scalar, _mapped(operands, results, scalar) if wide else _ranked(array), worst, faults=faults)
 
 
 def _ranked(array: ArrayFace) -> Callable[..., Outcome]:
@@ -194,7 +194,7 @@ def _wrapping(
         result = _wrap(width, modular(a, b))
         return (result,), ((fault, overflows(reading, a, b, result)) for reading, fault in rules)
 
-    return _kernel((width, width), (width,), scalar, array)
+    return _kernel((width, width), (width,), scalar, array, tuple(fault for _, fault in rules))
 
 
 def _moved(reading: Reading, a: Codes, b: Codes, result: Codes, beyond: np.ufunc) -> Mask:
@@ -379,7 +379,9 @@ def _division(
             result -= flip
         return (_wrap(width, result),), faults
 
-    return _kernel((width, width), (width,), scalar, array, worst=(sign, 0))
+    overflow = (DIVISION_OVERFLOW,) if reading.signed else ()
+    faults = (DIVISION_BY_ZERO, *overflow, *((INEXACT_DIVISION,) if exact else ()))
+    return _kernel((width, width), (width,), scalar, array, faults, worst=(sign, 0))
 
 
 def _remainder(reading: Reading) -> Kernel:
@@ -397,7 +399,7 @@ def _remainder(reading: Reading) -> Kernel:
         rest = np.fmod(reading.values(a), divisor)
         return (_wrap(width, rest),), [(DIVISION_BY_ZERO, zero)]
 
-    return _kernel((width, width), (width,), scalar, array, worst=(0, 0))
+    return _kernel((width, width), (width,), scalar, array, (DIVISION_BY_ZERO,), worst=(0, 0))
 
 
 def _guarded(divisor: Values) -> tuple[Mask, Values]:
@@ -429,7 +431,7 @@ def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
         faults += ((fault, _shifted(reading, result, b) != reading.values(a)) for reading, fault in rules)
         return (result,), faults
 
-    return _kernel((width, width), (width,), scalar, array)
+    return _kernel((width, width), (width,), scalar, array, (SHIFT_TOO_FAR, *(fault for _, fault in rules)))
 
 
 def shrui(width: int, *, exact: bool = False) -> Kernel:
@@ -460,7 +462,8 @@ def _shift_right(reading: Reading, exact: bool) -> Kernel:
             faults.append((INEXACT_SHIFT, _wrap(width, result << b) != a))
         return (result,), faults
 
-    return _kernel((width, width), (width,), scalar, array)
+    faults = (SHIFT_TOO_FAR, INEXACT_SHIFT) if exact else (SHIFT_TOO_FAR,)
+    return _kernel((width, width), (width,), scalar, array, faults)
 
 
 def _shifted(reading: Reading, a: Codes, b: Codes) -> Values:
@@ -621,4 +624,4 @@ def _cast(reading: Reading, width: int, rules: tuple[Range, ...] = ()) -> Kernel
         result = _wrap(width, reading.values(a).astype(dtype))
         return (result,), ((rule.fault, outside(rule, a)) for rule in rules)
 
-    return _kernel((reading.width,), (width,), scalar, array)
+    return _kernel((reading.width,), (width,), scalar, array, tuple(rule.fault for rule in rules))

@@ -80,12 +80,19 @@ class Kernel:
     value, so the op is undefined on it exactly if it is undefined for the worst value (a divisor's is 0, a signed
     dividend's INT_MIN).
     ``open``: given operand codes and result codes, a uint8 mask of `Open` bits, or None where nothing is open.
+    ``opens``: all bits that such a mask may have.
+    ``faults``: every fault that an element may have, in order of precedence; none of an op that is total.
+    ``flags``: given operand codes, the exception flags of `halfulp.fp_formats.policy.Flags` as uint8; None of an op
+    that raises none, or whose flags are not known.
     """
 
     scalar: Callable[..., Scalar]
     array: Callable[..., Outcome]
     worst: tuple[int, ...] | None = None
     open: Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None] | None = None
+    opens: int = 0
+    faults: tuple[Fault, ...] = ()
+    flags: Callable[..., npt.NDArray[np.uint8]] | None = None
 
 
 def faults_of(pairs: Iterable[tuple[Fault, Mask | None]]) -> tuple[tuple[Fault, Mask], ...]:

@@ -16,7 +16,7 @@ from halfulp.fp_formats import fast, scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
-from halfulp.semantics.floats import is_nan, lost_nan
+from halfulp.semantics.floats import is_nan
 from halfulp.semantics.kernel import Codes, Kernel, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
 
@@ -94,13 +94,12 @@ def dcast(quantization: Quantization, profile: Profile) -> Kernel:
     q = quantization
     fmt = q.expressed
     scales, points = q.parameters(profile)
-    lost = lost_nan(fmt)
 
     def array_face(stored: Codes) -> Outcome:
         number = fast.from_integer(fmt, stored, q.storage_width, q.storage_signed, RNE, profile.conversions)
         difference = fast.subtract(fmt, number.codes, q.spread(points, stored.shape), RNE, profile.arithmetic)
         product = fast.multiply(fmt, difference.codes, q.spread(scales, stored.shape), RNE, profile.arithmetic)
-        return Outcome((product.codes,), faults_of((lost, step.poison) for step in (number, difference, product)))
+        return Outcome((product.codes,))
 
     one_scale, one_point = _single(fmt, scales), _single(fmt, points)
     half = 1 << q.storage_width >> 1
@@ -109,8 +108,7 @@ def dcast(quantization: Quantization, profile: Profile) -> Kernel:
         signed = stored - (half << 1) if q.storage_signed and stored & half else stored
         number = scalar.from_integer(fmt, signed, RNE, profile.conversions)
         difference = scalar.subtract(fmt, number.code, one_point, RNE, profile.arithmetic)
-        product = scalar.multiply(fmt, difference.code, one_scale, RNE, profile.arithmetic)
-        return lost if number.poison or difference.poison or product.poison else product.code
+        return scalar.multiply(fmt, difference.code, one_scale, RNE, profile.arithmetic).code
 
     return Kernel(scalar_face, array_face)
 
@@ -149,7 +147,7 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
             number -= 1 << width
         return min(max(number, q.storage_min), q.storage_max) & mask
 
-    return Kernel(scalar_face, array_face)
+    return Kernel(scalar_face, array_face, faults=(outside,))
 
 
 def _single(fmt: FloatFormat, codes: Codes) -> int:
