@@ -19,12 +19,12 @@ from halfulp.cli_common import (
     positive,
     profile_named,
     progress_bar,
-    properties_of,
     ranked,
     report,
     say,
     write,
 )
+from halfulp.cli_recipe import task_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from halfulp.conformance.coverage import Coverage
     from halfulp.conformance.oracles.oracle import Oracle
     from halfulp.conformance.sweep import Report
-    from halfulp.conformance.task import Task
     from halfulp.conformance.verify import Verification
 
 _ABOUT = """\
@@ -135,7 +134,7 @@ def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
     from halfulp.conformance.oracles.oracle import Unavailable
     from halfulp.conformance.verify import as_json, text, verify
 
-    task = _task(arguments, texts)
+    task = task_named(arguments.op, arguments, texts)
     profile = profile_named(arguments.profile or "spec")
     rows = () if arguments.no_known else divergences()
     codes = []
@@ -160,41 +159,6 @@ def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
         return fail(f"no oracle that is installed answers {task}")
     # An answer that differs outweighs one that could not be had.
     return ranked(codes)
-
-
-def _task(arguments: argparse.Namespace, texts: Sources) -> Task:
-    from halfulp.cli_values import naming
-    from halfulp.conformance.task import task
-    from halfulp.interp.dialect import default_registry
-    from halfulp.interp.errors import InputError, Unsupported
-    from halfulp.interp.values import as_type
-
-    definition = default_registry().find(arguments.op)
-    if definition is None:
-        raise Unsupported(f"no op named '{arguments.op}' is registered")
-    if arguments.type is None:
-        raise InputError("which type? give --type, and for a cast --from", op=arguments.op)
-    sources = _types(arguments.source or arguments.type)
-    for spelling in (*sources, *([arguments.type] if arguments.source else [])):
-        with naming("<type>", spelling, texts):
-            as_type(spelling)
-    if len(sources) not in (1, len(definition.operands)):
-        raise InputError(f"{arguments.op} has {len(definition.operands)} operands, but {len(sources)} types are given")
-    properties = properties_of(arguments.op, arguments.attr or [], texts)
-    to = arguments.type if arguments.source else None
-    return task(arguments.op, sources[0] if len(sources) == 1 else sources, to, **properties)
-
-
-def _types(text: str) -> list[str]:
-    """Types between commas that stand outside of brackets."""
-    types, depth = [""], 0
-    for character in text:
-        depth += (character in "<{[(") - (character in ">}])")
-        if character == "," and not depth:
-            types.append("")
-        else:
-            types[-1] += character
-    return [spelling.strip() for spelling in types]
 
 
 def _code(found: Verification, percent: float = 0) -> int:

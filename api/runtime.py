@@ -38,6 +38,7 @@ from halfulp.interp.executor import (
     result_types,
 )
 from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.stochastic import stochastic_kernel
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values import (
     Value,
@@ -49,7 +50,7 @@ from halfulp.interp.values import (
     shape_conflict,
     to_value,
 )
-from halfulp.semantics import casts, floats
+from halfulp.semantics import casts
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile, as_profile
 
@@ -366,9 +367,7 @@ def eval(
 
     Raises what `run` raises, and VerifyError where the op does not accept these types.
     """
-    definition = default_registry().find(op)
-    if definition is None:
-        raise Unsupported(f"no op named '{op}' is registered")
+    definition = default_registry().require(op)
     if isinstance(definition.evaluate, Control) or definition.regions or not definition.results:
         raise Unsupported(f"'{op}' cannot be evaluated on its own")
     wanted = type if isinstance(type, Sequence) and not isinstance(type, str) else [type] * len(operands)
@@ -420,9 +419,6 @@ def _limbs(element: ty.Type) -> bool:
 
 # --- stochastic rounding ----------------------------------------------------------------------------------------------
 
-_STOCHASTIC = {"arith.addf": "add", "arith.subf": "subtract", "arith.mulf": "multiply", "arith.divf": "divide"}
-_CONVERSIONS = frozenset({"arith.truncf", "arith.convertf"})
-
 
 def _random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[npt.NDArray[Any], int]:
     if random is None:
@@ -439,18 +435,7 @@ def _stochastically(
     function: Operation, values: Sequence[Value], profile: Profile, random: npt.NDArray[Any] | None
 ) -> Value:
     op = function.regions[0].blocks[0].operations[0]
-    bits = _random_bits(random, values[0].shape)
-    formats = [ty.element_type(v.type) for v in (*op.operands, *op.results)]
-    source, target = formats[0], formats[-1]
-    if not isinstance(source, ty.FloatType) or not isinstance(target, ty.FloatType):
-        raise Unsupported(f"'{op.name}' has no stochastic rounding")
-    fastmath = getattr(op.properties.get("fastmath"), "value", 0)
-    if op.name in _STOCHASTIC:
-        kernel = floats.stochastic(_STOCHASTIC[op.name], target.format, bits, profile, fastmath)
-    elif op.name in _CONVERSIONS:
-        kernel = casts.convert_stochastically(source.format, target.format, bits, profile, fastmath)
-    else:
-        raise Unsupported(f"'{op.name}' has no stochastic rounding")
+    kernel = stochastic_kernel(op, _random_bits(random, values[0].shape), profile)
     return _apply(kernel, op.name, values, op.results[0].type)
 
 

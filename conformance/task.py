@@ -40,7 +40,7 @@ class Task:
     @cached_property
     def definition(self) -> OpDefinition:
         """The declaration of the op."""
-        return _definition(self.op)
+        return default_registry().require(self.op)
 
     @cached_property
     def operand_types(self) -> tuple[ty.Type, ...]:
@@ -103,7 +103,7 @@ def task(op: str, types: Sequence[str] | str, to: str | None = None, **propertie
     ``to``: the element type of the first result, where it does not follow. Raises Unsupported for an unknown op,
     VerifyError and TypeMismatch where the op does not accept the types or properties.
     """
-    definition = _definition(op)
+    definition = default_registry().require(op)
     spelled = [types] * len(definition.operands) if isinstance(types, str) else list(types)
     operands = [as_type(spelling) for spelling in spelled]
     result = None if to is None else as_type(to)
@@ -133,13 +133,6 @@ def container_shape(types: Sequence[ty.Type], count: int) -> tuple[int, ...]:
                 rows, channels = max(1, count // len(type_.scales)), len(type_.scales)
                 return (*(1,) * (type_.axis - 1), rows, channels) if type_.axis else (channels, rows)
     return (count,)
-
-
-def _definition(op: str) -> OpDefinition:
-    definition = default_registry().find(op)
-    if definition is None:
-        raise Unsupported(f"no op named '{op}' is registered")
-    return definition
 
 
 @lru_cache(maxsize=1024)

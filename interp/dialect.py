@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any
 
+from halfulp.interp.errors import Unsupported, did_you_mean
+
 if TYPE_CHECKING:
     from halfulp.interp.attributes import Attribute
     from halfulp.interp.ir import Operation
@@ -307,6 +309,14 @@ class Registry:
         """The declaration of the op of that full name."""
         dialect = self.dialects.get(name.partition(".")[0])
         return None if dialect is None else dialect.ops.get(name)
+
+    def require(self, name: str) -> OpDefinition:
+        """The same. Raises Unsupported where there is none."""
+        found = self.find(name)
+        if found is None:
+            known = (op for dialect in self.dialects.values() for op in dialect.ops)
+            raise Unsupported(f"no op named '{name}' is registered", hint=did_you_mean(name, known))
+        return found
 
 
 _default: Registry | None = None

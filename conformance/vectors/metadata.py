@@ -99,16 +99,6 @@ class Shard:
         return {"index": self.index, "of": self.of, "rows": list(self.rows)}
 
 
-def source_of_task(task: Task) -> Document:
-    """What the document says of a set made by one op."""
-    return {
-        "op": task.op,
-        "operands": list(task.operands),
-        "results": list(task.results),
-        "properties": dict(task.properties),
-    }
-
-
 def divergences_of_task(task: Task) -> list[Document]:
     """The rows of known divergences of real tools that may show in results of a task."""
     return [

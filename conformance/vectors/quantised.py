@@ -46,6 +46,18 @@ def places(type_: ty.UniformQuantizedType) -> list[int]:
     return flat
 
 
+def period(task: Task) -> int:
+    """Rows after which parameters repeat: 1 but for parameters along an axis or per block."""
+    type_ = quantised_type(task)
+    return 1 if type_ is None else len(places(type_))
+
+
+def has_blocks(task: Task) -> bool:
+    """Whether a task is about parameters per block, so that its tensors have exactly one period."""
+    type_ = quantised_type(task)
+    return type_ is not None and type_.block_sizes is not None
+
+
 def shaped(task: Task, column: Codes) -> Codes:
     """A column of whole periods in the shape of the task's tensors: for blocks one period, else any number."""
     type_ = quantised_type(task)

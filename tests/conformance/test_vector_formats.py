@@ -48,6 +48,7 @@ from halfulp.conformance.vectors.packing import (
     unpack,
     unpack_blocks,
 )
+from halfulp.conformance.vectors.subject import OpSubject
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.errors import AssertionFailed, InputError
 from halfulp.semantics.profile import Profile
@@ -993,7 +994,7 @@ def documented(name: str = "testfloat", **more: Any) -> metadata.Document:
     return metadata.document(
         told,
         [metadata.File(name, "addf.tv")],
-        metadata.source_of_task(addf),
+        OpSubject(addf).source(),
         Profile(),
         metadata.Inputs("1"),
         **arguments,
@@ -1018,7 +1019,7 @@ def test_documents_are_valid_and_the_schema_is() -> None:
     for name, columns in (("readmemh", FPTOSI), ("npz", WIDE)):
         told = write_vectors(VectorSet(columns, [random_chunk(columns, 3)]), io.BytesIO(), name)
         document = metadata.document(
-            told, [metadata.File(name)], metadata.source_of_task(task("arith.fptosi", "f16", "i12")),
+            told, [metadata.File(name)], OpSubject(task("arith.fptosi", "f16", "i12")).source(),
             Profile(base="ml_dtypes"), metadata.Inputs("random", seed=1),
         )  # fmt: skip
         check(document)

@@ -1,0 +1,166 @@
+"""The options that say which vectors are meant: shared by ``vectors``, ``check-vectors`` and ``sweep``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from halfulp.cli_common import Sources, positive, profile_named, properties_of, read
+
+if TYPE_CHECKING:
+    from halfulp.conformance.task import Task
+    from halfulp.conformance.vectors.inputs import LevelName
+    from halfulp.conformance.vectors.recipe import Recipe
+    from halfulp.conformance.vectors.subject import Subject
+    from halfulp.semantics.profile import Profile
+
+LEVELS = ("1", "2", "exhaustive", "random", "weighted")
+"""`halfulp.conformance.vectors.recipe.LEVELS`, known here without importing anything."""
+
+FIELDS: Mapping[str, str] = {
+    "denormals": "flushing: ieee, flush_operands, flush_results or flush_both",
+    "nan_result": "payload, canonical (RISC-V), canonical_signed, negative or canonical_bf16",
+    "tininess": "when underflow is detected: after or before rounding",
+    "float_to_int": "poison, saturate (Arm), saturate_nan_max (RISC-V) or modular",
+}
+"""Fields of the profile that have an option of their own; ``--profile`` takes all."""
+
+_FOR_AN_OP = ("type", "source", "attr", "rounding", "random_bits", "models")
+_SPELLED = {"source": "--from"}
+
+
+def seed(text: str) -> int:
+    """A seed of an option. Raises argparse.ArgumentTypeError."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else 1 << 64
+    if number >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed: an integer from 0 to 2**64 - 1")
+    return number
+
+
+def add_subject_options(parser: Any) -> None:
+    """The options that say what is computed; the command has a positional ``subject`` itself."""
+    add = parser.add_argument
+    add("--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; of a cast, of its result")
+    add("--from", dest="source", metavar="TYPE[,TYPE...]", help="the element types of the operands of a cast")
+    add("--attr", action="append", metavar="NAME[=VALUE]", help="a property, as for eval: fastmath=nsz predicate=slt")
+    add("--rounding", metavar="MODE", help="the op's rounding mode; stochastic: random bits become a column")
+    add("--random-bits", type=positive, metavar="N", help="bits per row of stochastic rounding (default: 16)")
+    add("--function", metavar="NAME", help="the function of a program (default: the only public one)")
+    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where documents differ")
+    for field, about in FIELDS.items():
+        add(f"--{field.replace('_', '-')}", metavar="VALUE", help=f"this field of the profile: {about}")
+    add("--keep-ub", action="store_true", help="rows with undefined behaviour count as poison (default: left out)")
+    add("--no-flags", dest="flags", action="store_false", help="no column of exception flags")
+
+
+def add_recipe_options(parser: Any) -> None:
+    """The options that say which vectors: those of the subject, and those of the operands."""
+    add_subject_options(parser)
+    add = parser.add_argument
+    add(
+        "--level",
+        choices=LEVELS,
+        help="TestFloat's corners 1 (default) or 2, all there are, uniform bits, or a mixture",
+    )
+    add("--models", metavar="B1[,B3...]", help="the FPgen models whose vectors come first, or alone without --level")
+    add("-n", type=positive, metavar="N", help="how many random rows; of other levels, at most so many")
+    add("--seed", type=seed, default=0, metavar="N", help="of everything random, 0 to 2**64 - 1 (default: 0)")
+
+
+def types_in(text: str) -> list[str]:
+    """Types between commas that stand outside of brackets."""
+    types, depth = [""], 0
+    for character in text:
+        depth += (character in "<{[(") - (character in ">}])")
+        if character == "," and not depth:
+            types.append("")
+        else:
+            types[-1] += character
+    return [spelling.strip() for spelling in types]
+
+
+def task_named(op: str, arguments: argparse.Namespace, sources: Sources, **properties: Any) -> Task:
+    """The task of an op with the types and properties of the options. Raises HalfulpError."""
+    from halfulp.cli_values import naming
+    from halfulp.conformance.task import task
+    from halfulp.interp.dialect import default_registry
+    from halfulp.interp.errors import InputError
+    from halfulp.interp.values import as_type
+
+    definition = default_registry().require(op)
+    if arguments.type is None:
+        raise InputError("which type? give --type, and for a cast --from", op=op)
+    operands = types_in(arguments.source or arguments.type)
+    for spelling in (*operands, *([arguments.type] if arguments.source else [])):
+        with naming("<type>", spelling, sources):
+            as_type(spelling)
+    if len(operands) not in (1, len(definition.operands)):
+        raise InputError(f"{op} has {len(definition.operands)} operands, but {len(operands)} types are given")
+    given = {**properties_of(op, arguments.attr or [], sources), **properties}
+    to = arguments.type if arguments.source else None
+    return task(op, operands[0] if len(operands) == 1 else operands, to, **given)
+
+
+def profile_of(arguments: argparse.Namespace) -> Profile:
+    """The profile of the options. Raises InputError."""
+    given = {field: getattr(arguments, field) for field in FIELDS if getattr(arguments, field) is not None}
+    return profile_named(",".join([arguments.profile, *(f"{field}={value}" for field, value in given.items())]))
+
+
+def subject_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Subject:
+    """The op or program (a file that ends in .mlir or .mlirbc, or ``-``) of a command. Raises HalfulpError."""
+    from halfulp.conformance.vectors.subject import OpSubject
+    from halfulp.interp.errors import InputError
+
+    profile = profile_of(arguments)
+    if named == "-" or named.endswith((".mlir", ".mlirbc")):
+        return _program(named, arguments, profile, sources)
+    if arguments.function is not None:
+        raise InputError(f"--function goes with a program, but '{named}' is an op", hint="a program ends in .mlir")
+    stochastic = arguments.rounding == "stochastic"
+    if arguments.random_bits is not None and not stochastic:
+        raise InputError("--random-bits goes with --rounding=stochastic")
+    rounding = {} if arguments.rounding is None or stochastic else {"rounding": arguments.rounding}
+    asked = task_named(named, arguments, sources, **rounding)
+    bits = (arguments.random_bits or 16) if stochastic else None
+    try:
+        return OpSubject(asked, profile, arguments.keep_ub, arguments.flags, bits)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _program(named: str, arguments: argparse.Namespace, profile: Profile, sources: Sources) -> Subject:
+    from pathlib import Path
+
+    from halfulp.conformance.vectors.subject import ProgramSubject
+    from halfulp.interp.errors import InputError
+    from halfulp.interp.text.printer import print_module
+    from halfulp.runtime import find_entry, function_path
+
+    misplaced = [name for name in _FOR_AN_OP if getattr(arguments, name, None) is not None]
+    if misplaced:
+        option = _SPELLED.get(misplaced[0], "--" + misplaced[0].replace("_", "-"))
+        raise InputError(f"{option} goes with an op, but '{named}' is a program")
+    program = read(named, sources)
+    module = program.module()
+    function = find_entry(module, arguments.function)
+    text = program.text if program.text is not None else print_module(module)
+    name = Path(program.name).name if named != "-" else program.name
+    return ProgramSubject(text, function_path(function).removeprefix("@"), name, profile, arguments.keep_ub, module)
+
+
+def recipe_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Recipe:
+    """The vectors that a command asks for. Raises HalfulpError, those of its operands too."""
+    from halfulp.conformance.vectors.recipe import Recipe
+    from halfulp.interp.errors import InputError
+
+    models = tuple(arguments.models.split(",")) if arguments.models else ()
+    level = cast("LevelName | None", arguments.level or (None if models else "1"))
+    recipe = Recipe(subject_of(named, arguments, sources), level, models, arguments.seed, arguments.n)
+    try:
+        _ = recipe.rows
+    except ValueError as error:
+        hint = "-n says how many" if "need a count" in str(error) else None
+        raise InputError(str(error), hint=hint) from None
+    return recipe

@@ -1,0 +1,148 @@
+"""A whole set of vectors as a recipe: what is computed, for which operands. Any part of it is made alone, any time.
+
+A recipe can be pickled, and written as the ``source``, ``profile`` and ``inputs`` of the metadata, from which
+`recipe_of` makes it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, get_args
+
+from halfulp.conformance.task import Task, task
+from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
+from halfulp.conformance.vectors.inputs import LevelName, rounding_bits, rows_for, rows_of_types
+from halfulp.conformance.vectors.metadata import Document, Inputs
+from halfulp.conformance.vectors.rows import CHUNK, Rows
+from halfulp.conformance.vectors.subject import OpSubject, ProgramSubject, Subject
+from halfulp.interp.errors import HalfulpError, InputError
+from halfulp.semantics.profile import Profile, profile_choices
+
+LEVELS: tuple[LevelName, ...] = get_args(LevelName)
+
+RANDOM: tuple[LevelName, ...] = ("random", "weighted")
+"""The levels whose operands are words of Philox streams: row k has those at place k of each."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which vectors: those of ``models`` first, then those of ``level`` (None: of the models alone).
+
+    ``seed``, ``count``: as `halfulp.conformance.vectors.inputs.rows_for` takes them. Raises, when its rows are asked
+    for, what `rows_for` raises.
+    """
+
+    subject: Subject
+    level: LevelName | None = "1"
+    models: tuple[str, ...] = ()
+    seed: int = 0
+    count: int | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Recipe, (self.subject, self.level, self.models, self.seed, self.count)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The operands."""
+        subject = self.subject
+        if isinstance(subject, OpSubject):
+            return rows_for(subject.task, self.level, self.seed, self.count, self.models)
+        if self.models:
+            raise InputError("the models are about the rounding of one op, not about programs")
+        return rows_of_types(subject.operand_types, self.level or "1", self.seed, self.count)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the set."""
+        return self.subject.inputs + self.subject.outputs
+
+    @property
+    def step(self) -> int:
+        """Parts of the set must begin and end at multiples of it."""
+        return self.rows.period
+
+    def given(self, start: int, stop: int) -> Chunk:
+        """The input columns of rows ``start`` to ``stop``."""
+        operands = self.rows.part(start, stop)
+        random = [column for column in self.subject.inputs if column.role is Role.RANDOM]
+        return operands + tuple(rounding_bits(self.seed, column.width, start, stop - start) for column in random)
+
+    def chunks(self, start: int = 0, stop: int | None = None, size: int = CHUNK) -> Iterator[Chunk]:
+        """The rows from ``start`` to ``stop``, about ``size`` at a time, without those left out for having undefined
+        behaviour.
+        """
+        stop = self.rows.count if stop is None else stop
+        size = max(size // self.step, 1) * self.step
+        for begin in range(start, stop, size):
+            inputs = self.given(begin, min(begin + size, stop))
+            outputs, undefined = self.subject.compute(inputs)
+            chunk = inputs + outputs
+            if undefined is not None and not self.subject.keep_ub and undefined.any():
+                chunk = tuple(codes[~undefined] for codes in chunk)
+            yield chunk
+
+    def vectors(self, start: int = 0, stop: int | None = None, size: int = CHUNK) -> VectorSet:
+        """The rows from ``start`` to ``stop`` as a stream; its count is not known where rows may be left out."""
+        return VectorSet(self.columns, self.chunks(start, stop, size))
+
+    def inputs(self, start: int = 0, stop: int | None = None) -> Inputs:
+        """What the metadata says of the operands of rows ``start`` to ``stop``."""
+        options: dict[str, Any] = {"keep_ub": self.subject.keep_ub}
+        if self.count is not None:
+            options["count"] = self.count
+        if isinstance(self.subject, OpSubject):
+            options["flags"] = self.subject.flags
+        counter = (start, self.rows.count if stop is None else stop) if self.level in RANDOM else None
+        return Inputs(self.level or "models", self.models, self.seed, counter, options)
+
+
+def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
+    """The recipe that a metadata document tells of: its ``source``, ``profile`` and ``inputs``.
+
+    Raises InputError naming the file where these make no recipe, and the errors of the op or program.
+    """
+    try:
+        profile = profile_of(data["profile"])
+        inputs = data["inputs"]
+        options = inputs.get("options", {})
+        level = None if inputs["level"] == "models" else inputs["level"]
+        if level is not None and level not in LEVELS:
+            raise InputError(f"{file}: the operands of level {level!r} cannot be made again")
+        subject = subject_of(data["source"], profile, options)
+        return Recipe(subject, level, tuple(inputs.get("models", ())), inputs.get("seed", 0), options.get("count"))
+    except HalfulpError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{file}: the metadata does not say how its vectors are made: {error!r}") from None
+
+
+def profile_of(data: Mapping[str, Any]) -> Profile:
+    """The profile of a document: its fields as they were, whatever a profile of that name has today.
+
+    Fields that the document does not know are those of ``spec``. Raises ValueError for a field or value of no profile.
+    """
+    fields, name = dict(data["fields"]), str(data["name"])
+    unknown = fields.keys() - profile_choices().keys()
+    if unknown:
+        raise ValueError(f"no profile has the field {sorted(unknown)[0]!r}")
+    named = Profile(base="spec", **fields)
+    return replace(named, name=name)
+
+
+def subject_of(source: Document, profile: Profile, options: Mapping[str, Any]) -> Subject:
+    """The subject that a document's ``source`` names. Raises KeyError for what is missing, and the subjects' errors."""
+    keep_ub = bool(options.get("keep_ub", False))
+    if "op" in source:
+        asked = task_of(source)
+        return OpSubject(asked, profile, keep_ub, bool(options.get("flags", True)), source.get("random_bits"))
+    return ProgramSubject(source["program_text"], source["function"], source["program"], profile, keep_ub)
+
+
+def task_of(source: Document) -> Task:
+    """The task that a document's ``source`` names."""
+    asked = task(source["op"], source["operands"], source["results"][0], **source["properties"])
+    if list(asked.results) != source["results"]:
+        raise ValueError(f"{asked.op} has no results {', '.join(source['results'])}")
+    return asked
