@@ -6,6 +6,7 @@ import mmap
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -440,7 +441,15 @@ def _stochastically(
 
 
 def _apply(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) -> Value:
-    """A kernel applied outside any program: the general path of the executor, for an op that exists for the moment."""
+    """A kernel applied outside any program: the general path of the executor, for an op that exists for the moment.
+
+    Where nothing is poison, there is nothing for the executor to do: it would take longer than small arrays do.
+    """
+    if len(values) == 1 and values[0].poison is None:
+        outcome = kernel.array(values[0].bits)
+        if not outcome.faults:
+            return Value(result, outcome.results[0])
+        kernel = replace(kernel, array=lambda *codes: outcome)
     op = Operation(name, default_registry().find(name), [SSAValue(value.type) for value in values], [result])
     program = _no_program()
     step = ElementwiseStep(op, Elementwise(lambda op, settings: kernel), kernel, program.settings)
