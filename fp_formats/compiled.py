@@ -183,6 +183,17 @@ def widen(codes: Any, shift: Any, magnitudes: Any, limit: Any, out: Any) -> int:
     return done
 
 
+def widen_exponents(codes: Any, shift: Any, last: Any, first_result: Any, last_result: Any, out: Any) -> int:
+    """Fill ``out``, and return its length: the codes moved up; the first and the last code have results of their own,
+    which only add bits.
+    """
+    wide, none = out.dtype.type, out.dtype.type(0)
+    for i in range(len(out)):
+        at_ends = (first_result if codes[i] == 0 else none) | (last_result if codes[i] == last else none)
+        out[i] = wide(codes[i]) << shift | at_ends
+    return len(out)
+
+
 def _by_sums(unsigned: Any, real: Any) -> Function:
     def round_by_sums(
         codes: Any,

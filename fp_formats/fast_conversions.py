@@ -219,9 +219,13 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
     """Which compiled loop goes ahead in a conversion that is not `EXACT`, where numba is installed.
 
     widen: bf16 to f32, where the fraction gets zeros.
+    exponents: from formats of nothing but an exponent that the destination has as well; in all modes.
     f32 or f64: by `narrow`'s sums, in this format, to nearest even, from f32 and f64 to formats of up to 16 bits, if
     all powers of two that are added are normal values.
     """
+    if not (src.zero or src.signed or src.mantissa_bits) and src.nan is NanEncoding.ALL_ONES:
+        same = (dst.exponent_bits, dst.bias, dst.nan, dst.zero) == (src.exponent_bits, src.bias, NanEncoding.IEEE, True)
+        return "exponents" if same and dst.limbs == 1 and rounding != STOCHASTIC else None
     if rounding != RNE or policy.denormals != "ieee" or not cpu.keeps_subnormals():
         return None
     if (src, dst) == (FORMATS["bf16"], F32):
@@ -258,6 +262,11 @@ def _ahead(
     if kind == "widen":
         shift = dst.mantissa_bits - src.mantissa_bits
         return compiled.loop(compiled.widen, (codes,), results, codes, codes, (results,)), (shift, *checks)
+    if kind == "exponents":
+        ends = [scalar.convert(src, dst, code, rounding, policy).code for code in (0, src.code_mask)]
+        assert ends[1] == ends[1] | src.code_mask << dst.mantissa_bits  # NaN and infinity have all bits of the exponent
+        kinds = (codes,), "u4", codes, results, results, (results,)
+        return compiled.loop(compiled.widen_exponents, *kinds), (dst.mantissa_bits, src.code_mask, *ends)
     sums = FORMATS[kind]
     code, real, one = sums.storage_dtype, NATIVE[sums], 1 << sums.mantissa_bits
     surplus = sums.mantissa_bits - dst.mantissa_bits
@@ -291,7 +300,7 @@ def _compiled_ahead(
     ahead = loop.get(elements)
     if ahead is None:
         return None
-    if loop.function is compiled.widen:
+    if loop.function in (compiled.widen, compiled.widen_exponents):
         return lambda codes, out: ahead(codes, *constants, out)
     return lambda codes, out: ahead(codes, codes.view(NATIVE[src]), *constants, out)
 

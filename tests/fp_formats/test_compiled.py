@@ -24,7 +24,7 @@ from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 numba = pytest.importorskip("numba", reason="the extra `fast` is not installed")
 
 RNE = Rounding.TO_NEAREST_EVEN
-F32, F64, BF16, F16 = (FORMATS[name] for name in ("f32", "f64", "bf16", "f16"))
+F32, F64, BF16, F16, E8M0 = (FORMATS[name] for name in ("f32", "f64", "bf16", "f16", "f8E8M0FNU"))
 
 
 def _module(name: str) -> Any:
@@ -82,9 +82,26 @@ def test_declared_domain() -> None:
             assert fast_conversions.ahead_of(F32, dst, mode) is None
         assert fast_conversions.ahead_of(F32, dst, RNE, FloatPolicy(denormals="flush_results")) is None
     assert fast_conversions.ahead_of(BF16, F32) == "widen"
+    for dst in (F32, BF16):
+        assert all(fast_conversions.ahead_of(E8M0, dst, mode) == "exponents" for mode in range(5))
+    assert {fast_conversions.ahead_of(E8M0, dst) for dst in (F64, F16, FORMATS["f8E5M2"], FORMATS["f128"])} == {None}
+    assert fast_conversions.ahead_of(E8M0, F32, Rounding.STOCHASTIC) is None
     assert fast_conversions.ahead_of(F16, F32) is None
     assert fast_conversions.ahead_of(F32, F64) is None
     assert fast_conversions.ahead_of(F32, FORMATS["tf32"]) is None
+
+
+def test_nothing_but_exponents() -> None:
+    """Every code, with every mode and policy, in arrays of any length."""
+    every = np.tile(np.arange(256, dtype=np.uint8), 5)
+    for dst, mode, policy in product((F32, BF16), range(5), domains.POLICIES):
+        ahead = fast_conversions._compiled_ahead(E8M0, dst, mode, policy, 1)
+        assert ahead is not None
+        for codes in (every, every[3:-5], every[:0]):
+            out = np.empty(codes.size, dst.storage_dtype)
+            assert ahead(codes, out) == codes.size
+            domains.assert_same(exact.Result(out), exact.convert(E8M0, dst, codes, mode, policy), (dst, mode, policy))
+        domains.check([(mode, policy)], "convert", E8M0, dst, every)
 
 
 def check_ahead(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy, sample: Any) -> None:
