@@ -26,7 +26,7 @@ FIELDS: Mapping[str, str] = {
 }
 """Fields of the profile that have an option of their own; ``--profile`` takes all."""
 
-_FOR_AN_OP = ("type", "source", "attr", "rounding", "random_bits", "models")
+_FOR_AN_OP = ("type", "source", "attr", "rounding", "random_bits", "models", "flags")
 _SPELLED = {"source": "--from"}
 
 
@@ -51,7 +51,11 @@ def add_subject_options(parser: Any) -> None:
     for field, about in FIELDS.items():
         add(f"--{field.replace('_', '-')}", metavar="VALUE", help=f"this field of the profile: {about}")
     add("--keep-ub", action="store_true", help="rows with undefined behaviour count as poison (default: left out)")
-    add("--no-flags", dest="flags", action="store_false", help="no column of exception flags")
+    add(
+        "--flags",
+        action=argparse.BooleanOptionalAction,
+        help="a column of exception flags (default: where the op has flags, and every format a place for them)",
+    )
 
 
 def add_recipe_options(parser: Any) -> None:
@@ -110,6 +114,7 @@ def profile_of(arguments: argparse.Namespace) -> Profile:
 
 def subject_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Subject:
     """The op or program (a file that ends in .mlir or .mlirbc, or ``-``) of a command. Raises HalfulpError."""
+    from halfulp.conformance.vectors.columns import Role
     from halfulp.conformance.vectors.subject import OpSubject
     from halfulp.interp.errors import InputError
 
@@ -125,9 +130,12 @@ def subject_of(named: str, arguments: argparse.Namespace, sources: Sources) -> S
     asked = task_named(named, arguments, sources, **rounding)
     bits = (arguments.random_bits or 16) if stochastic else None
     try:
-        return OpSubject(asked, profile, arguments.keep_ub, arguments.flags, bits)
+        subject = OpSubject(asked, profile, arguments.keep_ub, arguments.flags is not False, bits)
     except ValueError as error:
         raise InputError(str(error)) from None
+    if arguments.flags and not any(column.role is Role.FLAGS for column in subject.outputs):
+        raise InputError(f"--flags: {asked} has no exception flags")
+    return subject
 
 
 def _program(named: str, arguments: argparse.Namespace, profile: Profile, sources: Sources) -> Subject:
@@ -138,7 +146,7 @@ def _program(named: str, arguments: argparse.Namespace, profile: Profile, source
     from halfulp.interp.text.printer import print_module
     from halfulp.runtime import find_entry, function_path
 
-    misplaced = [name for name in _FOR_AN_OP if getattr(arguments, name, None) is not None]
+    misplaced = [name for name in _FOR_AN_OP if getattr(arguments, name, None) not in (None, False)]
     if misplaced:
         option = _SPELLED.get(misplaced[0], "--" + misplaced[0].replace("_", "-"))
         raise InputError(f"{option} goes with an op, but '{named}' is a program")
