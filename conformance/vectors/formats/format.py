@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, BinaryIO, Literal
@@ -28,11 +30,47 @@ SPOOLED = 1 << 24
 """Bytes that are kept in memory before they go to a temporary file, where a format needs them in another order."""
 
 
+@dataclass
+class Notes:
+    """What a reader of lines tells beside codes: where rows stand, and digits of results that are no digits.
+
+    ``unknown``: by the number of the row, the words of its results and flags that have an X or Z where that counts (or
+    where nothing in the file says that it does not), by the column's name; each such digit was read as 0.
+    """
+
+    unknown: dict[int, dict[str, str]] = field(default_factory=dict)
+    _places: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def stand(self, row: int, line: int, lines: int) -> None:
+        """From this row on, the first of these ``lines`` of a row is this one, counted from 1."""
+        if self._places:
+            first, start, step = self._places[-1]
+            if step == lines and start + (row - first) * step == line:
+                return
+        self._places.append((row, line, lines))
+
+    def line_of(self, row: int) -> int | None:
+        """The line in which a row begins; None in a format without lines, and for rows forgotten."""
+        place = bisect_right(self._places, (row, sys.maxsize, 0)) - 1
+        if place < 0:
+            return None
+        first, start, step = self._places[place]
+        return start + (row - first) * step
+
+    def forget(self, row: int) -> None:
+        """Drop what is told of the rows before this one."""
+        place = bisect_right(self._places, (row, sys.maxsize, 0)) - 1
+        del self._places[: max(place, 0)]
+        for old in [known for known in self.unknown if known < row]:
+            del self.unknown[old]
+
+
 @dataclass(frozen=True)
 class Options:
     """``name``: what C and SystemVerilog call the vectors, an identifier. ``packing``: of ``bin``. ``count``: the rows
     of a file that is read; only a densely packed ``bin`` needs it. ``file``: what errors call the file. ``rows``: at
     most so many rows are in a chunk that is read. ``function``: MLIR text of the ``@eval`` that ``mlir`` checks.
+    ``notes``: takes what a reader of lines notes; an X that counts is an error without it.
     """
 
     name: str = "vectors"
@@ -41,6 +79,7 @@ class Options:
     file: str = "<vectors>"
     rows: int = 1 << 16
     function: str | None = None
+    notes: Notes | None = None
 
     def __post_init__(self) -> None:
         if not (self.name.isidentifier() and self.name.isascii()):

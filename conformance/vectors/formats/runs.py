@@ -7,6 +7,7 @@ Runs are of what a result can be held to (`columns.settled`), so that poison and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -91,6 +92,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """The vectors that a table stands for, one by one."""
+    # What would be noted is about the lines of runs, not about rows.
+    options = replace(options, notes=None)
     source = Source(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "runs", options)

@@ -31,6 +31,9 @@ from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, ints_to_c
 BLOCK = 1 << 15
 """Rows that are made or read at once: their text stays in the cache."""
 
+FEWEST = 1 << 5
+"""The fewest rows that are looked at as a block."""
+
 SLOW_LINES = 1 << 12
 """The most lines read one by one before regular rows are looked for again."""
 
@@ -315,7 +318,8 @@ def read_rows(
     """The rows from here to the end of a file. ``row`` starts a line and ends it."""
     text = RowText(columns, row, dont_care)
     lines_of_row = text.template.count(b"\n")
-    rows, slowly, done = min(BLOCK, options.rows), 1, 0
+    most = rows = min(BLOCK, options.rows)
+    slowly, done = 1, 0
     while True:
         source.fill(rows * text.length)
         here = min(rows, len(source.data) // text.length)
@@ -323,7 +327,11 @@ def read_rows(
         good = here and text.decode(source.data, 1)[1]
         if good:
             chunk, good = text.decode(source.data, here)
+            if options.notes is not None:
+                options.notes.stand(done, source.line, lines_of_row)
             yield tuple(codes[:good] for codes in chunk)
+            # Where other lines come in between, little is read again in vain.
+            rows = min(most, 2 * rows if good == rows else max(2 * good, FEWEST))
             source.drop(good * text.length, good * lines_of_row)
             done, slowly = done + good, 1
             continue
@@ -387,7 +395,11 @@ def _line_by_line(
         words += found
         numbers += [source.line + lines] * len(found)
         place, lines = stop + (end >= 0), lines + 1
-    return _rows(words, numbers, columns, options, dont_care), place, lines
+    if options.notes is not None:
+        for k, number in enumerate(numbers):
+            # Of several rows in a line, and several lines of a row, the last line is named.
+            options.notes.stand(done + k, number, 1)
+    return _rows(words, numbers, columns, options, dont_care, done), place, lines
 
 
 def _rows(
@@ -396,6 +408,7 @@ def _rows(
     columns: tuple[Column, ...],
     options: Options,
     dont_care: bool,
+    done: int,
 ) -> Chunk:
     codes: list[list[int]] = [[] for _ in columns]
     unknown: list[list[int]] = [[] for _ in columns]
@@ -403,7 +416,9 @@ def _rows(
         if len(own) != len(columns):
             raise malformed(f"{len(own)} words for {len(columns)} columns", options, number)
         for k, (word, column) in enumerate(zip(own, columns, strict=True)):
-            may = dont_care and column.role is Role.RESULT
+            may = column.role is Role.RESULT and dont_care
+            if options.notes is not None and column.role in (Role.RESULT, Role.FLAGS):
+                may, word = True, word.translate(_Z_TO_X)
             code = _code(word.translate(_X_TO_0) if may else word)
             if code is None or code >> column.width:
                 message = f"{word[:80]!r} is not a code of {column.width} bits in hexadecimal, for '{column.name}'"
@@ -412,7 +427,11 @@ def _rows(
             unknown[k].append(int(word.translate(_ONLY_X), 16) if may else 0)
     for k, column in enumerate(columns):
         for row, mask in enumerate(unknown[k]):
-            if mask & ((1 << column.width) - 1) & ~_free(columns, codes, k, row):
+            if not mask & ((1 << column.width) - 1) & ~_free(columns, codes, k, row):
+                continue
+            if options.notes is not None:
+                options.notes.unknown.setdefault(done + row, {})[column.name] = words[row][k]
+            else:
                 raise malformed(
                     f"'{column.name}' has an X, but is neither poison nor open there", options, numbers[row]
                 )
@@ -420,6 +439,7 @@ def _rows(
 
 
 _HEX = re.compile(r"[0-9A-Fa-f]+")
+_Z_TO_X = str.maketrans("Zz", "XX")
 _X_TO_0 = str.maketrans("Xx", "00")
 _ONLY_X = str.maketrans({**dict.fromkeys("0123456789abcdefABCDEF", "0"), "X": "f", "x": "f"})
 
