@@ -21,9 +21,9 @@ import numpy as np
 from halfulp.conformance.divergences import divergences
 from halfulp.conformance.task import Task
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, columns_from_text
-from halfulp.conformance.vectors.formats.format import Unmarked, Written
+from halfulp.conformance.vectors.formats.format import Options, Unmarked, Written
 from halfulp.conformance.vectors.formats.text import spelled
-from halfulp.conformance.vectors.packing import CONTAINERS, BlockLayout, Packing
+from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
@@ -119,18 +119,22 @@ def document(
     anchors: Sequence[Document] = (),
     any_nan: bool = False,
     shard: Shard | None = None,
-    blocks: BlockLayout | None = None,
+    blocks: Blocks | None = None,
+    undefined: int = 0,
     diverging: Sequence[Document] = (),
     created: str | None = None,
 ) -> Document:
-    """The document of a set that was written. ``any_nan``: a checker is to accept any NaN where a result is one."""
+    """The document of a set that was written. ``any_nan``: a checker is to accept any NaN where a result is one.
+    ``undefined``: rows that were left out for having undefined behaviour.
+    """
     roles = {column.role for column in written.columns}
     flags = {"tininess": profile.tininess, **{str(flag.name).lower(): int(flag) for flag in Flags}}
     optional = {
         "created": created,
         "shard": None if shard is None else shard.to_json(),
         "dropped": written.dropped or None,
-        "blocks": None if blocks is None else {"elements": blocks.elements, "scales": blocks.scales},
+        "undefined": undefined or None,
+        "blocks": None if blocks is None else blocks.to_json(),
         "divergences": list(diverging) or None,
     }
     return {
@@ -213,6 +217,19 @@ def packing_of(data: Document, name: str | None = None) -> Packing:
         return next((Packing(**file["packing"]) for file in own if "packing" in file), CONTAINERS)
     except (TypeError, ValueError) as error:
         raise InputError(f"the metadata describes no packing: {error}") from None
+
+
+def blocks_of(data: Document) -> Blocks | None:
+    """Which columns of a ``bin`` file lie in blocks; None where none do."""
+    try:
+        return Blocks(**data["blocks"]) if "blocks" in data else None
+    except TypeError as error:
+        raise InputError(f"the metadata describes no blocks: {error}") from None
+
+
+def options_of(data: Document, name: str | None = None) -> Options:
+    """The options that read a file of the set: the one with that name, else the first."""
+    return Options(packing=packing_of(data, name), count=data["count"], blocks=blocks_of(data))
 
 
 # --- anchors ----------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ Nothing here is implied by a type: OCP's specification fixes no layout, and tool
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 from typing import Any, Literal
@@ -156,6 +157,29 @@ class BlockLayout:
     def scale_bytes(self) -> int:
         """Bytes of a scale."""
         return storage_dtype(self.scale_width).itemsize
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """That two columns of a set lie in blocks: consecutive rows, ``elements`` of them, have one code in the column
+    ``scale``, which is written once, at the place ``scales`` beside their codes in the column ``element``.
+    """
+
+    element: str
+    scale: str
+    elements: int = 32
+    scales: ScalePlace = "separate"
+
+    def layout(self, widths: Mapping[str, int], packing: Packing) -> BlockLayout:
+        """The layout, given the width of each column. Raises ValueError for an unknown column, and one too wide."""
+        missing = [name for name in (self.element, self.scale) if name not in widths]
+        if missing:
+            raise ValueError(f"there is no column {missing[0]!r} to lie in blocks")
+        return BlockLayout(widths[self.element], self.elements, widths[self.scale], self.scales, packing)
+
+    def to_json(self) -> dict[str, Any]:
+        """The blocks as the metadata holds them."""
+        return {"element": self.element, "scale": self.scale, "elements": self.elements, "scales": self.scales}
 
 
 def pack_blocks(scales: Codes, elements: Codes, layout: BlockLayout) -> tuple[Bytes, ...]:

@@ -6,21 +6,24 @@ A recipe can be pickled, and written as the ``source``, ``profile`` and ``inputs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
 
 from halfulp.conformance.task import Task, task
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
-from halfulp.conformance.vectors.inputs import LevelName, rounding_bits, rows_for, rows_of_types
+from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.metadata import Document, Inputs
-from halfulp.conformance.vectors.rows import CHUNK, Rows
+from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
 from halfulp.conformance.vectors.subject import OpSubject, ProgramSubject, Subject
 from halfulp.interp.errors import HalfulpError, InputError
 from halfulp.semantics.profile import Profile, profile_choices
 
 LEVELS: tuple[LevelName, ...] = get_args(LevelName)
+
+SCALED = ("arith.scaling_extf", "arith.scaling_truncf")
+"""The ops on an element and the scale of its block."""
 
 RANDOM: tuple[LevelName, ...] = ("random", "weighted")
 """The levels whose operands are words of Philox streams: row k has those at place k of each."""
@@ -30,8 +33,9 @@ RANDOM: tuple[LevelName, ...] = ("random", "weighted")
 class Recipe:
     """Which vectors: those of ``models`` first, then those of ``level`` (None: of the models alone).
 
-    ``seed``, ``count``: as `halfulp.conformance.vectors.inputs.rows_for` takes them. Raises, when its rows are asked
-    for, what `rows_for` raises.
+    ``seed``, ``count``: as `halfulp.conformance.vectors.inputs.rows_for` takes them. ``block``: of an op on elements
+    with a scale (`SCALED`), so many rows one after another share their scale. Raises, when its rows are asked for, what
+    `rows_for` raises, and InputError for blocks of what has none.
     """
 
     subject: Subject
@@ -39,19 +43,35 @@ class Recipe:
     models: tuple[str, ...] = ()
     seed: int = 0
     count: int | None = None
+    block: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Recipe, (self.subject, self.level, self.models, self.seed, self.count)
+        return Recipe, (self.subject, self.level, self.models, self.seed, self.count, self.block)
 
     @cached_property
     def rows(self) -> Rows:
         """The operands."""
         subject = self.subject
+        if self.block is not None:
+            return self._in_blocks(self.block)
         if isinstance(subject, OpSubject):
             return rows_for(subject.task, self.level, self.seed, self.count, self.models)
         if self.models:
             raise InputError("the models are about the rounding of one op, not about programs")
         return rows_of_types(subject.operand_types, self.level or "1", self.seed, self.count)
+
+    def _in_blocks(self, size: int) -> Rows:
+        subject = self.subject
+        if not isinstance(subject, OpSubject) or subject.task.op not in SCALED:
+            raise InputError(f"blocks that share a scale are operands of {' and '.join(SCALED)} alone")
+        if self.level is None or self.models:
+            raise InputError("the models know nothing of blocks that share a scale", hint="ask for a level")
+        if self.level in RANDOM:
+            count = None if self.count is None else -(-self.count // size) * size
+            table = rows_for(subject.task, self.level, self.seed, count)
+            return blocked(one_operand(table, 0), one_operand(table, 1), size, crossed=False)
+        elements, scales = (rows_of_types([kind], self.level, self.seed) for kind in subject.operand_types)
+        return first(blocked(elements, scales, size), self.count)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -69,9 +89,11 @@ class Recipe:
         random = [column for column in self.subject.inputs if column.role is Role.RANDOM]
         return operands + tuple(rounding_bits(self.seed, column.width, start, stop - start) for column in random)
 
-    def chunks(self, start: int = 0, stop: int | None = None, size: int = CHUNK) -> Iterator[Chunk]:
+    def chunks(
+        self, start: int = 0, stop: int | None = None, size: int = CHUNK, left_out: Callable[[int], object] | None = None
+    ) -> Iterator[Chunk]:
         """The rows from ``start`` to ``stop``, about ``size`` at a time, without those left out for having undefined
-        behaviour.
+        behaviour; ``left_out`` is told how many these were of a chunk.
         """
         stop = self.rows.count if stop is None else stop
         size = max(size // self.step, 1) * self.step
@@ -81,6 +103,8 @@ class Recipe:
             chunk = inputs + outputs
             if undefined is not None and not self.subject.keep_ub and undefined.any():
                 chunk = tuple(codes[~undefined] for codes in chunk)
+                if left_out is not None:
+                    left_out(int(undefined.sum()))
             yield chunk
 
     def vectors(self, start: int = 0, stop: int | None = None, size: int = CHUNK) -> VectorSet:
@@ -92,6 +116,8 @@ class Recipe:
         options: dict[str, Any] = {"keep_ub": self.subject.keep_ub}
         if self.count is not None:
             options["count"] = self.count
+        if self.block is not None:
+            options["block"] = self.block
         if isinstance(self.subject, OpSubject):
             options["flags"] = self.subject.flags
         counter = (start, self.rows.count if stop is None else stop) if self.level in RANDOM else None
@@ -111,7 +137,8 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
         if level is not None and level not in LEVELS:
             raise InputError(f"{file}: the operands of level {level!r} cannot be made again")
         subject = subject_of(data["source"], profile, options)
-        return Recipe(subject, level, tuple(inputs.get("models", ())), inputs.get("seed", 0), options.get("count"))
+        models, seed = tuple(inputs.get("models", ())), inputs.get("seed", 0)
+        return Recipe(subject, level, models, seed, options.get("count"), options.get("block"))
     except HalfulpError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -69,13 +69,16 @@ def exhaustive(widths: Sequence[int]) -> Rows:
     index_type: type[np.uint32] | type[np.uint64] = np.uint32 if total <= 32 else np.uint64
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
-        index: Codes = np.arange(start, stop, dtype=np.uint64).astype(index_type, copy=False)
+        # From an array, which wraps around, since 2**32 itself may be the end.
+        index: Codes = np.arange(stop - start, dtype=index_type)
+        index += index_type(start & int(np.iinfo(index_type).max))
         columns, below = [], total
         for width in widths:
             below -= width
             # A shift by all bits of the dtype has no meaning; only an operand of width 0 asks for one.
-            moved = index >> index_type(below) if width else np.zeros_like(index)
-            columns.append((moved & index_type((1 << width) - 1)).astype(storage_dtype(width)))
+            moved = (index >> index_type(below) if below else index) if width else np.zeros_like(index)
+            cut = moved if width == total else moved & index_type((1 << width) - 1)
+            columns.append(cut.astype(storage_dtype(width), copy=False))
         return tuple(columns)
 
     return Rows(tuple(widths), 1 << total, make)
@@ -106,3 +109,47 @@ def one_after_another(tables: Sequence[Rows]) -> Rows:
 def empty(widths: Sequence[int]) -> tuple[Codes, ...]:
     """Columns without rows."""
     return tuple(np.zeros(code_shape((0,), width), storage_dtype(width)) for width in widths)
+
+
+def blocked(elements: Rows, scales: Rows, size: int, crossed: bool = True) -> Rows:
+    """Rows of an element and a scale, where ``size`` rows one after another share their scale.
+
+    ``crossed``: every block of elements with every scale, the scale changing fastest; else block k has scale k, and
+    there must be as many scales as blocks. The last block is filled up with the first elements. Raises ValueError for
+    blocks of no rows.
+    """
+    if size < 1:
+        raise ValueError(f"a block has 1 or more rows, not {size}")
+    of_elements = -(-elements.count // size)
+    repeats = scales.count if crossed else 1
+
+    def make(start: int, stop: int) -> tuple[Codes, ...]:
+        first, last = start // size, stop // size
+        if first == last:
+            return empty(elements.widths + scales.widths)
+        blocks = np.arange(first, last)
+        place, turn = np.divmod(blocks, repeats) if crossed else (blocks, blocks)
+        begin = int(place[0])
+        (made,) = _again_from_the_start(elements, begin * size, (int(place[-1]) + 1) * size)
+        by_block = made.reshape(-1, size, *made.shape[1:])[place - begin]
+        low, high = int(turn.min()), int(turn.max()) + 1
+        (scale,) = scales.make(low, high)
+        return by_block.reshape(-1, *made.shape[1:]), np.repeat(scale[turn - low], size, axis=0)
+
+    return Rows(elements.widths + scales.widths, of_elements * repeats * size, make, size)
+
+
+def _again_from_the_start(rows: Rows, start: int, stop: int) -> tuple[Codes, ...]:
+    """The rows of a table, which begins again where it ends."""
+    parts = []
+    while start < stop:
+        begin = start % rows.count
+        end = min(rows.count, begin + stop - start)
+        parts.append(rows.make(begin, end))
+        start += end - begin
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def one_operand(rows: Rows, place: int) -> Rows:
+    """One operand of each row."""
+    return Rows(rows.widths[place : place + 1], rows.count, lambda start, stop: (rows.make(start, stop)[place],))

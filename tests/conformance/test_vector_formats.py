@@ -42,6 +42,7 @@ from halfulp.conformance.vectors.formats.text import BLOCK
 from halfulp.conformance.vectors.packing import (
     CONTAINERS,
     BlockLayout,
+    Blocks,
     Packing,
     pack,
     pack_blocks,
@@ -1009,7 +1010,7 @@ def test_documents_are_valid_and_the_schema_is() -> None:
     full = documented(
         any_nan=True,
         shard=metadata.Shard(3, 256, (3 << 24, 4 << 24)),
-        blocks=BlockLayout(4),
+        blocks=Blocks("a", "b"),
         created="2025-01-01",
         unmarked="drop",
     )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, VectorSet, results_of, settled
-from halfulp.conformance.vectors.packing import CONTAINERS, Packing
+from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count
 from halfulp.interp.errors import InputError
 from halfulp.interp.locations import FileLineCol
@@ -68,9 +68,9 @@ class Notes:
 @dataclass(frozen=True)
 class Options:
     """``name``: what C and SystemVerilog call the vectors, an identifier. ``packing``: of ``bin``. ``count``: the rows
-    of a file that is read; only a densely packed ``bin`` needs it. ``file``: what errors call the file. ``rows``: at
+    of a file that is read; only ``bin`` needs it, densely packed or in blocks. ``file``: what errors call the file. ``rows``: at
     most so many rows are in a chunk that is read. ``function``: MLIR text of the ``@eval`` that ``mlir`` checks.
-    ``notes``: takes what a reader of lines notes; an X that counts is an error without it.
+    ``blocks``: the operands of ``bin`` lie in blocks. ``notes``: takes what a reader of lines notes; an X that counts is an error without it.
     """
 
     name: str = "vectors"
@@ -80,6 +80,7 @@ class Options:
     rows: int = 1 << 16
     function: str | None = None
     notes: Notes | None = None
+    blocks: Blocks | None = None
 
     def __post_init__(self) -> None:
         if not (self.name.isidentifier() and self.name.isascii()):
