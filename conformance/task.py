@@ -158,8 +158,11 @@ class Reference:
     trap: Mask | None = None
 
 
-def reference(task: Task, inputs: Sequence[Codes], profile: Profile = SPEC) -> Reference:
-    """What the task's results must be under a profile, by the array path of the interpreter."""
+def reference(task: Task, inputs: Sequence[Codes], profile: Profile = SPEC, opened: bool = True) -> Reference:
+    """What the task's results must be under a profile, by the array path of the interpreter.
+
+    ``opened``: whether what the language leaves open is wanted, which takes longer than many an op.
+    """
     shape = task.shape(inputs)
     if not isinstance(task.definition.evaluate, Elementwise):
         return _run(task, inputs, profile)
@@ -170,9 +173,9 @@ def reference(task: Task, inputs: Sequence[Codes], profile: Profile = SPEC) -> R
     for fault, mask in outcome.faults:
         masks[fault.kind].append(mask & ~seen)
         seen |= mask
-    opened = None if kernel.open is None else kernel.open(tuple(inputs), outcome.results)
+    bits = kernel.open(tuple(inputs), outcome.results) if opened and kernel.open is not None else None
     poison, undefined = _together(masks[FaultKind.POISON]), _together(masks[FaultKind.UNDEFINED])
-    return Reference(outcome.results, poison, undefined, opened)
+    return Reference(outcome.results, poison, undefined, bits)
 
 
 def _run(task: Task, inputs: Sequence[Codes], profile: Profile) -> Reference:

@@ -200,13 +200,14 @@ class OpSubject:
         faulty = np.zeros(len(operands[0]), np.bool_)
         for _, mask in outcome.faults:
             faulty |= mask
-        opened = None if kernel.open is None else kernel.open(operands, outcome.results)
+        wanted = any(column.role is Role.OPEN for column in self.outputs)
+        opened = kernel.open(operands, outcome.results) if wanted and kernel.open is not None else None
         return self._columns(kernel, operands, outcome.results, faulty, None, opened)
 
     def _of_task(self, operands: Chunk) -> Computed:
         task = self.task
         tensors = tuple(quantised.shaped(task, codes) for codes in operands)
-        found = reference(task, tensors, self.profile)
+        found = reference(task, tensors, self.profile, any(column.role is Role.OPEN for column in self.outputs))
 
         def flat(mask: Mask | None) -> Mask | None:
             return None if mask is None else quantised.flat(task, mask, 1)

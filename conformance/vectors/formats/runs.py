@@ -6,7 +6,7 @@ Runs are of what a result can be held to (`columns.settled`), so that poison and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, BinaryIO
 
@@ -44,34 +44,44 @@ def _unary(columns: tuple[Column, ...]) -> None:
         raise InputError("the format 'runs' needs one operand of up to 64 bits, and what it gives")
 
 
-def starts_of_runs(columns: tuple[Column, ...], chunks: VectorSet) -> Iterator[Chunk]:
+def starts_of_runs(columns: tuple[Column, ...], chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """The rows that start a run, and, as a last chunk, the last row of all; nothing for no rows.
 
     Raises InputError where the operands do not count up by one.
     """
     before: Chunk | None = None
     for chunk in chunks:
-        rows = len(chunk[0])
-        if not rows:
+        if not len(chunk[0]):
             continue
         # Settled by the masks beside them, results that are open are equal where the masks are.
         chunk = settled(columns, chunk)
-        led = chunk if before is None else joined(columns, [before, chunk])
-        operand = led[0]
-        steps = operand[1:] == operand[:-1] + operand.dtype.type(1)
-        if not steps.all() or (operand[1:] == 0).any():
-            bad = int((~steps | (operand[1:] == 0)).argmax())
-            after, here = (f"{int(operand[k]):X}" for k in (bad, bad + 1))
-            raise InputError(f"the format 'runs' needs operands that count up by one, but {here} comes after {after}")
-        changes = np.zeros(len(operand), np.bool_)
-        changes[0] = before is None
-        for codes in led[1:]:
+        _check_steps(before, chunk[0])
+        changes = np.zeros(len(chunk[0]), np.bool_)
+        changes[0] = before is None or any(
+            (codes[0] != last[0]).any() for codes, last in zip(chunk[1:], before[1:], strict=True)
+        )
+        for codes in chunk[1:]:
             differs = codes[1:] != codes[:-1]
             changes[1:] |= differs.any(axis=1) if differs.ndim > 1 else differs
-        yield tuple(codes[changes] for codes in led)
+        starts = np.flatnonzero(changes)
+        if len(starts):
+            yield tuple(codes[starts] for codes in chunk)
         before = tuple(codes[-1:].copy() for codes in chunk)
     if before is not None:
         yield before
+
+
+def _check_steps(before: Chunk | None, operand: Codes) -> None:
+    """Raise InputError where operands do not count up by one, from the last row before them on."""
+    one = operand.dtype.type(1)
+    # Codes wrap around at the end of their dtype: that no step does, the ends tell.
+    steady = int(operand[-1]) - int(operand[0]) == len(operand) - 1 and bool((operand[1:] - operand[:-1] == one).all())
+    if steady and (before is None or int(before[0][0]) + 1 == int(operand[0])):
+        return
+    led = operand if before is None else np.concatenate([before[0], operand])
+    bad = int(((led[1:] != led[:-1] + one) | (led[1:] == 0)).argmax())
+    after, here = (f"{int(led[k]):X}" for k in (bad, bad + 1))
+    raise InputError(f"the format 'runs' needs operands that count up by one, but {here} comes after {after}")
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
