@@ -27,7 +27,7 @@ from halfulp.conformance.vectors.formats.text import (
     read_rows,
     whole,
 )
-from halfulp.fp_formats.codes import LIMB_BITS
+from halfulp.fp_formats.codes import LIMB_BITS, Codes
 from halfulp.interp.errors import InputError
 
 
@@ -94,54 +94,111 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
             for block in text.encode(held):
                 file.write(block)
         held = chunk
-    if held is None:
-        file.write(b"LAST\n")
-    else:
-        file.write(f"LAST {int(held[0][0]):0{digits(vectors.columns[0].width)}X}\n".encode())
+    file.write(_end(vectors.columns, None if held is None else int(held[0][0])))
 
 
-def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The vectors that a table stands for, one by one."""
-    # What would be noted is about the lines of runs, not about rows.
-    options = replace(options, notes=None)
-    source = Source(file)
-    source.fill(HEAD)
-    known = same_columns(columns, find_columns(source.data[:HEAD]), "runs", options)
-    _unary(known)
-    last: int | None = None
-    count: int | None = None
+class Table:
+    """The runs in a file as they stand there: iterating gives the rows that start one, once.
 
-    def line(text: str, done: int) -> list[list[str]]:
-        nonlocal last, count
+    ``last``: the last operand; None where there is no run, and before the end has been read. Raises InputError, while
+    the runs are read, for what is no table.
+    """
+
+    def __init__(self, file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> None:
+        # What would be noted is about the lines of runs, not about rows.
+        self._options = replace(options, notes=None)
+        self._source = Source(file)
+        self._source.fill(HEAD)
+        self.columns = same_columns(columns, find_columns(self._source.data[:HEAD]), "runs", options)
+        _unary(self.columns)
+        self.last: int | None = None
+        self._count: int | None = None
+
+    def _line(self, text: str, done: int) -> list[list[str]]:
         if not text or text.startswith("#"):
             return []
         words = text.split()
         if words[0] != "LAST":
             return [words]
-        last, count = int("".join(words[1:]), 16) if words[1:] else None, done
+        self.last, self._count = int("".join(words[1:]), 16) if words[1:] else None, done
         return []
+
+    def __iter__(self) -> Iterator[Chunk]:
+        before: int | None = None
+        rows = read_rows(self._source, self.columns, _row(self.columns), self._line, self._options)
+        for runs in complete(rows, lambda: self._count, self._source, self._options):
+            starts = runs[0].astype(np.uint64)
+            if before is not None:
+                starts = np.concatenate([np.array([before], np.uint64), starts])
+            if (starts[1:] <= starts[:-1]).any():
+                bad = int((starts[1:] <= starts[:-1]).argmax())
+                raise malformed(
+                    f"a run starts at {int(starts[bad + 1]):X}, after one at {int(starts[bad]):X}", self._options
+                )
+            before = int(starts[-1]) if len(starts) else None
+            yield runs
+        if before is None and self.last is None:
+            return
+        if before is None or self.last is None or not before <= self.last < 1 << self.columns[0].width:
+            raise malformed(
+                "the table does not end with LAST and an operand of its last run", self._options, self._source.line
+            )
+
+
+def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
+    """The vectors that a table stands for, one by one."""
+    table = Table(file, columns, options)
 
     def chunks() -> Iterator[Chunk]:
         held: Chunk | None = None
-        rows = read_rows(source, known, _row(known), line, options)
-        for found in complete(rows, lambda: count, source, options):
-            runs = found if held is None else joined(known, [held, found])
+        for found in table:
+            runs = found if held is None else joined(table.columns, [held, found])
             starts = runs[0].astype(np.uint64)
-            if (starts[1:] <= starts[:-1]).any():
-                bad = int((starts[1:] <= starts[:-1]).argmax())
-                raise malformed(f"a run starts at {int(starts[bad + 1]):X}, after one at {int(starts[bad]):X}", options)
             yield from _expanded(tuple(codes[:-1] for codes in runs), starts[1:] - starts[:-1], options.rows)
             held = tuple(codes[-1:] for codes in runs)
-        if held is None and last is None:
+        if held is None or table.last is None:
             return
-        if held is None or last is None or not int(held[0][0]) <= last < 1 << known[0].width:
-            raise malformed("the table does not end with LAST and an operand of its last run", options, source.line)
-        length = last - int(held[0][0])
         # One less than the length: that of a run of all 2**64 operands has no uint64.
-        yield from _expanded(held, np.array([length], np.uint64), options.rows)
-        yield (np.array([last], held[0].dtype), *held[1:])
+        yield from _expanded(held, np.array([table.last - int(held[0][0])], np.uint64), options.rows)
+        yield (np.array([table.last], held[0].dtype), *held[1:])
 
-    return VectorSet(known, chunks())
+    return VectorSet(table.columns, chunks())
+
+
+def merge(tables: Iterable[Table], columns: tuple[Column, ...], file: BinaryIO) -> int:
+    """Write tables, of which each goes on where the one before ended, as one; returns the number of its runs.
+
+    Raises InputError where a table goes on elsewhere.
+    """
+    file.write(f"# {described(columns)}\n".encode())
+    text, count = RowText(columns, _row(columns)), 0
+    last: int | None = None
+    before: Chunk | None = None
+    for table in tables:
+        begun = False
+        for runs in table:
+            if not len(runs[0]):
+                continue
+            if not begun and last is not None and int(runs[0][0]) != last + 1:
+                raise InputError(
+                    f"the format 'runs' needs operands that count up by one, but {int(runs[0][0]):X} comes after "
+                    f"{last:X}"
+                )
+            same = before is not None and all(
+                (codes[0] == other[0]).all() for codes, other in zip(runs[1:], before[1:], strict=True)
+            )
+            begun, before = True, tuple(codes[-1:] for codes in runs)
+            fresh = tuple(codes[int(same) :] for codes in runs)
+            count += len(fresh[0])
+            for block in text.encode(fresh):
+                file.write(block)
+        last = table.last if begun else last
+    file.write(_end(columns, last))
+    return count
+
+
+def _end(columns: tuple[Column, ...], last: int | None) -> bytes:
+    return b"LAST\n" if last is None else f"LAST {last:0{digits(columns[0].width)}X}\n".encode()
 
 
 def _expanded(runs: Chunk, lengths: npt.NDArray[np.uint64], rows: int) -> Iterator[Chunk]:
