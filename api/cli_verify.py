@@ -178,7 +178,8 @@ def _coverage_lines(coverage: Coverage) -> list[str]:
 def _verify_everything(arguments: argparse.Namespace) -> int:
     from halfulp.conformance.oracles import ORACLES
     from halfulp.conformance.report import markdown
-    from halfulp.conformance.sweep import default_workers, jobs, sweep
+    from halfulp.conformance.sweep import jobs, sweep
+    from halfulp.conformance.workers import default_workers
 
     names = _asked(arguments.against)
     if any("=" in name for name in names):

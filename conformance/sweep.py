@@ -6,18 +6,12 @@ conformance`); at level ``sample`` every task is asked a little, so that tests a
 
 from __future__ import annotations
 
-import ctypes
-import os
-import signal
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
-from multiprocessing import get_context
 
 from halfulp.conformance.check import Tally, check
 from halfulp.conformance.coverage import Coverage, covered
@@ -26,6 +20,7 @@ from halfulp.conformance.inputs import float_types, inputs_for, is_exhaustive
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Oracle, Unavailable
 from halfulp.conformance.task import Task, task
+from halfulp.conformance.workers import process_pool
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.arith import CMPF_PREDICATE, CMPI_PREDICATE
@@ -148,9 +143,6 @@ def quantization() -> Iterator[Task]:
         yield task("quant.dcast", quantized, expressed)
         yield task("quant.scast", quantized, storage)
         yield task("quant.scast", storage, quantized)
-
-
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
@@ -378,16 +370,8 @@ def _done(todo: Sequence[Job], workers: int) -> Iterator[tuple[Job, Tally, Cover
     if workers == 1:
         yield from map(do, todo)
         return
-    # Tools of C++ do not survive a fork in all states; a fresh process knows nothing of them.
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin_worker) as pool:
+    with process_pool(workers) as pool:
         yield from pool.map(do, todo, chunksize=4)
-
-
-def _begin_worker() -> None:
-    """Leave interrupts to the parent, and end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def do(job: Job) -> tuple[Job, Tally, Coverage | None]:
@@ -413,8 +397,3 @@ def _done_job(job: Job) -> tuple[Job, Tally, Coverage | None]:
 @cache
 def _oracle(name: str) -> Oracle:
     return oracle(name)
-
-
-def default_workers() -> int:
-    """As many processes as there are cores for this one."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
