@@ -1,4 +1,4 @@
-"""The command line: ``halfulp run | eval | formats | translate | inspect | explain | verify``.
+"""The command line: ``halfulp run | eval | formats | translate | inspect | explain | verify | vectors``.
 
 Results go to stdout and are deterministic; diagnostics go to stderr as ``file:line:col: error: …`` with the source line
 and a caret. Exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported, 4
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halfulp import cli_programs, cli_verify
+from halfulp import cli_programs, cli_vectors, cli_verify
 from halfulp.cli_common import (
     DIFFERENT,
     EXIT_CODES,
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from halfulp.semantics.profile import Profile
 
 INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
-
-ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
-"""The modes of halfulp.explain.MODES, known here without importing anything."""
 
 SPLIT_MARKER = "// -----\n"
 
@@ -206,28 +203,17 @@ def build_parser() -> argparse.ArgumentParser:
     inspect.add_argument("--json", action="store_true", help="one JSON object")
     inspect.set_defaults(command=_inspect)
 
-    explain = commands.add_parser(
-        "explain",
-        help="explain how one number is rounded",
-        description="Explain how one number is rounded: halfulp explain 0.3 f8E4M3FN",
-        epilog=EXIT_CODES,
-        **style,
-    )
-    add = explain.add_argument
-    add("value", metavar="VALUE", help="0.3, 1/3, nan, -inf, raw bits 0x7F of TYPE itself, or typed: f32=0x3E99999A")
-    add("type", metavar="TYPE", help="a float type")
-    add("--rounding", default=ROUNDINGS[0], choices=ROUNDINGS, help="the mode of the first part; all are listed")
-    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where tools differ")
-    explain.set_defaults(command=_explain)
+    cli_explain.register(commands, style)
     cli_verify.register(commands, style)
     cli_programs.register(commands, style)
+    cli_vectors.register(commands, style)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code. Writes to stdout and stderr, never a traceback."""
     try:
-        arguments = build_parser().parse_args(_negative_values(sys.argv[1:] if argv is None else list(argv)))
+        arguments = build_parser().parse_args(cli_explain.negative_values(sys.argv[1:] if argv is None else list(argv)))
         if "HALFULP_BACKEND" in os.environ and (wrong := _wrong_backend()):
             return fail(wrong)
         code: int = arguments.command(arguments)
@@ -269,13 +255,6 @@ def _abandon_output() -> None:
     except OSError:
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _negative_values(argv: list[str]) -> list[str]:
-    """Let ``explain -inf f32`` pass: argparse takes -inf and -1e5 for options, unless there is a space in them."""
-    if argv[:1] != ["explain"]:
-        return argv
-    return [f" {word}" if word[:1] == "-" and word[1:2] in tuple("0123456789.iIn") else word for word in argv]
 
 
 # --- run --------------------------------------------------------------------------------------------------------------
@@ -631,28 +610,6 @@ def _inspect(arguments: argparse.Namespace) -> int:
 
         show(summary)
     return SUCCESS if summary.problem is None else report(summary.problem, sources)
-
-
-# --- explain ----------------------------------------------------------------------------------------------------------
-
-
-def _explain(arguments: argparse.Namespace) -> int:
-    from halfulp.cli_values import naming
-    from halfulp.explain import explain, format_of
-    from halfulp.interp.errors import HalfulpError
-
-    sources = Sources(arguments)
-    try:
-        profile = profile_named(arguments.profile)
-        with naming("<type>", arguments.type, sources):
-            fmt = format_of(arguments.type)
-        value = arguments.value.strip()
-        with naming("<value>", value, sources):
-            explanation = explain(value, fmt, arguments.rounding, profile)
-    except HalfulpError as error:
-        return report(error, sources)
-    write(f"{explanation}\n")
-    return SUCCESS
 
 
 if __name__ == "__main__":

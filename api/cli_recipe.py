@@ -67,7 +67,11 @@ def add_recipe_options(parser: Any) -> None:
         choices=LEVELS,
         help="TestFloat's corners 1 (default) or 2, all there are, uniform bits, or a mixture",
     )
-    add("--models", metavar="B1[,B3...]", help="the FPgen models whose vectors come first, or alone without --level")
+    add(
+        "--models",
+        metavar="B1[,B3...]",
+        help="the FPgen models whose vectors come first, or alone without --level; all: those that apply",
+    )
     add("-n", type=positive, metavar="N", help="how many random rows; of other levels, at most so many")
     add("--seed", type=seed, default=0, metavar="N", help="of everything random, 0 to 2**64 - 1 (default: 0)")
 
@@ -163,12 +167,37 @@ def recipe_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Re
     from halfulp.conformance.vectors.recipe import Recipe
     from halfulp.interp.errors import InputError
 
-    models = tuple(arguments.models.split(",")) if arguments.models else ()
+    subject = subject_of(named, arguments, sources)
+    models = _models(subject, arguments.models)
     level = cast("LevelName | None", arguments.level or (None if models else "1"))
-    recipe = Recipe(subject_of(named, arguments, sources), level, models, arguments.seed, arguments.n)
+    recipe = Recipe(subject, level, models, arguments.seed, arguments.n, getattr(arguments, "block", None))
     try:
         _ = recipe.rows
     except ValueError as error:
         hint = "-n says how many" if "need a count" in str(error) else None
         raise InputError(str(error), hint=hint) from None
     return recipe
+
+
+def _models(subject: Subject, spelling: str | None) -> tuple[str, ...]:
+    """The models that are named, each once. Raises InputError for one that does not apply to the subject."""
+    from halfulp.conformance.vectors.intermediate import case_of
+    from halfulp.conformance.vectors.models import models_for
+    from halfulp.conformance.vectors.subject import OpSubject
+    from halfulp.interp.errors import InputError
+
+    if not spelling or not isinstance(subject, OpSubject):
+        return ()
+    case, names = case_of(subject.task), tuple(dict.fromkeys(spelling.split(",")))
+    applying = () if case is None else tuple(model.name for model in models_for(case))
+    if spelling == "all":
+        names = applying
+    try:
+        wanted = () if case is None else tuple(model.name for model in models_for(case, names))
+    except ValueError as error:
+        raise InputError(f"--models: {error}") from None
+    missing = [name for name in names if name not in wanted]
+    if missing or not names:
+        choices = f"those that do are {', '.join(applying)}" if applying else "no model does"
+        raise InputError(f"--models: {'none' if not names else missing[0]} does not apply to {subject.task}; {choices}")
+    return names

@@ -311,7 +311,8 @@ class ProgramSubject:
         return program_for(self.module, Settings(self.profile, track_open=True))
 
     @cached_property
-    def _scalars(self) -> bool:
+    def scalars(self) -> bool:
+        """Whether the function has arguments, and all of them and its results are scalars."""
         types = argument_types(self._function)
         return bool(types) and not any(isinstance(type_, ty.ShapedType) for type_ in (*types, *self._result_types))
 
@@ -400,7 +401,7 @@ class ProgramSubject:
 
     def compute(self, inputs: Chunk) -> Computed:
         """The outputs of some rows: of scalars all at once, else row by row."""
-        return self._in_lanes(inputs) if self._scalars else self._one_by_one(inputs)
+        return self._in_lanes(inputs) if self.scalars else self._one_by_one(inputs)
 
     def _in_lanes(self, inputs: Chunk) -> Computed:
         rows = len(inputs[0])

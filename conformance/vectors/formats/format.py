@@ -68,9 +68,10 @@ class Notes:
 @dataclass(frozen=True)
 class Options:
     """``name``: what C and SystemVerilog call the vectors, an identifier. ``packing``: of ``bin``. ``count``: the rows
-    of a file that is read; only ``bin`` needs it, densely packed or in blocks. ``file``: what errors call the file. ``rows``: at
-    most so many rows are in a chunk that is read. ``function``: MLIR text of the ``@eval`` that ``mlir`` checks.
-    ``blocks``: the operands of ``bin`` lie in blocks. ``notes``: takes what a reader of lines notes; an X that counts is an error without it.
+    of a file that is read; only ``bin`` needs it, densely packed or in blocks. ``file``: what errors call the file.
+    ``rows``: at most so many rows are in a chunk that is read. ``function``: MLIR text of the ``@eval`` that ``mlir``
+    checks. ``notes``: takes what a reader of lines notes; an X that counts is an error without it. ``blocks``: operands
+    of ``bin`` that lie in blocks.
     """
 
     name: str = "vectors"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import count
 from typing import BinaryIO
 
 from halfulp.conformance.task import Task
@@ -26,7 +27,9 @@ from halfulp.conformance.vectors.formats.text import (
     write_rows,
 )
 from halfulp.interp import types as ty
-from halfulp.interp.errors import HalfulpError, InputError
+from halfulp.interp.attributes import StringAttr, SymbolRefAttr
+from halfulp.interp.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values import as_type
 
@@ -38,8 +41,41 @@ _CONSTANT = re.compile(r"%\w+_([0-9A-Fa-f]{8}) = arith\.constant 0x([0-9A-Fa-f]+
 
 def function_of_task(task: Task) -> str:
     """The function ``@eval`` that applies a task's op to scalars."""
-    text = print_module(task.module(None))
-    return "\n".join(line.removeprefix("  ") for line in text.splitlines()[1:-1]) + "\n"
+    return _body(print_module(task.module(None)))
+
+
+_TAKEN = (FUNCTION, "check", "main")
+"""The functions of a self-checking program."""
+
+
+def function_of_program(text: str, function: str) -> str:
+    """A program of scalars in which a function is called ``@eval``, and none has the name of another one here.
+
+    Raises Unsupported for a function inside of a module in the program.
+    """
+    module = parse_module(text)
+    if module.lookup(f"@{function}") not in module.body:
+        raise Unsupported(f"the format 'mlir' cannot call '@{function}', which lies in a module of its own")
+    names = [operation.symbol_name for operation in module.body if operation.symbol_name is not None]
+    renamed = {function: FUNCTION}
+    for name in _TAKEN:
+        if name in names and name != function:
+            renamed[name] = next(new for k in count() if (new := f"{name}_{k}") not in names)
+    for operation in module.body:
+        if operation.symbol_name in renamed:
+            operation.properties["sym_name"] = StringAttr(renamed[operation.symbol_name])
+        for inner in operation.walk():
+            for name, value in inner.properties.items():
+                if isinstance(value, SymbolRefAttr) and value.root in renamed:
+                    inner.properties[name] = SymbolRefAttr(renamed[value.root], value.nested)
+    return _body(print_module(module))
+
+
+def _body(text: str) -> str:
+    """What stands in a module, and the aliases before it, as they would stand without it."""
+    lines = text.rstrip("\n").splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("module"))
+    return "\n".join([*lines[:start], *(line.removeprefix("  ") for line in lines[start + 1 : -1])]) + "\n"
 
 
 def _carrier(column: Column) -> str:
@@ -117,8 +153,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     columns = (INDEX, *vectors.columns)
     row = _row(columns)
     file.write(("\n".join([*head, "func.func @main() {"]) + "\n").encode())
-    count = write_rows(VectorSet(columns, numbered(vectors)), file, row)
-    file.write(f"  // halfulp-count: {count}\n  return\n}}\n".encode())
+    rows = write_rows(VectorSet(columns, numbered(vectors)), file, row)
+    file.write(f"  // halfulp-count: {rows}\n  return\n}}\n".encode())
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
@@ -127,16 +163,16 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "mlir", options)
     indexed = (INDEX, *known)
-    count: int | None = None
+    told: int | None = None
     in_main = False
     held: list[str] = []
 
     def line(text: str, done: int) -> list[list[str]]:
-        nonlocal count, in_main
+        nonlocal told, in_main
         in_main = in_main or text == "func.func @main() {" or done > 0
         number = _COUNT.fullmatch(text)
         if number:
-            count = int(number[1])
+            told = int(number[1])
         if not in_main or not text.startswith("%"):
             return []
         constant = _CONSTANT.fullmatch(text)
@@ -154,7 +190,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
 
     def chunks() -> Iterator[Chunk]:
         rows = read_rows(source, indexed, _row(indexed), line, options)
-        yield from without_numbers(complete(rows, lambda: count, source, options), options)
+        yield from without_numbers(complete(rows, lambda: told, source, options), options)
 
     return VectorSet(known, chunks())
 
