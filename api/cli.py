@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halfulp import cli_programs, cli_vectors, cli_verify
+from halfulp import cli_explain, cli_programs, cli_vectors, cli_verify
 from halfulp.cli_common import (
     DIFFERENT,
     EXIT_CODES,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.cli import ROUNDINGS
+from halfulp.cli_explain import ROUNDINGS
 from halfulp.explain import MODES, bits_text, decimal_text, explain, fraction_text
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 
