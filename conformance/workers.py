@@ -6,8 +6,10 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context
 
 _PR_SET_PDEATHSIG = 1
 
@@ -17,9 +19,20 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def process_pool(workers: int) -> ProcessPoolExecutor:
-    """A pool of processes that start afresh: tools of C++ do not survive a fork in all states."""
-    return ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin)
+@contextmanager
+def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of processes that start afresh: tools of C++ do not survive a fork in all states.
+
+    Leaving it waits for what they are at, but for an interrupt, which ends them.
+    """
+    others = set(active_children())
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin) as pool:
+        try:
+            yield pool
+        except KeyboardInterrupt:
+            for process in set(active_children()) - others:
+                process.terminate()
+            raise
 
 
 def _begin() -> None:

@@ -38,7 +38,8 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
     return [*row[:-1], b"\n"]
 
 
-def _unary(columns: tuple[Column, ...]) -> None:
+def check_unary(columns: tuple[Column, ...]) -> None:
+    """Raise InputError where columns are not those of a function of one operand."""
     operands = [column for column in columns if column.role is Role.OPERAND]
     if len(operands) != 1 or len(columns) < 2 or operands[0].width > LIMB_BITS:
         raise InputError("the format 'runs' needs one operand of up to 64 bits, and what it gives")
@@ -86,7 +87,7 @@ def _check_steps(before: Chunk | None, operand: Codes) -> None:
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     """A comment that describes the columns, the runs, the last operand; without any run, ``LAST`` alone."""
-    _unary(vectors.columns)
+    check_unary(vectors.columns)
     file.write(f"# {described(vectors.columns)}\n".encode())
     text, held = RowText(vectors.columns, _row(vectors.columns)), None
     for chunk in starts_of_runs(vectors.columns, vectors):
@@ -110,7 +111,7 @@ class Table:
         self._source = Source(file)
         self._source.fill(HEAD)
         self.columns = same_columns(columns, find_columns(self._source.data[:HEAD]), "runs", options)
-        _unary(self.columns)
+        check_unary(self.columns)
         self.last: int | None = None
         self._count: int | None = None
 
