@@ -8,17 +8,29 @@ from __future__ import annotations
 
 import decimal
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from halfulp.explain_rules import infinity_rule, nan_rule, rounding_rule
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding
+from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.fp_formats.spelling import (
+    binary_text,
+    bits_text,
+    decimal_text,
+    fields_text,
+    hex_text,
+    number_text,
+    signed_text,
+    value_text,
+)
 from halfulp.interp.errors import InputError, Unsupported
-from halfulp.semantics.profile import Profile, as_profile, profile_choices
+from halfulp.semantics import casts, emulated
+from halfulp.semantics.profile import PROFILES, SPEC, Profile, as_profile, profile_choices
 
 if TYPE_CHECKING:
     from halfulp.interp.types import Type
@@ -35,137 +47,76 @@ _SPECIAL = re.compile(r"[+-]?(nan|inf)", re.IGNORECASE)
 _MOST_DIGITS = 4300
 
 
-# --- numbers as text --------------------------------------------------------------------------------------------------
-
-
-def decimal_text(number: Fraction, digits: int = 60) -> str:
-    """A rational number in decimals: exact where ``digits`` suffice, else cut after half as many, with ``...``."""
-    if not number:
-        return "0"
-    context = decimal.Context(digits, decimal.ROUND_DOWN, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
-    with decimal.localcontext(context) as context:
-        text = decimal.Decimal(number.numerator) / decimal.Decimal(number.denominator)
-        exact = not context.flags[decimal.Inexact]
-        if not exact:
-            context.prec = max(1, digits // 2)
-            text = decimal.Decimal(number.numerator) / decimal.Decimal(number.denominator)
-        plain = -8 < text.adjusted() < 21
-        mantissa, _, exponent = f"{text.normalize():{'f' if plain else 'e'}}".partition("e")
-    return mantissa + ("" if exact else "...") + (f"e{exponent}" if exponent else "")
-
-
-def fraction_text(number: Fraction) -> str:
-    """``5/16``; an odd integer times a power of two where that is shorter."""
-    if max(abs(number.numerator), number.denominator) < 1 << 64:
-        return str(number)
-    power = (number.numerator & -number.numerator).bit_length() - number.denominator.bit_length()
-    odd = number / Fraction(2) ** power
-    return f"{odd} * 2^{power}" if odd.denominator == 1 else str(number)
-
-
-def _number_text(number: Fraction) -> str:
-    decimal_, fraction = decimal_text(number), fraction_text(number)
-    return decimal_ if decimal_ == fraction else f"{decimal_} = {fraction}"
-
-
-def hex_text(fmt: FloatFormat, code: int) -> str:
-    """A code in hexadecimal, all its digits."""
-    return f"0x{code:0{-(-fmt.bits // 4)}X}"
-
-
-def bit_fields(fmt: FloatFormat) -> dict[str, int]:
-    """The fields of a code from the top with their widths, those without bits left out."""
-    widths = {
-        "sign": int(fmt.signed),
-        "exponent": fmt.exponent_bits,
-        "integer bit": int(fmt.explicit_integer_bit),
-        "significand": fmt.mantissa_bits,
-    }
-    return {name: width for name, width in widths.items() if width}
-
-
-def bits_text(fmt: FloatFormat, code: int) -> str:
-    """A code in binary, its fields separated by spaces."""
-    digits, parts, start = f"{code:0{fmt.bits}b}", [], 0
-    for width in bit_fields(fmt).values():
-        parts.append(digits[start : start + width])
-        start += width
-    return " ".join(parts)
-
-
-def binary_text(fmt: FloatFormat, code: int) -> str:
-    """A finite value as sign, binary significand and power of two: ``1.010 * 2^-2``."""
-    x = scalar.unpack(fmt, code)
-    if not x.significand:
-        return "0"
-    digits = f"{x.significand:0{fmt.precision}b}"
-    point = f"{digits[0]}.{digits[1:]}" if fmt.mantissa_bits else digits
-    return f"{'-' if x.sign else ''}{point} * 2^{x.exponent + fmt.mantissa_bits}"
-
-
-def value_text(fmt: FloatFormat, code: int) -> str:
-    """What a code stands for: an exact decimal number, ``inf``, ``nan``."""
-    exact = scalar.value(fmt, code)
-    negative = fmt.sign_mask is not None and bool(code & fmt.sign_mask)
-    if exact:
-        return decimal_text(exact)
-    if exact is not None:
-        return "-0" if negative else "0"
-    if fmt.is_infinite(code):
-        return "-inf" if negative else "inf"
-    kind = "signalling nan" if fmt.is_signalling(code) else "nan"
-    return f"-{kind}" if negative and fmt.nan_has_payload else kind
-
-
 # --- what is rounded --------------------------------------------------------------------------------------------------
 
-_Rounder = Callable[[FloatFormat, int, FloatPolicy], scalar.Result]
+
+class Found(NamedTuple):
+    """What a computation gives: a code, None for poison, and its flags, None where they are not known."""
+
+    code: int | None
+    flags: Flags | None
+
+
+def found(result: scalar.Result, flagged: bool = True) -> Found:
+    """A result of the specification."""
+    return Found(None if result.poison else result.code, Flags(result.flags) if flagged else None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """A number to be rounded: how it was written, how that was read, its exact value (None: NaN or infinite)."""
+class Given:
+    """A number to be rounded: how it was written, how that was read, its exact value (None: NaN or infinite).
+
+    ``round``: what it gives in a format, a mode and a profile. ``code``: the bits of the type itself, which are not
+    rounded.
+    """
 
     text: str
     reading: str
     exact: Fraction | None
     negative: bool
     infinite: bool
-    round: _Rounder
+    round: Callable[[FloatFormat, Rounding, Profile], Found]
+    code: int | None = None
 
 
-def _given_code(text: str, reading: str, source: FloatFormat, code: int) -> _Given:
+def given_code(text: str, reading: str, source: FloatFormat, code: int) -> Given:
+    """A code of a format, to be converted."""
+
+    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
+        mode = casts.mode(mode, profile)
+        if emulated.emulates(profile, source, fmt):
+            return found(emulated.convert(source, fmt, profile.conversions)[0](code), flagged=False)
+        return found(scalar.convert(source, fmt, code, mode, profile.conversions))
+
     negative = source.sign_mask is not None and bool(code & source.sign_mask)
-    return _Given(
-        text,
-        reading,
-        scalar.value(source, code),
-        negative,
-        source.is_infinite(code),
-        lambda fmt, mode, policy: scalar.convert(source, fmt, code, mode, policy),
-    )
+    return Given(text, reading, scalar.value(source, code), negative, source.is_infinite(code), convert)
 
 
-def _given_integer(text: str, reading: str, number: int) -> _Given:
-    return _Given(
-        text,
-        reading,
-        Fraction(number),
-        number < 0,
-        False,
-        lambda fmt, mode, policy: scalar.from_integer(fmt, number, mode, policy),
-    )
+def given_integer(text: str, reading: str, number: int) -> Given:
+    """An integer, to be converted."""
+
+    def convert(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
+        if emulated.emulates(profile, fmt):
+            return found(emulated.from_integer()[0](fmt, number, mode, profile.conversions), flagged=False)
+        return found(scalar.from_integer(fmt, number, mode, profile.conversions))
+
+    return Given(text, reading, Fraction(number), number < 0, False, convert)
 
 
-def _given_fraction(text: str, number: Fraction) -> _Given:
-    return _Given(
-        text,
-        "",
-        number,
-        number < 0,
-        False,
-        lambda fmt, mode, policy: scalar.from_fraction(fmt, number, mode, policy),
-    )
+def given_fraction(text: str, number: Fraction) -> Given:
+    """A rational number, to be rounded. It is of no type from which a profile could take a detour."""
+
+    def round_(fmt: FloatFormat, mode: Rounding, profile: Profile) -> Found:
+        return found(scalar.from_fraction(fmt, number, mode, profile.conversions))
+
+    return Given(text, "", number, number < 0, False, round_)
+
+
+def given_bits(text: str, fmt: FloatFormat, code: int) -> Given:
+    """A code of the very format that is explained: it is not rounded, and not even a signalling NaN is quieted."""
+    article = "an" if fmt.name[0] == "f" else "a"
+    given = given_code(text, f"the bits of {article} {fmt.name}", fmt, code)
+    return replace(given, round=lambda *_: Found(code, Flags(0)), code=code)
 
 
 def _f64_code(number: float) -> int:
@@ -174,33 +125,39 @@ def _f64_code(number: float) -> int:
     return double_bits(number)
 
 
-def _given_text(text: str, fmt: FloatFormat) -> _Given:
-    text = text.strip()
+def _given_text(text: str, fmt: FloatFormat) -> Given:
     if len(text) > _MOST_DIGITS:
         raise InputError(f"a number of {len(text)} characters is too long; at most {_MOST_DIGITS}")
     if fraction := _FRACTION.fullmatch(text):
         if not int(fraction[2]):
             raise InputError(f"'{text}' divides by zero")
-        return _given_fraction(text, Fraction(int(fraction[1]), int(fraction[2])))
+        return given_fraction(text, Fraction(int(fraction[1]), int(fraction[2])))
     if _BITS.fullmatch(text):
         code = int(text, 16)
         if code >> fmt.bits:
             raise InputError(f"the bit pattern {text} does not fit the {fmt.bits} bits of {fmt.name}")
-        given = _given_code(text, f"the bits of an {fmt.name}", fmt, code)
-        # A code is not rounded: not even a signalling NaN is quieted.
-        return replace(given, round=lambda *_: scalar.Result(code))
+        return given_bits(text, fmt, code)
     if _SPECIAL.fullmatch(text):
-        return _given_code(text, "", _F64, _f64_code(float(text)))
+        return given_code(text, "", _F64, _f64_code(float(text)))
     if _DECIMAL.fullmatch(text):
         number = float(text)
         # Decimal compares exactly, however large the exponents.
         exact = abs(number) != float("inf") and decimal.Decimal(text) == decimal.Decimal(number)
         reading = "" if exact else "read as the nearest f64, as every MLIR literal is; a fraction such as 3/10 is exact"
-        return _given_code(text, reading, _F64, _f64_code(number))
+        return given_code(text, reading, _F64, _f64_code(number))
     raise InputError(f"'{text}' is not a number: write a decimal, a fraction such as 1/3, nan, inf, or raw bits 0x…")
 
 
-def _given_value(text: str, value: Value) -> _Given:
+def typed_text(text: str) -> tuple[str, str] | None:
+    """The element and the type of ``f32=0.3`` or ``0.3 : f32``; None for text without a type."""
+    head, equals, element = text.partition("=")
+    if equals:
+        return element.strip(), head.strip()
+    element, colon, type_ = text.rpartition(":")
+    return (element.strip(), type_.strip()) if colon else None
+
+
+def _given_value(text: str, value: Value) -> Given:
     from halfulp.fp_formats.codes import codes_to_ints
     from halfulp.interp import types as ty
     from halfulp.interp.values import element_width, numeric
@@ -216,12 +173,13 @@ def _given_value(text: str, value: Value) -> _Given:
     code = codes_to_ints(value.bits.reshape((1, *value.bits.shape)), width)[0]
     reading = f"of type {value.type}"
     if isinstance(element, ty.FloatType):
-        return _given_code(text, reading, element.format, code)
+        return given_code(text, reading, element.format, code)
     signed = not (isinstance(element, ty.IntegerType) and (element.signedness == "unsigned" or element.width == 1))
-    return _given_integer(text, reading, code - (1 << width) if signed and width and code >> (width - 1) else code)
+    return given_integer(text, reading, code - (1 << width) if signed and width and code >> (width - 1) else code)
 
 
-def _given(value: Any, fmt: FloatFormat) -> _Given:
+def given_number(value: Any, fmt: FloatFormat) -> Given:
+    """What `explain` takes as a number. Raises InputError for anything else."""
     import numpy as np
 
     from halfulp.interp.values import Value
@@ -230,29 +188,52 @@ def _given(value: Any, fmt: FloatFormat) -> _Given:
         case Value():
             return _given_value(repr(value), value)
         case str():
-            head, equals, element = value.partition("=")
-            if not equals:
-                return _given_text(value, fmt)
+            text = value.strip()
+            typed = typed_text(text)
+            if typed is None:
+                return _given_text(text, fmt)
             from halfulp.interp.spelling import parse_type_head, parse_value
 
-            return _given_value(value, parse_value(parse_type_head(head), element))
+            return _given_value(text, parse_value(parse_type_head(typed[1]), typed[0]))
         case np.generic() | np.ndarray():
             return _given_value(repr(value), Value.from_numpy(value))
         case bool():
             raise InputError(f"{value} is not a number to be rounded")
         case int():
-            return _given_integer(str(value), "", value)
+            return given_integer(str(value), "", value)
         case float():
-            return _given_code(repr(value), "", _F64, _f64_code(value))
+            return given_code(repr(value), "", _F64, _f64_code(value))
         case Fraction():
-            return _given_fraction(str(value), value)
+            return given_fraction(str(value), value)
         case decimal.Decimal():
             if not value.is_finite():
-                return _given_code(str(value), "", _F64, _f64_code(float(str(value).replace("sNaN", "NaN"))))
+                return given_code(str(value), "", _F64, _f64_code(float(str(value).replace("sNaN", "NaN"))))
             if abs(value.adjusted()) > _MOST_DIGITS * 4:
                 raise InputError(f"the exponent of {value} is too large")
-            return _given_fraction(str(value), Fraction(value))
+            return given_fraction(str(value), Fraction(value))
     raise InputError(f"explain takes a number, its text, or a scalar Value, not {type(value).__name__}")
+
+
+def _in_its_own_type(value: Any) -> tuple[Given, FloatFormat]:
+    """A number that brings its type: its bits, or for decimals such as ``0.3 : f32`` how they are rounded to it."""
+    import numpy as np
+
+    from halfulp.fp_formats.codes import codes_to_ints
+    from halfulp.interp.values import Value
+
+    if isinstance(value, str):
+        typed = typed_text(value.strip())
+        if typed is None:
+            raise InputError(f"'{value.strip()}' has no type", hint="name one: explain(0.3, 'f8E4M3FN'), or 0.3 : f32")
+        fmt = format_of(typed[1])
+        return replace(_given_text(typed[0], fmt), text=value.strip()), fmt
+    if isinstance(value, np.generic | np.ndarray):
+        value = Value.from_numpy(value)
+    if not isinstance(value, Value):
+        raise InputError(f"{value!r} has no type", hint="name one: explain(0.3, 'f8E4M3FN')")
+    fmt = format_of(value.element_type)
+    _given_value(repr(value), value)  # raises what is wrong with it
+    return given_bits(repr(value), fmt, codes_to_ints(value.bits.reshape((1, *value.bits.shape)), fmt.bits)[0]), fmt
 
 
 # --- the explanation --------------------------------------------------------------------------------------------------
@@ -260,26 +241,39 @@ def _given(value: Any, fmt: FloatFormat) -> _Given:
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """A rounded result: its code (None: poison), the exact value of that (None: NaN or infinite), and the IEEE flags.
+    """A rounded result: its code (None: poison), the exact value of that (None: NaN or infinite), and the IEEE flags
+    (None: not known, of profiles that compute in another format).
 
-    ``error``: result minus exact value in units in the last place, where both are finite.
+    ``error``: result minus exact value in units in the last place; ``relative``: over the exact value; both None where
+    one of the two is no finite number, ``relative`` also for an exact zero.
     """
 
     code: int | None
     value: Fraction | None
-    flags: Flags
+    flags: Flags | None
     error: Fraction | None
+    relative: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileGroup:
+    """The profiles that give one result: its code (None: poison), and the fields that make it differ from spec's."""
+
+    profiles: tuple[str, ...]
+    code: int | None
+    fields: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """One rounding, taken apart; ``str`` puts it into words.
+    """One rounding, taken apart; ``str`` puts it into words, notebooks show bits and a number line.
 
     ``exact``: the value to be rounded, None for NaN and infinities. ``result``: what ``rounding`` gives under
-    ``profile``; ``modes``: what each mode gives. ``below``, ``above``: codes of the nearest finite values strictly on
-    either side of the exact one, None beyond the ends of the format. ``midpoint``: halfway between the two between
-    which it lies, None when it is a value of the format. ``ulp``: the distance of those two. ``rule``: which rule of
-    profile ``spec`` decided; ``profile_rule``: where ``profile`` departs from that, else empty.
+    ``profile``; ``modes``: what each mode gives, empty for what knows no modes. ``below``, ``above``: codes of the
+    nearest finite values strictly on either side of the exact one, None beyond the ends of the format. ``midpoint``:
+    halfway between the two between which it lies, None when it is a value of the format. ``ulp``: the distance of those
+    two. ``rule``: which rule of profile ``spec`` decided; ``profile_rule``: where ``profile`` departs from that, else
+    empty. ``profiles``: what every named profile gives, grouped by result, that of spec first.
     """
 
     given: str
@@ -296,86 +290,131 @@ class Explanation:
     rule: str
     profile_rule: str
     modes: Mapping[str, Rounded]
+    profiles: tuple[ProfileGroup, ...]
 
     @cached_property
     def _lines(self) -> list[str]:
-        fmt = self.format
-        layout = ", ".join(f"{name} {width}" for name, width in bit_fields(fmt).items())
-        lines = [f"{self.given} in {fmt.name}, {self.rounding}, profile {self.profile.name}", ""]
+        lines = [f"{self.given} in {self.format.name}, {self.rounding}, profile {self.profile.name}", ""]
         lines.append(f"given     {self.given}{f'  ({self.reading})' if self.reading else ''}")
-        if self.exact is not None:
-            lines.append(f"exact     {_number_text(self.exact)}")
-        lines += [f"result    {self._code_text(self.result.code)}", f"          fields: {layout} bits"]
-        if self.result.value is not None and self.result.code is not None:
-            value = _number_text(self.result.value) if self.result.value else value_text(fmt, self.result.code)
-            lines.append(f"value     {value}")
-            lines.append(f"          {binary_text(fmt, self.result.code)} in binary")
-        elif self.result.code is not None:
-            lines.append(f"value     {value_text(fmt, self.result.code)}")
-        lines.append(f"flags     {flags_text(self.result.flags)}")
+        return lines + self.body()
+
+    def body(self) -> list[str]:
+        """The lines of the text from the exact value on."""
+        fmt, result = self.format, self.result
+        lines = [] if self.exact is None else [f"exact     {number_text(self.exact)}"]
+        lines.append(f"result    {code_text(fmt, result.code)}")
+        if result.code is not None:
+            value = number_text(result.value) if result.value else value_text(fmt, result.code)
+            lines += [f"          {fields_text(fmt, result.code)}", f"value     {value}"]
+            if result.value is not None:
+                lines.append(f"          {binary_text(fmt, result.code)} in binary")
+        lines.append(f"flags     {flags_text(result.flags)}")
         if self.exact is not None:
             lines += ["", f"below     {self._neighbour(self.below, 'no smaller finite value')}"]
             if self.midpoint is not None:
-                lines.append(f"midpoint  {self._midpoint_text()}")
+                lines.append(f"midpoint  {decimal_text(self.midpoint)}  ({self.midpoint_text()})")
             lines.append(f"above     {self._neighbour(self.above, 'no larger finite value')}")
         lines += ["", f"rule      {self.rule}"]
         if self.profile_rule:
             lines.append(f"          {self.profile_rule}")
-        lines += [f"error     {self._error_text()}", ""]
-        return lines + self._table()
+        lines += [f"error     {part}" if not k else f"          {part}" for k, part in enumerate(self.error_texts())]
+        if self.modes:
+            lines += ["", *table_lines(self.mode_rows())]
+        return [*lines, "", *profile_lines(self.profiles, self.value_of)]
 
-    def _code_text(self, code: int | None) -> str:
-        return "poison" if code is None else f"{hex_text(self.format, code)}  {bits_text(self.format, code)}"
+    def value_of(self, code: int) -> str:
+        """What a result's code stands for."""
+        return value_text(self.format, code)
 
     def _neighbour(self, code: int | None, absent: str) -> str:
-        return absent if code is None else f"{self._code_text(code)}  {value_text(self.format, code)}"
+        return absent if code is None else f"{code_text(self.format, code)}  {value_text(self.format, code)}"
 
-    def _midpoint_text(self) -> str:
+    def midpoint_text(self) -> str:
+        """Between which codes the midpoint lies, and on which side of it the exact value."""
         assert self.midpoint is not None
         assert self.exact is not None
-        side = "exactly" if self.exact == self.midpoint else "below" if self.exact < self.midpoint else "above"
-        return f"{decimal_text(self.midpoint)}  (the exact value lies {side}{' on' if side == 'exactly' else ''} it)"
+        ends = [hex_text(self.format, code) for code in (self.below, self.above) if code is not None]
+        place = f"between {ends[0]} and {ends[1]}" if len(ends) == 2 else f"between {ends[0]} and what would be next"
+        side = "exactly on" if self.exact == self.midpoint else "below" if self.exact < self.midpoint else "above"
+        return f"{place}; the exact value lies {side} it"
 
-    def _error_text(self) -> str:
-        error = self.result.error
-        if error is None:
-            return "not a finite number"
-        if not error:
-            return "0 ulp"
+    def error_texts(self) -> list[str]:
+        """The error in ulp, and relative to the exact value."""
+        result = self.result
+        if result.error is None:
+            return ["not a finite number"]
+        if not result.error:
+            return ["0 ulp"]
         assert self.ulp is not None
-        return f"{_signed(error)} ulp; an ulp is {decimal_text(self.ulp)} here"
+        texts = [f"{signed_text(result.error)} ulp; an ulp is {decimal_text(self.ulp)} here"]
+        return texts if result.relative is None else [*texts, f"{signed_text(result.relative)} relative"]
 
-    def _table(self) -> list[str]:
+    def mode_rows(self) -> list[tuple[str, ...]]:
+        """What each mode gives, as rows of a table with a head."""
         rows = [("mode", "code", "value", "error in ulp", "flags")]
         for mode, rounded in self.modes.items():
             code = "poison" if rounded.code is None else hex_text(self.format, rounded.code)
             value = "" if rounded.code is None else value_text(self.format, rounded.code)
-            error = "" if rounded.error is None else _signed(rounded.error)
+            error = "" if rounded.error is None else signed_text(rounded.error)
             rows.append((mode, code, value, error, flags_text(rounded.flags)))
-        return table_lines(rows)
+        return rows
 
     def __str__(self) -> str:
         return "\n".join(self._lines)
 
+    def _repr_html_(self) -> str:
+        from halfulp.explain_html import explanation_html
+
+        return explanation_html(self)
+
+
+def code_text(fmt: FloatFormat, code: int | None) -> str:
+    """A code in hexadecimal and in binary, its fields separated; or ``poison``."""
+    return "poison" if code is None else f"{hex_text(fmt, code)}  {bits_text(fmt, code)}"
+
 
 def table_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows of text as lines with aligned columns."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def flags_text(flags: Flags) -> str:
+def profile_rows(
+    groups: Sequence[ProfileGroup], hexadecimal: Callable[[int], str], value_of: Callable[[int], str]
+) -> list[tuple[str, ...]]:
+    """What the profiles give, as rows of a table with a head: one name a row would be long, so a row is a group."""
+    rows = [("code", "value", "profiles", "fields that decide")]
+    for group in groups:
+        code = "poison" if group.code is None else hexadecimal(group.code)
+        value = "" if group.code is None else value_of(group.code)
+        rows.append((code, value, ", ".join(group.profiles), ", ".join(group.fields)))
+    return rows
+
+
+def profile_lines(
+    groups: Sequence[ProfileGroup],
+    value_of: Callable[[int], str],
+    hexadecimal: Callable[[int], str] | None = None,
+) -> list[str]:
+    """What the profiles give, as lines of text."""
+    if len(groups) == 1:
+        return ["profiles  all of them give this"]
+    return table_lines(profile_rows(groups, hexadecimal or "0x{:X}".format, value_of))
+
+
+_FLAG_NAMES = {flag: (flag.name or "").lower().replace("_", " ") for flag in Flags}
+
+
+def flags_text(flags: Flags | None) -> str:
     """The names of IEEE exception flags, or ``none``."""
-    return ", ".join(flag.name.lower().replace("_", " ") for flag in Flags if flag in flags and flag.name) or "none"
-
-
-def _signed(number: Fraction) -> str:
-    return ("+" if number > 0 else "") + decimal_text(number, 12)
+    if flags is None:
+        return "not known"
+    return ", ".join(name for flag, name in _FLAG_NAMES.items() if flag & flags) or "none"
 
 
 def explain(
     value: Any,
-    type: str | FloatFormat | Type,
+    type: str | FloatFormat | Type | None = None,
     rounding: str = "to_nearest_even",
     profile: Profile | str = "spec",
 ) -> Explanation:
@@ -383,43 +422,86 @@ def explain(
 
     ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a scalar `Value`, or text: a
     decimal number (read through f64, as MLIR reads a literal), a fraction such as ``1/3``, ``nan``, ``inf``, raw bits
-    ``0x7F`` of the type itself, or a typed element such as ``f32=0x7F800001``. ``type``: a float type. ``rounding``:
-    one of the five modes by MLIR's keyword. ``profile``: a name, ``name,field=value``, or a `Profile`.
+    ``0x7F`` of the type itself, or a typed element such as ``f32=0x7F800001`` or ``0x7F800001 : f32``. ``type``: a
+    float type; it may be left out where the value has one (``0x7F : f8E4M3FN``). ``rounding``: one of the five modes by
+    MLIR's keyword. ``profile``: a name, ``name,field=value``, or a `Profile`.
 
     Raises InputError for what is no number or mode, Unsupported for a type that is no float type, ValueError for an
     unknown profile.
     """
-    fmt = format_of(type)
     if rounding not in MODES:
         raise InputError(f"rounding is {rounding!r}, but must be one of {', '.join(MODES)}")
     chosen = as_profile(profile)
-    given = _given(value, fmt)
+    if type is None:
+        given, fmt = _in_its_own_type(value)
+    else:
+        fmt = format_of(type)
+        given = _given_bits_of(value, fmt) or given_number(value, fmt)
+    return explained(given, fmt, rounding, chosen, MODES)
+
+
+def _given_bits_of(value: Any, fmt: FloatFormat) -> Given | None:
+    """Raw bits that are typed as the very format to which they would be rounded."""
+    typed = typed_text(value.strip()) if isinstance(value, str) else None
+    if typed is None or typed[1] != fmt.name or "=" in value or not _BITS.fullmatch(typed[0]):
+        return None
+    return replace(_given_text(typed[0], fmt), text=value.strip())
+
+
+def explained(
+    given: Given, fmt: FloatFormat, rounding: str, profile: Profile, modes: Iterable[str], rule: str | None = None
+) -> Explanation:
+    """The explanation of one rounding, with the modes that are to be listed.
+
+    ``rule``: for a result that is not the exact value rounded, the rule that gave it.
+    """
     mode = MODES[rounding]
-    below, above = _neighbours(fmt, given.exact)
-    ulp = _ulp(fmt, given.exact, below, above)
-    modes = {
-        name: _rounded(fmt, given, given.round(fmt, each, chosen.conversions), ulp) for name, each in MODES.items()
-    }
-    spec = given.round(fmt, mode, SPEC)
+    place = _place(fmt, given.exact)
+    ulp = None if given.exact is None else _ulp(fmt, given.exact, place)
+
+    def rounded(found: Found) -> Rounded:
+        if found.code is None:
+            return Rounded(None, None, found.flags, None)
+        value = scalar.value(fmt, found.code)
+        if value is None or given.exact is None or ulp is None:
+            return Rounded(found.code, value, found.flags, None)
+        error = value - given.exact
+        relative = error / abs(given.exact) if given.exact else None
+        return Rounded(found.code, value, found.flags, error / ulp, relative)
+
+    by_mode = {name: given.round(fmt, MODES[name], profile) for name in modes}
+    result = by_mode[rounding] if rounding in by_mode else given.round(fmt, mode, profile)
+    spec = result if profile is SPEC else given.round(fmt, mode, SPEC)
     midpoint = None
-    if given.exact is not None and ulp is not None and not _is_value(fmt, given.exact):
-        midpoint = _midpoint(fmt, below, above, ulp)
+    if given.exact is not None and ulp is not None and not place.exact:
+        midpoint = _midpoint(fmt, place, ulp)
+    if rule is None:
+        rule = _rule(fmt, given, mode, spec, midpoint)
     return Explanation(
         given.text,
         given.reading,
         given.exact,
         fmt,
         rounding,
-        chosen,
-        modes[rounding],
-        below,
-        above,
+        profile,
+        rounded(result),
+        place.below,
+        place.above,
         midpoint,
         ulp,
-        _rule(fmt, given, mode, spec, midpoint),
-        _profile_rule(fmt, given, mode, spec, chosen),
-        modes,
+        rule,
+        profile_rule(lambda other: given.round(fmt, mode, other), spec, profile, lambda code: hex_text(fmt, code)),
+        {name: rounded(found) for name, found in by_mode.items()},
+        profile_groups(lambda other: given.round(fmt, mode, other), spec, profile),
     )
+
+
+def _rule(fmt: FloatFormat, given: Given, mode: Rounding, spec: Found, midpoint: Fraction | None) -> str:
+    if given.code is not None:
+        return "a bit pattern is not rounded"
+    if given.exact is not None:
+        return rounding_rule(fmt, given.exact, not given.exact and given.negative, mode, spec.code, midpoint)
+    return infinity_rule(fmt, given.negative) if given.infinite else nan_rule(fmt)
 
 
 def format_of(type_: str | FloatFormat | Type) -> FloatFormat:
@@ -437,15 +519,49 @@ def format_of(type_: str | FloatFormat | Type) -> FloatFormat:
     return parsed.format
 
 
-def _rounded(fmt: FloatFormat, given: _Given, result: scalar.Result, ulp: Fraction | None) -> Rounded:
-    if result.poison:
-        return Rounded(None, None, Flags(result.flags), None)
-    value = scalar.value(fmt, result.code)
-    error = None if value is None or given.exact is None or ulp is None else (value - given.exact) / ulp
-    return Rounded(result.code, value, Flags(result.flags), error)
-
-
 # --- neighbours -------------------------------------------------------------------------------------------------------
+
+
+class _Place(NamedTuple):
+    """Where a number lies: the finite values strictly below and above; ``exact``: it is a value itself."""
+
+    below: int | None
+    above: int | None
+    exact: bool
+
+
+def _floor(fmt: FloatFormat, number: Fraction) -> tuple[int, bool]:
+    """The magnitude of the largest value not above a positive number, were the exponent unbounded upward, and whether
+    it is that number; -1 below the smallest value of a format without zero.
+    """
+    numerator, denominator = number.numerator, number.denominator
+    exponent = numerator.bit_length() - denominator.bit_length()
+    if numerator << max(-exponent, 0) < denominator << max(exponent, 0):
+        exponent -= 1
+    if exponent < fmt.emin and not fmt.zero:
+        return -1, False
+    exponent = max(exponent, fmt.emin)
+    unit = exponent - fmt.mantissa_bits
+    kept, rest = divmod(numerator << max(-unit, 0), denominator << max(unit, 0))
+    # As in scalar.round_pack: the integer bit of a normal value moves into the exponent field by itself.
+    magnitude = (exponent - fmt.emin << fmt.mantissa_bits) + kept
+    return magnitude if fmt.zero else magnitude - (1 << fmt.mantissa_bits), not rest
+
+
+def _place(fmt: FloatFormat, number: Fraction | None) -> _Place:
+    if number is None:
+        return _Place(None, None, False)
+    lowest, highest = -fmt.max_magnitude if fmt.signed else 0, fmt.max_magnitude
+    floor, exact = _floor(fmt, abs(number)) if number else (0 if fmt.zero else -1, fmt.zero)
+    inner, outer = floor - exact, floor + 1
+    below, above = (-outer, -inner) if number < 0 else (inner, outer)
+    if not fmt.signed and number < 0:
+        below, above, exact = -1, 0, False
+    return _Place(
+        _code_at(fmt, min(below, highest)) if below >= lowest else None,
+        _code_at(fmt, max(above, lowest)) if above <= highest else None,
+        exact and lowest <= (floor if number >= 0 else -floor) <= highest,
+    )
 
 
 def _code_at(fmt: FloatFormat, rank: int) -> int:
@@ -453,175 +569,90 @@ def _code_at(fmt: FloatFormat, rank: int) -> int:
     return scalar.with_sign(fmt, int(rank < 0), fmt.from_magnitude(abs(rank)))
 
 
-def _value_at(fmt: FloatFormat, rank: int) -> Fraction:
-    value = scalar.value(fmt, _code_at(fmt, rank))
-    assert value is not None
-    return value
-
-
-def _neighbours(fmt: FloatFormat, exact: Fraction | None) -> tuple[int | None, int | None]:
-    """The codes of the largest finite value below ``exact`` and of the smallest above."""
-    if exact is None:
-        return None, None
-    lowest, highest = -fmt.max_magnitude if fmt.signed else 0, fmt.max_magnitude
-    # The number of finite values below `exact`, and of those not above it, by bisection: codes are ordered like values.
-    first, last = lowest, highest + 1
-    while first < last:
-        middle = (first + last) // 2
-        if _value_at(fmt, middle) < exact:
-            first = middle + 1
-        else:
-            last = middle
-    following = first + (first <= highest and _value_at(fmt, first) == exact)
-    below = _code_at(fmt, first - 1) if first > lowest else None
-    return below, _code_at(fmt, following) if following <= highest else None
-
-
-def _is_value(fmt: FloatFormat, exact: Fraction) -> bool:
-    result = scalar.from_fraction(fmt, exact)
-    return not result.poison and scalar.value(fmt, result.code) == exact
-
-
-def _step_at_the_top(fmt: FloatFormat) -> Fraction:
-    """From the largest finite value to the next one, were the exponent unbounded."""
-    return Fraction(2) ** (fmt.emax - fmt.mantissa_bits)
-
-
-def _ulp(fmt: FloatFormat, exact: Fraction | None, below: int | None, above: int | None) -> Fraction | None:
+def _ulp(fmt: FloatFormat, exact: Fraction, place: _Place) -> Fraction:
     """The distance of the two values between which ``exact`` lies; at and beyond an end of the format, the last one."""
-    if exact is None:
-        return None
-    if below is not None and above is not None:
-        low, high = scalar.value(fmt, below), scalar.value(fmt, above)
+    if place.below is not None and place.above is not None:
+        low, high = scalar.value(fmt, place.below), scalar.value(fmt, place.above)
         assert low is not None
         assert high is not None
-        if not _is_value(fmt, exact):
+        if not place.exact:
             return high - low
         # At a power of two the two distances differ: the one away from zero is the ulp.
         return high - exact if exact >= 0 else exact - low
-    if below is None and not fmt.signed:
+    if place.below is None and not fmt.signed:
         return Fraction(2) ** (fmt.emin - fmt.mantissa_bits)
-    return _step_at_the_top(fmt)
+    # From the largest finite value to the next one, were the exponent unbounded.
+    return Fraction(2) ** (fmt.emax - fmt.mantissa_bits)
 
 
-def _midpoint(fmt: FloatFormat, below: int | None, above: int | None, ulp: Fraction) -> Fraction | None:
+def _midpoint(fmt: FloatFormat, place: _Place, ulp: Fraction) -> Fraction | None:
     """Halfway between the neighbours; beyond the largest value, between it and what would be next."""
-    if below is None and not fmt.signed:
+    if place.below is None and not fmt.signed:
         return None
-    inner = below if below is not None else above
+    inner = place.below if place.below is not None else place.above
     assert inner is not None
     value = scalar.value(fmt, inner)
     assert value is not None
-    return value + ulp / 2 if below is not None else value - ulp / 2
+    return value + ulp / 2 if place.below is not None else value - ulp / 2
 
 
-# --- rules ------------------------------------------------------------------------------------------------------------
+# --- profiles ---------------------------------------------------------------------------------------------------------
 
 
-def _rule(fmt: FloatFormat, given: _Given, mode: Rounding, result: scalar.Result, midpoint: Fraction | None) -> str:
-    """Which rule of the profile ``spec`` gave ``result``."""
-    exact = given.exact
-    if given.reading.startswith("the bits of"):
-        return "a bit pattern is not rounded"
-    if exact is None:
-        return _special_rule(fmt, given)
-    if not exact and not fmt.zero:
-        return f"{fmt.name} has no zero: the smallest value, in every mode"
-    if not exact and given.negative and not fmt.has_negative_zero:
-        return f"{fmt.name} has no -0: +0"
-    if exact < 0 and not fmt.signed:
-        return f"{fmt.name} has no negative values: NaN"
-    if scalar.value(fmt, result.code) == exact:
-        return "the value is exact in this format: nothing is rounded"
-    if midpoint is None:
-        return f"below the smallest value of {fmt.name}, which has no zero: that value, in every mode"
-    largest = scalar.value(fmt, fmt.max_code)
-    assert largest is not None
-    if abs(exact) > largest:
-        return _overflow_rule(fmt, exact, mode, result, midpoint)
-    return _inner_rule(fmt, exact, mode, result, midpoint)
+@cache
+def _changed(profile: Profile) -> Mapping[str, str]:
+    """The fields in which a profile differs from spec."""
+    return {field: choice for field in profile_choices() if (choice := getattr(profile, field)) != getattr(SPEC, field)}
 
 
-def _special_rule(fmt: FloatFormat, given: _Given) -> str:
-    if given.infinite:
-        if given.negative and not fmt.signed:
-            return f"{fmt.name} has no negative values: NaN"
-        return f"infinity stays infinity in {fmt.name}" if fmt.infinities else f"infinity: {_replacement(fmt)}"
-    if fmt.nan_code is None:
-        return f"NaN is not representable in {fmt.name}: poison"
-    if fmt.quiet_bit:
-        return "NaN stays NaN: quieted, sign kept, payload aligned to the left and cut"
-    if fmt.signed and fmt.nan_has_payload:
-        return "NaN stays NaN: its sign is kept"
-    return f"NaN becomes the one NaN of {fmt.name}"
+@cache
+def _alone(field: str, choice: str) -> Profile:
+    values: dict[str, Any] = {field: choice}
+    return Profile(base="spec", **values)
 
 
-def _replacement(fmt: FloatFormat) -> str:
-    if fmt.infinities:
-        return "infinity"
-    if fmt.nan_code is not None:
-        return f"{fmt.name} has no infinities: NaN{', of the same sign' if fmt.signed and fmt.nan_has_payload else ''}"
-    return f"{fmt.name} has neither infinities nor NaN: the largest finite value"
+@cache
+def _without(profile: Profile, field: str) -> Profile:
+    values: dict[str, Any] = {**_changed(profile), field: getattr(SPEC, field)}
+    return Profile(base="spec", **values)
 
 
-_DIRECTED = {
-    Rounding.DOWNWARD: "downward: toward -infinity",
-    Rounding.UPWARD: "upward: toward +infinity",
-    Rounding.TOWARD_ZERO: "toward zero",
-}
+def deciding_fields(compute: Callable[[Profile], Any], profile: Profile) -> tuple[str, ...]:
+    """The fields behind what a profile gives where that is not what spec gives, as ``field=choice``.
+
+    Those that alone make the difference; else those without which the result would be another; else all of them.
+    """
+    result, changed = compute(profile), _changed(profile)
+    alone = [field for field, choice in changed.items() if compute(_alone(field, choice)) == result]
+    needed = alone or [field for field in changed if compute(_without(profile, field)) != result]
+    return tuple(f"{field}={changed[field]}" for field in needed or changed)
 
 
-def _tie_rule(fmt: FloatFormat, mode: Rounding, away: bool) -> str:
-    if mode is Rounding.TO_NEAREST_AWAY:
-        return "a tie: away from zero"
-    if away and not fmt.mantissa_bits:
-        return "a tie: every significand is odd, so away from zero"
-    return "a tie: to the even significand"
+def profile_groups(compute: Callable[[Profile], Found], spec: Found, chosen: Profile) -> tuple[ProfileGroup, ...]:
+    """What the named profiles, and the chosen one, give, grouped by result; that of spec comes first."""
+    profiles = {**PROFILES, chosen.name: chosen}
+    names: dict[int | None, list[str]] = {spec.code: []}
+    fields: dict[int | None, dict[str, None]] = {}
+    for name, profile in profiles.items():
+        code = spec.code if profile is SPEC else compute(profile).code
+        names.setdefault(code, []).append(name)
+        if code != spec.code:
+            deciding = deciding_fields(lambda other: compute(other).code, profile)
+            fields.setdefault(code, {}).update(dict.fromkeys(deciding))
+    return tuple(ProfileGroup(tuple(group), code, tuple(fields.get(code, ()))) for code, group in names.items())
 
 
-def _overflow_rule(fmt: FloatFormat, exact: Fraction, mode: Rounding, result: scalar.Result, midpoint: Fraction) -> str:
-    largest = scalar.value(fmt, result.code)
-    stays = largest is not None and fmt.nan_code is not None  # formats with neither infinity nor NaN always give it
-    beyond = f"beyond the largest finite value {value_text(fmt, fmt.max_code)}"
-    if mode in _DIRECTED:
-        how = _DIRECTED[mode]
-    elif exact == midpoint:
-        how = _tie_rule(fmt, mode, not stays)
-    else:
-        nearer = abs(exact) < abs(midpoint)
-        how = f"nearer to {'it' if nearer else 'the next value'}, were the exponent unbounded"
-    return f"{beyond}; {how}: {'the largest finite value' if stays else 'overflow; ' + _replacement(fmt)}"
-
-
-def _inner_rule(fmt: FloatFormat, exact: Fraction, mode: Rounding, result: scalar.Result, midpoint: Fraction) -> str:
-    chosen = scalar.value(fmt, result.code)
-    assert chosen is not None
-    side = "above" if chosen > exact else "below"
-    if mode in _DIRECTED:
-        return f"{_DIRECTED[mode]}, so the value {side}"
-    if exact == midpoint:
-        return f"{_tie_rule(fmt, mode, abs(chosen) > abs(exact))}: the value {side}"
-    return f"to nearest: the value {side} is nearer"
-
-
-def _profile_rule(fmt: FloatFormat, given: _Given, mode: Rounding, spec: scalar.Result, profile: Profile) -> str:
-    """Where a profile departs from ``spec`` here: the fields that change the result on their own."""
-    result = given.round(fmt, mode, profile.conversions)
-    if result == spec:
+def profile_rule(
+    compute: Callable[[Profile], Found], spec: Found, profile: Profile, hexadecimal: Callable[[int], str]
+) -> str:
+    """Where a profile departs from ``spec``, and by which of its fields; empty where it does not."""
+    if profile is SPEC:
         return ""
-    own = profile_choices()
-    changed = {
-        field: choice
-        for field, choice in vars(profile.conversions).items()
-        if field in own and choice != getattr(SPEC, field)
-    }
-    causes = [
-        f"{field}={choice}"
-        for field, choice in changed.items()
-        if given.round(fmt, mode, FloatPolicy(**{field: choice})) != spec
-    ] or [f"{field}={choice}" for field, choice in changed.items()]
-    usual = "poison" if spec.poison else hex_text(fmt, spec.code)
-    other = "poison" if result.poison else hex_text(fmt, result.code)
-    same = (result.code, result.poison) == (spec.code, spec.poison)
+    result = compute(profile)
+    if result == spec or (result.code == spec.code and result.flags is None):
+        return ""
+    usual, other = ("poison" if code is None else hexadecimal(code) for code in (spec.code, result.code))
+    same = result.code == spec.code
     what = "raises other flags" if same else f"gives {other} instead of {usual}"
-    return f"profile {profile.name} {what}: {', '.join(causes)}"
+    key: Callable[[Profile], Any] = compute if same else lambda chosen: compute(chosen).code
+    return f"profile {profile.name} {what}: {', '.join(deciding_fields(key, profile))}"
