@@ -169,7 +169,7 @@ def _asked(arguments: argparse.Namespace, sources: Sources) -> _Asked:
             f"{arguments.file}: nothing says what is computed",
             hint="give --metadata FILE.json, or the op: --op arith.addf --type f16",
         )
-    data = metadata.from_text(_bytes_of(path), path)
+    data = metadata.of_file(metadata.from_text(_bytes_of(path), path), Path(arguments.file).name)
     try:
         options = data.get("inputs", {}).get("options", {})
         subject = subject_of_source(data["source"], profile_of(data["profile"]), options)
@@ -190,10 +190,11 @@ def _bytes_of(path: str) -> bytes:
 
 
 def _beside(path: str) -> str | None:
-    """The metadata of a file: its name with .json in place of its ending, or behind it."""
+    """The metadata of a file: its name with .json in place of its ending, or behind it; of a shard that of its sweep."""
     if path == "-":
         return None
     places = [str(Path(path).with_suffix(".json")) if Path(path).name else path, f"{path}.json"]
+    places.append(str(Path(path).parent / "metadata.json"))
     return next((place for place in places if place != path and os.path.isfile(place)), None)
 
 
