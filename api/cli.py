@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halfulp import cli_check_vectors, cli_explain, cli_programs, cli_vectors, cli_verify
+from halfulp import cli_check_vectors, cli_explain, cli_programs, cli_sweep, cli_vectors, cli_verify
 from halfulp.cli_common import (
     DIFFERENT,
     EXIT_CODES,
@@ -208,6 +208,7 @@ def build_parser() -> argparse.ArgumentParser:
     cli_programs.register(commands, style)
     cli_vectors.register(commands, style)
     cli_check_vectors.register(commands, style)
+    cli_sweep.register(commands, style)
     return parser
 
 
@@ -460,7 +461,7 @@ def _formats(arguments: argparse.Namespace) -> int:
 
 
 def _short_value(fmt: FloatFormat, code: int) -> str:
-    from halfulp.explain import decimal_text
+    from halfulp.fp_formats.spelling import decimal_text
     from halfulp.fp_formats.scalar import value
 
     exact = value(fmt, code)
@@ -495,7 +496,8 @@ def _facts(fmt: FloatFormat) -> dict[str, str]:
 
 def _details(fmt: FloatFormat) -> list[str]:
     """Everything about one format; up to 8 bits, all its codes."""
-    from halfulp.explain import bit_fields, bits_text, hex_text, table_lines, value_text
+    from halfulp.explain import table_lines
+    from halfulp.fp_formats.spelling import bit_fields, bits_text, hex_text, value_text
 
     rows = list(_facts(fmt).items())
     rows.insert(2, ("fields", ", ".join(f"{name} {width}" for name, width in bit_fields(fmt).items())))

@@ -183,15 +183,30 @@ def properties_of(op: str, given: Sequence[str], sources: Sources) -> dict[str, 
     return keywords
 
 
+def _scaled(number: float) -> str:
+    """A number to three digits, with a letter for thousands, millions, billions."""
+    for limit, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= limit:
+            return f"{number / limit:.3g}{letter}"
+    return f"{number:.3g}"
+
+
 @contextmanager
 def progress_bar(unit: str) -> Iterator[Callable[[int, int], object]]:
-    """A progress bar on a terminal, counting ``unit``; nothing in a pipe."""
+    """A progress bar on a terminal, counting ``unit``, with their rate and the time left; nothing in a pipe."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TimeRemainingColumn
+    from rich.text import Text
 
-    with Progress(BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text("" if speed is None else f"{_scaled(speed)} {unit}/s")
+
+    columns = (BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
         row = bar.add_task(unit)
         yield lambda done, total: bar.update(row, completed=done, total=total)

@@ -29,6 +29,8 @@ FIELDS: Mapping[str, str] = {
 _FOR_AN_OP = ("type", "source", "attr", "rounding", "random_bits", "models", "flags")
 _SPELLED = {"source": "--from"}
 
+_WHERE_THERE_IS_PLACE = "where the op has flags, and every format a place for them"
+
 
 def seed(text: str) -> int:
     """A seed of an option. Raises argparse.ArgumentTypeError."""
@@ -38,8 +40,11 @@ def seed(text: str) -> int:
     return number
 
 
-def add_subject_options(parser: Any) -> None:
-    """The options that say what is computed; the command has a positional ``subject`` itself."""
+def add_subject_options(parser: Any, flags: str = _WHERE_THERE_IS_PLACE) -> None:
+    """The options that say what is computed; the command has a positional ``subject`` itself.
+
+    ``flags``: what the help says of no option about flags.
+    """
     add = parser.add_argument
     add("--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; of a cast, of its result")
     add("--from", dest="source", metavar="TYPE[,TYPE...]", help="the element types of the operands of a cast")
@@ -54,13 +59,13 @@ def add_subject_options(parser: Any) -> None:
     add(
         "--flags",
         action=argparse.BooleanOptionalAction,
-        help="a column of exception flags (default: where the op has flags, and every format a place for them)",
+        help=f"a column of exception flags (default: {flags})",
     )
 
 
-def add_recipe_options(parser: Any) -> None:
+def add_recipe_options(parser: Any, flags: str = _WHERE_THERE_IS_PLACE) -> None:
     """The options that say which vectors: those of the subject, and those of the operands."""
-    add_subject_options(parser)
+    add_subject_options(parser, flags)
     add = parser.add_argument
     add(
         "--level",

@@ -204,6 +204,31 @@ def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
     return data
 
 
+def of_file(data: Document, name: str) -> Document:
+    """The document of a file of the set: of a sweep's shard its own count, digest and rows; else all of it."""
+    shards = data.get("shards")
+    if not isinstance(shards, list):
+        return data
+    named = [shard for shard in shards if isinstance(shard, dict) and shard.get("file") == name]
+    if not named:
+        return data
+    shard = named[0]
+    own = {key: value for key, value in data.items() if key not in ("shards", "dropped", "undefined", "anchors")}
+    if not all(isinstance(shard.get(key), kind) for key, kind in _OF_A_SHARD.items()):
+        raise InputError(f"the metadata says too little of the shard '{name}'")
+    return {
+        **own,
+        "count": shard["count"],
+        "sha256": shard["sha256"],
+        "shard": {"index": shard["index"], "of": len(shards), "rows": shard["rows"]},
+        **({"dropped": shard["dropped"]} if shard["dropped"] else {}),
+        "anchors": [],
+    }
+
+
+_OF_A_SHARD: Mapping[str, type] = {"index": int, "rows": list, "count": int, "dropped": int, "sha256": str}
+
+
 def columns_of(data: Document) -> tuple[Column, ...]:
     """The columns of the set. Raises InputError for what describes none."""
     return columns_from_text(json.dumps(data["columns"]))

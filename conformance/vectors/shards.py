@@ -532,6 +532,7 @@ def sweep_shards(
     if not 0 <= place < of:
         raise InputError(f"there is no part {place} of {of}: parts are counted from 0")
     where, owner = Path(directory).absolute(), f"{place}-of-{of}"
+    fresh = not where.exists()
     with _writing(where):
         where.mkdir(parents=True, exist_ok=True)
     _begin(where, owner, plan)
@@ -559,8 +560,23 @@ def sweep_shards(
                 progress(rows, total)
         _finish(plan, where, owner, found)
         return found
+    except BaseException:
+        if of == 1:
+            _withdraw(where, owner, plan, fresh)
+        raise
     finally:
         manifest.close()
+
+
+def _withdraw(directory: Path, owner: str, plan: Plan, fresh: bool) -> None:
+    """Let a directory in which nothing was made be free for another sweep; ``fresh``: it was made for this one."""
+    with suppress(OSError, HalfulpError):
+        others = [path for path in directory.iterdir() if _MANIFEST.fullmatch(path.name)]
+        if others == [directory / manifest_name(owner)] and not recorded(directory, plan):
+            (directory / LAYOUT).unlink()
+            others[0].unlink()
+            if fresh:
+                directory.rmdir()
 
 
 def _see(directory: Path, entry: Entry) -> None:

@@ -1,0 +1,175 @@
+"""A recipe as a JSON file: the metadata of a set, the layout of a sweep, or one written by hand, which may leave much
+out.
+
+``source``
+    of an op ``op`` and ``operands`` (a list, or one type for all), ``results`` where they do not follow from these,
+    ``properties`` and ``random_bits`` where there are any; of a program ``program``, a file of MLIR text beside this
+    one, and ``function``
+``profile``
+    as on the command line, ``"arm,tininess=before"``, or with its ``name`` and all its ``fields``; else ``spec``
+``inputs``
+    ``level`` (else 1, or none with models), ``models``, ``seed`` (else 0), and ``options``: ``count``, ``keep_ub``,
+    ``flags``, ``block``; else level 1
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from halfulp.conformance.task import task
+from halfulp.conformance.vectors.inputs import LevelName
+from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
+from halfulp.conformance.vectors.recipe import Recipe, recipe_of
+from halfulp.interp.errors import HalfulpError, InputError, did_you_mean
+from halfulp.semantics.profile import as_profile, profile_choices
+
+Check = Callable[[Any], bool]
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_text, value))
+
+
+def _whole(low: int, below: int) -> Check:
+    return lambda value: type(value) is int and low <= value < below
+
+
+def _truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+_LEVELS = (*get_args(LevelName), "models")
+
+_PARTS: Mapping[str, Mapping[str, tuple[Check, str]]] = {
+    "": {
+        "source": (_object, "an object"),
+        "profile": (lambda value: _text(value) or _object(value), "a text or an object"),
+        "inputs": (_object, "an object"),
+    },
+    "source of an op": {
+        "op": (_text, "a text"),
+        "operands": (lambda value: _text(value) or (_texts(value) and value != []), "a type, or a list of types"),
+        "results": (lambda value: _text(value) or (_texts(value) and value != []), "a type, or a list of types"),
+        "properties": (_object, "an object"),
+        "random_bits": (_whole(1, 65), "an integer from 1 to 64"),
+    },
+    "source of a program": {
+        "program": (_text, "a text"),
+        "program_text": (_text, "a text"),
+        "program_sha256": (_text, "a text"),
+        "function": (_text, "a text"),
+    },
+    "inputs": {
+        "level": (lambda value: value in _LEVELS, f"one of {', '.join(_LEVELS)}"),
+        "models": (_texts, "a list of names"),
+        "seed": (_whole(0, 1 << 64), "an integer from 0 to 2**64 - 1"),
+        "counter": (lambda value: isinstance(value, list), "a list"),
+        "options": (_object, "an object"),
+    },
+    "options": {
+        "count": (_whole(1, 1 << 63), "a positive integer"),
+        "keep_ub": (_truth, "true or false"),
+        "flags": (_truth, "true or false"),
+        "block": (_whole(1, 1 << 31), "a positive integer"),
+    },
+}
+"""What may stand in each part of such a file: how it is checked, and what it must be."""
+
+
+def recipe_of_spec(text: str | bytes, file: str) -> Recipe:
+    """The recipe that a file's text tells of. Without ``options.flags`` there is no column of flags.
+
+    Raises InputError naming the file for what is no such file, and the errors of the op or program.
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file}: not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{file}: not an object with 'source', 'profile' and 'inputs'")
+    if data.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
+        raise InputError(f"{file}: version {data['schema_version']!r} of the metadata, not {SCHEMA_VERSION}")
+    written = "schema_version" in data or "layout_version" in data
+    parts = {key: data[key] for key in _PARTS[""] if key in data} if written else data
+    try:
+        return recipe_of(_completed(parts, Path(file).parent), file)
+    except _Wrong as error:
+        raise InputError(f"{file}: {error}", hint=error.hint) from None
+    except HalfulpError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+class _Wrong(Exception):
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def _checked(part: str, data: Mapping[str, Any]) -> None:
+    known = _PARTS[part]
+    for key, value in data.items():
+        if key not in known:
+            raise _Wrong(f"unknown '{key}'" + (f" in the {part}" if part else ""), did_you_mean(key, known))
+        check, what = known[key]
+        if not check(value):
+            raise _Wrong(f"'{key}' must be {what}")
+
+
+def _completed(data: Mapping[str, Any], folder: Path) -> Document:
+    """The document with everything in it that may be left out. Raises _Wrong, ValueError and the errors of the op."""
+    _checked("", data)
+    inputs = data.get("inputs", {})
+    _checked("inputs", inputs)
+    options = inputs.get("options", {})
+    _checked("options", options)
+    level = inputs.get("level", "models" if inputs.get("models") else "1")
+    profile = data.get("profile", "spec")
+    if isinstance(profile, str):
+        named = as_profile(profile)
+        profile = {"name": named.name, "fields": {name: getattr(named, name) for name in profile_choices()}}
+    return {
+        "source": _source(data.get("source"), folder),
+        "profile": profile,
+        "inputs": {"seed": 0, **inputs, "level": level, "options": {"flags": False, **options}},
+    }
+
+
+def _source(data: Any, folder: Path) -> Document:
+    if not isinstance(data, dict) or not ("op" in data or "program" in data):
+        raise _Wrong("'source' must name an 'op' or a 'program'")
+    if "op" in data:
+        _checked("source of an op", data)
+        if "operands" not in data:
+            raise _Wrong(f"'operands' must say the types that {data['op']} is given")
+        properties = data.get("properties", {})
+        results = data.get("results")
+        first = results[0] if isinstance(results, list) else results
+        asked = task(data["op"], data["operands"], first, **properties)
+        found = {"operands": list(asked.operands), "results": list(asked.results), "properties": dict(properties)}
+        return {**data, **found, **({"results": results} if isinstance(results, list) else {})}
+    _checked("source of a program", data)
+    if "function" not in data:
+        raise _Wrong("'function' must name the function of the program")
+    return {**data, "program_text": data["program_text"] if "program_text" in data else _read(folder / data["program"])}
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not MLIR text", hint="halfulp translate makes text of bytecode") from None
