@@ -136,11 +136,14 @@ def _check(arguments: argparse.Namespace, sources: Sources) -> int:
     if arguments.json:
         write(json.dumps(_as_json(found, checker.subject, format_.name, golden, arguments)) + "\n")
     else:
-        write("\n".join(_lines(found, checker.subject, golden, arguments)) + "\n")
+        write("".join(f"{line}\n" for line in _lines(found, checker.subject, golden, arguments)))
     sys.stdout.flush()
     if found.strayed is not None:
         say(f"note: {arguments.file}: from row {found.strayed} on, the operands are not those of {asked.metadata}")
     if found.problem is not None:
+        if " words for " in found.problem.message:
+            names = ", ".join(column.name for column in vectors.columns)
+            found.problem.hint = f"the columns are {names}; --no-flags or --columns says that some are not there"
         code = report(found.problem, sources)
         return DIFFERENT if found.differing else code
     return DIFFERENT if found.differing else SUCCESS
@@ -401,7 +404,7 @@ def _columns(
             raise InputError(f"--columns: {error}") from None
         return columns
     columns = tuple(column for column in known if column.role in format_.carries)
-    if not arguments.flags:
+    if arguments.flags is False:
         columns = tuple(column for column in columns if column.role is not Role.FLAGS)
     if format_.name in NAMED:
         marks = (Role.FLAGS, Role.POISON, Role.OPEN)
@@ -440,14 +443,16 @@ def _lines(found: Check, subject: Subject, golden: bool, arguments: argparse.Nam
         lines += [*_mismatch_lines(mismatch, subject, arguments), ""]
     if found.differing:
         lines += _explanation_lines(found)
-    counts = [f"{found.rows:,} rows", f"{found.differing:,} differ" if found.differing else "none differs"]
+    rows = f"{found.rows:,} rows" if found.problem is None else f"{found.rows:,} rows were read"
+    counts = [rows, f"{found.differing:,} differ{'s'[: found.differing == 1]}" if found.differing else "none differs"]
     if found.poison:
         counts.append(f"{found.poison:,} poison, of which results count for nothing")
     if found.undefined:
         counts.append(f"{found.undefined:,} not compared: undefined behaviour")
     if found.unknown:
-        counts.append(f"{found.unknown:,} of those that differ have an X or Z")
-    lines.append(f"{_what(subject)}: {'; '.join([', '.join(counts[:2]), *counts[2:]])}")
+        counts.append(f"{found.unknown:,} with an X or Z")
+    if found.rows:
+        lines.append(f"{_what(subject)}: {'; '.join([', '.join(counts[:2]), *counts[2:]])}")
     if golden:
         lines.append("this is the golden file, unchanged")
     return lines
@@ -455,14 +460,14 @@ def _lines(found: Check, subject: Subject, golden: bool, arguments: argparse.Nam
 
 def _mismatch_lines(mismatch: Mismatch, subject: Subject, arguments: argparse.Namespace) -> list[str]:
     from halfulp.conformance.vectors.columns import Role
-    from halfulp.explain import decimal_text, fraction_text, table_lines
+    from halfulp.explain import decimal_text, table_lines
 
     line = "" if mismatch.line is None else f", line {mismatch.line}"
     table: list[tuple[str, ...]] = []
     for column, code in zip(subject.inputs, mismatch.inputs, strict=True):
         table.append((column.name, *_cells(column, code)))
     if mismatch.exact is not None:
-        texts = dict.fromkeys([decimal_text(mismatch.exact), fraction_text(mismatch.exact)])
+        texts = filter(None, dict.fromkeys([decimal_text(mismatch.exact), _fraction_text(mismatch.exact)]))
         table.append(("exact", " = ".join(texts), "", ""))
     notes = []
     for k, column in enumerate(subject.outputs):
@@ -508,7 +513,7 @@ def _cells(column: Column, code: int | str) -> tuple[str, str, str]:
     from halfulp.fp_formats.policy import Flags
 
     if isinstance(code, str):
-        return f"0x{code}", "", "unknown"
+        return code, "", "unknown: X or Z"
     spelled = f"0x{code:0{digits(column.width)}X}"
     if column.role is Role.FLAGS:
         return spelled, "", flags_text(Flags(code))
@@ -533,12 +538,26 @@ def _distance(column: Column, expected: int, got: int | str | None) -> list[str]
     type_ = type_of(column)
     steps = None if type_ is None else ulp_distance(type_, expected, got)
     fmt = format_of(column)
-    if steps:
+    if steps and steps > 1:
         told.append(f"{steps:,} {'ulp' if fmt is not None else 'apart'}")
     different = expected ^ got
     if not different & (different - 1):
         told.append(f"bit {different.bit_length() - 1} alone")
     return told
+
+
+LONGEST_FRACTION = 100
+"""Characters of a fraction, above which only its decimals are told."""
+
+
+def _fraction_text(number: Fraction) -> str:
+    """``38633472/833``, or with odd numbers and a power of two where that is shorter; empty where both are too long."""
+    numerator, denominator = abs(number.numerator), number.denominator
+    up, down = ((part & -part).bit_length() - 1 if part else 0 for part in (numerator, denominator))
+    odd = Fraction(number.numerator >> up, denominator >> down)
+    texts = str(number), f"{odd} * 2^{up - down}"
+    shortest = min(texts, key=len)
+    return shortest if len(shortest) <= LONGEST_FRACTION else ""
 
 
 def _rule(mismatch: Mismatch, subject: Subject) -> str:
@@ -563,11 +582,12 @@ def _explanation_lines(found: Check) -> list[str]:
     of = found.examined
     if not of or found.differing == 1:
         return []
-    which = "the first " if of < found.differing else ""
+    first = "first " if of < found.differing else ""
 
     def share(count: int) -> str:
-        some = f"{which}{of:,} rows that differ"
-        return f"all {some}" if count == of else f"{count:,} of the {some}"
+        if count == of:
+            return f"all of the first {of:,} rows that differ" if first else f"all {of:,} rows that differ"
+        return f"{count:,} of the {first}{of:,} rows that differ"
 
     lines = []
     best = found.explanations[:1]
@@ -575,7 +595,8 @@ def _explanation_lines(found: Check) -> list[str]:
     for told in found.explanations[:SEVERAL_LINES]:
         if perfect and (told.rows, told.equal) != (of, found.controls):
             break
-        lines.append(f"{share(told.rows)}: what {told.name} gives{_controls(told, found)}")
+        verb = "is" if told.rows == 1 else "are"
+        lines.append(f"{share(told.rows)} {verb} what {told.name} gives{_controls(told, found)}")
     kinds = sorted(found.kinds.items(), key=lambda item: -item[1])[:SEVERAL_LINES]
     lines += [f"{share(count)}: {kind}" for kind, count in kinds]
     return [*lines, ""]

@@ -77,7 +77,7 @@ def alternatives(subject: Subject) -> Iterator[Alternative]:
                 yield Alternative(name, made, without_random)
         if operands == 2 and len(set(subject.task.operands)) == 1:
             yield Alternative(
-                "the operands swapped", subject, lambda inputs: (inputs[1], inputs[0], *inputs[operands:])
+                f"{subject.task.op}(b, a)", subject, lambda inputs: (inputs[1], inputs[0], *inputs[operands:])
             )
     for name, profile in _other_profiles(subject.profile):
         yield Alternative(name, replace(subject, profile=profile), same)  # type: ignore[type-var]
