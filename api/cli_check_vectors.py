@@ -460,7 +460,8 @@ def _lines(found: Check, subject: Subject, golden: bool, arguments: argparse.Nam
 
 def _mismatch_lines(mismatch: Mismatch, subject: Subject, arguments: argparse.Namespace) -> list[str]:
     from halfulp.conformance.vectors.columns import Role
-    from halfulp.explain import decimal_text, table_lines
+    from halfulp.explain import table_lines
+    from halfulp.fp_formats.spelling import decimal_text
 
     line = "" if mismatch.line is None else f", line {mismatch.line}"
     table: list[tuple[str, ...]] = []
@@ -509,8 +510,9 @@ def _cells(column: Column, code: int | str) -> tuple[str, str, str]:
     from halfulp.conformance.vectors.check import format_of
     from halfulp.conformance.vectors.columns import Role
     from halfulp.conformance.vectors.formats.text import digits
-    from halfulp.explain import bits_text, flags_text, value_text
+    from halfulp.explain import flags_text
     from halfulp.fp_formats.policy import Flags
+    from halfulp.fp_formats.spelling import bits_text, value_text
 
     if isinstance(code, str):
         return code, "", "unknown: X or Z"

@@ -257,7 +257,7 @@ class Rounded:
 
 @dataclass(frozen=True, slots=True)
 class ProfileGroup:
-    """The profiles that give one result: its code (None: poison), and the fields that make it differ from spec's."""
+    """Profiles that give one result for one reason: its code (None: poison), and the fields that decide."""
 
     profiles: tuple[str, ...]
     code: int | None
@@ -320,11 +320,14 @@ class Explanation:
         lines += [f"error     {part}" if not k else f"          {part}" for k, part in enumerate(self.error_texts())]
         if self.modes:
             lines += ["", *table_lines(self.mode_rows())]
-        return [*lines, "", *profile_lines(self.profiles, self.value_of)]
+        if self.profiles:
+            lines += ["", *profile_lines(self.profile_rows())]
+        return lines
 
-    def value_of(self, code: int) -> str:
-        """What a result's code stands for."""
-        return value_text(self.format, code)
+    def profile_rows(self) -> list[tuple[str, ...]]:
+        """What the profiles give, as rows of a table with a head."""
+        fmt = self.format
+        return profile_rows(self.profiles, lambda code: hex_text(fmt, code), lambda code: value_text(fmt, code))
 
     def _neighbour(self, code: int | None, absent: str) -> str:
         return absent if code is None else f"{code_text(self.format, code)}  {value_text(self.format, code)}"
@@ -382,8 +385,8 @@ def table_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
 def profile_rows(
     groups: Sequence[ProfileGroup], hexadecimal: Callable[[int], str], value_of: Callable[[int], str]
 ) -> list[tuple[str, ...]]:
-    """What the profiles give, as rows of a table with a head: one name a row would be long, so a row is a group."""
-    rows = [("code", "value", "profiles", "fields that decide")]
+    """Groups of profiles as rows of a table with a head."""
+    rows: list[tuple[str, ...]] = [("code", "value", "profiles", "fields that decide")]
     for group in groups:
         code = "poison" if group.code is None else hexadecimal(group.code)
         value = "" if group.code is None else value_of(group.code)
@@ -391,15 +394,9 @@ def profile_rows(
     return rows
 
 
-def profile_lines(
-    groups: Sequence[ProfileGroup],
-    value_of: Callable[[int], str],
-    hexadecimal: Callable[[int], str] | None = None,
-) -> list[str]:
+def profile_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """What the profiles give, as lines of text."""
-    if len(groups) == 1:
-        return ["profiles  all of them give this"]
-    return table_lines(profile_rows(groups, hexadecimal or "0x{:X}".format, value_of))
+    return table_lines(rows) if len(rows) > 2 else ["profiles  all of them give this"]
 
 
 _FLAG_NAMES = {flag: (flag.name or "").lower().replace("_", " ") for flag in Flags}
@@ -469,7 +466,7 @@ def explained(
         relative = error / abs(given.exact) if given.exact else None
         return Rounded(found.code, value, found.flags, error / ulp, relative)
 
-    by_mode = {name: given.round(fmt, MODES[name], profile) for name in modes}
+    by_mode = {name: given.round(fmt, MODES[name], profile) for name in modes if given.code is None}
     result = by_mode[rounding] if rounding in by_mode else given.round(fmt, mode, profile)
     spec = result if profile is SPEC else given.round(fmt, mode, SPEC)
     midpoint = None
@@ -492,7 +489,7 @@ def explained(
         rule,
         profile_rule(lambda other: given.round(fmt, mode, other), spec, profile, lambda code: hex_text(fmt, code)),
         {name: rounded(found) for name, found in by_mode.items()},
-        profile_groups(lambda other: given.round(fmt, mode, other), spec, profile),
+        profile_groups(lambda other: given.round(fmt, mode, other), spec, profile) if given.code is None else (),
     )
 
 
@@ -629,17 +626,16 @@ def deciding_fields(compute: Callable[[Profile], Any], profile: Profile) -> tupl
 
 
 def profile_groups(compute: Callable[[Profile], Found], spec: Found, chosen: Profile) -> tuple[ProfileGroup, ...]:
-    """What the named profiles, and the chosen one, give, grouped by result; that of spec comes first."""
+    """What the named profiles, and the chosen one, give, grouped by result and by what decides; spec comes first."""
     profiles = {**PROFILES, chosen.name: chosen}
-    names: dict[int | None, list[str]] = {spec.code: []}
-    fields: dict[int | None, dict[str, None]] = {}
+    groups: dict[int | None, dict[tuple[str, ...], list[str]]] = {}
     for name, profile in profiles.items():
         code = spec.code if profile is SPEC else compute(profile).code
-        names.setdefault(code, []).append(name)
-        if code != spec.code:
-            deciding = deciding_fields(lambda other: compute(other).code, profile)
-            fields.setdefault(code, {}).update(dict.fromkeys(deciding))
-    return tuple(ProfileGroup(tuple(group), code, tuple(fields.get(code, ()))) for code, group in names.items())
+        fields = () if code == spec.code else deciding_fields(lambda other: compute(other).code, profile)
+        groups.setdefault(code, {}).setdefault(fields, []).append(name)
+    return tuple(
+        ProfileGroup(tuple(names), code, fields) for code, by in groups.items() for fields, names in by.items()
+    )
 
 
 def profile_rule(

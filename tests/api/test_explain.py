@@ -13,8 +13,9 @@ import pytest
 
 import halfulp as hu
 from halfulp.cli_explain import ROUNDINGS
-from halfulp.explain import MODES, bits_text, decimal_text, explain, fraction_text
+from halfulp.explain import MODES, explain
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.spelling import bits_text, decimal_text, fraction_text
 
 SMALL = [fmt.name for fmt in FORMATS.values() if fmt.bits <= 8]
 
@@ -152,19 +153,21 @@ def test_the_whole_text() -> None:
         "0.3 in f8E4M3FN, to_nearest_even, profile spec",
         "",
         "given     0.3  (read as the nearest f64, as every MLIR literal is; a fraction such as 3/10 is exact)",
-        "exact     0.299999999999999988897769753748434595763683319091796875 = 5404319552844595/18014398509481984",
+        "exact     0.299999999999999988897769753748434595763683319091796875 = 5404319552844595/18014398509481984"
+        " = 5404319552844595 * 2^-54",
         "result    0x2A  0 0101 010",
-        "          fields: sign 1, exponent 4, significand 3 bits",
-        "value     0.3125 = 5/16",
+        "          sign 0, exponent 0101 (2^-2), significand 010",
+        "value     0.3125 = 5/16 = 5 * 2^-4",
         "          1.010 * 2^-2 in binary",
         "flags     inexact",
         "",
         "below     0x29  0 0101 001  0.28125",
-        "midpoint  0.296875  (the exact value lies above it)",
+        "midpoint  0.296875  (between 0x29 and 0x2A; the exact value lies above it)",
         "above     0x2A  0 0101 010  0.3125",
         "",
         "rule      to nearest: the value above is nearer",
         "error     +0.4... ulp; an ulp is 0.03125 here",
+        "          +0.0416666... relative",
         "",
         "mode             code  value    error in ulp  flags",
         "to_nearest_even  0x2A  0.3125   +0.4...       inexact",
@@ -172,6 +175,8 @@ def test_the_whole_text() -> None:
         "upward           0x2A  0.3125   +0.4...       inexact",
         "toward_zero      0x29  0.28125  -0.599999...  inexact",
         "to_nearest_away  0x2A  0.3125   +0.4...       inexact",
+        "",
+        "profiles  all of them give this",
     ]
 
 

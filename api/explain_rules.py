@@ -1,0 +1,103 @@
+"""Which rule of the profile ``spec`` gave a rounded result, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.spelling import value_text
+
+_DIRECTED: Mapping[Rounding, str] = {
+    Rounding.DOWNWARD: "downward: toward -infinity",
+    Rounding.UPWARD: "upward: toward +infinity",
+    Rounding.TOWARD_ZERO: "toward zero",
+}
+
+
+def rounding_rule(
+    fmt: FloatFormat,
+    exact: Fraction,
+    negative_zero: bool,
+    mode: Rounding,
+    code: int | None,
+    midpoint: Fraction | None,
+) -> str:
+    """The rule for a finite exact value; ``code``: what it is rounded to; ``midpoint``: of its two neighbours."""
+    if not exact and not fmt.zero:
+        return f"{fmt.name} has no zero: the smallest value, in every mode"
+    if negative_zero and not fmt.has_negative_zero:
+        return f"{fmt.name} has no -0: +0"
+    if exact < 0 and not fmt.signed:
+        return f"{fmt.name} has no negative values: NaN"
+    rounded = None if code is None else scalar.value(fmt, code)
+    if rounded == exact:
+        return "the value is exact in this format: nothing is rounded"
+    if midpoint is None:
+        return f"below the smallest value of {fmt.name}, which has no zero: that value, in every mode"
+    largest = scalar.value(fmt, fmt.max_code)
+    assert largest is not None
+    if abs(exact) > largest:
+        return _overflow_rule(fmt, exact, mode, rounded, midpoint)
+    assert rounded is not None
+    side = "above" if rounded > exact else "below"
+    if mode in _DIRECTED:
+        return f"{_DIRECTED[mode]}, so the value {side}"
+    if exact == midpoint:
+        return f"{_tie_rule(fmt, mode, abs(rounded) > abs(exact))}: the value {side}"
+    return f"to nearest: the value {side} is nearer"
+
+
+def nan_rule(fmt: FloatFormat) -> str:
+    """The rule for a NaN that is converted."""
+    if fmt.nan_code is None:
+        return lost_nan_rule(fmt)
+    if fmt.quiet_bit:
+        return "NaN stays NaN: quieted, sign kept, payload aligned to the left and cut"
+    if fmt.signed and fmt.nan_has_payload:
+        return "NaN stays NaN: its sign is kept"
+    return f"NaN becomes the one NaN of {fmt.name}"
+
+
+def lost_nan_rule(fmt: FloatFormat) -> str:
+    """The rule for a NaN in a format that has none."""
+    return f"NaN is not representable in {fmt.name}: poison"
+
+
+def infinity_rule(fmt: FloatFormat, negative: bool) -> str:
+    """The rule for an infinity that is converted."""
+    if negative and not fmt.signed:
+        return f"{fmt.name} has no negative values: NaN"
+    return f"infinity stays infinity in {fmt.name}" if fmt.infinities else f"infinity: {instead_of_infinity(fmt)}"
+
+
+def instead_of_infinity(fmt: FloatFormat) -> str:
+    """What a format has in place of an infinity."""
+    if fmt.infinities:
+        return "infinity"
+    if fmt.nan_code is not None:
+        return f"{fmt.name} has no infinities: NaN{', of the same sign' if fmt.signed and fmt.nan_has_payload else ''}"
+    return f"{fmt.name} has neither infinities nor NaN: the largest finite value"
+
+
+def _tie_rule(fmt: FloatFormat, mode: Rounding, away: bool) -> str:
+    if mode is Rounding.TO_NEAREST_AWAY:
+        return "a tie: away from zero"
+    if away and not fmt.mantissa_bits:
+        return "a tie: every significand is odd, so away from zero"
+    return "a tie: to the even significand"
+
+
+def _overflow_rule(fmt: FloatFormat, exact: Fraction, mode: Rounding, rounded: Fraction | None, mid: Fraction) -> str:
+    stays = rounded is not None and fmt.nan_code is not None  # formats with neither infinity nor NaN always give it
+    beyond = f"beyond the largest finite value {value_text(fmt, fmt.max_code)}"
+    if mode in _DIRECTED:
+        how = _DIRECTED[mode]
+    elif exact == mid:
+        how = _tie_rule(fmt, mode, not stays)
+    else:
+        nearer = abs(exact) < abs(mid)
+        how = f"nearer to {'it' if nearer else 'the next value'}, were the exponent unbounded"
+    return f"{beyond}; {how}: {'the largest finite value' if stays else 'overflow; ' + instead_of_infinity(fmt)}"
