@@ -145,7 +145,7 @@ def test_the_first_mismatch_as_a_designer_wants_it(tmp_path: Path, run: Run) -> 
   got flags       0x01              inexact
   result: off by one ulp away from zero, bit 0 alone
   rule: a tie: to the even significand: the value below
-  got is what this gives: rounding=to_nearest_away, rounding=upward
+  got is what this gives: rounding=upward, rounding=to_nearest_away
 
 arith.addf f8E4M3FN: 4 rows, 1 differs
 """
