@@ -191,7 +191,7 @@ def _models(subject: Subject, spelling: str | None) -> tuple[str, ...]:
     from halfulp.conformance.vectors.subject import OpSubject
     from halfulp.interp.errors import InputError
 
-    if not spelling or not isinstance(subject, OpSubject):
+    if spelling is None or not isinstance(subject, OpSubject):
         return ()
     case, names = case_of(subject.task), tuple(dict.fromkeys(spelling.split(",")))
     applying = () if case is None else tuple(model.name for model in models_for(case))

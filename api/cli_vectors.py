@@ -146,8 +146,8 @@ def _order(arguments: argparse.Namespace, sources: Sources) -> Order:
             raise InputError("several formats need a folder to be written into", hint="--out names it")
         if formats[0] in BINARY and sys.stdout.isatty():
             raise InputError(f"the format '{formats[0]}' is not for a terminal", hint="--out=DIR, or redirect stdout")
-        if arguments.metadata is not None and Path(arguments.metadata).is_dir():
-            raise InputError(f"--metadata={arguments.metadata}: it is a folder")
+        if arguments.metadata is not None:
+            _check_place(Path(arguments.metadata))
     elif arguments.metadata is not None:
         raise InputError("--metadata goes with vectors on stdout; --out has its own, NAME.json")
     for option in ("pack", "mx"):
@@ -176,6 +176,15 @@ def _order(arguments: argparse.Namespace, sources: Sources) -> Order:
     except ValueError as error:
         raise InputError(f"--name: {error}") from None
     return Order(recipe, formats, options, arguments.poison or "refuse", arguments.any_nan)
+
+
+def _check_place(path: Path) -> None:
+    """Raise InputError where a file cannot come to lie, before its vectors are made."""
+    from halfulp.interp.errors import InputError
+
+    if path.is_dir() or not path.parent.is_dir():
+        why = "it is a folder" if path.is_dir() else f"there is no folder '{path.parent}'"
+        raise InputError(f"--metadata={path}: {why}")
 
 
 def default_name(recipe: Recipe) -> str:

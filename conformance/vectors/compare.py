@@ -196,7 +196,7 @@ def _any_differs(one: Chunk, other: Chunk, count: int) -> Mask:
 
 
 def _by_row(mask: Mask) -> Mask:
-    return mask.any(axis=1) if mask.ndim > 1 else mask
+    return np.logical_or.reduce(mask, axis=1) if mask.ndim > 1 else mask
 
 
 def _tuples(chunk: Chunk) -> list[tuple[object, ...]]:
@@ -231,7 +231,7 @@ class _Comparison:
         changed = (place >= 0) != stays
         changed[both] = np.logical_or.reduce(list(differing.values())) if differing else False
         position = np.cumsum(both) - 1
-        for k in np.flatnonzero(changed):
+        for k in np.flatnonzero(changed).tolist():
             is_old, is_new = bool(place[k] >= 0), bool(stays[k])
             if is_old and is_new:
                 columns = tuple(column for column, mask in differing.items() if mask[position[k]])
@@ -241,7 +241,7 @@ class _Comparison:
                 rows.done + int(place[k]) if is_old else None,
                 columns,
                 _codes(self.new, now, k, lambda column: column.role in _GIVEN),
-                _codes(self.old, before, place[k], lambda column: column.role not in _GIVEN) if is_old else None,
+                _codes(self.old, before, int(place[k]), lambda column: column.role not in _GIVEN) if is_old else None,
                 _codes(self.new, now, k, lambda column: column.role not in _GIVEN) if is_new else None,
             )
 

@@ -16,7 +16,7 @@ from halfulp.conformance.vectors.formats.format import Carried, Options, Unmarke
 from halfulp.conformance.vectors.formats.mlir import function_of_program, function_of_task
 from halfulp.conformance.vectors.packing import CONTAINERS
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.subject import OpSubject
+from halfulp.conformance.vectors.subject import OpSubject, ProgramSubject
 from halfulp.interp.errors import InputError
 
 Progress = Callable[[int, int], object]
@@ -97,6 +97,7 @@ def _function(recipe: Recipe) -> str:
     subject = recipe.subject
     if isinstance(subject, OpSubject):
         return function_of_task(subject.task)
+    assert isinstance(subject, ProgramSubject)
     if not subject.scalars:
         raise InputError(f"the format 'mlir' checks functions of scalars, and '@{subject.function}' is none")
     return function_of_program(subject.text, subject.function)
@@ -150,6 +151,7 @@ def whole_files(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
     """
     partial = [folder / f".{name}.{os.getpid()}.tmp" for name in names]
     open_files: list[BinaryIO] = []
+    was_there = folder.exists()
     with _cannot_write(folder):
         folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -172,6 +174,9 @@ def whole_files(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
         for path in partial:
             with suppress(OSError):
                 path.unlink()
+        if not was_there:
+            with suppress(OSError):  # it holds what was written, unless that failed
+                folder.rmdir()
 
 
 @contextmanager

@@ -90,7 +90,11 @@ class Recipe:
         return operands + tuple(rounding_bits(self.seed, column.width, start, stop - start) for column in random)
 
     def chunks(
-        self, start: int = 0, stop: int | None = None, size: int = CHUNK, left_out: Callable[[int], object] | None = None
+        self,
+        start: int = 0,
+        stop: int | None = None,
+        size: int = CHUNK,
+        left_out: Callable[[int], object] | None = None,
     ) -> Iterator[Chunk]:
         """The rows from ``start`` to ``stop``, about ``size`` at a time, without those left out for having undefined
         behaviour; ``left_out`` is told how many these were of a chunk.
