@@ -32,13 +32,13 @@ def write(text: str) -> None:
 # A file that is no text may be quoted in an error: nothing in it may reach a terminal as a command. One character each,
 # so that carets stay in place.
 _SURROGATES = range(0xD800, 0xE000)
-_UNPRINTABLE = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *_SURROGATES), "\N{REPLACEMENT CHARACTER}")
+UNPRINTABLE = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *_SURROGATES), "\N{REPLACEMENT CHARACTER}")
 
 
 def say(line: str) -> None:
     """Write a line to stderr; what cannot be shown on a terminal is replaced."""
     encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write(line.translate(_UNPRINTABLE).encode(encoding, "replace").decode(encoding) + "\n")
+    sys.stderr.write(line.translate(UNPRINTABLE).encode(encoding, "replace").decode(encoding) + "\n")
 
 
 def fail(message: str) -> int:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 class Listener:
     """Base of all listeners: override what is of interest. Operands and results are `Value`s (or buffers)."""
 
+    def run_will_start(self, function: Operation, arguments: Sequence[Any]) -> None:
+        """``function`` is about to be called from outside, with these arguments."""
+
     def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
         """``op`` is about to run on ``operands``."""
 

@@ -1124,6 +1124,8 @@ class Program:
             run, frame, arguments = start(self, op, arguments, lanes, active)
         for slot, value in zip(frame.segment.arguments, arguments, strict=True):
             frame.slots[slot] = lower(self._argument(run, value))
+        for listener in self.settings.listeners:
+            listener.run_will_start(op, arguments)
         try:
             run.execute(frame)
         except MemoryError as error:

@@ -63,6 +63,10 @@ class Origins:
             self._ids[key] = known
         return known
 
+    def known(self) -> tuple[Origin, ...]:
+        """The origins by their ids, from 1."""
+        return tuple(self._table)
+
     def adopt(self, ids: PoisonIds, origins: Origins) -> PoisonIds:
         """Translate ``ids`` of another table into this one's."""
         if origins is self:

@@ -106,6 +106,8 @@ def _empty(op: Operation, settings: Settings) -> Function:
             op.name, spell_place(op.location), "an element of tensor.empty was never written", (0,) * len(shape)
         )
         ids = np.full(shape, run.origins.id_of(origin), np.uint16)
+        for listener in settings.listeners if ids.size else ():
+            listener.poison_born(op, origin, ids.size)
         return (Value(type_, np.zeros(shape + trailing, dtype), ids if ids.size else None, None, run.origins),)
 
     return make
