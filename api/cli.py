@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halfulp import cli_check_vectors, cli_explain, cli_programs, cli_sweep, cli_vectors, cli_verify
+from halfulp import cli_check_vectors, cli_explain, cli_explore, cli_programs, cli_sweep, cli_vectors, cli_verify
 from halfulp.cli_common import (
     DIFFERENT,
     EXIT_CODES,
@@ -204,6 +204,7 @@ def build_parser() -> argparse.ArgumentParser:
     inspect.set_defaults(command=_inspect)
 
     cli_explain.register(commands, style)
+    cli_explore.register(commands, style)
     cli_verify.register(commands, style)
     cli_programs.register(commands, style)
     cli_vectors.register(commands, style)

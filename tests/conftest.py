@@ -1,8 +1,8 @@
-"""Settings and fixtures of the whole test suite: real MLIR, exhaustive tests, hypothesis.
+"""Settings and fixtures of the whole test suite: real MLIR, Chromium, exhaustive tests, hypothesis.
 
-Environment variables: ``HALFULP_MLIR_OPT`` names the mlir-opt to use, ``HALFULP_REQUIRE_MLIR=1`` turns absent or
-skipped tests of real MLIR into failures, ``HALFULP_EXHAUSTIVE=1`` adds the exhaustive tests, ``CI`` makes hypothesis
-repeatable.
+Environment variables: ``HALFULP_MLIR_OPT`` and ``HALFULP_CHROMIUM`` name the programs to use, ``HALFULP_REQUIRE_MLIR=1``
+and ``HALFULP_REQUIRE_CHROMIUM=1`` turn absent or skipped tests of the two into failures, ``HALFULP_EXHAUSTIVE=1`` adds
+the exhaustive tests, ``CI`` makes hypothesis repeatable.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import functools
 import os
 import shutil
 import subprocess
-from collections.abc import Generator
-from typing import Any, Protocol
+from collections.abc import Callable, Generator
+from importlib.util import find_spec
+from typing import Any, NamedTuple, Protocol
 
 import hypothesis
 import pytest
@@ -24,6 +25,7 @@ os.environ.setdefault("HALFULP_BACKEND", "numpy")
 REQUIRE_MLIR = os.environ.get("HALFULP_REQUIRE_MLIR") == "1"
 MLIR_OPT = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")
 LIBLLVM = "libLLVM.so.22.1"
+CHROMIUM = os.environ.get("HALFULP_CHROMIUM", "chromium")
 
 # No deadline and no complaint about slowness: other processes share the cores. Speed is measured by benchmarks/.
 hypothesis.settings.register_profile("local", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -41,6 +43,41 @@ def missing_mlir() -> str | None:
     except OSError as error:
         return f"{LIBLLVM} cannot be loaded (Debian package libllvm22): {error}"
     return None
+
+
+def missing_chromium() -> str | None:
+    """What it takes to drive Chromium and is absent on this machine, in words; None when all is there."""
+    if shutil.which(CHROMIUM) is None:
+        return f"{CHROMIUM} not found (Debian package chromium; HALFULP_CHROMIUM names another one)"
+    return None if find_spec("playwright") else "playwright is not installed (the extra test has it)"
+
+
+class Outside(NamedTuple):
+    """What tests of a marker need beside Python: its name, whether it must be there, and what of it is absent.
+
+    ``users``: how a module's source text shows that it holds such tests.
+    """
+
+    name: str
+    variable: str
+    missing: Callable[[], str | None]
+    users: tuple[str, ...]
+
+    @property
+    def required(self) -> bool:
+        """Whether tests that cannot run have failed."""
+        return os.environ.get(self.variable) == "1"
+
+
+OUTSIDE = {
+    "mlir": Outside("real MLIR", "HALFULP_REQUIRE_MLIR", missing_mlir, ("mark.mlir", "mlir_opt")),
+    "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
+}
+
+
+def needed(item: pytest.Item) -> list[Outside]:
+    """What a test needs beside Python."""
+    return [outside for marker, outside in OUTSIDE.items() if item.get_closest_marker(marker)]
 
 
 class MlirOpt(Protocol):
@@ -82,44 +119,45 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Without real MLIR a test of it is skipped, or fails where real MLIR is required."""
-    if item.get_closest_marker("mlir") and (absent := missing_mlir()):
-        if REQUIRE_MLIR:
-            pytest.fail(f"real MLIR is required (HALFULP_REQUIRE_MLIR=1): {absent}", pytrace=False)
-        pytest.skip(f"REAL MLIR IS ABSENT: {absent}")
+    """Without what it needs a test is skipped, or fails where that is required."""
+    for outside in needed(item):
+        if absent := outside.missing():
+            if outside.required:
+                pytest.fail(f"{outside.name} is required ({outside.variable}=1): {absent}", pytrace=False)
+            pytest.skip(f"{outside.name.upper()} IS ABSENT: {absent}")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, pytest.TestReport]:
-    """Where real MLIR is required, a test of it that skips itself has failed."""
+    """Where what it needs is required, a test that skips itself has failed."""
     report: pytest.TestReport = yield
-    if REQUIRE_MLIR and report.skipped and not hasattr(report, "wasxfail") and item.get_closest_marker("mlir"):
+    required = [outside.variable for outside in needed(item) if outside.required]
+    if required and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
-        report.longrepr = f"skipped in spite of HALFULP_REQUIRE_MLIR=1: {call.excinfo and call.excinfo.value}"
+        report.longrepr = f"skipped in spite of {required[0]}=1: {call.excinfo and call.excinfo.value}"
     return report
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, pytest.CollectReport]:
-    """Where real MLIR is required, a module that holds tests of it must not skip itself as a whole either."""
+    """Where what they need is required, a module that holds such tests must not skip itself as a whole either."""
     report: pytest.CollectReport = yield
-    if REQUIRE_MLIR and report.skipped and isinstance(collector, pytest.Module):
+    if report.skipped and isinstance(collector, pytest.Module):
         source = collector.path.read_text(encoding="utf-8")
-        if "mark.mlir" in source or "mlir_opt" in source:
-            report.outcome = "failed"
-            report.longrepr = f"module skipped in spite of HALFULP_REQUIRE_MLIR=1: {report.longrepr}"
+        for outside in OUTSIDE.values():
+            if outside.required and any(user in source for user in outside.users):
+                report.outcome = "failed"
+                report.longrepr = f"module skipped in spite of {outside.variable}=1: {report.longrepr}"
     return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say loudly what a machine without real MLIR has not proved."""
-    skipped = [
-        report for report in terminalreporter.stats.get("skipped", []) if "mlir" in getattr(report, "keywords", ())
-    ]
-    if skipped:
-        terminalreporter.section("real MLIR", red=True, bold=True)
-        terminalreporter.line(
-            f"{len(skipped)} tests against real MLIR did NOT run: {missing_mlir() or 'see above'}", red=True
-        )
+    """Say loudly what a machine without real MLIR or Chromium has not proved."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    for marker, outside in OUTSIDE.items():
+        if count := sum(marker in getattr(report, "keywords", ()) for report in skipped):
+            terminalreporter.section(outside.name, red=True, bold=True)
+            why = outside.missing() or "see above"
+            terminalreporter.line(f"{count} tests against {outside.name} did NOT run: {why}", red=True)

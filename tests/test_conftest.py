@@ -40,6 +40,15 @@ pytest.skip("not today", allow_module_level=True)
 def test_never_seen(): pass
 """
 
+CHROMIUM_SUITE = """
+import pytest
+
+@pytest.mark.chromium
+def test_marked(): pass
+
+def test_plain(): pass
+"""
+
 ABSENT = {"HALFULP_MLIR_OPT": "no-such-mlir-opt"}
 REQUIRED = {"HALFULP_REQUIRE_MLIR": "1"}
 
@@ -75,6 +84,18 @@ def test_absent_mlir_fails_where_it_is_required(tmp_path: Path) -> None:
     counts, output = run_suite(tmp_path, SUITE, ABSENT | REQUIRED, "-n", "2")
     assert counts == {"passed": 1, "error": 2}
     assert "real MLIR is required" in output
+
+
+@pytest.mark.parametrize(
+    ("required", "expected"),
+    [({}, {"passed": 1, "skipped": 1}), ({"HALFULP_REQUIRE_CHROMIUM": "1"}, {"passed": 1, "error": 1})],
+)
+def test_absent_chromium_skips_loudly_or_fails_where_it_is_required(
+    tmp_path: Path, required: dict[str, str], expected: dict[str, int]
+) -> None:
+    counts, output = run_suite(tmp_path, CHROMIUM_SUITE, {"HALFULP_CHROMIUM": "no-such-chromium", **required})
+    assert counts == expected
+    assert ("Chromium is required" if required else "1 tests against Chromium did NOT run") in output
 
 
 @pytest.mark.mlir

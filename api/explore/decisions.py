@@ -1,0 +1,192 @@
+"""What rounding does in every situation, as a table that the page looks results up in.
+
+Rounding a number to a format depends on little: on its sign, the mode, where it lies between the two values around it,
+whether the lower of these is even, and where in the format they are. A `Region` is a run of magnitudes (see
+`halfulp.fp_formats.formats`) in which that is all, and every entry of its table is what `halfulp.fp_formats.scalar`
+makes of one number in that situation, and what `halfulp.explain_rules` says of that. The page compares numbers,
+exactly, to find out in which situation one is; it rounds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from halfulp.explain import MODES, explain, given_number
+from halfulp.explain_rules import infinity_rule, nan_rule, rounding_rule
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.spelling import bit_fields
+
+LOWER, UPPER, POISON = "lower", "upper", "poison"
+"""Results: the value toward zero, the one away from it, or none; every other result is a code, in hexadecimal."""
+
+_HALF, _THREE_QUARTERS, _WHOLE = 2, 3, 4
+
+
+@dataclass(frozen=True)
+class Region:
+    """Magnitudes ``first`` to ``last``: numbers from one of them to the next are rounded alike.
+
+    ``cuts``: where, in quarters of the way, something changes. A position is counted by the cuts: 0 before the first
+    one, 1 at it, 2 after it, and so on.
+    """
+
+    first: int
+    last: int
+    cuts: tuple[int, ...]
+
+    @property
+    def positions(self) -> Iterator[Fraction]:
+        """One point of the way for each position, in order."""
+        following = (*self.cuts[1:], max(_WHOLE, self.cuts[-1] + 2))
+        yield Fraction(self.cuts[0], 8)
+        for cut, after in zip(self.cuts, following, strict=True):
+            yield Fraction(cut, 4)
+            yield Fraction(cut + after, 8)
+
+
+def regions(fmt: FloatFormat) -> tuple[Region, ...]:
+    """The regions of a format, which together hold all its magnitudes."""
+    normal, largest = fmt.min_normal_magnitude, fmt.max_magnitude
+    rows = (
+        Region(0, normal - 2, (_HALF,)),
+        # Between the last subnormal and the first normal value, what rounds to the latter with an unbounded exponent
+        # does not underflow: with one bit more, that changes at three quarters of the way.
+        Region(normal - 1, normal - 1, (_HALF, _THREE_QUARTERS)),
+        Region(normal, largest - 1, (_HALF,)),
+        # Beyond the largest value; from what would be next on, every mode overflows.
+        Region(largest, largest, (_HALF, _WHOLE)),
+    )
+    return tuple(row for row in rows if 0 <= row.first <= row.last)
+
+
+def _step(fmt: FloatFormat, magnitude: int) -> tuple[Fraction, Fraction]:
+    """The value of a magnitude, and its distance to the next one, were the exponent unbounded."""
+    x = scalar.unpack(fmt, fmt.from_magnitude(magnitude))
+    unit = Fraction(2) ** x.exponent
+    return x.significand * unit, unit
+
+
+def _magnitude_near_one(fmt: FloatFormat, first: int, last: int) -> int:
+    return min(max(fmt.bias << fmt.mantissa_bits, first), last)
+
+
+class _Outcomes:
+    """The different results of a format, in the order of their first use: result, flags, rule."""
+
+    def __init__(self, fmt: FloatFormat) -> None:
+        self.fmt = fmt
+        self.rows: dict[tuple[str, int, str], int] = {}
+
+    def _row(self, result: scalar.Result, rule: str, names: Mapping[int, str]) -> int:
+        name = POISON if result.poison else names.get(result.code, hex(result.code))
+        return self.rows.setdefault((name, result.flags, rule), len(self.rows))
+
+    def of_code(self, source: FloatFormat, code: int) -> list[int]:
+        """What each mode makes of a code of another format that is NaN, infinite or zero, as numbers of rows."""
+        number = scalar.value(source, code)
+        negative = bool(code >> (source.bits - 1))
+
+        def rule(mode: Rounding, result: scalar.Result) -> str:
+            if number is not None:
+                return rounding_rule(self.fmt, number, negative, mode, result.code, None)
+            return infinity_rule(self.fmt, negative) if source.is_infinite(code) else nan_rule(self.fmt)
+
+        results = ((mode, scalar.convert(source, self.fmt, code, mode)) for mode in MODES.values())
+        return [self._row(result, rule(mode, result), {}) for mode, result in results]
+
+    def of_number(self, number: Fraction, midpoint: Fraction | None, names: Mapping[int, str]) -> list[int]:
+        """What each mode makes of a number other than zero, as numbers of rows; ``names``: of codes."""
+        results = ((mode, scalar.from_fraction(self.fmt, number, mode)) for mode in MODES.values())
+        return [
+            self._row(result, rounding_rule(self.fmt, number, False, mode, result.code, midpoint), names)
+            for mode, result in results
+        ]
+
+    def signs(self, magnitude: int, position: Fraction) -> list[list[int]]:
+        """What each sign and mode give at a position after a magnitude."""
+        value, step = _step(self.fmt, magnitude)
+        number, midpoint = value + step * position, value + step / 2
+        found = []
+        for sign, unit in enumerate((1, -1)):
+            names = {self._code(sign, magnitude): LOWER}
+            if magnitude < self.fmt.max_magnitude:
+                names[self._code(sign, magnitude + 1)] = UPPER
+            found.append(self.of_number(unit * number, unit * midpoint if position else None, names))
+        return found
+
+    def _code(self, sign: int, magnitude: int) -> int:
+        if not (magnitude or self.fmt.has_negative_zero):
+            sign = 0
+        return scalar.with_sign(self.fmt, sign, self.fmt.from_magnitude(magnitude))
+
+    def region(self, region: Region) -> list[list[list[list[int]]] | None]:
+        """By parity of the magnitude (None where it has none of that parity), position, sign and mode."""
+        start = _magnitude_near_one(self.fmt, region.first, max(region.first, region.last - 1))
+        found: list[list[list[list[int]]] | None] = [None, None]
+        for magnitude in range(start, min(start + 1, region.last) + 1):
+            found[magnitude & 1] = [self.signs(magnitude, position) for position in region.positions]
+        return found
+
+    def special(self) -> dict[str, list[list[int]]]:
+        """What each sign and mode give for what lies in no region: by situation."""
+        fmt, f64 = self.fmt, FORMATS["f64"]
+        codes = {"nan": f64.nan_code or 0, "inf": f64.infinity_code or 0, "zero": 0}
+        signs = (0, f64.sign_mask or 0)
+        found = {name: [self.of_code(f64, code | sign) for sign in signs] for name, code in codes.items()}
+        one = _magnitude_near_one(fmt, fmt.min_normal_magnitude, fmt.max_magnitude)
+        found["exact"] = self.signs(one, Fraction(0))
+        if not fmt.zero:
+            below = _step(fmt, 0)[0] / 3
+            found["below"] = [self.of_number(number, None, {}) for number in (below, -below)]
+        return found
+
+
+def _hex(number: int | None) -> str | None:
+    return None if number is None else hex(number)
+
+
+def format_row(fmt: FloatFormat) -> dict[str, Any]:
+    """A format as the page reads it: what its codes mean, and what rounding to it does. Codes are in hexadecimal."""
+    outcomes = _Outcomes(fmt)
+    special = outcomes.special()
+    between = [
+        {"last": hex(region.last), "cuts": region.cuts, "outcomes": outcomes.region(region)} for region in regions(fmt)
+    ]
+    return {
+        "name": fmt.name,
+        "bits": fmt.bits,
+        "fields": list(bit_fields(fmt).items()),
+        "signed": fmt.signed,
+        "exponentBits": fmt.exponent_bits,
+        "mantissaBits": fmt.mantissa_bits,
+        "integerBit": fmt.explicit_integer_bit,
+        "bias": fmt.bias,
+        "zero": fmt.zero,
+        "negativeZero": fmt.has_negative_zero,
+        "nanHasPayload": fmt.nan_has_payload,
+        "quietBit": hex(fmt.quiet_bit),
+        "nanCode": _hex(fmt.nan_code),
+        "minNormalMagnitude": hex(fmt.min_normal_magnitude),
+        "maxMagnitude": hex(fmt.max_magnitude),
+        "infinityMagnitude": _hex(fmt.infinity_magnitude),
+        "readingOfBits": given_number("0x0", fmt).reading,
+        "outcomes": list(outcomes.rows),
+        "special": special,
+        "regions": between,
+    }
+
+
+def tables() -> dict[str, Any]:
+    """All that the page looks up: modes, formats, and the words of `halfulp.explain` that all formats share."""
+    f64 = FORMATS["f64"]
+    return {
+        "modes": list(MODES),
+        "readingOfDecimals": given_number("0.1", f64).reading,
+        "ruleOfBits": explain("0x0", f64).rule,
+        "formats": [format_row(fmt) for fmt in FORMATS.values()],
+    }

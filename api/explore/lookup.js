@@ -1,0 +1,368 @@
+// The page of `halfulp explore`.
+//
+// Numbers are exact: {n, d} is the rational n / d, with BigInts and d > 0. Nothing here rounds to a format. A code is
+// decoded, numbers are compared, and what a rounding gives is looked up in TABLES, which Python's halfulp made. (A
+// typed decimal is read by Number, as MLIR reads its literals: as the nearest f64.)
+
+"use strict";
+
+const TABLES = JSON.parse(document.getElementById("tables").textContent);
+const FORMATS = new Map(TABLES.formats.map((row) => [row.name, prepared(row)]));
+const FLAG_NAMES = [
+  [1, "inexact"],
+  [2, "underflow"],
+  [4, "overflow"],
+  [8, "divide by zero"],
+  [16, "invalid"],
+];
+const MOST_CHARACTERS = 4300;
+
+/** A row of the tables, its codes and magnitudes as BigInts. */
+function prepared(row) {
+  const format = { ...row };
+  for (const key of ["quietBit", "nanCode", "minNormalMagnitude", "maxMagnitude", "infinityMagnitude"]) {
+    format[key] = row[key] === null ? null : BigInt(row[key]);
+  }
+  format.regions = row.regions.map((region) => ({ ...region, last: BigInt(region.last) }));
+  return format;
+}
+
+// --- exact numbers ---------------------------------------------------------------------------------------------------
+
+function absolute(n) {
+  return n < 0n ? -n : n;
+}
+
+function bitLength(n) {
+  return n === 0n ? 0 : absolute(n).toString(2).length;
+}
+
+/** significand * 2**exponent */
+function scaled(significand, exponent) {
+  return exponent >= 0 ? { n: significand << BigInt(exponent), d: 1n } : { n: significand, d: 1n << BigInt(-exponent) };
+}
+
+/** Negative, zero or positive as a is less than, equal to or greater than b. */
+function compare(a, b) {
+  const difference = a.n * b.d - b.n * a.d;
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+function minus(a, b) {
+  return { n: a.n * b.d - b.n * a.d, d: a.d * b.d };
+}
+
+function plus(a, b) {
+  return minus(a, { n: -b.n, d: b.d });
+}
+
+function over(a, b) {
+  return b.n < 0n ? { n: -a.n * b.d, d: a.d * -b.n } : { n: a.n * b.d, d: a.d * b.n };
+}
+
+function half(a) {
+  return { n: a.n, d: a.d * 2n };
+}
+
+function magnitudeOf(a) {
+  return { n: absolute(a.n), d: a.d };
+}
+
+/** In lowest terms. Powers of two, nearly all there is, are taken out first. */
+function reduced(a) {
+  if (a.n === 0n) return { n: 0n, d: 1n };
+  const shared = BigInt(Math.min(trailingZeros(a.n), trailingZeros(a.d)));
+  let [n, d] = [a.n >> shared, a.d >> shared];
+  let [x, y] = [absolute(n), d];
+  if (bitLength(d) - 1 === trailingZeros(d)) return { n, d };
+  while (y) [x, y] = [y, x % y];
+  return { n: n / x, d: d / x };
+}
+
+function trailingZeros(n) {
+  return bitLength(n & -n) - 1;
+}
+
+// --- codes -----------------------------------------------------------------------------------------------------------
+
+/** A code taken apart: (-1)**sign * significand * 2**exponent if it is finite. */
+function unpack(format, code) {
+  const mantissa = BigInt(format.mantissaBits);
+  const sign = format.signed ? Number(code >> BigInt(format.bits - 1)) : 0;
+  const fraction = code & ((1n << mantissa) - 1n);
+  const exponentMask = (1n << BigInt(format.exponentBits)) - 1n;
+  let magnitude = code & ((1n << BigInt(format.exponentBits + format.mantissaBits)) - 1n);
+  let integerBit = magnitude >= format.minNormalMagnitude ? 1n : 0n;
+  if (format.integerBit) {
+    const field = (code >> (mantissa + 1n)) & exponentMask;
+    integerBit = (code >> mantissa) & 1n;
+    if (field && !integerBit) return { kind: "signalling nan", sign: 0 };
+    magnitude = (field << mantissa) | fraction;
+  }
+  if (magnitude > format.maxMagnitude || code === format.nanCode) {
+    if (magnitude === format.infinityMagnitude) return { kind: "inf", sign };
+    if (!format.nanHasPayload) return { kind: "nan", sign: 0 };
+    return { kind: format.quietBit & ~code ? "signalling nan" : "nan", sign };
+  }
+  const field = Number(magnitude >> mantissa);
+  const exponent = (field || Number(format.zero)) - format.bias - format.mantissaBits;
+  return { kind: "finite", sign, significand: (integerBit << mantissa) | fraction, exponent };
+}
+
+/** The exact value of a code; null for NaNs and infinities. */
+function valueOf(format, code) {
+  const x = unpack(format, code);
+  return x.kind === "finite" ? scaled(x.sign ? -x.significand : x.significand, x.exponent) : null;
+}
+
+/** The code of a magnitude, which is a code without its sign and, where there is one, its integer bit. */
+function codeOf(format, sign, magnitude) {
+  let code = magnitude;
+  if (format.integerBit) {
+    const mantissa = BigInt(format.mantissaBits);
+    const field = magnitude >> mantissa;
+    const fraction = magnitude & ((1n << mantissa) - 1n);
+    code = (field << (mantissa + 1n)) | (field ? 1n << mantissa : 0n) | fraction;
+  }
+  const negative = sign && format.signed && (magnitude || format.negativeZero);
+  return negative ? code | (1n << BigInt(format.bits - 1)) : code;
+}
+
+function magnitudeValue(format, magnitude) {
+  return valueOf(format, codeOf(format, 0, magnitude));
+}
+
+/** The largest magnitude whose value is not above x >= 0, by bisection; null below the smallest. */
+function magnitudeBelow(format, x) {
+  if (compare(magnitudeValue(format, 0n), x) > 0) return null;
+  let [first, last] = [0n, format.maxMagnitude];
+  while (first < last) {
+    const middle = (first + last + 1n) / 2n;
+    if (compare(magnitudeValue(format, middle), x) <= 0) first = middle;
+    else last = middle - 1n;
+  }
+  return first;
+}
+
+// --- numbers as text: the same as halfulp.explain writes --------------------------------------------------------------
+
+/** A rational number in decimals: exact where that many digits suffice, else cut after half as many, with "...". */
+function decimalText(number, most = 60) {
+  if (number.n === 0n) return "0";
+  const x = magnitudeOf(number);
+  // The exponent of the first digit: an estimate, then corrected.
+  let first = Math.floor((bitLength(x.n) - bitLength(x.d)) * Math.log10(2)) - 1;
+  while (compare(powerOfTen(first + 1), x) <= 0) first += 1;
+  const whole = over(x, powerOfTen(first - most + 1));
+  const exact = whole.n % whole.d === 0n;
+  const kept = exact ? whole : over(x, powerOfTen(first - (most >> 1) + 1));
+  const digits = String(kept.n / kept.d).replace(/0+$/, "");
+  const plain = -8 < first && first < 21;
+  const more = exact ? "" : "...";
+  let text;
+  if (!plain) {
+    text = digits[0] + (digits.length > 1 ? `.${digits.slice(1)}` : "");
+    return `${number.n < 0n ? "-" : ""}${text}${more}e${first < 0 ? "-" : "+"}${Math.abs(first)}`;
+  }
+  if (first < 0) text = `0.${"0".repeat(-first - 1)}${digits}`;
+  else if (digits.length <= first + 1) text = digits.padEnd(first + 1, "0");
+  else text = `${digits.slice(0, first + 1)}.${digits.slice(first + 1)}`;
+  return `${number.n < 0n ? "-" : ""}${text}${more}`;
+}
+
+function powerOfTen(exponent) {
+  return exponent >= 0 ? { n: 10n ** BigInt(exponent), d: 1n } : { n: 1n, d: 10n ** BigInt(-exponent) };
+}
+
+/** 5/16; an odd integer times a power of two where that is shorter. */
+function fractionText(number) {
+  const { n, d } = reduced(number);
+  const text = d === 1n ? String(n) : `${n}/${d}`;
+  if (absolute(n) < 1n << 64n && d < 1n << 64n) return text;
+  return powerText({ n, d }) ?? text;
+}
+
+/** An odd integer times a power of two, 5 * 2^-4; null for zero, odd integers and what is no such number. */
+function powerText(number, times = " * ") {
+  const { n, d } = reduced(number);
+  if (n === 0n || d !== 1n << BigInt(trailingZeros(d))) return null;
+  const power = trailingZeros(n) - trailingZeros(d);
+  return power ? `${power > 0 ? n >> BigInt(power) : n}${times}2^${power}` : null;
+}
+
+/** An exact number in few characters, for a table: 0.3125, 7·2^13. */
+function shortText(number) {
+  const plain = decimalText(number);
+  if (plain.length <= 7 && !plain.includes("e")) return plain;
+  return (powerText(number, "·") ?? plain).replace(/^(-?)1·/, "$1");
+}
+
+/** A number in decimals, as a fraction and as an odd integer times a power of two, as far as these differ. */
+function numberText(number) {
+  const spellings = [decimalText(number), fractionText(number), powerText(number)];
+  return [...new Set(spellings.filter((spelling) => spelling !== null))].join(" = ");
+}
+
+function hexText(format, code) {
+  return `0x${code.toString(16).toUpperCase().padStart(Math.ceil(format.bits / 4), "0")}`;
+}
+
+/** What a code stands for: an exact decimal number, inf, nan; `write` puts a number other than zero into text. */
+function valueText(format, code, write = decimalText) {
+  const x = unpack(format, code);
+  const hasSign = format.signed && (!x.kind.endsWith("nan") || format.nanHasPayload);
+  const negative = hasSign && code >> BigInt(format.bits - 1) ? "-" : "";
+  if (x.kind !== "finite") return negative + x.kind;
+  return x.significand === 0n ? `${negative}0` : write(valueOf(format, code));
+}
+
+/** A finite value as sign, binary significand and power of two: 1.010 * 2^-2. */
+function binaryText(format, code) {
+  const x = unpack(format, code);
+  if (x.significand === 0n) return "0";
+  const digits = x.significand.toString(2).padStart(format.mantissaBits + 1, "0");
+  const point = format.mantissaBits ? `${digits[0]}.${digits.slice(1)}` : digits;
+  return `${x.sign ? "-" : ""}${point} * 2^${x.exponent + format.mantissaBits}`;
+}
+
+function flagsText(flags) {
+  const raised = FLAG_NAMES.filter(([bit]) => flags & bit).map(([, name]) => name);
+  return raised.join(", ") || "none";
+}
+
+function signedText(number) {
+  return (number.n > 0n ? "+" : "") + decimalText(number, 12);
+}
+
+// --- what is rounded -------------------------------------------------------------------------------------------------
+
+/**
+ * Text as halfulp.explain reads it: {text, reading, kind, sign, exact, code}. `exact` is null unless the kind is
+ * "finite"; `code` is set for bits, which are not rounded. Throws an Error that says what is wrong.
+ */
+function given(format, typed) {
+  const text = typed.trim();
+  if (text.length > MOST_CHARACTERS) {
+    throw new Error(`a number of ${text.length} characters is too long; at most ${MOST_CHARACTERS}`);
+  }
+  const fraction = /^([+-]?\d+)\s*\/\s*(\d+)$/.exec(text);
+  if (fraction) {
+    const exact = { n: BigInt(fraction[1].replace("+", "")), d: BigInt(fraction[2]) };
+    if (exact.d === 0n) throw new Error(`'${text}' divides by zero`);
+    return { text, reading: "", kind: "finite", sign: Number(exact.n < 0n), exact: reduced(exact), code: null };
+  }
+  if (/^0x[0-9a-f]+$/i.test(text)) {
+    const code = BigInt(text);
+    if (code >> BigInt(format.bits)) {
+      throw new Error(`the bit pattern ${text} does not fit the ${format.bits} bits of ${format.name}`);
+    }
+    const { kind, sign } = unpack(format, code);
+    return { text, reading: format.readingOfBits, kind, sign, exact: valueOf(format, code), code };
+  }
+  const special = /^([+-]?)(nan|inf)$/i.exec(text);
+  if (special) {
+    const kind = special[2].toLowerCase();
+    return { text, reading: "", kind, sign: Number(special[1] === "-"), exact: null, code: null };
+  }
+  const decimal = /^([+-]?)(\d+\.?\d*|\.\d+)(?:e([+-]?\d+))?$/i.exec(text);
+  if (!decimal) {
+    throw new Error(`'${text}' is not a number: write a decimal, a fraction such as 1/3, nan, inf, or raw bits 0x…`);
+  }
+  const number = Number(text);
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, number);
+  const { kind, sign } = unpack(FORMATS.get("f64"), bits.getBigUint64(0));
+  const exact = valueOf(FORMATS.get("f64"), bits.getBigUint64(0));
+  const reading = exact !== null && isDecimal(exact, decimal) ? "" : TABLES.readingOfDecimals;
+  return { text, reading, kind, sign, exact, code: null };
+}
+
+/** Whether a finite f64 is the decimal number that it was read from. */
+function isDecimal(exact, [, sign, digits, exponent]) {
+  const [whole, part = ""] = digits.split(".");
+  const integer = BigInt(whole + part);
+  // Where one of the two is zero, the exponent may be of any size.
+  if (exact.n === 0n || integer === 0n) return exact.n === integer;
+  const written = over({ n: integer, d: 1n }, powerOfTen(part.length - Number(exponent ?? 0)));
+  return compare(sign === "-" ? { n: -written.n, d: written.d } : written, exact) === 0;
+}
+
+// --- looking a rounding up -------------------------------------------------------------------------------------------
+
+/** Where a number lies, and the row of the table for it: numbers of outcomes by mode. */
+function situation(format, x) {
+  const { special } = format;
+  if (x.kind !== "finite") return { lower: null, outcomes: special[x.kind === "inf" ? "inf" : "nan"][x.sign] };
+  if (x.exact.n === 0n) return { lower: null, outcomes: special.zero[x.sign] };
+  const size = magnitudeOf(x.exact);
+  const lower = magnitudeBelow(format, size);
+  if (lower === null) return { lower, outcomes: special.below[x.sign] };
+  const value = magnitudeValue(format, lower);
+  if (compare(value, size) === 0) return { lower, outcomes: special.exact[x.sign] };
+  const step = scaled(1n, unpack(format, codeOf(format, 0, lower)).exponent);
+  const way = over(minus(size, value), step);
+  const region = format.regions.find(({ last }) => lower <= last);
+  let position = 0;
+  for (const cut of region.cuts) position += 1 + compare(way, { n: BigInt(cut), d: 4n });
+  return { lower, outcomes: region.outcomes[Number(lower & 1n)][position][x.sign] };
+}
+
+/** What each mode gives: {mode, code (null: poison), value, flags, rule}. */
+function rounded(format, x) {
+  if (x.code !== null) {
+    return TABLES.modes.map((mode) => ({ mode, code: x.code, value: x.exact, flags: 0, rule: TABLES.ruleOfBits }));
+  }
+  const { lower, outcomes } = situation(format, x);
+  return outcomes.map((row, index) => {
+    const [result, flags, rule] = format.outcomes[row];
+    let code = null;
+    if (result === "lower") code = codeOf(format, x.sign, lower);
+    else if (result === "upper") code = codeOf(format, x.sign, lower + 1n);
+    else if (result !== "poison") code = BigInt(result);
+    return { mode: TABLES.modes[index], code, value: code === null ? null : valueOf(format, code), flags, rule };
+  });
+}
+
+/** The codes of the nearest finite values strictly below and above a number; null beyond the ends of the format. */
+function neighbours(format, exact) {
+  const lower = magnitudeBelow(format, magnitudeOf(exact));
+  if (lower === null || (exact.n < 0n && !format.signed)) return { below: null, above: codeOf(format, 0, 0n) };
+  const isValue = compare(magnitudeValue(format, lower), magnitudeOf(exact)) === 0;
+  // Values are counted from zero, or from the smallest one where there is none.
+  const negative = exact.n < 0n;
+  const [first, last] = isValue ? [lower - 1n, lower + 1n] : [lower, lower + 1n];
+  const [below, above] = negative ? [-last, -first] : [first, last];
+  const lowest = format.signed ? -format.maxMagnitude : 0n;
+  const code = (rank) => codeOf(format, Number(rank < 0n), absolute(rank));
+  return {
+    below: below < lowest ? null : code(below),
+    above: above > format.maxMagnitude ? null : code(above),
+    isValue,
+  };
+}
+
+/** Everything the page shows of a number: what halfulp.explain.explain gives for it. */
+function explanation(format, typed) {
+  const x = given(format, typed);
+  const found = { given: x, below: null, above: null, midpoint: null, ulp: null, isValue: false };
+  if (x.exact !== null) {
+    Object.assign(found, neighbours(format, x.exact));
+    const [low, high] = [found.below, found.above].map((code) => code !== null && valueOf(format, code));
+    if (low && high) {
+      if (!found.isValue) found.ulp = minus(high, low);
+      else found.ulp = x.exact.n >= 0n ? minus(high, x.exact) : minus(x.exact, low);
+    } else if (!low && !format.signed) {
+      found.ulp = scaled(1n, unpack(format, 0n).exponent);
+    } else {
+      found.ulp = scaled(1n, unpack(format, codeOf(format, 0, format.maxMagnitude)).exponent);
+    }
+    if (!found.isValue && (low || (high && format.signed))) {
+      found.midpoint = low ? plus(low, half(found.ulp)) : minus(high, half(found.ulp));
+    }
+  }
+  found.results = rounded(format, x).map((result) => {
+    const known = result.value !== null && x.exact !== null;
+    return { ...result, error: known ? over(minus(result.value, x.exact), found.ulp) : null };
+  });
+  return found;
+}
