@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,15 +172,15 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
     from halfulp.interp.errors import InputError
 
     try:
-        from distributed import Client
-        from distributed.comm.addressing import parse_address, parse_host_port
-        from distributed.scheduler import KilledWorker
+        distributed: Any = import_module("distributed")
+        addressing: Any = import_module("distributed.comm.addressing")
+        scheduler: Any = import_module("distributed.scheduler")
     except ImportError:
         raise InputError("--dask needs dask and distributed", hint="pip install 'halfulp[scale]'") from None
     try:
         # What is no address at all, a client would try to close for long.
-        parse_host_port(parse_address(address)[1])
-        client = Client(address, timeout=10, set_as_default=False)
+        addressing.parse_host_port(addressing.parse_address(address)[1])
+        client = distributed.Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"--dask={address}: {' '.join(str(error).split()) or type(error).__name__}") from None
     with client:
@@ -188,7 +189,7 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
             raise InputError(f"--dask={address}: the cluster has no workers")
         try:
             yield client.get_executor(pure=False), threads
-        except KilledWorker as error:
+        except scheduler.KilledWorker as error:
             raise InputError(
                 f"--dask={address}: {' '.join(str(error).split())}",
                 hint="what was finished is kept: the same command goes on with the rest",

@@ -262,16 +262,21 @@ class Manifest:
         self._directory = directory
         with _writing(directory):
             self._file = (directory / manifest_name(owner)).open("ab")
+        try:
+            self._wait()
+            _, self._size = _entries(directory / manifest_name(owner), plan)
+            with _writing(directory):
+                self._file.truncate(self._size)
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait(self) -> None:
         for _ in range(_PATIENCE):
             if _lock(self._file):
-                break
+                return
             time.sleep(0.1)
-        else:
-            self._file.close()
-            raise InputError(f"another process is at work on this part of the sweep in '{directory}'")
-        _, self._size = _entries(directory / manifest_name(owner), plan)
-        with _writing(directory):
-            self._file.truncate(self._size)
+        raise InputError(f"another process is at work on this part of the sweep in '{self._directory}'")
 
     def append(self, entry: Entry) -> None:
         """Note a shard for good. Where the disk is full nothing of the line stays."""

@@ -6,7 +6,7 @@ out.
     ``properties`` and ``random_bits`` where there are any; of a program ``program``, a file of MLIR text beside this
     one, and ``function``
 ``profile``
-    as on the command line, ``"arm,tininess=before"``, or with its ``name`` and all its ``fields``; else ``spec``
+    as on the command line, ``"ocp-saturate,tininess=before"``, or with its ``name`` and ``fields``; else ``spec``
 ``inputs``
     ``level`` (else 1, or none with models), ``models``, ``seed`` (else 0), and ``options``: ``count``, ``keep_ub``,
     ``flags``, ``block``; else level 1
@@ -24,6 +24,7 @@ from halfulp.conformance.vectors.inputs import LevelName
 from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.interp.errors import HalfulpError, InputError, did_you_mean
+from halfulp.interp.values import as_type
 from halfulp.semantics.profile import as_profile, profile_choices
 
 Check = Callable[[Any], bool]
@@ -106,7 +107,8 @@ def recipe_of_spec(text: str | bytes, file: str) -> Recipe:
         return recipe_of(_completed(parts, Path(file).parent), file)
     except _Wrong as error:
         raise InputError(f"{file}: {error}", hint=error.hint) from None
-    except HalfulpError:
+    except HalfulpError as error:
+        error.message, error.location = f"{file}: {error.message.removeprefix(f'{file}: ')}", None
         raise
     except ValueError as error:
         raise InputError(f"{file}: {error}") from None
@@ -154,16 +156,26 @@ def _source(data: Any, folder: Path) -> Document:
         _checked("source of an op", data)
         if "operands" not in data:
             raise _Wrong(f"'operands' must say the types that {data['op']} is given")
+        operands = data["operands"]
+        for spelling in [operands] if isinstance(operands, str) else operands:
+            _type(spelling)
         properties = data.get("properties", {})
         results = data.get("results")
         first = results[0] if isinstance(results, list) else results
-        asked = task(data["op"], data["operands"], first, **properties)
+        asked = task(data["op"], operands, first, **properties)
         found = {"operands": list(asked.operands), "results": list(asked.results), "properties": dict(properties)}
         return {**data, **found, **({"results": results} if isinstance(results, list) else {})}
     _checked("source of a program", data)
     if "function" not in data:
         raise _Wrong("'function' must name the function of the program")
     return {**data, "program_text": data["program_text"] if "program_text" in data else _read(folder / data["program"])}
+
+
+def _type(spelling: str) -> None:
+    try:
+        as_type(spelling)
+    except HalfulpError as error:
+        raise _Wrong(f"'{spelling}' is no type: {error.message}", error.hint) from None
 
 
 def _read(path: Path) -> str:
