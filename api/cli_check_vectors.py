@@ -178,7 +178,7 @@ def _asked(arguments: argparse.Namespace, sources: Sources) -> _Asked:
         subject = subject_of_source(data["source"], profile_of(data["profile"]), options)
     except HalfulpError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"{path}: the metadata does not say what is computed: {error!r}") from None
     return _Asked(subject, data, path)
 
@@ -222,7 +222,7 @@ def _foreseen(asked: _Asked) -> Iterable[Chunk] | None:
         # The first rows show whether a document that someone wrote makes any.
         recipe.given(int(start), min(int(stop), int(start) + recipe.step))
         return recipe.chunks(int(start), int(stop))
-    except (HalfulpError, ValueError, TypeError, AttributeError, OverflowError):
+    except (HalfulpError, LookupError, ValueError, TypeError, AttributeError, OverflowError):
         return None
 
 

@@ -14,6 +14,7 @@ import pytest
 from command import halfulp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tree import ROOT
 
 from halfulp.cli import main
 from halfulp.conformance.task import task
@@ -426,3 +427,18 @@ def test_garbage_in_the_metadata_never_ends_in_a_traceback(
     code, _, err = run(path)
     assert code in (0, 1, 2, 3)
     assert "Traceback" not in err
+
+
+def test_the_examples_of_the_user_documentation(tmp_path: Path, run: Run) -> None:
+    text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
+    examples = dict(re.findall(r"<!-- (check[\w-]*) -->\n\n```\w*\n(.*?)```", text, re.DOTALL))
+    command, _, output = examples["check"].partition("\n")
+    found = re.fullmatch(r"\$ printf '(.*)' \| halfulp check-vectors (.*)", command)
+    assert found is not None
+    assert run(*found[2].split(), stdin=found[1].replace(r"\n", "\n").encode())[:2] == (1, output)
+    golden(tmp_path)
+    device = io.BytesIO()
+    cut = OpSubject(task("arith.addf", "f8E4M3FN", rounding="toward_zero"))
+    write_vectors(Recipe(cut, "1", count=500).vectors(), device, "testfloat")
+    out = run("-", "--metadata", tmp_path / "set.json", stdin=device.getvalue())[1]
+    assert examples["check-all"] in out
