@@ -20,7 +20,7 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -155,7 +155,7 @@ def generator() -> tuple[str, int]:
 class Entry:
     """A line of the manifest: what is known of a shard that was made. ``rows``: the first, and the one behind the last;
     ``count``: how many the file has, without those ``dropped`` for what the format cannot say, and without those that
-    have undefined behaviour. ``sha256``: the digest of its columns, ``file_sha256``: that of the file's bytes.
+    have undefined behaviour. ``sha256``: the digest of its columns, ``file_sha256``: that of the file's ``size`` bytes.
     """
 
     index: int
@@ -164,7 +164,7 @@ class Entry:
     dropped: int
     sha256: str
     file: str
-    bytes: int
+    size: int
     file_sha256: str
 
     def to_json(self) -> Document:
@@ -175,7 +175,7 @@ class Entry:
     def of_line(cls, line: bytes, plan: Plan) -> Entry:
         """The entry of a line. Raises ValueError for what is none, or none of this plan."""
         data = json.loads(line)
-        numbers = ("index", "count", "dropped", "bytes")
+        numbers = ("index", "count", "dropped", "size")
         if not isinstance(data, dict) or any(type(data.get(key)) is not int for key in numbers):
             raise ValueError("no entry of a shard")
         try:
@@ -413,8 +413,8 @@ def _fault(directory: Path, entry: Entry) -> str | None:
     try:
         with (directory / entry.file).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            if size != entry.bytes:
-                return f"has {size} bytes instead of {entry.bytes}"
+            if size != entry.size:
+                return f"has {size} bytes instead of {entry.size}"
             return None if hashlib.file_digest(file, "sha256").hexdigest() == entry.file_sha256 else "is corrupt"
     except FileNotFoundError:
         return "is missing"
@@ -458,7 +458,7 @@ def make_shard(
                 dropped=written.dropped,
                 sha256=written.digest,
                 file=plan.file_name(index, digest),
-                bytes=size,
+                size=size,
                 file_sha256=digest,
             )
             if known is not None and known.sha256 != entry.sha256:
@@ -590,7 +590,7 @@ def _see(directory: Path, entry: Entry) -> None:
         size = (directory / entry.file).stat().st_size
     except OSError:
         size = None
-    if size != entry.bytes:
+    if size != entry.size:
         raise InputError(
             f"a worker has written {entry.file}, but it is not in '{directory}' here",
             hint="all workers must see the directory under this path",
@@ -605,7 +605,7 @@ def _made(
     executor: Executor | None,
     in_flight: int,
     ticked: Callable[[int], object],
-) -> Iterator[Made]:
+) -> Generator[Made, None, None]:
     """The shards, as they get done. After a failure those under way are waited for, before it is raised."""
     if executor is None:
         for index, known in todo:
