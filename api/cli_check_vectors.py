@@ -52,6 +52,9 @@ describes, else those of the metadata, else the operands and results of the op, 
 SEVERAL_NAMES = 6
 """Alternatives named for one row, at most."""
 
+MOST_COLUMNS = 32
+"""Operands of a row that are told, at most; where there are more outputs, only those that differ are told."""
+
 SEVERAL_LINES = 5
 """Alternatives and remarks told of all rows together, at most."""
 
@@ -193,7 +196,7 @@ def _bytes_of(path: str) -> bytes:
 
 
 def _beside(path: str) -> str | None:
-    """The metadata of a file: its name with .json in place of its ending, or behind it; of a shard that of its sweep."""
+    """The metadata of a file: its name with .json in place of its ending, or behind it; of a shard its sweep's."""
     if path == "-":
         return None
     places = [str(Path(path).with_suffix(".json")) if Path(path).name else path, f"{path}.json"]
@@ -467,15 +470,17 @@ def _mismatch_lines(mismatch: Mismatch, subject: Subject, arguments: argparse.Na
 
     line = "" if mismatch.line is None else f", line {mismatch.line}"
     table: list[tuple[str, ...]] = []
-    for column, code in zip(subject.inputs, mismatch.inputs, strict=True):
+    for column, code in list(zip(subject.inputs, mismatch.inputs, strict=True))[:MOST_COLUMNS]:
         table.append((column.name, *_cells(column, code)))
+    left_out = len(subject.inputs) - len(table)
+    brief = len(subject.outputs) > MOST_COLUMNS
     if mismatch.exact is not None:
         texts = filter(None, dict.fromkeys([decimal_text(mismatch.exact), _fraction_text(mismatch.exact)]))
         table.append(("exact", " = ".join(texts), "", ""))
     notes = []
     for k, column in enumerate(subject.outputs):
         wrong = column.name in mismatch.columns
-        if column.role in (Role.POISON, Role.OPEN) and not wrong:
+        if not wrong and (brief or column.role in (Role.POISON, Role.OPEN)):
             continue
         several = len([other for other in subject.outputs if other.role is column.role]) > 1
         own = f" {column.name}" if several or column.role is not Role.RESULT else ""
@@ -494,8 +499,10 @@ def _mismatch_lines(mismatch: Mismatch, subject: Subject, arguments: argparse.Na
     cells = table_lines([row for row in table if row[0] != "exact"])
     width = max(len(row[0]) for row in table)
     for row in texts_only:
-        cells.insert(len(subject.inputs), f"{'exact'.ljust(width)}  {row[1]}")
+        cells.insert(len(subject.inputs) - left_out, f"{'exact'.ljust(width)}  {row[1]}")
     lines += [f"  {cell}" for cell in cells]
+    if left_out:
+        lines.append(f"  and {left_out} operands more")
     lines += [f"  {' '.join(note).strip()}" for note in notes]
     rule = _rule(mismatch, subject)
     if rule:

@@ -327,6 +327,21 @@ def test_a_program(tmp_path: Path, run: Run) -> None:
     assert run("-", "--op", "-", stdin=text)[0] == 2
 
 
+def test_rows_of_many_columns_are_told_in_part(tmp_path: Path, run: Run) -> None:
+    program = tmp_path / "p.mlir"
+    program.write_text(
+        "func.func @f(%a: tensor<50xi8>) -> tensor<50xi8> {\n  %0 = arith.addi %a, %a : tensor<50xi8>\n"
+        "  return %0 : tensor<50xi8>\n}\n"
+    )
+    text = " ".join(["03"] * 50 + ["06"] * 49 + ["07"]).encode() + b"\n"
+    code, out, _ = run("-", "--op", program, stdin=text)
+    assert code == 1
+    assert "and 18 operands more" in out
+    assert "got result_49" in out
+    assert "got result_48" not in out
+    assert "result_49: off by one, bit 0 alone" in out
+
+
 def test_some_columns_only(tmp_path: Path, run: Run) -> None:
     path = golden(tmp_path)
     short = b"".join(line[:8] + b"\n" for line in path.read_bytes().splitlines())
