@@ -9,10 +9,13 @@ float types. See the README for a tour.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from halfulp import plot as plot
     from halfulp.explain import explain as explain
     from halfulp.fp_formats.formats import FORMATS as float_formats  # noqa: F401
     from halfulp.fp_formats.formats import FloatFormat as FloatFormat
@@ -77,11 +80,27 @@ _HOME: dict[str, tuple[str, str]] = {
     **{name: ("halfulp.interp.errors", name) for name in _ERRORS.split()},
     **{name: ("halfulp.runtime", name) for name in _RUNTIME.split()},
 }
+# Modules that are reached as attributes of the package.
+_MODULES = ("plot",)
 
-__all__ = sorted(_HOME)
+__all__ = sorted([*_HOME, *_MODULES])
+
+
+class _Front(ModuleType):
+    """The package: `explain` stays the function, whoever imports the module ``halfulp.explain`` first."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and value.__name__ == _HOME.get(name, ("",))[0]:
+            value = getattr(value, _HOME[name][1])
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Front
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"halfulp.{name}")
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module 'halfulp' has no attribute {name!r}")
@@ -91,4 +110,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *_HOME, *_MODULES})

@@ -1,4 +1,4 @@
-"""The command line: ``halfulp run | eval | formats | translate | inspect | explain | verify | vectors``.
+"""The command line: ``halfulp run | trace | eval | formats | translate | inspect | explain | verify | vectors``.
 
 Results go to stdout and are deterministic; diagnostics go to stderr as ``file:line:col: error: …`` with the source line
 and a caret. Exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported, 4
@@ -16,16 +16,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halfulp import cli_check_vectors, cli_explain, cli_explore, cli_programs, cli_sweep, cli_vectors, cli_verify
+from halfulp import (
+    cli_check_vectors,
+    cli_explain,
+    cli_explore,
+    cli_programs,
+    cli_running,
+    cli_sweep,
+    cli_trace,
+    cli_vectors,
+    cli_verify,
+)
 from halfulp.cli_common import (
-    DIFFERENT,
     EXIT_CODES,
     SUCCESS,
-    UNDEFINED,
     WRONG_USE,
     Sources,
     fail,
-    positive,
     profile_named,
     properties_of,
     read,
@@ -39,9 +46,7 @@ if TYPE_CHECKING:
     from halfulp.fp_formats.formats import FloatFormat
     from halfulp.interp.dialect import Schema
     from halfulp.interp.ir import Module
-    from halfulp.interp.types import Type
     from halfulp.interp.values import Value
-    from halfulp.semantics.poison import Origin
     from halfulp.semantics.profile import Profile
 
 INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
@@ -49,25 +54,6 @@ INTERNAL_ERROR, INTERRUPTED, BROKEN_PIPE = 70, 130, 141
 SPLIT_MARKER = "// -----\n"
 
 # --- usage ------------------------------------------------------------------------------------------------------------
-
-_VALUES = """\
-inputs:
-  --input="4xf32=1 2 3 4"      a tensor or vector; "2x2xi8=[1 2][3 4]" with brackets, "f32=1.5" a scalar
-  --input="4xf8E4M3FN=0.5"     one element for all
-  --input="1 2 3 4"            elements alone take the type of the argument (eval: that of the input before)
-  --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
-  --input=@a.npy               an array of the argument's dtype, or of raw bits (see outputs)
-  --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
-  --batch: 4xf32, elements alone or a file are the elements of an f32 argument; one element alone stands for all
-Elements are decimal numbers (read as MLIR reads literals), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
-
-outputs:
-  --output=@y.npy              the first result as an array (again for the next one) instead of on stdout. Types that
-                               .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths than
-                               1, 8, 16, 32 and 64) are written as raw bits: unsigned integers; wider than 64 bits,
-                               uint64 words on a last axis, least significant first. --input=@y.npy takes them back.
-  --expected_output="f32=1"    compare the first result (again for the next one) by type, bits and poison
-"""
 
 
 class _Version(argparse.Action):
@@ -91,41 +77,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    running = argparse.ArgumentParser(add_help=False)
-    add = running.add_argument
-    add("--input", action="append", default=[], metavar="VALUE", help="the next argument (see below)")
-    add("--output", action="append", default=[], metavar="@FILE", help="write the next result to a .npy file")
-    add(
-        "--expected_output",
-        "--expected-output",
-        action="append",
-        default=[],
-        metavar="VALUE",
-        help="compare the next result",
-    )
-    add(
-        "--profile",
-        default="spec",
-        metavar="NAME[,FIELD=VALUE...]",
-        help="the semantics where documents or tools differ",
-    )
-    add("--on-ub", choices=("raise", "poison"), default="raise", help="stop at undefined behaviour, or make it poison")
-    add("--index-width", type=int, choices=(64, 32), default=64, help="bits at which index wraps")
-    add("--forbid-poison", action="store_true", help="exit with 4 when a result has poison")
-    add("--max-bytes", type=positive, metavar="N", help="limit on the bytes of one value")
-
-    run = commands.add_parser(
-        "run", help="run a function of an MLIR file", parents=[running], epilog=f"{_VALUES}\n{EXIT_CODES}", **style
-    )
-    add = run.add_argument
-    add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
-    add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
-    add("--batch", action="store_true", help="call a function on scalars for each element of the inputs (see below)")
-    add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
-    add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
-    add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
-    add("--split-input-file", action="store_true", help="run each part between '// -----' on its own")
-    add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
+    running = cli_running.options()
+    epilog = f"{cli_running.VALUES}\n{EXIT_CODES}"
+    run = commands.add_parser("run", help="run a function of an MLIR file", parents=[running], epilog=epilog, **style)
+    cli_running.function_options(run)
+    run.add_argument("--split-input-file", action="store_true", help="run each part between '// -----' on its own")
     run.set_defaults(command=_run)
 
     evaluate = commands.add_parser(
@@ -133,7 +89,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="evaluate one op on typed inputs",
         parents=[running],
         description="Evaluate one op: halfulp eval arith.addf --input=f8E4M3FN=1.375 --input=f8E4M3FN=2.25",
-        epilog=f"{_VALUES}\n{EXIT_CODES}",
+        epilog=epilog,
         **style,
     )
     add = evaluate.add_argument
@@ -205,6 +161,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     cli_explain.register(commands, style)
     cli_explore.register(commands, style)
+    cli_trace.register(commands, style)
     cli_verify.register(commands, style)
     cli_programs.register(commands, style)
     cli_vectors.register(commands, style)
@@ -269,7 +226,7 @@ def _run(arguments: argparse.Namespace) -> int:
     sources = Sources(arguments)
     try:
         profile = profile_named(arguments.profile)
-        _check_outputs(arguments)
+        cli_running.check_outputs(arguments)
         program = read(arguments.file, sources)
         parts = program.parts(arguments.split_input_file)
         if len(parts) > 1 and arguments.output:
@@ -288,106 +245,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _run_module(module: Module, profile: Profile, arguments: argparse.Namespace, sources: Sources) -> int:
-    from halfulp.cli_values import check_size, read_value
-    from halfulp.interp.errors import TypeMismatch
-    from halfulp.interp.executor import Limits, argument_types, result_types
-    from halfulp.runtime import find_entry, run
+    from halfulp.runtime import run
 
-    function = find_entry(module, arguments.function)
-    types, name = argument_types(function), f"@{function.symbol_name}"
-    if len(arguments.input) != len(types):
-        raise TypeMismatch(
-            f"{name} takes {len(types)} arguments ({', '.join(map(str, types))}), but {len(arguments.input)} are given",
-            location=function.location,
-            hint="give each with --input",
-        )
-    results_expected = result_types(function)
-    for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
-        if len(given) > len(results_expected):
-            raise TypeMismatch(
-                f"{name} has {len(results_expected)} results, but {len(given)} are named by {option}",
-                location=function.location,
-            )
-    limits = Limits()
-    max_bytes = arguments.max_bytes or limits.bytes
-    if arguments.batch:
-        types = tuple(map(_lanes_type, arguments.input, types))
-        expecting = tuple(map(_lanes_type, arguments.expected_output, results_expected))
-    else:
-        expecting = results_expected
-    values = []
-    for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
-        what = f"<input {index}>"
-        value = read_value(text, type_, what, sources, arguments.vscale)
-        check_size(value, what, max_bytes)
-        values.append(value)
-    expected = [
-        read_value(text, type_, f"<expected output {index}>", sources, arguments.vscale)
-        for index, (text, type_) in enumerate(zip(arguments.expected_output, expecting, strict=False))
-    ]
-    results = run(
-        module,
-        *values,
-        entry=arguments.function,
-        profile=profile,
-        on_ub=arguments.on_ub,
-        index_width=arguments.index_width,
-        vscale=arguments.vscale,
-        batch=arguments.batch,
-        max_steps=arguments.max_steps or limits.steps,
-        max_depth=arguments.max_depth or limits.depth,
-        max_bytes=max_bytes,
-    )
-    return _deliver(results, expected, arguments)
-
-
-def _lanes_type(text: str, type_: Type) -> Type:
-    """The type of an input of a batch that does not say its own: an array for a file or several elements."""
-    from halfulp.interp.types import ShapedType, TensorType
-
-    count = len(text.replace(",", " ").split())
-    if isinstance(type_, ShapedType) or (count == 1 and not text.startswith("@")):
-        return type_
-    return TensorType((None if text.startswith("@") else count,), type_)
-
-
-def _check_outputs(arguments: argparse.Namespace) -> None:
-    from halfulp.interp.errors import InputError
-
-    for output in arguments.output:
-        if not output.startswith("@") or len(output) == 1:
-            raise InputError(f"--output={output}: write --output=@FILE")
-
-
-def _deliver(results: Sequence[Value], expected: Sequence[Value], arguments: argparse.Namespace) -> int:
-    """Print or write the results, tell of their poison, compare them; returns the exit code."""
-    from halfulp.cli_values import differences, poison_origins, write_npy
-    from halfulp.interp.spelling import spell_value
-
-    code = SUCCESS
-    for index, value in enumerate(results):
-        name = f"result[{index}]"
-        if index < len(arguments.output):
-            write_npy(arguments.output[index][1:], value)
-        else:
-            write(f"{name}: {spell_value(value)}\n")
-        # One stream after the other, so that a terminal shows them in this order.
-        sys.stdout.flush()
-        severity = "error" if arguments.forbid_poison else "note"
-        for origin, count, first in poison_origins(value):
-            elements = f"{count} poison element{'s'[: count > 1]}, the first at {list(first)}" if first else "poison"
-            say(f"{severity}: {name}: {elements}: {_birth(origin)}")
-            code = max(code, UNDEFINED if arguments.forbid_poison else SUCCESS)
-        for line in differences(expected[index], value) if index < len(expected) else ():
-            say(f"error: {name}: {line}")
-            code = max(code, DIFFERENT)
-    return code
-
-
-def _birth(origin: Origin) -> str:
-    """Where poison was born: reason, op, and place and element where there are any."""
-    where = f"{origin.op} at {origin.location}" if origin.location else origin.op
-    return f"{origin.reason} ({where}{f', element {list(origin.element)}' if origin.element else ''})"
+    given = cli_running.given(module, arguments, sources)
+    results = run(module, *given.values, profile=profile, **given.keywords)
+    return cli_running.deliver(results, given.expected, arguments)
 
 
 # --- eval -------------------------------------------------------------------------------------------------------------
@@ -410,7 +272,7 @@ def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.interp.spelling import parse_type_head
     from halfulp.runtime import eval as evaluate
 
-    _check_outputs(arguments)
+    cli_running.check_outputs(arguments)
     values: list[Value] = []
     for index, text in enumerate(arguments.input):
         # Elements alone take the type of the input before them.
@@ -438,7 +300,7 @@ def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
         read_value(text, results[index].type, f"<expected output {index}>", sources)
         for index, text in enumerate(arguments.expected_output)
     ]
-    return _deliver(results, expected, arguments)
+    return cli_running.deliver(results, expected, arguments)
 
 
 # --- formats ----------------------------------------------------------------------------------------------------------
@@ -462,8 +324,8 @@ def _formats(arguments: argparse.Namespace) -> int:
 
 
 def _short_value(fmt: FloatFormat, code: int) -> str:
-    from halfulp.fp_formats.spelling import decimal_text
     from halfulp.fp_formats.scalar import value
+    from halfulp.fp_formats.spelling import decimal_text
 
     exact = value(fmt, code)
     assert exact is not None

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halfulp.tracing_text import birth_text, ending, origin_text, plural, poison_sources
-from halfulp.tracing_values import TracedValue, look_at
+from halfulp.tracing_values import TracedValue, summary
 
 if TYPE_CHECKING:
     from halfulp.tracing import Step, Trace
@@ -99,7 +99,7 @@ def _data(trace: Trace) -> dict[str, Any]:
     ]
     return {
         "title": _title(trace),
-        "summary": _summary(trace),
+        "summary": _headline(trace),
         "stopped": "" if trace.error is None else trace.error.message,
         "first": trace.first_line,
         "lines": [[number, text] for number, text in _source(trace, runs)],
@@ -130,9 +130,9 @@ def _data(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _summary(trace: Trace) -> str:
+def _headline(trace: Trace) -> str:
     given = [f"{seen.name} {seen}" for seen in trace.arguments]
-    made = [str(look_at("", value, False)) for value in trace.results]
+    made = [summary(value) for value in trace.results]
     return "; ".join([f"profile {trace.profile}", f"{plural(trace.executed, 'op')} ran", *given]) + (
         f" → {', '.join(made)}" if made else ""
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from halfulp.cli_common import UNPRINTABLE
-from halfulp.tracing_values import TracedValue, look_at
+from halfulp.tracing_values import TracedValue, summary
 
 if TYPE_CHECKING:
     from halfulp.semantics.poison import Origin
@@ -18,6 +18,14 @@ _WIDTH = 110
 
 def text_lines(trace: Trace) -> Iterator[str]:
     """The whole trace, in characters that a terminal only shows."""
+    yield from step_lines(trace)
+    yield from (
+        f"result[{index}]: {summary(value)}".translate(UNPRINTABLE) for index, value in enumerate(trace.results)
+    )
+
+
+def step_lines(trace: Trace) -> Iterator[str]:
+    """The trace without the results."""
     return (line.translate(UNPRINTABLE) for line in _lines(trace))
 
 
@@ -36,7 +44,6 @@ def _lines(trace: Trace) -> Iterator[str]:
             yield head + (f"end of {step.op}" if step.ends else step.source)
             yield from (" " * (len(head) + 2) + line for line in _details(step, births))
     yield ending(trace)
-    yield from (f"result[{index}]: {look_at('', value, False)}" for index, value in enumerate(trace.results))
 
 
 def ending(trace: Trace) -> str:

@@ -137,6 +137,11 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
     return TracedValue(name, slot.type, shape, poisoned, statistics(slot), kept, _spelled(slot), _origins(slot))
 
 
+def summary(value: Value) -> str:
+    """A value as text, summarised if it is large."""
+    return str(look_at("", value, False))
+
+
 def _clipped(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 

@@ -1,0 +1,194 @@
+"""What commands that run a function share: their options, the inputs that these give, and what becomes of results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from halfulp.cli_common import DIFFERENT, SUCCESS, UNDEFINED, Sources, positive, say, write
+
+if TYPE_CHECKING:
+    from halfulp.interp.ir import Module
+    from halfulp.interp.types import Type
+    from halfulp.interp.values import Value
+    from halfulp.semantics.poison import Origin
+
+VALUES = """\
+inputs:
+  --input="4xf32=1 2 3 4"      a tensor or vector; "2x2xi8=[1 2][3 4]" with brackets, "f32=1.5" a scalar
+  --input="4xf8E4M3FN=0.5"     one element for all
+  --input="1 2 3 4"            elements alone take the type of the argument (eval: that of the input before)
+  --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
+  --input=@a.npy               an array of the argument's dtype, or of raw bits (see outputs)
+  --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
+  --batch: 4xf32, elements alone or a file are the elements of an f32 argument; one element alone stands for all
+Elements are decimal numbers (read as MLIR reads literals), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
+
+outputs:
+  --output=@y.npy              the first result as an array (again for the next one) instead of on stdout. Types that
+                               .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths than
+                               1, 8, 16, 32 and 64) are written as raw bits: unsigned integers; wider than 64 bits,
+                               uint64 words on a last axis, least significant first. --input=@y.npy takes them back.
+  --expected_output="f32=1"    compare the first result (again for the next one) by type, bits and poison
+"""
+
+
+def options() -> argparse.ArgumentParser:
+    """The options of whatever computes results from inputs, as a parent of its parser."""
+    running = argparse.ArgumentParser(add_help=False)
+    add = running.add_argument
+    add("--input", action="append", default=[], metavar="VALUE", help="the next argument (see below)")
+    add("--output", action="append", default=[], metavar="@FILE", help="write the next result to a .npy file")
+    add(
+        "--expected_output",
+        "--expected-output",
+        action="append",
+        default=[],
+        metavar="VALUE",
+        help="compare the next result",
+    )
+    add(
+        "--profile",
+        default="spec",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="the semantics where documents or tools differ",
+    )
+    add("--on-ub", choices=("raise", "poison"), default="raise", help="stop at undefined behaviour, or make it poison")
+    add("--index-width", type=int, choices=(64, 32), default=64, help="bits at which index wraps")
+    add("--forbid-poison", action="store_true", help="exit with 4 when a result has poison")
+    add("--max-bytes", type=positive, metavar="N", help="limit on the bytes of one value")
+    return running
+
+
+def function_options(parser: argparse.ArgumentParser) -> None:
+    """The file, and the options that say which function runs, and how."""
+    add = parser.add_argument
+    add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
+    add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
+    add("--batch", action="store_true", help="call a function on scalars for each element of the inputs (see below)")
+    add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
+    add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
+    add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
+    add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
+
+
+@dataclass(frozen=True)
+class Given:
+    """The arguments of a run, the values expected of its results, and the keywords of `halfulp.run` but the profile."""
+
+    values: tuple[Value, ...]
+    expected: tuple[Value, ...]
+    keywords: dict[str, Any]
+
+
+def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Given:
+    """What the options say about a run. Raises HalfulpError."""
+    from halfulp.cli_values import check_size, read_value
+    from halfulp.interp.errors import TypeMismatch
+    from halfulp.interp.executor import Limits, argument_types, result_types
+    from halfulp.runtime import find_entry
+
+    function = find_entry(module, arguments.function)
+    types, name = argument_types(function), f"@{function.symbol_name}"
+    if len(arguments.input) != len(types):
+        raise TypeMismatch(
+            f"{name} takes {len(types)} arguments ({', '.join(map(str, types))}), but {len(arguments.input)} are given",
+            location=function.location,
+            hint="give each with --input",
+        )
+    results_expected = result_types(function)
+    for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
+        if len(given) > len(results_expected):
+            raise TypeMismatch(
+                f"{name} has {len(results_expected)} results, but {len(given)} are named by {option}",
+                location=function.location,
+            )
+    limits = Limits()
+    max_bytes = arguments.max_bytes or limits.bytes
+    if arguments.batch:
+        types = tuple(map(_lanes_type, arguments.input, types))
+        expecting = tuple(map(_lanes_type, arguments.expected_output, results_expected))
+    else:
+        expecting = results_expected
+    values = []
+    for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
+        what = f"<input {index}>"
+        value = read_value(text, type_, what, sources, arguments.vscale)
+        check_size(value, what, max_bytes)
+        values.append(value)
+    expected = [
+        read_value(text, type_, f"<expected output {index}>", sources, arguments.vscale)
+        for index, (text, type_) in enumerate(zip(arguments.expected_output, expecting, strict=False))
+    ]
+    keywords = {
+        "entry": arguments.function,
+        "on_ub": arguments.on_ub,
+        "index_width": arguments.index_width,
+        "vscale": arguments.vscale,
+        "batch": arguments.batch,
+        "max_steps": arguments.max_steps or limits.steps,
+        "max_depth": arguments.max_depth or limits.depth,
+        "max_bytes": max_bytes,
+    }
+    return Given(tuple(values), tuple(expected), keywords)
+
+
+def _lanes_type(text: str, type_: Type) -> Type:
+    """The type of an input of a batch that does not say its own: an array for a file or several elements."""
+    from halfulp.interp.types import ShapedType, TensorType
+
+    count = len(text.replace(",", " ").split())
+    if isinstance(type_, ShapedType) or (count == 1 and not text.startswith("@")):
+        return type_
+    return TensorType((None if text.startswith("@") else count,), type_)
+
+
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Refuse an ``--output`` that names no file. Raises InputError."""
+    from halfulp.interp.errors import InputError
+
+    for output in arguments.output:
+        if not output.startswith("@") or len(output) == 1:
+            raise InputError(f"--output={output}: write --output=@FILE")
+
+
+def deliver(
+    results: Sequence[Value],
+    expected: Sequence[Value],
+    arguments: argparse.Namespace,
+    spell: Callable[[Value], str] | None = None,
+) -> int:
+    """Print or write the results, tell of their poison, compare them; returns the exit code.
+
+    ``spell``: what is printed of one; None for all of it.
+    """
+    from halfulp.cli_values import differences, poison_origins, write_npy
+    from halfulp.interp.spelling import spell_value
+
+    code = SUCCESS
+    for index, value in enumerate(results):
+        name = f"result[{index}]"
+        if index < len(arguments.output):
+            write_npy(arguments.output[index][1:], value)
+        else:
+            write(f"{name}: {(spell or spell_value)(value)}\n")
+        # One stream after the other, so that a terminal shows them in this order.
+        sys.stdout.flush()
+        severity = "error" if arguments.forbid_poison else "note"
+        for origin, count, first in poison_origins(value):
+            elements = f"{count} poison element{'s'[: count > 1]}, the first at {list(first)}" if first else "poison"
+            say(f"{severity}: {name}: {elements}: {_birth(origin)}")
+            code = max(code, UNDEFINED if arguments.forbid_poison else SUCCESS)
+        for line in differences(expected[index], value) if index < len(expected) else ():
+            say(f"error: {name}: {line}")
+            code = max(code, DIFFERENT)
+    return code
+
+
+def _birth(origin: Origin) -> str:
+    """Where poison was born: reason, op, and place and element where there are any."""
+    where = f"{origin.op} at {origin.location}" if origin.location else origin.op
+    return f"{origin.reason} ({where}{f', element {list(origin.element)}' if origin.element else ''})"

@@ -1,0 +1,137 @@
+"""Where rounding changes its result: the values of a format in order, the points between them, the steps.
+
+Everything is exact: values and points are rational numbers, results come from `halfulp.fp_formats.scalar`. Finite
+values are counted from zero, or from the smallest where there is no zero: value number -3, 0, 17 (its *rank*).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.spelling import value_text
+
+
+def code_at(fmt: FloatFormat, rank: int) -> int:
+    """The code of the finite value of that number."""
+    return scalar.with_sign(fmt, int(rank < 0), fmt.from_magnitude(abs(rank)))
+
+
+def value_at(fmt: FloatFormat, rank: int) -> Fraction:
+    """The finite value of that number."""
+    value = scalar.value(fmt, code_at(fmt, rank))
+    assert value is not None
+    return value
+
+
+def lowest_rank(fmt: FloatFormat) -> int:
+    """The number of the smallest finite value; that of the largest is ``fmt.max_magnitude``."""
+    return -fmt.max_magnitude if fmt.signed else 0
+
+
+def _rank_from(fmt: FloatFormat, x: Fraction) -> int:
+    """The number of the smallest value that is not below ``x``; one more than the last where there is none."""
+    first, last = lowest_rank(fmt), fmt.max_magnitude + 1
+    while first < last:
+        middle = (first + last) // 2
+        if value_at(fmt, middle) < x:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+def ranks_between(fmt: FloatFormat, low: Fraction, high: Fraction) -> range:
+    """The numbers of the values from ``low`` to ``high``, both included."""
+    end = _rank_from(fmt, high)
+    return range(_rank_from(fmt, low), end + (end <= fmt.max_magnitude and value_at(fmt, end) == high))
+
+
+def _step_at_the_top(fmt: FloatFormat) -> Fraction:
+    """From the largest value to the next one, were the exponent unbounded."""
+    return Fraction(2) ** (fmt.emax - fmt.mantissa_bits)
+
+
+def _breaks(fmt: FloatFormat, low: Fraction, high: Fraction) -> list[Fraction]:
+    """Every point from ``low`` to ``high`` at which the result of some rounding mode may change; both ends."""
+    ranks = ranks_between(fmt, low, high)
+    around = range(max(ranks.start - 1, lowest_rank(fmt)), min(ranks.stop + 1, fmt.max_magnitude + 1))
+    values = [value_at(fmt, rank) for rank in around]
+    top, half = value_at(fmt, fmt.max_magnitude), _step_at_the_top(fmt) / 2
+    # Beyond the ends, rounding is decided as if the format went on; what has no sign or no zero changes at 0.
+    points = {low, high, Fraction(0), *values, *((a + b) / 2 for a, b in pairwise(values))}
+    points |= {sign * (top + k * half) for sign in (1, -1) for k in (1, 2)}
+    return sorted(point for point in points if low <= point <= high)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Inputs between ``low`` and ``high``, neither included, that all have one result.
+
+    ``value``: the result; None where it is no number, and then ``special`` says what it is.
+    """
+
+    low: Fraction
+    high: Fraction
+    value: Fraction | None
+    special: str = ""
+
+
+def rounded(fmt: FloatFormat, x: Fraction, mode: Rounding) -> tuple[Fraction | None, str]:
+    """What ``x`` is rounded to: a value, or None and what the result is instead: ``inf``, ``nan``, ``poison``."""
+    result = scalar.from_fraction(fmt, x, mode)
+    if result.poison:
+        return None, "poison"
+    value = scalar.value(fmt, result.code)
+    return value, "" if value is not None else value_text(fmt, result.code)
+
+
+def pieces(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction) -> list[Piece]:
+    """The steps of rounding to a format from ``low`` to ``high``, in order."""
+    found: list[Piece] = []
+    for a, b in pairwise(_breaks(fmt, low, high)):
+        value, special = rounded(fmt, (a + b) / 2, mode)
+        if found and (found[-1].value, found[-1].special) == (value, special):
+            found[-1] = replace(found[-1], high=b)
+        else:
+            found.append(Piece(a, b, value, special))
+    return found
+
+
+def exponent_of(x: Fraction) -> int:
+    """The largest power of two that is not above a positive ``x``."""
+    guess = x.numerator.bit_length() - x.denominator.bit_length()
+    return guess if Fraction(2) ** guess <= x else guess - 1
+
+
+def relative_error(x: Fraction, value: Fraction) -> Fraction:
+    """How far ``value`` is from a positive ``x``, relative to it."""
+    return abs(value / x - 1)
+
+
+def largest_error(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction) -> float:
+    """The least upper bound of the relative error between two positive inputs; NaN where no result is a number.
+
+    Within a binade values are evenly spaced, so that errors get smaller: the first two gaps of each binade, and what
+    lies beyond the last value, are enough.
+    """
+    windows = [(low, high)]
+    ranks = ranks_between(fmt, low, high)
+    if len(ranks) > 8:
+        powers = (Fraction(2) ** e for e in range(exponent_of(low) + 1, exponent_of(high) + 1))
+        starts = [low, *(power for power in powers if low < power < high)]
+        seconds = [min(ranks_between(fmt, start, high).start + 2, fmt.max_magnitude) for start in starts]
+        windows = [(start, min(high, value_at(fmt, rank))) for start, rank in zip(starts, seconds, strict=True)]
+        windows.append((value_at(fmt, ranks[-1]), high))
+    errors = [
+        max(relative_error(piece.low, piece.value), relative_error(piece.high, piece.value))
+        for a, b in windows
+        if a < b
+        for piece in pieces(fmt, mode, a, b)
+        if piece.value is not None
+    ]
+    return float(max(errors)) if errors else float("nan")
