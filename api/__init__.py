@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from halfulp.semantics.profile import PROFILES as profiles  # noqa: F401
     from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version  # noqa: F401
     from halfulp.semantics.profile import Profile as Profile
+    from halfulp.tracing import Trace as Trace
+    from halfulp.tracing import trace as trace
 
 _ERRORS = (
     "AssertionFailed BytecodeError HalfulpError InputError LimitExceeded ParseError TypeMismatch UndefinedBehavior "
@@ -73,10 +75,12 @@ _HOME: dict[str, tuple[str, str]] = {
     "explain": ("halfulp.explain", "explain"),
     "float_format": ("halfulp.fp_formats.formats", "float_format"),
     "float_formats": ("halfulp.fp_formats.formats", "FORMATS"),
+    "Trace": ("halfulp.tracing", "Trace"),
     "parse": ("halfulp.interp.text.parser", "parse_module"),
     "print_module": ("halfulp.interp.text.printer", "print_module"),
     "profiles": ("halfulp.semantics.profile", "PROFILES"),
     "semantics_version": ("halfulp.semantics.profile", "SEMANTICS_VERSION"),
+    "trace": ("halfulp.tracing", "trace"),
     **{name: ("halfulp.interp.errors", name) for name in _ERRORS.split()},
     **{name: ("halfulp.runtime", name) for name in _RUNTIME.split()},
 }
