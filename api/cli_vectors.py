@@ -332,7 +332,7 @@ def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Pat
         guessed = format_of_file(given)
         formats = named or ([guessed.name] if guessed else [format for _, format in files])
         return Path(given), cast("str", formats[0])
-    there = [(path.with_name(name), cast("str", format)) for name, format in files if isinstance(name, str)]
     if any(Path(str(name)).name != name for name, _ in files if name is not None):
         raise InputError(f"{path}: the metadata names files outside of its folder")
+    there = [(path.with_name(name), cast("str", format)) for name, format in files if name is not None]
     return next(((file, format) for file, format in there if file.is_file()), None)

@@ -14,7 +14,7 @@ import numpy as np
 
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, VectorSet, joined, settled
-from halfulp.conformance.vectors.formats.format import Carried, Format, Unmarked
+from halfulp.conformance.vectors.formats.format import Carried, Format, Unmarked, Unsayable
 from halfulp.conformance.vectors.formats.text import spelled
 from halfulp.conformance.vectors.metadata import Document, value_text
 from halfulp.conformance.vectors.recipe import Recipe
@@ -60,8 +60,8 @@ class Change:
 
 
 def _told(column: Column, code: str | None) -> str:
-    if code is None:
-        return "none"
+    if code is None:  # a version that marks no row has no column for marks
+        return "0x0"
     return f"{code} ({value_text(column, int(code, 16))})" if column.role is Role.RESULT else code
 
 
@@ -84,13 +84,16 @@ def unmarked_of(data: Document) -> Unmarked:
 
 
 def digest_now(data: Document, recipe: Recipe) -> str:
-    """The digest that the set has under this version. Raises InputError where it could no longer be written."""
+    """The digest that the set has under this version; empty where its format could no longer hold it."""
     columns = old_columns(data, recipe)
     roles = frozenset(column.role for column in columns)
     as_then = Format("old", "", lambda *_: None, lambda *_: VectorSet(columns, ()), roles)
     carried = Carried(recipe.vectors(), as_then, unmarked_of(data))
-    for _ in carried.set():
-        pass
+    try:
+        for _ in carried.set():
+            pass
+    except Unsayable:
+        return ""
     return carried.written.digest
 
 

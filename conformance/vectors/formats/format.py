@@ -115,6 +115,10 @@ class Written:
     digest: str = ""
 
 
+class Unsayable(InputError):
+    """A row with poison or open bits, for which a format has no place."""
+
+
 @dataclass
 class Carried:
     """A set as a format carries it: without columns it has no place for, each chunk counted and hashed as it goes."""
@@ -168,7 +172,7 @@ class Carried:
             name = next(columns[k] for k in self._marks if chunk[k][row].any())
             about = ", ".join(columns[k].name for k in results_of(columns, name))
             what = "is poison" if name.role is Role.POISON else "has open bits"
-            raise InputError(
+            raise Unsayable(
                 f"row {before + self.written.dropped + row}: '{about}' {what}, which the format '{self.format.name}' "
                 "cannot say",
                 hint="poison=drop leaves such rows out, poison=canonical writes 0 for poison and the result of the "
