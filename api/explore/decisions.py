@@ -42,7 +42,8 @@ class Region:
     @property
     def positions(self) -> Iterator[Fraction]:
         """One point of the way for each position, in order."""
-        following = (*self.cuts[1:], max(_WHOLE, self.cuts[-1] + 2))
+        end = _WHOLE if self.cuts[-1] < _WHOLE else _WHOLE + 2
+        following = (*self.cuts[1:], end)
         yield Fraction(self.cuts[0], 8)
         for cut, after in zip(self.cuts, following, strict=True):
             yield Fraction(cut, 4)
