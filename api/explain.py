@@ -298,10 +298,10 @@ class Explanation:
         lines.append(f"given     {self.given}{f'  ({self.reading})' if self.reading else ''}")
         return lines + self.body()
 
-    def body(self) -> list[str]:
-        """The lines of the text from the exact value on."""
+    def body(self, formula: str = "") -> list[str]:
+        """The lines of the text from the exact value on, which ``formula`` gives."""
         fmt, result = self.format, self.result
-        lines = [] if self.exact is None else [f"exact     {number_text(self.exact)}"]
+        lines = [] if self.exact is None else [f"exact     {formula}{number_text(self.exact)}"]
         lines.append(f"result    {code_text(fmt, result.code)}")
         if result.code is not None:
             value = number_text(result.value) if result.value else value_text(fmt, result.code)
@@ -354,7 +354,7 @@ class Explanation:
 
     def mode_rows(self) -> list[tuple[str, ...]]:
         """What each mode gives, as rows of a table with a head."""
-        rows = [("mode", "code", "value", "error in ulp", "flags")]
+        rows: list[tuple[str, ...]] = [("mode", "code", "value", "error in ulp", "flags")]
         for mode, rounded in self.modes.items():
             code = "poison" if rounded.code is None else hex_text(self.format, rounded.code)
             value = "" if rounded.code is None else value_text(self.format, rounded.code)
@@ -446,9 +446,15 @@ def _given_bits_of(value: Any, fmt: FloatFormat) -> Given | None:
 
 
 def explained(
-    given: Given, fmt: FloatFormat, rounding: str, profile: Profile, modes: Iterable[str], rule: str | None = None
+    given: Given,
+    fmt: FloatFormat,
+    rounding: str,
+    profile: Profile,
+    modes: Iterable[str],
+    rule: str | None = None,
+    others: bool = True,
 ) -> Explanation:
-    """The explanation of one rounding, with the modes that are to be listed.
+    """The explanation of one rounding, with the modes that are to be listed, and ``others``: with other profiles.
 
     ``rule``: for a result that is not the exact value rounded, the rule that gave it.
     """
@@ -474,6 +480,10 @@ def explained(
         midpoint = _midpoint(fmt, place, ulp)
     if rule is None:
         rule = _rule(fmt, given, mode, spec, midpoint)
+
+    def compute(other: Profile) -> Found:
+        return given.round(fmt, mode, other)
+
     return Explanation(
         given.text,
         given.reading,
@@ -487,9 +497,9 @@ def explained(
         midpoint,
         ulp,
         rule,
-        profile_rule(lambda other: given.round(fmt, mode, other), spec, profile, lambda code: hex_text(fmt, code)),
+        profile_rule(compute, spec, profile, lambda code: hex_text(fmt, code)),
         {name: rounded(found) for name, found in by_mode.items()},
-        profile_groups(lambda other: given.round(fmt, mode, other), spec, profile) if given.code is None else (),
+        profile_groups(compute, spec, profile) if others and given.code is None else (),
     )
 
 
