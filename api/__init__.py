@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from halfulp import plot as plot
     from halfulp.explain import explain as explain
+    from halfulp.explain_op import explain_op as explain_op
     from halfulp.fp_formats.formats import FORMATS as float_formats  # noqa: F401
     from halfulp.fp_formats.formats import FloatFormat as FloatFormat
     from halfulp.fp_formats.formats import NanEncoding as NanEncoding
@@ -73,6 +74,7 @@ _HOME: dict[str, tuple[str, str]] = {
     "Trait": ("halfulp.interp.dialect", "Trait"),
     "Value": ("halfulp.interp.values", "Value"),
     "explain": ("halfulp.explain", "explain"),
+    "explain_op": ("halfulp.explain_op", "explain_op"),
     "float_format": ("halfulp.fp_formats.formats", "float_format"),
     "float_formats": ("halfulp.fp_formats.formats", "FORMATS"),
     "Trace": ("halfulp.tracing", "Trace"),

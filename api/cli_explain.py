@@ -54,6 +54,8 @@ def register(commands: Any, style: dict[str, Any]) -> None:
         metavar="NAME[=VALUE]",
         help="a property of the op: fastmath=nnan predicate=olt",
     )
+    add("--plot", metavar="FILE", help="draw the rounding too: a name that ends in .svg or .png (needs matplotlib)")
+    add("--dark", action="store_true", help="draw for a dark page")
     explain.set_defaults(command=_explain)
 
 
@@ -78,10 +80,24 @@ def _explain(arguments: argparse.Namespace) -> int:
             explanation: Any = _op(words, arguments, profile, sources)
         else:
             explanation = _number(words, arguments, profile, sources)
+        if arguments.plot is not None:
+            _draw(explanation, arguments.plot, arguments.dark)
     except HalfulpError as error:
         return report(error, sources)
     write(f"{explanation}\n")
     return SUCCESS
+
+
+def _draw(explanation: Explanation | OpExplanation, path: str, dark: bool) -> None:
+    from halfulp import plot
+    from halfulp.interp.errors import InputError
+
+    plot.ending_of(path)
+    try:
+        figure = plot.explanation(explanation, dark=dark)
+    except ModuleNotFoundError as error:
+        raise InputError(f"--plot: {error}") from None
+    plot.save(figure, path)
 
 
 def _number(words: list[str], arguments: argparse.Namespace, profile: Profile, sources: Sources) -> Explanation:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from halfulp.explain import Explanation
+    from halfulp.explain_op import OpExplanation
     from halfulp.interp import types as ty
 
 Number = int | float | Fraction
@@ -780,8 +781,17 @@ def _draw_errors(ax: Axes, style: _Style, rows: Sequence[ChannelErrors], bins: i
 # --- one rounding -----------------------------------------------------------------------------------------------------
 
 
-def explanation(explanation: Explanation, *, ax: Axes | None = None, dark: bool = False) -> Figure:
-    """One rounding, as `halfulp.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input."""
+def explanation(explained: Explanation | OpExplanation, *, ax: Axes | None = None, dark: bool = False) -> Figure:
+    """One rounding, as `halfulp.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input.
+
+    Of an op, as `halfulp.explain_op` gives it, the rounding of its exact result. Raises InputError where that is not
+    rounded.
+    """
+    from halfulp.explain_op import OpExplanation
+
+    explanation = explained.rounding if isinstance(explained, OpExplanation) else explained
+    if explanation is None:
+        raise InputError("the result is not rounded to a float type: there is nothing to draw")
     style = _DARK if dark else _LIGHT
     result, rules = _wrapped(_result_text(explanation), 70), _wrapped(_rules(explanation), 78)
     result_top = 2 if explanation.result.code is None else _VALUE
