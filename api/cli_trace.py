@@ -59,7 +59,7 @@ def _trace(arguments: argparse.Namespace) -> int:
             **given.keywords,
         )
         if arguments.html is not None:
-            write_file(arguments.html, traced.html().encode("ascii"))
+            write_file(arguments.html, traced.html().encode("utf-8"))
     except HalfulpError as error:
         return report(error, sources)
     if arguments.html is None and arguments.npz is None:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halfulp.tracing_text import birth_text, ending, origin_text, plural, poison_sources
-from halfulp.tracing_values import TracedValue, summary
+from halfulp.tracing_values import TracedValue, look_at
 
 if TYPE_CHECKING:
     from halfulp.tracing import Step, Trace
@@ -57,14 +57,18 @@ class _Texts:
 
 
 def page(trace: Trace) -> str:
-    """The page. It is ASCII, and asks for nothing but itself."""
+    """The page, to be written in UTF-8; it asks for nothing but itself."""
     template = files("halfulp").joinpath("trace.html").read_text(encoding="utf-8")
     # "<" cannot end the script element then, or begin a comment in it.
     data = json.dumps(_data(trace), separators=(",", ":")).replace("<", "\\u003c")
     head, _, rest = template.partition("@TITLE@")
     middle, _, tail = rest.partition("@DATA@")
-    text = f"{head}{escape(_title(trace))}{middle}{data}{tail}"
-    return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
+    return f"{head}{_whole(escape(_title(trace)))}{middle}{data}{tail}"
+
+
+def _whole(text: str) -> str:
+    """A text without the surrogates that stand for bytes that were no text."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _title(trace: Trace) -> str:
@@ -99,7 +103,10 @@ def _data(trace: Trace) -> dict[str, Any]:
     ]
     return {
         "title": _title(trace),
-        "summary": _headline(trace),
+        "function": trace.function,
+        "summary": f"profile {trace.profile}, {plural(trace.executed, 'op')} ran",
+        "arguments": [_value(seen, texts) for seen in trace.arguments],
+        "results": [_value(look_at(f"result[{k}]", value, False), texts) for k, value in enumerate(trace.results)],
         "stopped": "" if trace.error is None else trace.error.message,
         "first": trace.first_line,
         "lines": [[number, text] for number, text in _source(trace, runs)],
@@ -128,14 +135,6 @@ def _data(trace: Trace) -> dict[str, Any]:
         "rows": trace.rows,
         "texts": texts.all,
     }
-
-
-def _headline(trace: Trace) -> str:
-    given = [f"{seen.name} {seen}" for seen in trace.arguments]
-    made = [summary(value) for value in trace.results]
-    return "; ".join([f"profile {trace.profile}", f"{plural(trace.executed, 'op')} ran", *given]) + (
-        f" → {', '.join(made)}" if made else ""
-    )
 
 
 def _value(seen: TracedValue, texts: _Texts) -> list[int]:
@@ -185,7 +184,7 @@ def fragment(trace: Trace) -> str:
         f"{''.join(rows)}</table>"
         f'<div style="{style}">{escape(ending(trace))}</div></div>'
     )
-    return table.encode("utf-8", "replace").decode("utf-8")
+    return _whole(table)
 
 
 def _missing(count: int) -> str:
