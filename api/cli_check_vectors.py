@@ -72,7 +72,11 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     add("--format", metavar="NAME", help="of the file (default: by its name, else by its content)")
     add("--metadata", metavar="FILE.json", help="what the file holds (default: the file's own name with .json)")
     add("--op", metavar="OP|FILE.mlir", help="what is computed, where there is no metadata")
-    add("--columns", metavar="NAME[,NAME...]", help="the columns of the file, where it has not all of them")
+    add(
+        "--columns",
+        metavar="NAME[,NAME...]",
+        help="the columns of the file, where it has not all of them; with metadata it need not have the operands",
+    )
     add("--nan", choices=("exact", "any"), help="any: every NaN will do for a NaN (default: as the metadata says)")
     add("--ignore-flags", action="store_true", help="do not compare the file's flags")
     add("--partial", action="store_true", help="the file may have fewer rows than the metadata says")
@@ -438,6 +442,8 @@ def _what(subject: Subject) -> str:
     from halfulp.conformance.vectors.subject import OpSubject
 
     asked = str(subject.task) if isinstance(subject, OpSubject) else f"@{subject.source()['function']}"
+    if isinstance(subject, OpSubject) and subject.random_bits is not None:
+        asked += f", {subject.random_bits} random bits"
     return asked if subject.profile.name == "spec" else f"{asked}, profile {subject.profile.name}"
 
 

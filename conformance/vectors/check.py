@@ -196,11 +196,13 @@ class Check:
         return self.rows - self.undefined
 
 
-def columns_in_order(subject: Subject, columns: Sequence[Column]) -> tuple[list[int], list[int | None]]:
+def columns_in_order(
+    subject: Subject, columns: Sequence[Column], elsewhere: bool = False
+) -> tuple[list[int], list[int | None]]:
     """Where the subject's inputs and outputs are among the columns of a file, by name; None for an output that is not.
 
-    Raises InputError for an input that is not there, a column that the subject does not have, other widths, and files
-    without any result or flags.
+    ``elsewhere``: the inputs are known otherwise, so that a file may have none of them. Raises InputError for an input
+    that is not there, a column that the subject does not have, other widths, and files without any result or flags.
     """
     places = {column.name: k for k, column in enumerate(columns)}
     known = {column.name: column for column in (*subject.inputs, *subject.outputs)}
@@ -217,12 +219,13 @@ def columns_in_order(subject: Subject, columns: Sequence[Column]) -> tuple[list[
                 f"has {own.width} ({own.role.value})"
             )
     missing = [column.name for column in subject.inputs if column.name not in places]
-    if missing:
+    alone = elsewhere and len(missing) == len(subject.inputs)
+    if missing and not alone:
         raise InputError(f"the file has no column {', '.join(missing)}")
     outputs = [places.get(column.name) for column in subject.outputs]
     if not any(columns[k].role in (Role.RESULT, Role.FLAGS) for k in outputs if k is not None):
         raise InputError("the file has no results")
-    return [places[column.name] for column in subject.inputs], outputs
+    return [] if alone else [places[column.name] for column in subject.inputs], outputs
 
 
 @dataclass
@@ -242,7 +245,8 @@ class Checker:
 
     ``columns``: those of the file, which may lack some outputs. ``any_nan``: as `differing_columns` has it.
     ``ignored``: roles that are not compared. ``notes``: what the reader notes. ``foreseen``: the whole rows of the set
-    as a recipe makes them, whose outputs are used while the file has its operands. ``most``: mismatches kept in full.
+    as a recipe makes them, whose outputs are used while the file has its operands, or none at all. ``most``: mismatches
+    kept in full.
     Raises what `columns_in_order` raises.
     """
 
@@ -258,7 +262,7 @@ class Checker:
         most: int = 1,
     ) -> None:
         self.subject, self.columns, self.any_nan = subject, tuple(columns), any_nan
-        self._inputs, places = columns_in_order(subject, columns)
+        self._inputs, places = columns_in_order(subject, columns, foreseen is not None)
         self._outputs = [
             None if column.role in ignored else place for column, place in zip(subject.outputs, places, strict=True)
         ]
@@ -300,8 +304,19 @@ class Checker:
     def _compare(self, chunk: Chunk) -> None:
         rows, found = len(chunk[0]), self.found
         self._digest.update(chunk)
-        inputs = tuple(chunk[k] for k in self._inputs)
-        expected, undefined = self._computed(inputs, rows)
+        if self._inputs:
+            inputs = tuple(chunk[k] for k in self._inputs)
+            expected, undefined = self._computed(inputs, rows)
+        else:
+            made = self._next_foreseen()
+            given = 0 if made is None else len(made[0])
+            if made is None or given < rows:
+                found.problem = InputError(f"the file has more rows than the {found.rows + given:,} of the set")
+            if made is None:
+                return
+            rows = min(rows, given)
+            chunk, made = tuple(codes[:rows] for codes in chunk), tuple(codes[:rows] for codes in made)
+            inputs, expected, undefined = made[: len(self.subject.inputs)], made[len(self.subject.inputs) :], None
         actual = tuple(expected[k] if at is None else chunk[at] for k, at in enumerate(self._outputs))
         differs = differing(self.subject.outputs, expected, actual, self.any_nan)
         unknown = self._unknown(expected, rows)
@@ -349,22 +364,24 @@ class Checker:
 
     def _unknown(self, expected: Chunk, rows: int) -> dict[int, dict[str, str]]:
         """The rows of this chunk with an X or Z where that counts, by their place in it."""
-        begin, outputs, counting = self.found.rows, self.subject.outputs, {}
-        for number in [row for row in self._notes.unknown if begin <= row < begin + rows]:
-            k = number - begin
-            words = {}
-            for at, column in enumerate(outputs):
-                word = self._notes.unknown[number].get(column.name)
-                if word is None or self._outputs[at] is None:
+        begin, outputs = self.found.rows, self.subject.outputs
+        numbers = [row for row in self._notes.unknown if begin <= row < begin + rows]
+        counting: dict[int, dict[str, str]] = {}
+        for at, column in enumerate(outputs):
+            if not numbers or self._outputs[at] is None:
+                continue
+            result = column.role is Role.RESULT
+            hidden = poison_of(outputs, expected, at) if result else all_poison(outputs, expected)
+            masks = [k for k, c in enumerate(outputs) if c.role is Role.OPEN and at in results_of(outputs, c)]
+            for number in numbers:
+                k, word = number - begin, self._notes.unknown[number].get(column.name)
+                if word is None or hidden[k]:
                     continue
-                counts = 0 if _told_poison(outputs, expected, at, k) else unknown_bits(word)
-                for mask, codes in zip(outputs, expected, strict=True):
-                    if mask.role is Role.OPEN and at in results_of(outputs, mask):
-                        counts &= ~codes_to_ints(codes[k : k + 1], mask.width)[0]
-                if counts & ((1 << column.width) - 1):
-                    words[column.name] = word
-            if words:
-                counting[k] = words
+                counts = unknown_bits(word) & ((1 << column.width) - 1)
+                for mask in masks:
+                    counts &= ~codes_to_ints(expected[mask][k : k + 1], column.width)[0]
+                if counts:
+                    counting.setdefault(k, {})[column.name] = word
         return counting
 
     def _keep(
@@ -499,13 +516,6 @@ class Checker:
 
 def _unlikeliness(told: Explanation) -> tuple[int, int]:
     return -told.rows, -told.equal
-
-
-def _told_poison(columns: Sequence[Column], chunk: Chunk, position: int, row: int) -> bool:
-    one = tuple(codes[row : row + 1] for codes in chunk)
-    if columns[position].role is Role.RESULT:
-        return bool(poison_of(columns, one, position)[0])
-    return bool(all_poison(columns, one)[0])
 
 
 _X_BITS = str.maketrans({**dict.fromkeys("0123456789abcdefABCDEF_", "0"), **dict.fromkeys("xXzZ", "f")})

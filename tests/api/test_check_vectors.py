@@ -348,6 +348,18 @@ def test_some_columns_only(tmp_path: Path, run: Run) -> None:
     options = ("-", "--metadata", tmp_path / "set.json")
     assert run(*options, "--columns", "a,b,result", stdin=short)[0] == 0
     assert run(*options, "--no-flags", stdin=short)[0] == 0
+    # A device that prints what it returns, and nothing else: row by row of the set.
+    alone = b"".join(line[6:] + b"\n" for line in path.read_bytes().splitlines())
+    alike = (*options, "--format", "testfloat", "--columns", "result,flags")
+    assert run(*alike, stdin=alone) == (0, "arith.addf f8E4M3FN: 500 rows, none differs\n", "")
+    code, out, _ = run(*alike, stdin=alone.replace(b"\n" + alone.split(b"\n")[7] + b"\n", b"\n5A 00\n", 1))
+    assert code == 1
+    assert "  a  " in out
+    assert run(*alike, stdin=alone[:-6])[0] == 2
+    code, _, err = run(*alike, stdin=alone + alone[:6])
+    assert code == 2
+    assert "more rows than the 500 of the set" in err
+    assert run("-", *OP, "--format", "testfloat", "--columns", "result,flags", stdin=alone)[0] == 2
     code, _, err = run(*options, "--columns", "a,b,resul", stdin=short)
     assert code == 2
     assert "did you mean `result`?" in err
