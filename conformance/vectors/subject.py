@@ -7,7 +7,7 @@ same ones. Subjects can be pickled: processes compute parts of a set.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -21,6 +21,7 @@ from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
 from halfulp.conformance.vectors.rows import exhaustive
 from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes, storage_dtype
 from halfulp.interp import types as ty
+from halfulp.interp.attributes import SymbolRefAttr
 from halfulp.interp.dialect import default_registry
 from halfulp.interp.errors import AssertionFailed, InputError, UndefinedBehavior, Unsupported
 from halfulp.interp.executor import Elementwise, Program, Settings, argument_types, program_for, result_types
@@ -389,15 +390,26 @@ class ProgramSubject:
 
     @cached_property
     def _may_be_open(self) -> bool:
-        """Whether an op of the program may leave its result open in more than the bits of a NaN."""
+        """Whether an op that the function may come to may leave its result open in more than the bits of a NaN."""
         settings = Settings(self.profile)
-        for op in self.module.walk():
+        for op in self._within_reach():
             definition = default_registry().find(op.name)
             if definition is not None and isinstance(definition.evaluate, Elementwise):
                 kernel = definition.evaluate.build(op, settings)
                 if kernel.opens & (Open.SIGN.value | Open.VALUE.value):
                     return True
         return False
+
+    def _within_reach(self) -> Iterator[Operation]:
+        """The ops of the function, and those of all functions that it refers to, directly or not."""
+        functions = [self._function]
+        for function in functions:
+            for op in function.walk():
+                yield op
+                for attribute in (*op.properties.values(), *op.attributes.values()):
+                    found = self.module.lookup(attribute, op) if isinstance(attribute, SymbolRefAttr) else None
+                    if found is not None and all(found is not known for known in functions):
+                        functions.append(found)
 
     def compute(self, inputs: Chunk) -> Computed:
         """The outputs of some rows: of scalars all at once, else row by row."""
