@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -33,14 +34,14 @@ def _command(format: str, count: int) -> list[str]:
     return [sys.executable, "-m", "halfulp.cli", "vectors", *OP, *asked]
 
 
-def _columns(count: int) -> np.ndarray:
+def _columns(count: int) -> Any:
     """The vectors as the command makes them, a row each."""
     output = subprocess.run(_command("npz", count), check=True, capture_output=True).stdout
     with np.load(io.BytesIO(output)) as archive:
         return np.column_stack([archive[name] for name in ("a", "b", "result", "flags")])
 
 
-def _saving(columns: np.ndarray, form: str) -> Callable[[], bytes]:
+def _saving(columns: Any, form: str) -> Callable[[], bytes]:
     def save() -> bytes:
         with tempfile.TemporaryFile() as file:
             np.savetxt(file, columns, fmt=form)

@@ -55,7 +55,8 @@ class Recipe:
         if self.block is not None:
             return self._in_blocks(self.block)
         if isinstance(subject, OpSubject):
-            return rows_for(subject.task, self.level, self.seed, self.count, self.models)
+            rows = rows_for(subject.task, self.level, self.seed, self.count, self.models)
+            return first(rows, self.count) if self.level is None else rows
         if self.models:
             raise InputError("the models are about the rounding of one op, not about programs")
         return rows_of_types(subject.operand_types, self.level or "1", self.seed, self.count)

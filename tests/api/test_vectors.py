@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import jsonschema
 import numpy as np
 import pytest
 from command import Finished, halfulp
+from tree import ROOT
 
 from halfulp.cli import main
 from halfulp.conformance.task import task
@@ -539,3 +541,18 @@ def test_names_known_without_importing() -> None:
 
     assert cli_vectors.FORMATS == NAMES
     assert cli_recipe.LEVELS == LEVELS
+
+
+def test_the_examples_of_the_user_documentation(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
+    examples = dict(re.findall(r"<!-- (making|changed) -->\n\n```\w*\n(.*?)```", text, re.DOTALL))
+    commands = re.findall(r"^\$ halfulp (.*)\n((?:(?!\$).*\n)*)", examples["making"], re.MULTILINE)
+    assert len(commands) == 3
+    for command, printed in commands:
+        done = halfulp(*command.split(), cwd=tmp_path)
+        assert (done.code, done.out + done.err) == (0, printed)
+    assert {file.suffix for file in (tmp_path / "vectors").iterdir()} == {".hex", ".npz", ".json"}
+    made(tmp_path / "mulf", "vectors", "arith.mulf", "--type", "f8E4M3FN")
+    path = tmp_path / "mulf" / "mulf_f8E4M3FN.json"
+    other = edited(path, lambda data: data["profile"]["fields"].update(tininess="before"), "other.json")
+    assert changed(other).out.startswith(examples["changed"])
