@@ -81,7 +81,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     add("--format", metavar="FORMAT[,FORMAT...]", help="how the vectors are written (default: testfloat)")
     add("--out", metavar="DIR", help="write NAME.* and the metadata, NAME.json, there; whole, or not at all")
     add("--metadata", metavar="FILE", help="where the metadata goes when the vectors go to stdout")
-    add("--name", metavar="NAME", help="of the files, in C and in SystemVerilog (default: by op and types)")
+    add("--name", metavar="NAME", help="of the files, in C and in SystemVerilog (default: by op, types and properties)")
     add("--poison", choices=UNMARKED, help="rows with poison or open bits that the format cannot tell of")
     add("--pack", choices=PACKINGS, help="how bin has elements of other than 8, 16, 32 or 64 bits")
     add("--mx", choices=PLACES, help="bin has the operands of scaling ops in blocks, with their scales there")
@@ -168,7 +168,10 @@ def _order(arguments: argparse.Namespace, sources: Sources) -> Order:
         if arguments.poison == "drop":
             raise InputError("--poison=drop would leave gaps in the blocks of --mx")
         blocks = Blocks(recipe.columns[0].name, recipe.columns[1].name, arguments.block, arguments.mx)
-        blocks.layout({column.name: column.width for column in recipe.columns}, CONTAINERS)
+        try:
+            blocks.layout({column.name: column.width for column in recipe.columns}, CONTAINERS)
+        except ValueError as error:
+            raise InputError(f"--mx: {error}") from None
     packing = packings[arguments.pack or ("containers" if blocks is None else "dense")]
     name = default_name(recipe) if arguments.name is None else arguments.name
     try:
@@ -188,7 +191,7 @@ def _check_place(path: Path) -> None:
 
 
 def default_name(recipe: Recipe) -> str:
-    """What the vectors of a recipe are called: ``addf_f8E4M3FN``, ``truncf_f32_to_f8E4M3FN``, ``file_function``."""
+    """What the vectors of a recipe are called: ``addf_f8E4M3FN``, ``truncf_f32_to_bf16_upward``, ``file_function``."""
     from halfulp.conformance.vectors.subject import OpSubject, ProgramSubject
 
     subject = recipe.subject
@@ -196,11 +199,13 @@ def default_name(recipe: Recipe) -> str:
         asked = subject.task
         operands = list(dict.fromkeys(asked.operands))
         results = [] if set(asked.results) <= set(asked.operands) else ["to", *dict.fromkeys(asked.results)]
-        words = [asked.op.partition(".")[2] or asked.op, *operands, *results]
+        properties = [name if value is True else str(value) for name, value in asked.properties]
+        random = [] if subject.random_bits is None else ["stochastic"]
+        words = [asked.op.partition(".")[2] or asked.op, *operands, *results, *properties, *random]
     else:
         assert isinstance(subject, ProgramSubject)
         words = [Path(subject.name).stem, subject.function]
-    name = re.sub(r"\W+", "_", "_".join(words), flags=re.ASCII).strip("_")[:LONGEST_NAME]
+    name = re.sub(r"[\W_]+", "_", "_".join(words), flags=re.ASCII).strip("_")[:LONGEST_NAME]
     return name if name.isidentifier() else f"vectors_{name}"
 
 

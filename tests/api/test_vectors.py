@@ -294,6 +294,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         ((*ADDF[1:], "--pack", "dense"), 2, "--pack goes with the format 'bin'"),
         ((*ADDF[1:], "--mx", "first", "--format", "bin"), 2, "arith.scaling_extf and arith.scaling_truncf alone"),
         ((*ADDF[1:], "--block", "8"), 2, "--block goes with --mx"),
+        (("arith.scaling_truncf", "--from", "f80,f8E8M0FNU", "--type", "f16", "--mx", "last", "--format", "bin"), 2, "--mx"),
         (("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first"), 2, "--mx goes with"),
         ((*ADDF[1:], "--rounding", "sideways"), 2, "must be one of to_nearest_even"),
         ((*ADDF[1:], "--tininess", "never"), 2, "must be one of after, before"),
@@ -556,3 +557,20 @@ def test_the_examples_of_the_user_documentation(tmp_path: Path) -> None:
     path = tmp_path / "mulf" / "mulf_f8E4M3FN.json"
     other = edited(path, lambda data: data["profile"]["fields"].update(tininess="before"), "other.json")
     assert changed(other).out.startswith(examples["changed"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("arith.cmpf", "--type", "f16", "--attr", "predicate=olt"), "cmpf_f16_to_i1_olt"),
+        (("arith.truncf", "--from", "f32", "--type", "bf16", "--rounding", "upward"), "truncf_f32_to_bf16_upward"),
+        (
+            ("arith.truncf", "--from", "f32", "--type", "bf16", "--rounding", "stochastic"),
+            "truncf_f32_to_bf16_stochastic",
+        ),
+        (("arith.addf", "--type", "f8E4M3FN", "--name", "own"), "own"),
+    ],
+)
+def test_names(arguments: tuple[str, ...], name: str, tmp_path: Path) -> None:
+    assert main(["vectors", *arguments, "-n", "10", "--out", str(tmp_path)]) == 0
+    assert {file.name for file in tmp_path.iterdir()} == {f"{name}.tv", f"{name}.json"}
