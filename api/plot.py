@@ -9,6 +9,7 @@ Needs matplotlib: ``pip install halfulp[plot]``.
 
 from __future__ import annotations
 
+import decimal
 import io
 import os
 import textwrap
@@ -32,6 +33,7 @@ from halfulp.interp.errors import InputError, TypeMismatch
 from halfulp.steps import (
     Piece,
     code_at,
+    count,
     exponent_of,
     largest_error,
     lowest_rank,
@@ -155,7 +157,7 @@ def _wrapped(text: str, width: int) -> str:
 
 def _title(ax: Axes, style: _Style, text: str, own: bool) -> None:
     """A title over all of a figure of ours, or over axes that were given."""
-    lines = _wrapped(text, 84)
+    lines = _wrapped(text, 73)
     if not own:
         ax.set_title(lines, loc="left", fontsize=9)
         return
@@ -232,15 +234,15 @@ def _window(low: Number, high: Number) -> tuple[Fraction, Fraction]:
     return ends
 
 
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+
+
 def short_text(number: Fraction, digits: int = 12) -> str:
     """A number in at most so many significant digits; what was cut ends in an ellipsis."""
-    if not number:
-        return "0"
-    # `decimal_text` cuts after half as many digits as it is allowed to try.
-    text = decimal_text(number, digits)
-    if "..." in text:
-        text = decimal_text(number, 2 * digits).replace("...", "\N{HORIZONTAL ELLIPSIS}")
-    return _typeset(text)
+    context = decimal.Context(digits, decimal.ROUND_DOWN, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
+    cut = Fraction(context.divide(decimal.Decimal(number.numerator), decimal.Decimal(number.denominator)))
+    mantissa, e, exponent = decimal_text(cut, digits).partition("e")
+    return _typeset(f"{mantissa}{'' if cut == number else _ELLIPSIS}{e}{exponent}")
 
 
 def _typeset(number: str) -> str:
@@ -339,15 +341,15 @@ def number_line(
     least, most = value_at(format_, lowest_rank(format_)), value_at(format_, format_.max_magnitude)
     ends = _window(*(end if given is None else given for given, end in ((low, least), (high, most))))
     ranks = ranks_between(format_, *ends)
-    if not ranks or len(ranks) > MOST_MARKS:
-        count = "no value" if not ranks else f"{len(ranks):,} values"
-        raise InputError(f"{format_.name} has {count} in this window; 1 to {MOST_MARKS:,} can be shown")
+    if not 0 < (total := count(ranks)) <= MOST_MARKS:
+        held = f"{total:,} values" if total else "no value"
+        raise InputError(f"{format_.name} has {held} in this window; 1 to {MOST_MARKS:,} can be shown")
     marks = [_Mark(value_at(format_, rank), code_at(format_, rank), format_) for rank in ranks]
     with _drawing():
         axes = _axes(ax, style, 1.9)
         _draw_number_line(axes, style, format_, marks, ax is None)
-        count = f"all {len(marks)} finite values" if low is None and high is None else f"{len(marks)} values"
-        _title(axes, style, f"{format_.name}: {count}\n{_special_codes(format_)}", ax is None)
+        held = f"all {len(marks)} finite values" if low is None and high is None else f"{len(marks)} values"
+        _title(axes, style, f"{format_.name}: {held}\n{_special_codes(format_)}", ax is None)
         return _figure_of(axes)
 
 
@@ -473,9 +475,9 @@ def staircase(
     format_, style = format_of(fmt), _DARK if dark else _LIGHT
     names = _modes([modes] if isinstance(modes, str) else modes)
     ends = _window(low, high)
-    count = len(ranks_between(format_, *ends))
-    if count > MOST_STEPS:
-        raise InputError(f"{format_.name} has {count:,} values in this window; at most {MOST_STEPS:,} can be shown")
+    total = count(ranks_between(format_, *ends))
+    if total > MOST_STEPS:
+        raise InputError(f"{format_.name} has {total:,} values in this window; at most {MOST_STEPS:,} can be shown")
     with _drawing():
         axes = _axes(ax, style, 4.6)
         _draw_staircase(axes, style, format_, ends, names)
@@ -521,8 +523,8 @@ def _draw_staircase(
 
 
 def _apart(values: Sequence[Fraction]) -> bool:
-    """Whether labels at these values, in ascending order, have room: each at least a 25th of the way from the next."""
-    return all(b - a >= (values[-1] - values[0]) / 25 for a, b in pairwise(values))
+    """Whether labels at these values, in ascending order, have room: each at least a 20th of the way from the next."""
+    return all(b - a >= (values[-1] - values[0]) / 20 for a, b in pairwise(values))
 
 
 def _polyline(steps: Sequence[Piece], at: Callable[[Fraction], float]) -> tuple[list[float], list[float]]:
@@ -583,7 +585,7 @@ def relative_error(
         wide = ends[1] > ends[0] * (1 << _FEW_BINADES)
         drawn = []
         for k, fmt in enumerate(named):
-            few = not wide and len(ranks_between(fmt, *ends)) <= _FEW_VALUES
+            few = not wide and count(ranks_between(fmt, *ends)) <= _FEW_VALUES
             xs, ys = _error_curve(fmt, MODES[mode], *ends) if few else _error_envelope(fmt, MODES[mode], _parts(*ends))
             drawn.append((ys, few))
             look: dict[str, Any] = {"color": style.series[k], "linestyle": _DASHES[k], "linewidth": 2.6 - 0.2 * k}
@@ -683,7 +685,7 @@ def quantisation_error(
         axes = _axes(ax, style, 0.8 + 0.5 * len(chosen))
         _draw_errors(axes, style, [rows[k] for k in chosen], bins)
         more = "" if len(chosen) == len(rows) else f", {len(chosen)} of {len(rows)} channels"
-        spelling = str(type) if len(str(type)) <= 240 else f"{str(type)[:240]}\N{HORIZONTAL ELLIPSIS}"
+        spelling = str(type) if len(str(type)) <= 240 else f"{str(type)[:240]}{_ELLIPSIS}"
         _title(axes, style, f"Quantisation error{more}\n{spelling}", ax is None)
         return _figure_of(axes)
 
@@ -793,14 +795,14 @@ def explanation(explained: Explanation | OpExplanation, *, ax: Axes | None = Non
     if explanation is None:
         raise InputError("the result is not rounded to a float type: there is nothing to draw")
     style = _DARK if dark else _LIGHT
-    result, rules = _wrapped(_result_text(explanation), 70), _wrapped(_rules(explanation), 78)
+    result, rules = _wrapped(_result_text(explanation), 70), _wrapped(_rules(explanation), 86)
     result_top = 2 if explanation.result.code is None else _VALUE
     rules_top = result_top + _LINE * (result.count("\n") + 1) + 6
     rules_end = rules_top + _LINE * (rules.count("\n") + 1)
     place = None if explanation.exact is None else _place(explanation)
     line = rules_end + 46
     height = rules_end if place is None else line + 14 + _ROW * (1 + max(label.row for label in place.labels))
-    given = explanation.given if len(explanation.given) <= 40 else f"{explanation.given[:40]}\N{HORIZONTAL ELLIPSIS}"
+    given = explanation.given if len(explanation.given) <= 40 else f"{explanation.given[:40]}{_ELLIPSIS}"
     profile = "" if explanation.profile.name == "spec" else f", profile {explanation.profile.name}"
     with _drawing():
         axes = _axes(ax, style, (height + 8) / DPI)
@@ -837,7 +839,13 @@ def _result_text(explanation: Explanation) -> str:
     if code is None:
         return "poison: no code"
     number = short_text(value, _digits(explanation)) if value else _typeset(value_text(fmt, code))
-    off = "" if error is None else f", {'+' if error > 0 else ''}{short_text(error, 8)} ulp off" if error else ", exact"
+    off = (
+        ""
+        if error is None
+        else f", {'+' if error > 0 else ''}{short_text(error, 8)}\N{NO-BREAK SPACE}ulp\N{NO-BREAK SPACE}off"
+        if error
+        else ", exact"
+    )
     return f"{hex_text(fmt, code)} = {number}{off}"
 
 
@@ -980,6 +988,8 @@ def _draw_place(ax: Axes, style: _Style, place: _Place, line: float) -> None:
         ax.plot([label.at], [line], linestyle="none", zorder=2, label=label.kind, **looks[label.kind])
         weight = "bold" if label.kind == "result" else "normal"
         look: dict[str, Any] = {"fontsize": 8, "fontweight": weight, "linespacing": 1.2}
+        # The line to a label in a lower row passes behind those above it.
+        look["bbox"] = {"facecolor": style.background, "edgecolor": "none", "pad": 1}
         ax.text(label.middle, top, label.text, color=style.text, ha="center", va="top", **look)
     given, colour = place.input, style.series[1]
     if place.beyond:

@@ -51,6 +51,11 @@ def ranks_between(fmt: FloatFormat, low: Fraction, high: Fraction) -> range:
     return range(_rank_from(fmt, low), end + (end <= fmt.max_magnitude and value_at(fmt, end) == high))
 
 
+def count(ranks: range) -> int:
+    """How many there are: more than ``len`` can say, in wide formats."""
+    return max(0, ranks.stop - ranks.start)
+
+
 def _step_at_the_top(fmt: FloatFormat) -> Fraction:
     """From the largest value to the next one, were the exponent unbounded."""
     return Fraction(2) ** (fmt.emax - fmt.mantissa_bits)
@@ -121,12 +126,12 @@ def largest_error(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fractio
     """
     windows = [(low, high)]
     ranks = ranks_between(fmt, low, high)
-    if len(ranks) > 8:
+    if count(ranks) > 8:
         powers = (Fraction(2) ** e for e in range(exponent_of(low) + 1, exponent_of(high) + 1))
         starts = [low, *(power for power in powers if low < power < high)]
         seconds = [min(ranks_between(fmt, start, high).start + 2, fmt.max_magnitude) for start in starts]
         windows = [(start, min(high, value_at(fmt, rank))) for start, rank in zip(starts, seconds, strict=True)]
-        windows.append((value_at(fmt, ranks[-1]), high))
+        windows.append((value_at(fmt, ranks.stop - 1), high))
     errors = [
         max(relative_error(piece.low, piece.value), relative_error(piece.high, piece.value))
         for a, b in windows
