@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import json
@@ -13,12 +14,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jsonschema
 import numpy as np
 import pytest
-from command import Finished, halfulp
+from command import halfulp
 from tree import ROOT
 
 from halfulp.cli import main
@@ -52,6 +53,23 @@ func.func @pairs(%x: tensor<2xf16>) -> tensor<2xf16> {
 """
 
 
+class Ran(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(*arguments: str, cwd: Path | None = None) -> Ran:
+    """Run ``halfulp`` with these arguments in this process, which is quicker than in one of its own."""
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.chdir(cwd or Path.cwd()):
+        code = main(arguments)
+    out.flush()
+    return Ran(code, out.buffer.getvalue().decode(), err.getvalue())  # type: ignore[attr-defined]
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """A file with a few functions."""
@@ -62,7 +80,7 @@ def program(tmp_path: Path) -> Path:
 
 def made(folder: Path, *arguments: str) -> dict[str, Any]:
     """The metadata of a set that the command makes in a folder; it must be valid, and each file hold the set."""
-    done = halfulp(*arguments, "--out", str(folder))
+    done = run(*arguments, "--out", str(folder))
     assert done.code == 0, done.err
     (path,) = folder.glob("*.json")
     document = metadata.from_text(path.read_text(encoding="utf-8"))
@@ -127,9 +145,9 @@ def test_flags_are_left_out_where_a_format_has_no_place_for_them(tmp_path: Path)
     document = made(tmp_path / "sets", *ADDF, "-n", "40", "--format", "npz,mlir,testfloat")
     assert "flags" not in {column["role"] for column in document["columns"]}
     assert document["flags"] is None
-    done = halfulp("run", str(tmp_path / "sets" / "addf_f8E4M3FN.mlir"), "--function=main")
+    done = run("run", str(tmp_path / "sets" / "addf_f8E4M3FN.mlir"), "--function=main")
     assert (done.code, done.err) == (0, "")
-    refused = halfulp(*ADDF, "--format", "npz,mlir", "--flags", "--out", str(tmp_path / "no"))
+    refused = run(*ADDF, "--format", "npz,mlir", "--flags", "--out", str(tmp_path / "no"))
     assert (refused.code, not (tmp_path / "no").exists()) == (2, True)
     assert "the format 'mlir' has no place for flags" in refused.err
 
@@ -138,21 +156,21 @@ def test_programs(tmp_path: Path, program: Path) -> None:
     document = made(tmp_path / "main", "vectors", str(program), "--function=main", "-n", "50", "--format", "npz,mlir")
     assert document["source"]["function"] == "main"
     # Its own @eval and @main make way for those of the self-checking program.
-    done = halfulp("run", str(tmp_path / "main" / "kernel_main.mlir"), "--function=main")
+    done = run("run", str(tmp_path / "main" / "kernel_main.mlir"), "--function=main")
     assert (done.code, done.err) == (0, "")
     document = made(tmp_path / "two", "vectors", str(program), "--function=two", "--format", "mlir,testfloat")
     assert [column["name"] for column in document["columns"]] == ["arg0", "result0", "result1"]
-    assert halfulp("run", str(tmp_path / "two" / "kernel_two.mlir"), "--function=main").code == 0
+    assert run("run", str(tmp_path / "two" / "kernel_two.mlir"), "--function=main").code == 0
     document = made(tmp_path / "pairs", "vectors", str(program), "--function=pairs", "-n", "30", "--format", "csv")
     assert [c["name"] for c in document["columns"] if c["role"] == "operand"] == ["arg0_0", "arg0_1"]
-    done = halfulp("vectors", str(program), "--function=pairs", "--format=mlir")
+    done = run("vectors", str(program), "--function=pairs", "--format=mlir")
     assert (done.code, done.out) == (2, "")
     assert "checks functions of scalars" in done.err
 
 
 def test_poison_and_undefined_behaviour(tmp_path: Path) -> None:
     fptosi = ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8")
-    refused = halfulp(*fptosi)
+    refused = run(*fptosi)
     assert refused.code == 2
     assert "row 1: 'result' is poison" in refused.err
     whole = made(tmp_path / "npz", *fptosi, "--format", "npz,readmemh")
@@ -162,7 +180,7 @@ def test_poison_and_undefined_behaviour(tmp_path: Path) -> None:
     canonical = made(tmp_path / "canonical", *fptosi, "--poison", "canonical")
     assert (canonical["count"], "dropped" in canonical) == (whole["count"], False)
     divsi = ("vectors", "arith.divsi", "--type", "i4", "--level", "exhaustive")
-    done = halfulp(*divsi)
+    done = run(*divsi)
     # 16 divisions by zero, and -8 / -1.
     assert (len(done.out.splitlines()), done.err.splitlines()) == (
         239,
@@ -233,7 +251,7 @@ def documented_profile() -> dict[str, Any]:
 )
 def test_every_rounding_pattern_is_among_the_vectors_of_b3(tmp_path: Path, op: str, types: tuple[str, ...]) -> None:
     arguments = ("vectors", op, *types, "--models", "B3", "--format", "npz", "--coverage", "--out", str(tmp_path))
-    done = halfulp(*arguments)
+    done = run(*arguments)
     assert done.code == 0
     assert done.err.split()[:4] == ["B3", "16", "of", "16"]
     (data,) = tmp_path.glob("*.npz")
@@ -248,17 +266,17 @@ def test_every_rounding_pattern_is_among_the_vectors_of_b3(tmp_path: Path, op: s
 
 
 def test_models_that_apply() -> None:
-    listed = halfulp("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", "list")
+    listed = run("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", "list")
     assert listed.code == 0
     names = [line.split()[0] for line in listed.out.splitlines() if line.startswith("B")]
     assert names
-    every = halfulp("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", "all")
-    named = halfulp("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", ",".join(names))
+    every = run("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", "all")
+    named = run("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", ",".join(names))
     assert every.out == named.out
 
 
 def test_metadata_of_a_stream(tmp_path: Path) -> None:
-    done = halfulp(*ADDF, "-n", "20", "--metadata", "told.json", cwd=tmp_path)
+    done = run(*ADDF, "-n", "20", "--metadata", "told.json", cwd=tmp_path)
     assert done.code == 0
     document = metadata.from_text((tmp_path / "told.json").read_bytes())
     assert document["files"] == [{"format": "testfloat"}]
@@ -307,20 +325,11 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         (("--changed", "missing.json", "--type", "f32"), 2, "--type says how vectors are made"),
     ],
 )  # fmt: skip
-def test_refusals(
-    arguments: tuple[str, ...],
-    code: int,
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["vectors", *arguments]) == code
-    told = capfd.readouterr()
-    assert told.out == ""
-    assert message in told.err
-    assert "internal" not in told.err
+def test_refusals(arguments: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
+    done = run("vectors", *arguments, cwd=tmp_path)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+    assert "internal" not in done.err
     assert not list(tmp_path.iterdir())
 
 
@@ -372,13 +381,13 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     document = made(folder, *ADDF, "-n", "50")
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     # Half of the way a row is refused: the set of before stays as it was.
-    done = halfulp(
+    done = run(
         "vectors", "arith.fptosi", "--from", "f16", "--type", "i8", "--name", "addf_f8E4M3FN", "--out", str(folder)
     )
     assert done.code == 2
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
     (folder / "taken.tv").mkdir()
-    done = halfulp(*ADDF, "--name", "taken", "--out", str(folder))
+    done = run(*ADDF, "--name", "taken", "--out", str(folder))
     assert (done.code, "it is a folder" in done.err) == (2, True)
     assert {file.name for file in folder.iterdir()} == {*before, "taken.tv"}
     assert digest(folder / "addf_f8E4M3FN.tv", document) == document["sha256"]
@@ -440,8 +449,8 @@ def edited(path: Path, change: Callable[[dict[str, Any]], object], name: str) ->
     return str(path.parent / name)
 
 
-def changed(*arguments: str) -> Finished:
-    return halfulp("vectors", "--changed", *arguments)
+def changed(*arguments: str) -> Ran:
+    return run("vectors", "--changed", *arguments)
 
 
 def test_an_old_set_that_has_not_changed(tmp_path: Path) -> None:
@@ -473,7 +482,7 @@ def test_rows_that_change(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert done.err == f"{len(rows)} of 38400 vectors change\n"
     before = (tmp_path / "mulf_f8E4M3FN.tv").read_text().splitlines()
-    now = halfulp("vectors", "arith.mulf", "--type", "f8E4M3FN", "--tininess=before").out.splitlines()
+    now = run("vectors", "arith.mulf", "--type", "f8E4M3FN", "--tininess=before").out.splitlines()
     differing = [k for k, (one, two) in enumerate(zip(before, now, strict=True)) if one != two]
     assert [row["row"] for row in rows] == differing
     for row in rows:
@@ -550,7 +559,7 @@ def test_the_examples_of_the_user_documentation(tmp_path: Path) -> None:
     commands = re.findall(r"^\$ halfulp (.*)\n((?:(?!\$).*\n)*)", examples["making"], re.MULTILINE)
     assert len(commands) == 3
     for command, printed in commands:
-        done = halfulp(*command.split(), cwd=tmp_path)
+        done = run(*command.split(), cwd=tmp_path)
         assert (done.code, done.out + done.err) == (0, printed)
     assert {file.suffix for file in (tmp_path / "vectors").iterdir()} == {".hex", ".npz", ".json"}
     made(tmp_path / "mulf", "vectors", "arith.mulf", "--type", "f8E4M3FN")
