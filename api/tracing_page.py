@@ -12,6 +12,7 @@ from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from halfulp.cli_common import UNPRINTABLE
 from halfulp.tracing_text import birth_text, ending, origin_text, plural, poison_sources
 from halfulp.tracing_values import TracedValue, look_at
 
@@ -67,8 +68,8 @@ def page(trace: Trace) -> str:
 
 
 def _whole(text: str) -> str:
-    """A text without the surrogates that stand for bytes that were no text."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """A text without control characters, and without the surrogates that stand for bytes that were no text."""
+    return text.translate(UNPRINTABLE)
 
 
 def _title(trace: Trace) -> str:

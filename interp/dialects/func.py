@@ -21,6 +21,7 @@ from halfulp.interp.executor import (
     Run,
     Segment,
     Settings,
+    argument_types,
     lift,
     lower,
     result_types,
@@ -158,8 +159,7 @@ def _external_call(
     """A call of a declaration: the Python function bound to its name."""
     name = target.symbol_name or ""
     function = settings.externals.get(name)
-    types = [value.type for value in op.operands]
-    declared = result_types(target)
+    types, declared = argument_types(target), result_types(target)
 
     def call(frame: Frame) -> Segment:
         if function is None:
