@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -21,6 +22,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
+from tree import ROOT
 
 import halfulp as hu
 from halfulp import cli
@@ -461,6 +463,26 @@ def test_an_op_is_explained_by_the_rounding_of_its_result() -> None:
     assert overlapping(figure) == []
     with pytest.raises(InputError, match="nothing to draw"):
         hu.plot.explanation(hu.explain_op("arith.cmpf", "f16", 1, 2, predicate="olt"))
+
+
+# --- documentation ----------------------------------------------------------------------------------------------------
+
+
+def test_the_documented_pictures_are_made_as_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    shown = set(re.findall(r"\(pictures/(.*?)\)", page))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "docs/plots.md", "exec"), {})
+    assert {path.name for path in tmp_path.iterdir()} == shown
+    for name in sorted(shown):
+        kept, made = (ET.parse(folder / name).getroot() for folder in (ROOT / "docs" / "pictures", tmp_path))
+        creator = ".//{http://creativecommons.org/ns#}Agent/{http://purl.org/dc/elements/1.1/}title"
+        if kept.findtext(creator) == made.findtext(creator):
+            assert ET.tostring(kept) == ET.tostring(made)
+        else:
+            # Another matplotlib may draw letters and ticks a little differently, but not of another size.
+            assert [kept.get(key) for key in ("width", "height")] == [made.get(key) for key in ("width", "height")]
 
 
 # --- figures and files ------------------------------------------------------------------------------------------------
