@@ -203,8 +203,8 @@ def progress_bar(unit: str) -> Iterator[Callable[[int, int], object]]:
 
     class Rate(ProgressColumn):
         def render(self, task: Task) -> Text:
-            speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{_scaled(speed)} {unit}/s")
+            speed = task.finished_speed or task.speed or (task.completed / task.elapsed if task.elapsed else 0)
+            return Text(f"{_scaled(speed)} {unit}/s" if speed else "")
 
     columns = (BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:

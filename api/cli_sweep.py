@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FORMATS = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs")
 """All formats but those of `halfulp.conformance.vectors.shards.NO_SHARDS`, known here without importing anything."""
 
+DASK_SECONDS = 10
+"""So long a scheduler is waited for."""
+
 UNMARKED = ("refuse", "drop", "canonical")
 PACKINGS = ("containers", "dense", "dense-high")
 
@@ -180,7 +183,7 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
     try:
         # What is no address at all, a client would try to close for long.
         addressing.parse_host_port(addressing.parse_address(address)[1])
-        client = distributed.Client(address, timeout=10, set_as_default=False)
+        client = distributed.Client(address, timeout=DASK_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"--dask={address}: {' '.join(str(error).split()) or type(error).__name__}") from None
     with client:
