@@ -16,6 +16,8 @@ const FLAG_NAMES = [
   [16, "invalid"],
 ];
 const MOST_CHARACTERS = 4300;
+/** Integers of more bits are not spelled. */
+const MOST_BITS = 14000;
 
 /** A row of the tables, its codes and magnitudes as BigInts. */
 function prepared(row) {
@@ -155,9 +157,10 @@ function decimalText(number, most = 60) {
   while (compare(powerOfTen(first + 1), x) <= 0) first += 1;
   const whole = over(x, powerOfTen(first - most + 1));
   const exact = whole.n % whole.d === 0n;
-  const kept = exact ? whole : over(x, powerOfTen(first - (most >> 1) + 1));
+  const precision = exact ? most : most >> 1;
+  const kept = exact ? whole : over(x, powerOfTen(first - precision + 1));
   const digits = String(kept.n / kept.d).replace(/0+$/, "");
-  const plain = -8 < first && first < 21;
+  const plain = -8 < first && first < Math.min(21, precision); // no zeros in place of digits that were cut
   const more = exact ? "" : "...";
   let text;
   if (!plain) {
@@ -174,12 +177,14 @@ function powerOfTen(exponent) {
   return exponent >= 0 ? { n: 10n ** BigInt(exponent), d: 1n } : { n: 1n, d: 10n ** BigInt(-exponent) };
 }
 
-/** 5/16; an odd integer times a power of two where that is shorter. */
+/** 5/16; an odd integer times a power of two where that is shorter, decimals where both are endless. */
 function fractionText(number) {
   const { n, d } = reduced(number);
-  const text = d === 1n ? String(n) : `${n}/${d}`;
-  if (absolute(n) < 1n << 64n && d < 1n << 64n) return text;
-  return powerText({ n, d }) ?? text;
+  const bits = Math.max(bitLength(n), bitLength(d));
+  const power = bits > 64 ? powerText({ n, d }) : null;
+  if (power !== null) return power;
+  if (bits >= MOST_BITS) return decimalText(number);
+  return d === 1n ? String(n) : `${n}/${d}`;
 }
 
 /** An odd integer times a power of two, 5 * 2^-4; null for zero, odd integers and what is no such number. */
@@ -187,7 +192,8 @@ function powerText(number, times = " * ") {
   const { n, d } = reduced(number);
   if (n === 0n || d !== 1n << BigInt(trailingZeros(d))) return null;
   const power = trailingZeros(n) - trailingZeros(d);
-  return power ? `${power > 0 ? n >> BigInt(power) : n}${times}2^${power}` : null;
+  const odd = power > 0 ? n >> BigInt(power) : n;
+  return power && bitLength(odd) < MOST_BITS ? `${odd}${times}2^${power}` : null;
 }
 
 /** An exact number in few characters, for a table: 0.3125, 7·2^13. */

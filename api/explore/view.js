@@ -172,11 +172,13 @@ function makeLine(format, found, result) {
   );
   const past = exactShare > 1 ? " →" : exactShare < 0 ? "← " : "";
   const number = shortened(x.code === null ? x.text : decimalText(x.exact));
-  const label = element("div", { class: "given" }, past === "← " ? past : "", number, past === " →" ? past : "");
-  // Its own width is shared as the line is, so that it neither leaves the line nor needs to be measured.
-  const percent = across(at) / 10;
-  label.style.marginLeft = `${percent}%`;
-  label.style.transform = `translateX(${-percent}%)`;
+  const label = element("span", { class: "given" }, past === "← " ? past : "", number, past === " →" ? past : "");
+  // The room beside the label is shared as the line is, so that it neither leaves the line nor needs to be measured.
+  const rooms = [at, 1 - at].map((part) => {
+    const room = element("span");
+    room.style.flexGrow = part;
+    return room;
+  });
   const side = found.midpoint && compare(x.exact, found.midpoint);
   const middle = [];
   if (found.midpoint) {
@@ -193,7 +195,7 @@ function makeLine(format, found, result) {
     element("div", { class: "middle" }, ...middle),
     lineLabel(format, high, "above", result),
   );
-  show("line", label, picture, labels);
+  show("line", element("div", { class: "pin" }, rooms[0], label, rooms[1]), picture, labels);
 }
 
 // --- the rest --------------------------------------------------------------------------------------------------------
@@ -254,7 +256,8 @@ function makeAll(format) {
     const code = BigInt(index);
     const hex = hexText(format, code);
     const value = valueText(format, code);
-    const texts = [element("code", {}, hex), element("span", {}, valueText(format, code, shortText))];
+    const short = valueText(format, code, shortText).replace("signalling nan", "snan");
+    const texts = [element("code", {}, hex), element("span", {}, short)];
     const label = `${hex}: ${value}`;
     const go = () => setNumber(hex);
     const kind = unpack(format, code).kind;
@@ -326,17 +329,21 @@ function setNumber(text) {
   update();
 }
 
+/** Text that stands for exactly the value of a code in any format; null where it would be too long. */
+function exactText(format, code) {
+  const decimal = valueText(format, code).replace("signalling ", "");
+  // A decimal is read as an f64, which may not hold the value; a fraction is exact.
+  if (!decimal.includes("...") && given(format, decimal).reading === "") return decimal;
+  const { n, d } = reduced(valueOf(format, code));
+  const fraction = `${n}/${d}`;
+  return fraction.length <= MOST_CHARACTERS ? fraction : null;
+}
+
 /** Another format takes over the number, not its bits: bits that were clicked become the value they stand for. */
 function changeFormat() {
-  const text = control.number.value.trim();
-  if (/^0x/i.test(text) && shownCode !== null) {
-    const kept = valueText(shownFormat, shownCode, fractionText).replace("signalling ", "");
-    const decimal = valueText(shownFormat, shownCode);
-    const isDecimal = given(shownFormat, decimal.replace("signalling ", "").replace("...", "")).reading === "";
-    // A decimal is read as an f64, which may not hold the value; a fraction is exact.
-    if (isDecimal && !decimal.includes("...")) control.number.value = decimal.replace("signalling ", "");
-    else if (!kept.includes("^")) control.number.value = kept;
-  }
+  const isBits = /^\s*0x/i.test(control.number.value);
+  const text = isBits && shownCode !== null ? exactText(shownFormat, shownCode) : null;
+  if (text !== null) control.number.value = text;
   update();
 }
 
