@@ -23,6 +23,7 @@ from halfulp.fp_formats.spelling import (
     bits_text,
     decimal_text,
     fields_text,
+    fraction_text,
     hex_text,
     number_text,
     signed_text,
@@ -200,11 +201,11 @@ def given_number(value: Any, fmt: FloatFormat) -> Given:
         case bool():
             raise InputError(f"{value} is not a number to be rounded")
         case int():
-            return given_integer(str(value), "", value)
+            return given_integer(fraction_text(Fraction(value)), "", value)
         case float():
             return given_code(repr(value), "", _F64, _f64_code(value))
         case Fraction():
-            return given_fraction(str(value), value)
+            return given_fraction(fraction_text(value), value)
         case decimal.Decimal():
             if not value.is_finite():
                 return given_code(str(value), "", _F64, _f64_code(float(str(value).replace("sNaN", "NaN"))))

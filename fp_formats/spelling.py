@@ -20,7 +20,7 @@ def decimal_text(number: Fraction, digits: int = 60) -> str:
     if not exact:
         context.prec = max(1, digits // 2)
         text = context.divide(numerator, denominator)
-    plain = -8 < text.adjusted() < 21
+    plain = -8 < text.adjusted() < min(21, context.prec)  # no zeros in place of the digits that were cut
     mantissa, _, exponent = f"{text.normalize(context):{'f' if plain else 'e'}}".partition("e")
     return mantissa + ("" if exact else "...") + (f"e{exponent}" if exponent else "")
 
@@ -31,14 +31,20 @@ def power_text(number: Fraction) -> str | None:
     if not numerator or denominator & (denominator - 1):
         return None
     power = (numerator & -numerator).bit_length() - denominator.bit_length()
-    return f"{numerator >> power if power > 0 else numerator} * 2^{power}" if power else None
+    odd = numerator >> power if power > 0 else numerator
+    return f"{odd} * 2^{power}" if power and odd.bit_length() < _MOST_BITS else None
+
+
+_MOST_BITS = 14_000
+"""Integers of more bits are not spelled: Python refuses to, from 4,300 digits on."""
 
 
 def fraction_text(number: Fraction) -> str:
-    """``5/16``; an odd integer times a power of two where that is shorter."""
-    if max(abs(number.numerator), number.denominator) < 1 << 64:
+    """``5/16``; an odd integer times a power of two where that is shorter, decimals where both are endless."""
+    largest = max(abs(number.numerator), number.denominator)
+    if largest < 1 << 64:
         return str(number)
-    return power_text(number) or str(number)
+    return power_text(number) or (str(number) if largest.bit_length() < _MOST_BITS else decimal_text(number))
 
 
 def number_text(number: Fraction) -> str:

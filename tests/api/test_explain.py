@@ -259,6 +259,13 @@ def test_a_format_of_ones_own() -> None:
     assert "infinity" in explain("inf", fmt).rule
 
 
+def test_numbers_that_python_does_not_spell() -> None:
+    for number in (10**5000, Fraction(10**5000, 3), Fraction(1, 3**9000), 2**20000, Fraction(2) ** -16494):
+        text = str(explain(number, "f128"))
+        assert len(text) < 20_000
+        assert ("1 * 2^20000" in text) == (number == 2**20000)
+
+
 def test_numbers_as_text() -> None:
     assert decimal_text(Fraction(1, 3), 20) == "0.3333333333..."
     assert decimal_text(Fraction(-5, 16)) == "-0.3125"
