@@ -644,6 +644,13 @@ def _error_curve(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction
 
 def _error_envelope(fmt: FloatFormat, mode: Rounding, edges: Sequence[Fraction]) -> tuple[list[float], list[float]]:
     """The least upper bound of the error between each two ``edges``, as a line that is level there."""
+    top = value_at(fmt, fmt.max_magnitude)
+    beyond = [
+        piece.low
+        for piece in pieces(fmt, mode, top, 2 * top)
+        if piece.value is None and edges[0] < piece.low < edges[-1]
+    ]
+    edges = sorted({*edges, *beyond[:1]})
     xs = [_float(edge) for pair in pairwise(edges) for edge in pair]
     return xs, [y for a, b in pairwise(edges) for y in [largest_error(fmt, mode, a, b)] * 2]
 
@@ -770,7 +777,7 @@ def _draw_errors(ax: Axes, style: _Style, rows: Sequence[ChannelErrors], bins: i
         )
         ax.axhline(base, color=style.faint, linewidth=0.6)
         lost = f"{row.clamped:,} of {row.elements:,} clamped" + (f", {row.nan:,} NaN" if row.nan else "")
-        labels.append(f"{row.name}, step {row.step:.4g}\n{lost}")
+        labels.append(f"{row.name}, step {row.step:.6g}\n{lost}")
     ax.set_ylim(-0.1, len(rows))
     ax.set_yticks([len(rows) - 1 - k + 0.3 for k in range(len(rows))], labels)
     ax.tick_params(axis="y", length=0)

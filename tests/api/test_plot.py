@@ -74,11 +74,10 @@ def marks(figure: Figure) -> dict[str, list[float]]:
 # --- number line ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", SMALL)
-def test_number_line_has_every_value(name: str, dark: bool) -> None:
+def test_number_line_has_every_value(name: str) -> None:
     fmt = FORMATS[name]
-    figure = hu.plot.number_line(name, dark=dark)
+    figure = hu.plot.number_line(name)
     found = marks(figure)
     assert sorted(x for places in found.values() for x in places) == [float(value) for value in every_value(fmt)]
     assert {abs(x) for x in found.get("subnormal", [])} == {
@@ -140,9 +139,9 @@ def test_number_line_errors(arguments: tuple[Any, ...], message: str) -> None:
 def points(fmt: FloatFormat, rng: random.Random) -> list[Fraction]:
     """Values, ties, points between and beyond, of both signs."""
     if fmt.bits <= 8:
-        values = rng.sample(every_value(fmt), min(12, len(every_value(fmt))))
+        values = rng.sample(every_value(fmt), min(8, len(every_value(fmt))))
     else:
-        codes = (rng.randrange(fmt.max_code) for _ in range(12))
+        codes = (rng.randrange(fmt.max_code) for _ in range(6))
         values = [value for code in codes if (value := scalar.value(fmt, code)) is not None]
     top = scalar.value(fmt, fmt.max_code)
     assert top is not None
@@ -170,7 +169,6 @@ def test_steps_are_the_roundings(name: str) -> None:
                     assert scalar.value(fmt, result.code) == step.value
 
 
-@pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize(
     ("name", "low", "high"),
     [
@@ -183,8 +181,8 @@ def test_steps_are_the_roundings(name: str) -> None:
         ("f64", 1, 1 + 2**-49),
     ],
 )
-def test_staircase_is_what_convert_gives(name: str, low: float, high: float, dark: bool) -> None:
-    figure = hu.plot.staircase(name, low, high, dark=dark)
+def test_staircase_is_what_convert_gives(name: str, low: float, high: float) -> None:
+    figure = hu.plot.staircase(name, low, high, dark=name == "bf16")
     assert overlapping(figure) == []
     lines = {str(line.get_label()).split(" (")[0]: line for line in figure.axes[0].lines}
     rng = np.random.default_rng(7)
@@ -278,7 +276,7 @@ def test_the_envelope_is_half_an_ulp() -> None:
         assert np.all(np.diff(xs) >= 0)
     xs, ys = (np.asarray(data) for data in figure.axes[0].lines[0].get_data())
     assert ys[0] == 1  # all of it is lost
-    assert np.isnan(ys[xs > 512]).all()  # beyond 464: NaN
+    assert xs[np.isfinite(ys)].max() == 464  # beyond: NaN
 
 
 def test_the_curve_is_the_error() -> None:
@@ -428,7 +426,7 @@ def line_points(figure: Figure) -> dict[str, list[float]]:
 def test_explanations(name: str) -> None:
     fmt = FORMATS[name]
     rng = random.Random(name)
-    for k, value in enumerate(rng.sample(INPUTS, 8)):
+    for k, value in enumerate(rng.sample(INPUTS, 6)):
         given = "0x1" if value == "0x05" else value
         mode = rng.choice(list(MODES))
         explanation = hu.explain(given, name, rounding=mode, profile=rng.choice(["spec", "ocp-saturate"]))
