@@ -248,7 +248,7 @@ def test_what_is_typed_is_explained_as_halfulp_explains_it(fmt: FloatFormat, sha
 
 @pytest.fixture(scope="module")
 def shared(browser: Browser, address: str) -> Iterator[Page]:
-    """The page, for tests that only call its functions."""
+    """The page, for tests that do not need it as it opens."""
     with browser.new_page() as opened:
         opened.goto(address)
         yield opened
@@ -309,10 +309,10 @@ def test_another_format_takes_over_the_exact_value_of_bits(name: str, code: str,
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_bit_of_every_format_flips(name: str, view: Page) -> None:
-    choose(view, name, "0x0")
+def test_every_bit_of_every_format_flips(name: str, shared: Page) -> None:
+    choose(shared, name, "0x0")
     fmt = FORMATS[name]
-    flipped = view.evaluate(
+    flipped = shared.evaluate(
         """() => [...document.querySelectorAll("#bits button")].map((button) => {
           button.click();
           return document.getElementById("hex").textContent;
