@@ -629,9 +629,11 @@ def _made(
                     yield made
     except BrokenExecutor as error:  # of submit
         failure = error
-    finally:
+    except GeneratorExit:
+        # Not at an interrupt: a pool whose processes are ended then stumbles over futures that were cancelled.
         for future in running:
             future.cancel()
+        raise
     if isinstance(failure, BrokenExecutor | CancelledError):
         raise InputError(
             "a worker was ended from outside, perhaps for want of memory",

@@ -283,7 +283,10 @@ def test_an_error_of_a_worker_keeps_what_others_have_made(tmp_path: Path) -> Non
     """Rows that are poison come from the middle on; what was under way is kept, nothing more is begun."""
     recipe = Recipe(op("fptosi", "bf16", "i8"), "exhaustive")
     plan = Plan(recipe, "testfloat", shard_rows=1 << 10)
-    with ThreadPoolExecutor(2) as executor, pytest.raises(InputError, match=r"shard 16 \(rows 16384 to 17407\): row 768"):
+    with (
+        ThreadPoolExecutor(2) as executor,
+        pytest.raises(InputError, match=r"shard 16 \(rows 16384 to 17407\): row 768"),
+    ):
         sweep_shards(plan, tmp_path, executor=executor, in_flight=2)
     assert {path.suffix for path in tmp_path.iterdir()} == {".tv", ".json", ".jsonl"}
     known = shards.recorded(tmp_path, plan)
