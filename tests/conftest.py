@@ -52,6 +52,12 @@ def missing_chromium() -> str | None:
     return None if find_spec("playwright") else "playwright is not installed (the extra test has it)"
 
 
+def missing_iverilog() -> str | None:
+    """What it takes to simulate SystemVerilog, and compile C, and is absent on this machine; None when all is there."""
+    absent = [name for name in ("iverilog", "vvp", "cc") if shutil.which(name) is None]
+    return f"{' and '.join(absent)} not found (Debian packages iverilog, gcc)" if absent else None
+
+
 class Outside(NamedTuple):
     """What tests of a marker need beside Python: its name, whether it must be there, and what of it is absent.
 
@@ -71,6 +77,7 @@ class Outside(NamedTuple):
 
 OUTSIDE = {
     "mlir": Outside("real MLIR", "HALFULP_REQUIRE_MLIR", missing_mlir, ("mark.mlir", "mlir_opt")),
+    "iverilog": Outside("iverilog", "HALFULP_REQUIRE_IVERILOG", missing_iverilog, ("mark.iverilog",)),
     "chromium": Outside("Chromium", "HALFULP_REQUIRE_CHROMIUM", missing_chromium, ("mark.chromium",)),
 }
 

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import re
-import shutil
 import subprocess
 import tracemalloc
 from collections.abc import Iterator
@@ -738,13 +737,7 @@ def test_runs_need_one_operand_that_counts_up() -> None:
 # --- other tools ------------------------------------------------------------------------------------------------------
 
 
-def tool(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        pytest.skip(f"{name} is not installed: what it makes of our files is not checked")
-    return found
-
-
+@pytest.mark.iverilog
 @pytest.mark.parametrize("columns", [ADDF, FPTOSI, WIDE])
 @pytest.mark.parametrize("rows", [0, 1, 40])
 def test_the_c_header_compiles_and_holds_the_vectors(columns: tuple[Column, ...], rows: int, tmp_path: Path) -> None:
@@ -761,20 +754,19 @@ def test_the_c_header_compiles_and_holds_the_vectors(columns: tuple[Column, ...]
         "  for (unsigned long k = 0; k < GOLDEN_COUNT; k++) {\n" + prints + '    printf("\\n");\n  }\n  return 0;\n}\n'
     )
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-type-limits"]
-    subprocess.run([tool("cc"), *flags, "-o", tmp_path / "main", tmp_path / "main.c"], check=True, timeout=60)
+    subprocess.run(["cc", *flags, "-o", tmp_path / "main", tmp_path / "main.c"], check=True, timeout=60)
     said = subprocess.run([tmp_path / "main"], check=True, capture_output=True, text=True, timeout=60).stdout
     assert [tuple(int(word, 16) for word in line.split()) for line in said.splitlines()] == ints_of(columns, chunk)
 
 
 def simulated(tmp_path: Path, *sources: str) -> list[str]:
-    iverilog, vvp = tool("iverilog"), tool("vvp")
     files = []
     for k, source in enumerate(sources):
         files.append(tmp_path / f"{k}.sv")
         files[-1].write_text(source)
-    subprocess.run([iverilog, "-g2012", "-Wall", "-o", tmp_path / "bench", *files], check=True, timeout=60)
+    subprocess.run(["iverilog", "-g2012", "-Wall", "-o", tmp_path / "bench", *files], check=True, timeout=60)
     run = subprocess.run(
-        [vvp, "-n", tmp_path / "bench"], check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60
+        ["vvp", "-n", tmp_path / "bench"], check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60
     )
     return run.stdout.splitlines()
 
@@ -782,6 +774,7 @@ def simulated(tmp_path: Path, *sources: str) -> list[str]:
 MARKED_ROWS = [(0x3C00, 0x0F5, 0, 0), (0x7C00, 0x123, 1, 0), (0x4000, 0x5A3, 0, 0x0F1)]
 
 
+@pytest.mark.iverilog
 @pytest.mark.parametrize("columns", [ADDF, FPTOSI, WIDE])
 def test_the_systemverilog_package_compiles_and_simulates(columns: tuple[Column, ...], tmp_path: Path) -> None:
     chunk = chunk_of(FPTOSI, MARKED_ROWS) if columns is FPTOSI else random_chunk(columns, 40)
@@ -799,6 +792,7 @@ def test_the_systemverilog_package_compiles_and_simulates(columns: tuple[Column,
         assert ints_of(columns, settled(columns, chunk_of(columns, found))) == ints_of(columns, held)
 
 
+@pytest.mark.iverilog
 def test_verilog_reads_our_memory_files(tmp_path: Path) -> None:
     (tmp_path / "v.hex").write_bytes(written(FPTOSI, [chunk_of(FPTOSI, MARKED_ROWS)], "readmemh"))
     fields = [line.split()[1] for line in (tmp_path / "v.hex").read_text().splitlines() if line.startswith("// [")]
