@@ -265,8 +265,8 @@ def _ahead(
     if kind == "exponents":
         ends = [scalar.convert(src, dst, code, rounding, policy).code for code in (0, src.code_mask)]
         assert ends[1] == ends[1] | src.code_mask << dst.mantissa_bits  # NaN and infinity have all bits of the exponent
-        kinds = (codes,), "u4", codes, results, results, (results,)
-        return compiled.loop(compiled.widen_exponents, *kinds), (dst.mantissa_bits, src.code_mask, *ends)
+        loop = compiled.loop(compiled.widen_exponents, (codes,), "u4", codes, results, results, (results,))
+        return loop, (dst.mantissa_bits, src.code_mask, *ends)
     sums = FORMATS[kind]
     code, real, one = sums.storage_dtype, NATIVE[sums], 1 << sums.mantissa_bits
     surplus = sums.mantissa_bits - dst.mantissa_bits
