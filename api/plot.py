@@ -171,6 +171,8 @@ def _legend(ax: Axes, style: _Style, columns: int, own: bool) -> None:
     if not own:
         ax.legend(fontsize=8, handlelength=4)
         return
+    # Long names each take a line.
+    columns = columns if all(len(str(name)) <= 36 for name in ax.get_legend_handles_labels()[1]) else 1
     look: dict[str, Any] = {"fontsize": 8, "frameon": False, "labelcolor": style.text, "handlelength": 4}
     _figure_of(ax).legend(loc="outside lower left", ncols=columns, **look)
 
@@ -552,6 +554,7 @@ def _specials_text(steps: Sequence[Piece], ends: tuple[Fraction, Fraction]) -> s
 # --- relative error ---------------------------------------------------------------------------------------------------
 
 _PARTS = 480
+_FARTHEST = 1 << 500  # matplotlib looks for ticks beyond the ends, where f64 ends too
 _FEW_VALUES, _FEW_BINADES = 32, 12
 
 
@@ -569,7 +572,7 @@ def relative_error(
     Over at most 12 binades, formats of few values show the error itself, others the largest one in every 480th part of
     the axis; over more binades, all formats show the largest one in each. A line ends where results are no numbers.
 
-    Raises InputError for an unknown mode, or a window that is not positive.
+    Raises InputError for an unknown mode, or a window that is not positive or goes beyond 2^-500 or 2^500.
     """
     style = _DARK if dark else _LIGHT
     several = [formats] if isinstance(formats, str | FloatFormat) else list(formats)
@@ -580,6 +583,8 @@ def relative_error(
     ends = _window(low, high)
     if ends[0] <= 0:
         raise InputError(f"low is {low}, but the axis is logarithmic: it must be positive")
+    if ends[0] < Fraction(1, _FARTHEST) or ends[1] > _FARTHEST:
+        raise InputError("the axis can show 2^-500 to 2^500")
     with _drawing():
         axes = _axes(ax, style, 3.9)
         wide = ends[1] > ends[0] * (1 << _FEW_BINADES)
@@ -749,6 +754,7 @@ def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
     if element.axis is None:
         name = "all elements" if element.block_sizes is None else f"{len(element.scales)} blocks"
         groups: list[tuple[str, float, Any]] = [(name, max(element.scales), slice(None))]
+        errors, clamped, nan = errors.reshape(-1), clamped.reshape(-1), nan.reshape(-1)
     else:
         groups = [(f"channel {k}", scale, k) for k, scale in enumerate(element.scales)]
         errors = np.moveaxis(errors, element.axis, 0)

@@ -175,6 +175,7 @@ def test_steps_are_the_roundings(name: str) -> None:
         ("f4E2M1FN", -7, 7),
         ("f8E4M3FN", 380, 480),
         ("f8E5M2", 40000, 70000),
+        ("f8E5M2", -70000, 70000),
         ("f8E8M0FNU", -1, 9),
         ("bf16", 1, 1.05),
         ("f8E4M3FNUZ", -0.01, 0.01),
@@ -294,6 +295,8 @@ def test_the_curve_is_the_error() -> None:
     ("arguments", "message"),
     [
         (("f16", 0, 1), "must be positive"),
+        (("f64", 1e-300, 1), "can show"),
+        (("f128", 1, 10**4000), "can show"),
         (([],), "0 formats are given"),
         ((list(FORMATS),), "18 formats are given"),
         (("f16", 1, 2, "odd"), "rounding is 'odd'"),
@@ -347,6 +350,7 @@ def test_quantisation_errors_per_channel() -> None:
 @pytest.mark.parametrize(
     ("array", "type_", "rows"),
     [
+        (np.float32(0.3), "!quant.uniform<i8:f32, 0.1>", [(1, 0)]),
         (np.float32([[0.1, 5]]), "!quant.uniform<u8:f32, 0.1>", [(2, 0)]),
         (np.float32([-1, 256, 255]), "!quant.uniform<u8:f32, 1.0>", [(3, 2)]),
         (np.float64([-3e9, 0.25]), "!quant.uniform<i32:f64, 1.0>", [(2, 1)]),
