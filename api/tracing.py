@@ -395,7 +395,7 @@ class Recorder(Listener):
         return Site(
             op.name,
             line,
-            op.name if line is None else self._line(line),
+            op.name if line is None else self._line(line, op),
             spell_place(op.location),
             f"@{around.symbol_name}",
             nesting,
@@ -403,9 +403,12 @@ class Recorder(Listener):
             tuple(_name(value) for value in named.results),
         )
 
-    def _line(self, number: int) -> str:
+    def _line(self, number: int, op: Operation) -> str:
         lines, first = self.trace.lines, self.trace.first_line
         text = lines[number - first].strip() if first <= number < first + len(lines) else ""
+        # A terminator that the text leaves out has the place of the op around it.
+        if op.name.rpartition(".")[2] not in text:
+            return op.name
         return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from halfulp.semantics.poison import Origin
     from halfulp.tracing import Birth, Step, Trace
 
+_DEEPEST = 20
+"""Deeper calls are not indented further."""
 _WIDTH = 110
 """Values that fit in so many characters together stand on one line."""
 
@@ -40,7 +42,7 @@ def _lines(trace: Trace) -> Iterator[str]:
             yield f"{'...':>{digits}} {plural(missing, 'more step')}"
         if step is not None:
             place = f"{step.line}:" if step.line is not None else ""
-            head = f"{step.number:>{digits}} {place:>{places + 1}} {'  ' * step.depth}"
+            head = f"{step.number:>{digits}} {place:>{places + 1}} {'  ' * min(step.depth, _DEEPEST)}"
             yield head + (f"end of {step.op}" if step.ends else step.source)
             yield from (" " * (len(head) + 2) + line for line in _details(step, births))
     yield ending(trace)

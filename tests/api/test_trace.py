@@ -296,6 +296,46 @@ def test_batches_say_which_lanes_run() -> None:
     assert trace.results[0].numpy().tolist() == [4, 35, 7]
 
 
+def test_a_call_of_a_batch_ends_when_its_last_lane_returns() -> None:
+    text = """
+    func.func private @sign(%x: i8) -> i8 {
+      %zero = arith.constant 0 : i8
+      %negative = arith.cmpi slt, %x, %zero : i8
+      cf.cond_br %negative, ^less, ^more
+    ^less:
+      return %zero : i8
+    ^more:
+      %one = arith.constant 1 : i8
+      return %one : i8
+    }
+    func.func @main(%a: i8) -> i8 {
+      %s = func.call @sign(%a) : (i8) -> i8
+      return %s : i8
+    }"""
+    trace = hu.trace(text, np.array([-1, 2, 3], np.int8), batch=True)
+    assert [(step.op, step.depth, step.lanes_text) for step in trace.steps if step.op != "arith.constant"] == [
+        ("func.call", 0, ""),
+        ("arith.cmpi", 1, ""),
+        ("cf.cond_br", 1, "lane 0"),
+        ("cf.cond_br", 1, "lanes 1, 2"),
+        ("func.return", 1, "lanes 1, 2"),
+        ("func.return", 1, "lane 0"),
+        ("func.call", 0, ""),
+        ("func.return", 0, ""),
+    ]
+    assert [step.depth for step in trace.steps if step.op == "arith.constant"] == [1, 1]
+
+
+def test_a_terminator_that_is_left_out_is_named() -> None:
+    text = "func.func @f(%c: i1) {\n  scf.if %c {\n    %x = arith.constant 1 : i8\n  }\n  return\n}"
+    assert [step.source for step in hu.trace(text, True).steps] == [
+        "scf.if %c {",
+        "%x = arith.constant 1 : i8",
+        "scf.yield",
+        "return",
+    ]
+
+
 def test_bytecode_is_shown_as_its_text() -> None:
     module = hu.read_bytecode(hu.write_bytecode(hu.load(AVERAGE)))
     trace = hu.trace(module, np.zeros(3, np.int8), np.zeros(3, np.int8))
@@ -476,6 +516,16 @@ def test_large_and_wide_values_are_streamed_to_the_archive(tmp_path: Path) -> No
         for times, name in enumerate(sums, 2):
             assert np.array_equal(arrays[name], hu.convert(times * np.arange(40, dtype=np.float64), to="f80").bits)
     assert len(set(sums)) == 3
+    # What one op gives and the next takes is written once.
+    assert [step["operands"][0]["codes"] for step in index["steps"] if step["op"] == "scf.yield"] == sums
+
+
+def test_each_trip_of_a_loop_has_values_of_its_own_in_the_archive(tmp_path: Path) -> None:
+    hu.trace(LOOP, 4, 1, npz=tmp_path)
+    index = json.loads((tmp_path / "index.json").read_text())
+    with np.load(tmp_path / "values.npz") as arrays:
+        sums = [arrays[step["results"][0]["codes"]] for step in index["steps"] if step["op"] == "arith.addi"]
+    assert [int(code) for code in sums] == [4, 7, 10, 13]
 
 
 def test_a_run_that_breaks_leaves_no_archive(tmp_path: Path) -> None:
