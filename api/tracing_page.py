@@ -179,7 +179,7 @@ def fragment(trace: Trace) -> str:
         rows.append(_row(step))
     if trace.rows > before:
         rows.append(f'<tr><td></td><td colspan="3"><i>… {plural(trace.rows - before, "more step")}</i></td></tr>')
-    style = "color:#c2183c;font-weight:600" if trace.error is not None else ""
+    style = "border-left:4px solid #d3304f;padding-left:6px;font-weight:600" if trace.error is not None else ""
     table = (
         f'<div><b>{escape(_title(trace))}</b><table style="font-family:monospace;border-collapse:collapse">'
         f"{''.join(rows)}</table>"
