@@ -569,8 +569,9 @@ def relative_error(
 ) -> Figure:
     """How far results are from their inputs, relative to these, for inputs from ``low`` to ``high``, both positive.
 
-    Over at most 12 binades, formats of few values show the error itself, others the largest one in every 480th part of
-    the axis; over more binades, all formats show the largest one in each. A line ends where results are no numbers.
+    Over at most 12 binades, formats of few values show the error itself, others the largest one in each of up to 480
+    parts of the axis, of some four values each; over more binades, all formats show the largest one in each. A line
+    ends where results are no numbers.
 
     Raises InputError for an unknown mode, or a window that is not positive or goes beyond 2^-500 or 2^500.
     """
@@ -590,8 +591,13 @@ def relative_error(
         wide = ends[1] > ends[0] * (1 << _FEW_BINADES)
         drawn = []
         for k, fmt in enumerate(named):
-            few = not wide and count(ranks_between(fmt, *ends)) <= _FEW_VALUES
-            xs, ys = _error_curve(fmt, MODES[mode], *ends) if few else _error_envelope(fmt, MODES[mode], _parts(*ends))
+            total = count(ranks_between(fmt, *ends))
+            few = not wide and total <= _FEW_VALUES
+            xs, ys = (
+                _error_curve(fmt, MODES[mode], *ends)
+                if few
+                else _error_envelope(fmt, MODES[mode], _parts(*ends, total))
+            )
             drawn.append((ys, few))
             look: dict[str, Any] = {"color": style.series[k], "linestyle": _DASHES[k], "linewidth": 2.6 - 0.2 * k}
             axes.plot(xs, ys, label=f"{fmt.name}{'' if few or wide else ', largest'}", **look)
@@ -624,10 +630,10 @@ def _between(low: Fraction, high: Fraction, parts: int) -> list[Fraction]:
     return [low, *(x for x in map(Fraction, inner.tolist()) if low < x < high), high]
 
 
-def _parts(low: Fraction, high: Fraction) -> list[Fraction]:
+def _parts(low: Fraction, high: Fraction, values: int) -> list[Fraction]:
     """The edges of the parts of the axis in which the largest error is shown."""
     if high <= low * (1 << _FEW_BINADES):
-        return _between(low, high, _PARTS)
+        return _between(low, high, min(_PARTS, max(1, values // 4)))
     powers = range(exponent_of(low) + 1, exponent_of(high) + 1)
     every = -(-len(powers) // _PARTS)
     return [low, *(p for e in powers if e % every == 0 and low < (p := Fraction(2) ** e) < high), high]
