@@ -83,6 +83,11 @@ class FloatFormat:
     def __reduce__(self) -> tuple[Any, ...]:
         return FloatFormat, tuple(getattr(self, field.name) for field in fields(self))
 
+    def _repr_html_(self) -> str:
+        from halfulp.fp_formats.display import format_html
+
+        return format_html(self)
+
     def __str__(self) -> str:
         return self.name
 

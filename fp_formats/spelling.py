@@ -9,8 +9,10 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 
 
-def decimal_text(number: Fraction, digits: int = 60) -> str:
-    """A rational number in decimals: exact where ``digits`` suffice, else cut after half as many, with ``...``."""
+def decimal_text(number: Fraction, digits: int = 60, cut: int | None = None) -> str:
+    """A rational number in decimals: exact where ``digits`` suffice, else cut after ``cut`` (default: half as many),
+    with ``...``.
+    """
     if not number:
         return "0"
     context = decimal.Context(digits, decimal.ROUND_DOWN, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
@@ -18,9 +20,10 @@ def decimal_text(number: Fraction, digits: int = 60) -> str:
     text = context.divide(numerator, denominator)
     exact = not context.flags[decimal.Inexact]
     if not exact:
-        context.prec = max(1, digits // 2)
+        context.prec = cut or max(1, digits // 2)
         text = context.divide(numerator, denominator)
-    plain = -8 < text.adjusted() < min(21, context.prec)  # no zeros in place of the digits that were cut
+    # Of a number that is cut, no zeros stand in place of digits, and few before them.
+    plain = (-8 if exact else -5) < text.adjusted() < min(21, context.prec)
     mantissa, _, exponent = f"{text.normalize(context):{'f' if plain else 'e'}}".partition("e")
     return mantissa + ("" if exact else "...") + (f"e{exponent}" if exponent else "")
 
@@ -108,8 +111,10 @@ def binary_text(fmt: FloatFormat, code: int) -> str:
     return f"{'-' if x.sign else ''}{point} * 2^{x.exponent + fmt.mantissa_bits}"
 
 
-def value_text(fmt: FloatFormat, code: int, digits: int = 60) -> str:
-    """What a code stands for: an exact decimal number, cut where ``digits`` do not suffice; ``inf``; ``nan``."""
+def value_text(fmt: FloatFormat, code: int, digits: int = 80) -> str:
+    """What a code stands for: an exact decimal number, cut where ``digits`` do not suffice (to half as many, which tell
+    values of f128 apart); ``inf``; ``nan``.
+    """
     exact = scalar.value(fmt, code)
     negative = fmt.sign_mask is not None and bool(code & fmt.sign_mask)
     if exact:

@@ -217,6 +217,11 @@ class Value:
 
         return f"Value({spell_value(self, limit=60)})"
 
+    def _repr_html_(self) -> str:
+        from halfulp.interp.display import value_html
+
+        return value_html(self)
+
     @classmethod
     def from_bits(cls, bits: npt.ArrayLike | int, type: ty.Type | str) -> Value:
         """A value of the given type from raw bits.
