@@ -9,6 +9,7 @@ is ``(values, width)``, an array of unsigned integers below 2**width, one per el
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -299,9 +300,9 @@ def flushed(fmt: FloatFormat, codes: Limbs, policy: FloatPolicy) -> tuple[Limbs,
     return where(subnormal, codes & signs, codes), subnormal
 
 
-def operands(fmt: FloatFormat, how: How, *chunks: Codes) -> list[Limbs]:
-    """Operands as the policy sees them."""
-    lifted = [lift(fmt, chunk, is_wide(how, fmt)) for chunk in chunks]
+def operands(fmt: FloatFormat, how: How, *chunks: Codes, wide: bool = False) -> list[Limbs]:
+    """Operands as the policy sees them, in two limbs if ``wide`` or if the operation takes them."""
+    lifted = [lift(fmt, chunk, wide or is_wide(how, fmt)) for chunk in chunks]
     if how.policy.flushes_operands:
         lifted = [flushed(fmt, codes, how.policy)[0] for codes in lifted]
     return lifted
@@ -830,21 +831,20 @@ def _binary(
         index = np.flatnonzero(odd)
         p, q = classify(fmt, x[index]), classify(fmt, y[index])
         packed = replace(packed, index, special(fmt, p, q, how))
-        return nans_into(packed, index, fmt, p, q, how)
+        return nans_into(packed, index, fmt, how, p, q)
 
     return run(kernel, how, fmt.bits, (a, fmt.bits), (b, fmt.bits), random=random)
 
 
-def nans_into(
-    packed: Packed, index: npt.NDArray[np.intp], fmt: FloatFormat, x: Operand, y: Operand, how: How
-) -> Packed:
+def nans_into(packed: Packed, index: npt.NDArray[np.intp], fmt: FloatFormat, how: How, *operands: Operand) -> Packed:
     """Replace results with NaN operands by the first of those, quieted."""
-    nan = x.nan | y.nan
+    nan = np.logical_or.reduce([x.nan for x in operands])
     if not nan.any():
         return packed
     part = np.flatnonzero(nan)
-    x, y = x.at(part), y.at(part)
-    result = operand_nan(fmt, fmt, x.where(x.nan, y), signalling_flags(how, x, y), how)
+    operands = tuple(x.at(part) for x in operands)
+    first = functools.reduce(lambda y, x: x.where(x.nan, y), reversed(operands))
+    result = operand_nan(fmt, fmt, first, signalling_flags(how, *operands), how)
     return replace(packed, index[part], result)
 
 
@@ -943,6 +943,82 @@ def multiply(
         return choose(invalid, fmt, Packed(infinity, flag_array(x.codes, how, 0)), how)
 
     return _binary(finite, special, scalar.multiply, fmt, a, b, rounding, policy, random, want_flags)
+
+
+def fma(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    c: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `scalar.fma`; formats whose products take more than two limbs (f80, f128) go an element at a time."""
+    how = _how(rounding, policy, random, want_flags)
+    room = 2 * fmt.precision + 3  # of the product: a bit for the carry, and two below for what is jammed
+    codes = [(code, fmt.bits) for code in (a, b, c)]
+    if needs_scalar(how, fmt) or room > 126:
+        noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
+        return by_scalar(
+            lambda x, y, z, value=0: scalar.fma(fmt, x, y, z, rounding, policy, (value, how.random_width)),
+            fmt.bits,
+            want_flags,
+            *codes,
+            *noise,
+        )
+
+    def kernel(how: How, *chunks: Codes) -> Packed:
+        x, y, z = operands(fmt, how, *chunks, wide=room > 62)
+        x_sign, x_significand, x_exponent = unpack(fmt, x)
+        y_sign, y_significand, y_exponent = unpack(fmt, y)
+        product, _ = multiply_limbs(x_significand, y_significand, fmt.precision)
+        packed = _sum_of_terms(fmt, how, (x_sign ^ y_sign, product, x_exponent + y_exponent), unpack(fmt, z))
+        masks = [mask for mask in (specials_of(fmt, each) for each in (x, y, z)) if mask is not None]
+        index = np.flatnonzero(np.logical_or.reduce(masks)) if masks else np.empty(0, np.intp)
+        if not index.size:
+            return packed
+        p, q, r = (classify(fmt, each[index]) for each in (x, y, z))
+        sign, infinite = p.sign ^ q.sign, p.infinite | q.infinite
+        undefined = (p.infinite & q.zero) | (p.zero & q.infinite)
+        invalid = undefined | (infinite & r.infinite & (sign != r.sign))
+        infinity = encode_infinity(fmt, np.where(infinite, sign, r.sign), p.codes, "max")
+        special = choose(invalid, fmt, Packed(infinity, flag_array(p.codes, how, 0)), how)
+        packed = nans_into(replace(packed, index, special), index, fmt, how, p, q, r)
+        if packed.flags is not None:
+            packed.flags[index[undefined]] |= np.uint8(INVALID)
+        return packed
+
+    return run(kernel, how, fmt.bits, *codes, random=random)
+
+
+Term = tuple[U64, Limbs, npt.NDArray[np.int64]]  # sign, significand, exponent
+
+
+def _sum_of_terms(fmt: FloatFormat, how: How, x: Term, y: Term) -> Packed:
+    """X + y, rounded once, of terms of at most two bits less than a significand of `round_pack` may have.
+
+    The larger one's leading bit moves to the top. What the other one loses by the alignment is jammed; none of it is
+    lost where leading bits cancel, since then the two are within one bit of each other.
+    """
+    top = 126 if isinstance(x[1], Wide) else 62
+    aligned = []
+    for _, significand, exponent in (x, y):
+        length = bit_length(significand)
+        place = np.where(length == 0, np.int64(-(1 << 20)), exponent + length)  # a zero is the smaller one
+        aligned.append((shift_left(significand, top - length), place))
+    (p, p_place), (q, q_place) = aligned
+    swap = (p_place < q_place) | ((p_place == q_place) & (p < q))
+    place = np.where(swap, q_place, p_place)
+    other = jam_right(where(swap, p, q), place - np.where(swap, p_place, q_place))
+    differ = x[0] ^ y[0]
+    minus = np.uint64(0) - differ
+    other = (other ^ (Wide(minus, minus) if isinstance(other, Wide) else minus)) + like(other, differ)
+    total = where(swap, q, p) + other
+    cancelled = (differ != 0) & ~nonzero(total)
+    sign = np.where(cancelled, np.uint64(how.rounding == RD), np.where(swap, y[0], x[0]))
+    return round_pack(fmt, sign, total, place - top, how)
 
 
 def normalised(bits: int, significand: Limbs, exponent: npt.NDArray[np.int64]) -> tuple[Limbs, npt.NDArray[np.int64]]:
@@ -1214,7 +1290,7 @@ def _extremum(
         index = np.flatnonzero(either)
         p, q = classify(fmt, x[index]), classify(fmt, y[index])
         if not number:
-            return nans_into(packed, index, fmt, p, q, how)
+            return nans_into(packed, index, fmt, how, p, q)
         if flags is not None:
             flags[index] |= signalling_flags(how, p, q)
         keeps = p.nan & q.nan

@@ -20,6 +20,7 @@ from halfulp.fp_formats.error_free import Index, Kernel
 from halfulp.fp_formats.exact import Codes, Random, Result
 from halfulp.fp_formats.fast_conversions import (
     F32,
+    F64,
     NATIVE,
     SUMS,
     conversion_path,
@@ -41,6 +42,7 @@ __all__ = [
     "convert",
     "divide",
     "flush",
+    "fma",
     "from_integer",
     "is_nan",
     "maximum",
@@ -83,6 +85,7 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
     error_free: the same, moved to the neighbour where the sign of the error says so (`error_free`), in the other modes.
     through_f32: in f32 to nearest even and rounded again, which for bf16 and f16 equals rounding once to nearest even;
     in the other modes in f32 to odd, then rounded in the mode, which is right for whatever is two bits shorter.
+    through_f64: fma of f32 and narrower formats, whose products are exact in f64: added in f64 to odd, then rounded.
     table: a table of all operands, or all pairs, in any mode and policy.
     bits: integer operations on codes; comparisons of bf16 and f16 take place in f32.
     No path gives flags or rounds stochastically.
@@ -91,6 +94,9 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
         return "bits"
     if operation in ("negate", "flush"):
         return "table" if fmt.bits <= 16 else None
+    if operation == "fma":
+        quick = fmt in (*THROUGH_F32, F32) and rounding != STOCHASTIC
+        return "through_f64" if quick and policy.denormals == "ieee" and cpu.keeps_subnormals() else None
     if fmt.bits <= 8 and rounding != STOCHASTIC:
         return "table"
     if policy.denormals != "ieee" or not cpu.keeps_subnormals():
@@ -265,6 +271,40 @@ def remainder(
 ) -> Result:
     """See `exact.remainder`."""
     return _arithmetic("remainder", fmt, a, b, rounding, policy, random, want_flags)
+
+
+def fma(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    c: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.fma`."""
+    if want_flags or path_of("fma", fmt, int(rounding), policy) is None:
+        return exact.fma(fmt, a, b, c, rounding, policy, random, want_flags)
+    dtype, shape = dtype_of(fmt), np.broadcast_shapes(a.shape, b.shape, c.shape)
+    size = min(math.prod(shape), error_free.CHUNK)
+    to_odd = error_free.kernel("add", F64, int(rounding), size, odd=True)
+    products, addends, sums = np.empty((3, size))
+
+    def work(out: Codes, x: Codes, y: Codes, z: Codes) -> Mask | None:
+        product, addend, total = products[: x.size], addends[: x.size], sums[: x.size].view(np.uint64)
+        product[...] = x.view(dtype)
+        addend[...] = y.view(dtype)
+        np.multiply(product, addend, out=product)
+        addend[...] = z.view(dtype)
+        unknown = to_odd(total, product.view(np.uint64), addend.view(np.uint64))
+        out[...] = convert(F64, fmt, total, rounding).codes
+        if unknown is not None:
+            out[unknown] = exact.fma(fmt, x[unknown], y[unknown], z[unknown], rounding, policy).codes
+        return None
+
+    with np.errstate(all="ignore"):
+        return in_chunks(shape, fmt.storage_dtype, work, a, b, c, longest=error_free.CHUNK)
 
 
 def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:

@@ -376,6 +376,23 @@ def multiply(
     return round_pack(fmt, sign, x.significand * y.significand, x.exponent + y.exponent, rounding, policy, random)
 
 
+def fma(
+    fmt: FloatFormat, a: int, b: int, c: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
+) -> Result:
+    """A * b + c, rounded once.
+
+    Infinity times zero is invalid even if ``c`` is a quiet NaN, which IEEE 754 (7.2) leaves open: so it is in RISC-V,
+    Arm and APFloat, not in x86. The NaN is ``c``'s then, as of any NaN operand.
+    """
+    x, y, z = (operand(fmt, code, policy) for code in (a, b, c))
+    undefined = {x.kind, y.kind} == {FINITE, INFINITE} and not (x.significand or y.significand)
+    nan = next((each for each in (x, y, z) if each.kind >= QUIET_NAN), None)
+    if nan or undefined:
+        return encode_nan(fmt, nan, policy, INVALID if undefined else invalid_if_signalling(x, y, z))
+    product = Unpacked(max(x.kind, y.kind), x.sign ^ y.sign, x.significand * y.significand, x.exponent + y.exponent)
+    return signed_sum(fmt, product, z, 0, rounding, policy, random)
+
+
 def divide(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:

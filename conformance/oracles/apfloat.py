@@ -149,6 +149,8 @@ class APFloat:
             "multiply": bind(prefix + "8multiplyERKS1_NS_12RoundingModeE", ctypes.c_int, this, this, mode),
             "divide": bind(prefix + "6divideERKS1_NS_12RoundingModeE", ctypes.c_int, this, this, mode),
         }
+        fused = prefix + "16fusedMultiplyAddERKS1_S3_NS_12RoundingModeE"
+        self._fma = bind(fused, ctypes.c_int, this, this, this, mode)
         self._mod = bind(prefix + "3modERKS1_", ctypes.c_int, this, this)
         self._change_sign = bind(prefix + "10changeSignEv", None, this)
         self._compare = bind(const_prefix + "7compareERKS1_", ctypes.c_int, this, this)
@@ -217,6 +219,14 @@ class APFloat:
         else:
             status = self._binary[op](ctypes.byref(x), ctypes.byref(y), ROUNDING_MODES[rounding])
         self._destroy(ctypes.byref(y))
+        return self._store(x), flags_of(status)
+
+    def fma(self, fmt: FloatFormat, a: int, b: int, c: int, rounding: Rounding) -> tuple[int, int]:
+        """``fusedMultiplyAdd``."""
+        x, y, z = self._load(fmt, a), self._load(fmt, b), self._load(fmt, c)
+        status = self._fma(ctypes.byref(x), ctypes.byref(y), ctypes.byref(z), ROUNDING_MODES[rounding])
+        self._destroy(ctypes.byref(y))
+        self._destroy(ctypes.byref(z))
         return self._store(x), flags_of(status)
 
     def negate(self, fmt: FloatFormat, a: int) -> tuple[int, int]:
