@@ -10,8 +10,9 @@ from halfulp.fp_formats.formats import FloatFormat
 
 
 def decimal_text(number: Fraction, digits: int = 60, cut: int | None = None) -> str:
-    """A rational number in decimals: exact where ``digits`` suffice, else cut after ``cut`` (default: half as many),
-    with ``...``.
+    """A rational number in decimals: exact where ``digits`` suffice, else cut after half as many, with ``...``.
+
+    ``cut``: so many digits of what is cut, final zeros among them.
     """
     if not number:
         return "0"
@@ -24,7 +25,9 @@ def decimal_text(number: Fraction, digits: int = 60, cut: int | None = None) -> 
         text = context.divide(numerator, denominator)
     # Of a number that is cut, no zeros stand in place of digits, and few before them.
     plain = (-8 if exact else -5) < text.adjusted() < min(21, context.prec)
-    mantissa, _, exponent = f"{text.normalize(context):{'f' if plain else 'e'}}".partition("e")
+    if exact or cut is None:
+        text = text.normalize(context)
+    mantissa, _, exponent = f"{text:{'f' if plain else 'e'}}".partition("e")
     return mantissa + ("" if exact else "...") + (f"e{exponent}" if exponent else "")
 
 
