@@ -12,7 +12,7 @@ DEMO_INPUTS ?= --input="4xf8E4M3FN=1 0.3 -2.5 448" --input="4xf8E4M3FN=0.0625 0.
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 
-.PHONY: help demo test test-exhaustive conformance lint bench clean
+.PHONY: help demo test test-exhaustive conformance docs notebooks lint bench clean
 .DELETE_ON_ERROR:
 
 help:
@@ -20,6 +20,8 @@ help:
 	@echo 'make test             install into .venv and run the tests (TEST_ARGS="-k name", WORKERS=2)'
 	@echo 'make test-exhaustive  the tests over whole domains: hours'
 	@echo 'make conformance      compare with every tool that is installed, into docs/conformance.md: 20 to 40 minutes'
+	@echo 'make docs             build the documentation into site/index.html, after what it takes from the code'
+	@echo 'make notebooks        execute the notebooks of examples/, and keep their outputs'
 	@echo 'make lint             ruff, and mypy --strict on the wheel as installed'
 	@echo 'make bench            measure against peers: 3 minutes (ONLY="f32 to f8", RESULTS=benchmarks/RESULTS.md)'
 	@echo 'make clean            remove everything that make made'
@@ -38,6 +40,15 @@ test-exhaustive: $(VENV)/.installed-test
 conformance: $(VENV)/.installed-iree
 	$(VENV)/bin/halfulp verify --level=full -o docs/conformance.md
 
+# The theme would print an advertisement each time.
+docs: $(VENV)/.installed-docs
+	$(VENV)/bin/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --strict --quiet
+	@echo 'site/index.html'
+
+notebooks: $(VENV)/.installed-test
+	$(VENV)/bin/python tests/notebooks.py
+
 # mypy reads the wheel, not the tree: only there do the folders bear their import names. The wheel is built from a clean
 # build/, since setuptools packs whatever an earlier build left in build/lib.
 lint: $(VENV)/.installed-test
@@ -52,7 +63,7 @@ bench: $(VENV)/.installed-bench
 	$(RUN) benchmarks $(if $(ONLY),--only='$(ONLY)') $(if $(RESULTS),--markdown='$(RESULTS)')
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The last thing that `python -m venv` makes is pip: where it is, the venv is whole.
@@ -73,6 +84,10 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/pip
 
 $(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/pip
 	$(INSTALL) '.[$(EXTRAS)]'
+	@touch $@
+
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/bin/pip
+	$(INSTALL) '.[docs]'
 	@touch $@
 
 $(VENV)/.installed-bench: pyproject.toml | $(VENV)/bin/pip

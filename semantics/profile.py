@@ -45,19 +45,17 @@ class Profile:
     The fields up to ``tininess`` are those of `halfulp.fp_formats.policy.FloatPolicy`. Of the others:
 
     ``invalid_nanless``: what an invalid operation (0/0, x rem 0) gives in a format without NaN: as ``nan_to_nanless``,
-    which is
-        for conversions alone.
+        which is for conversions alone.
     ``integer_flags``: nsw, nuw, exact and nneg: poison when broken, or ignored.
     ``qcast_rounding``: how quant.qcast rounds to an integer. ``qcast_out_of_range``: a value outside the storage type
-    saturates,
-        or is poison, before the clamp. ``zero_point``: as it is, or wrapped to the storage width.
+        saturates, or is poison, before the clamp. ``zero_point``: as it is, or wrapped to the storage width.
     ``scaling``: arith.scaling_extf and scaling_truncf step by step as their document says, or the exact product or
-    quotient
-        rounded once (the intent of the OCP microscaling format).
-
+        quotient rounded once (the intent of the OCP microscaling format).
     ``narrow_floats``: arithmetic, comparisons and conversions of floats narrower than f32: their own, or done in f32 by
         the lossy conversions of `halfulp.fp_formats.emulation` (IREE). There the remainder of wider floats never
         flushes denormals.
+    ``conversion_rounding``: conversions between floats round as their ``roundingmode`` says, or always to nearest even.
+    ``to_integer_rounding``: how arith.fptosi and fptoui round.
 
     Raises ValueError for an unknown base, or an unknown value, naming the field and its choices.
     """

@@ -1,0 +1,362 @@
+"""Writes what the pages of this folder show of the code: formats, special cases, profiles, ops, commands and the API.
+
+A page says where by a pair of comments with a name of `BLOCKS`; what stands between them is replaced. ``make docs``
+runs this before it builds the site. With ``--check`` nothing is written: the pages that would change are named instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
+from functools import cached_property
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import halfulp as hu
+from halfulp import cli
+from halfulp.fp_formats.policy import FloatPolicy
+from halfulp.interp.dialect import default_registry
+from halfulp.semantics.profile import profile_choices
+
+FOLDER = Path(__file__).parent
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of Markdown."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+
+
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+NAN = {
+    hu.NanEncoding.IEEE: "IEEE",
+    hu.NanEncoding.ALL_ONES: "all ones",
+    hu.NanEncoding.NEGATIVE_ZERO: "0x80 only",
+    hu.NanEncoding.NONE: "none",
+}
+
+
+def float_formats() -> str:
+    """All formats by their fields."""
+    head = "type|bits|sign|exponent|mantissa|bias|infinities|NaN|zero|min/max exponent|largest code"
+    rows = [
+        [
+            fmt.name,
+            *(str(int(n)) for n in (fmt.bits, fmt.signed, fmt.exponent_bits, fmt.mantissa_bits, fmt.bias)),
+            "yes" if fmt.infinities else "no",
+            NAN[fmt.nan],
+            "none" if not fmt.zero else "±0" if fmt.has_negative_zero else "+0",
+            f"{fmt.emin} / {fmt.emax}",
+            f"`0x{fmt.max_code:X}`",
+        ]
+        for fmt in hu.float_formats.values()
+    ]
+    return table(head.split("|"), rows)
+
+
+# --- special cases ----------------------------------------------------------------------------------------------------
+
+
+def elements(value: hu.Value) -> list[str]:
+    """The elements of a value as halfulp prints them."""
+    return str(value).partition("=")[2].rstrip(")").split()
+
+
+SPECIAL = np.array([-np.inf, -1, -0.0, 0, 1, np.inf, np.nan], np.float32)
+OPS = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")
+
+
+def special_operands() -> str:
+    """What the float ops of two operands give for zeros, infinities and NaN."""
+    names = elements(hu.convert(SPECIAL, to="f32"))
+    parts = []
+    for op in OPS:
+        rows = []
+        for name, left in zip(names, SPECIAL, strict=True):
+            results = hu.eval(f"arith.{op}", np.full_like(SPECIAL, left), SPECIAL)
+            rows.append([f"**{name}**", *elements(results)])
+        parts.append(f"`arith.{op}`: the first operand on the left, the second above.\n\n{table(['', *names], rows)}")
+    return "\n".join(parts)
+
+
+INPUTS = np.array([np.nan, np.inf, -np.inf, np.finfo(np.float32).max, -1, 0, -0.0, 1e-40], np.float32)
+
+
+def special_conversions() -> str:
+    """What becomes of special values of f32 in every narrower format."""
+    rows = [
+        [fmt.name, *elements(hu.convert(INPUTS, to=fmt.name))] for fmt in hu.float_formats.values() if fmt.bits < 32
+    ]
+    return table(["from f32", *elements(hu.convert(INPUTS, to="f32"))], rows)
+
+
+# --- profiles ---------------------------------------------------------------------------------------------------------
+
+
+def profiles() -> str:
+    """The value of each field in each profile."""
+    rows = []
+    for field, choices in profile_choices().items():
+        values = [getattr(profile, field) for profile in hu.profiles.values()]
+        rows.append([f"`{field}`", *values, ", ".join(choice for choice in choices if choice not in values)])
+    return table(["field", *hu.profiles, "other values"], rows)
+
+
+def descriptions(text: str) -> dict[str, str]:
+    """What a docstring says of each field, from its name and a colon to the next one or the end of the paragraph."""
+    text = inspect.cleandoc(text)
+    names = list(re.finditer(r"(?:^|\s)``(\w+)``: ", text))
+    ends = [*(name.start() for name in names[1:]), len(text)]
+    # A paragraph ends where no further field continues it.
+    return {
+        name[1]: re.sub(r"\s+", " ", text[name.end() : end].partition("\n\n")[0]).strip()
+        for name, end in zip(names, ends, strict=True)
+    }
+
+
+def profile_fields() -> str:
+    """What each field of a profile means, and its values."""
+    said = {**descriptions(FloatPolicy.__doc__ or ""), **descriptions(hu.Profile.__doc__ or "")}
+    rows = []
+    for field, choices in profile_choices().items():
+        rows.append([f"`{field}`", ", ".join(f"`{choice}`" for choice in choices), markdown(said[field])])
+    return table(["field", "values, that of `spec` first", "what it decides"], rows)
+
+
+# --- ops --------------------------------------------------------------------------------------------------------------
+
+
+def ops() -> str:
+    """All ops of the built-in dialects."""
+    parts = []
+    for dialect in default_registry().dialects.values():
+        rows = [
+            [
+                f"`{op.name}`",
+                ", ".join(f"{slot.name}: {slot.constraint.description}" for slot in op.operands),
+                ", ".join(f"`{prop.name}`" for prop in op.properties),
+            ]
+            for op in dialect.ops.values()
+        ]
+        parts.append(f"## {dialect.name}\n\n{table(['op', 'operands', 'properties'], rows)}")
+    return "\n".join(parts)
+
+
+# --- command line -----------------------------------------------------------------------------------------------------
+
+
+def commands() -> str:
+    """Every command with its arguments, from the parser itself."""
+    parser = cli.build_parser()
+    (subparsers,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    summaries = {action.dest: action.help or "" for action in subparsers._choices_actions}
+    parts, epilogs = [], dict[str, str]()
+    for name, command in subparsers.choices.items():
+        summary = summaries[name]
+        parts.append(f"## {name}\n\n{markdown(summary[0].upper() + summary[1:])}.\n")
+        if command.description and command.description.rstrip(".") != summary:
+            parts.append(f"```text\n{command.description.strip()}\n```\n")
+        arguments = [action for action in command._actions if action.dest != "help"]
+        parts.append(table(["argument", "meaning"], [row(command, action) for action in arguments]))
+        epilog = (command.epilog or "").strip()
+        first = epilogs.setdefault(epilog, name)
+        if first != name:
+            what = "Inputs, outputs and exit codes" if "inputs:" in epilog else "Exit codes"
+            parts.append(f"{what}: as for [{first}](#{first}).\n")
+        elif epilog:
+            parts.append(f"```text\n{epilog}\n```\n")
+    return "\n".join(parts)
+
+
+def row(command: argparse.ArgumentParser, action: argparse.Action) -> list[str]:
+    """An option or argument, and its help."""
+    formatter = argparse.HelpFormatter(command.prog)
+    metavar = action.metavar or (
+        "{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest.upper()
+    )
+    value = "" if action.nargs == 0 else f" {metavar}"
+    spelling = ", ".join(f"`{option}{value}`" for option in action.option_strings) or f"`{metavar}`"
+    return [spelling, markdown(formatter._expand_help(action) if action.help else "")]
+
+
+# --- API --------------------------------------------------------------------------------------------------------------
+
+
+def markdown(text: str) -> str:
+    """A docstring as Markdown: code in single backticks, a field of a list as an item, and `<` for itself."""
+    text = re.sub(r"``(.+?)``", r"`\1`", inspect.cleandoc(text))
+    lines: list[str] = []
+    for line in text.splitlines():
+        after_blank = not lines or not lines[-1]
+        if re.match(r"`[\w*]+`(, `\w+`)*: ", line):
+            if lines and not after_blank and not lines[-1].startswith(("- ", "  ")):
+                lines.append("")
+            line = f"- {line}"
+        elif lines and lines[-1].startswith(("- ", "  ")) and line.strip():
+            line = f"  {line.strip()}"
+        elif not after_blank and not lines[-1].startswith("    "):
+            line = line.strip()
+        lines.append(line)
+    outside = re.compile(r"(`[^`]*`|^    .*$)", re.MULTILINE)
+    parts = outside.split("\n".join(lines))
+    return "".join(part if k % 2 else re.sub(r"[<*]", r"\\\g<0>", part) for k, part in enumerate(parts))
+
+
+DESCRIPTORS = (property, cached_property)
+
+
+class _Plain(str):
+    """An annotation that a signature shows without quotes."""
+
+    __repr__ = str.__str__
+
+
+def signature(name: str, what: Any, width: int | None = 100) -> str:
+    """A call as one writes it: on one line where it fits, else a parameter a line."""
+    found = inspect.signature(what)
+    parameters = [
+        parameter.replace(annotation=_Plain(parameter.annotation))
+        for parameter in found.parameters.values()
+        if parameter.name != "self"
+    ]
+    returns = "" if isinstance(what, type) else f" -> {found.return_annotation}"
+    plain = found.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+    line = f"{name}{spelled(str(plain))}{returns}"
+    if width is None or len(line) <= width:
+        return line
+    parts = [spelled(str(parameter)) for parameter in parameters]
+    # The bare star is no parameter of its own.
+    star = next((k for k, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), None)
+    if star is not None and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        parts.insert(star, "*")
+    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){returns}"
+
+
+def spelled(text: str) -> str:
+    """Defaults as one writes them: `<Schema.MLIR22: 22>` is Schema.MLIR22."""
+    return re.sub(r"<([\w.]+): [^>]+>", r"\1", text)
+
+
+def attribute_docstring(name: str) -> str:
+    """The string below the assignment of a constant of the package."""
+    home, attribute = hu._HOME[name]
+    body = ast.parse(inspect.getsource(import_module(home))).body
+    for statement, following in pairwise(body):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == attribute for target in targets):
+            assert isinstance(following, ast.Expr), f"{home}.{attribute} has no docstring"
+            return str(ast.literal_eval(following.value))
+    raise LookupError(f"{home} has no {attribute}")
+
+
+def members(cls: type) -> Iterator[str]:
+    """What a class offers: methods, and properties, that have a docstring."""
+    for name in vars(cls):
+        what = getattr(cls, name)
+        doc = inspect.getdoc(what) if callable(what) or isinstance(what, DESCRIPTORS) else None
+        if doc and not name.startswith("_"):
+            yield f"- `{signature(name, what, width=None) if callable(what) else name}`: {one_line(doc)}\n"
+
+
+def one_line(doc: str) -> str:
+    """The first paragraph of a docstring."""
+    return markdown(" ".join(doc.partition("\n\n")[0].split()))
+
+
+def entry(name: str) -> str:
+    """A public name: how it is called, and what its docstring says."""
+    what = getattr(hu, name)
+    head = f"### {name}\n\n"
+    if inspect.isfunction(what):
+        return f"{head}```python\n{signature(f'hu.{name}', what)}\n```\n\n{markdown(what.__doc__ or '')}\n"
+    if inspect.ismodule(what):
+        calls = [getattr(what, each) for each in public(what)]
+        doc = (what.__doc__ or "").partition("\n\n")[0]
+        parts = [f"#### {name}.{each.__name__}\n\n```python\n{signature(f'hu.{name}.{each.__name__}', each)}\n```\n\n"
+                 f"{markdown(each.__doc__ or '')}\n" for each in calls]  # fmt: skip
+        return f"{head}{markdown(doc)}\n\n" + "\n".join(parts)
+    if not isinstance(what, type):
+        return f"{head}{markdown(attribute_docstring(name))}\n"
+    if issubclass(what, Enum):
+        cases = ", ".join(f"`{case.name}`" for case in what)
+        return f"{head}{markdown(what.__doc__ or '')}\n\nCases: {cases}.\n"
+    listed = list(members(what))
+    body = f"{markdown(what.__doc__ or '')}\n" + ("\n" + "".join(listed) if listed else "")
+    if issubclass(what, Exception):
+        return f"{head}{body}\nA `{what.__bases__[0].__name__}`; exit code {what.exit_code} on the command line.\n"
+    return f"{head}```python\n{signature(f'hu.{name}', what)}\n```\n\n{body}"
+
+
+def public(module: Any) -> list[str]:
+    """The functions that a module defines for others."""
+    return [
+        name
+        for name, what in vars(module).items()
+        if inspect.isfunction(what) and not name.startswith("_") and what.__module__ == module.__name__
+    ]
+
+
+def kind(name: str) -> str:
+    """The part of the API's page that a public name belongs to."""
+    what = getattr(hu, name)
+    if inspect.isfunction(what):
+        return "Functions"
+    if inspect.ismodule(what):
+        return "Modules"
+    if not isinstance(what, type):
+        return "Tables and constants"
+    return "Errors" if issubclass(what, Exception) else "Classes"
+
+
+def api() -> str:
+    """All public names."""
+    parts: Mapping[str, list[str]] = {
+        part: [] for part in ("Functions", "Classes", "Tables and constants", "Modules", "Errors")
+    }
+    for name in hu.__all__:
+        parts[kind(name)].append(entry(name))
+    return "\n".join(f"## {part}\n\n" + "\n".join(entries) for part, entries in parts.items())
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+BLOCKS = {
+    make.__name__.replace("_", " "): make
+    for make in (float_formats, special_operands, special_conversions, profiles, profile_fields, ops, commands, api)
+}
+MARK = re.compile(r"(<!-- generated: ([\w ]+) -->\n).*?(<!-- end of \2 -->\n)", re.DOTALL)
+
+
+def renewed(page: str) -> str:
+    """A page with its blocks made again."""
+    return MARK.sub(lambda mark: f"{mark[1]}\n{BLOCKS[mark[2]]().strip()}\n\n{mark[3]}", page)
+
+
+def main() -> int:
+    """Write the pages, or with ``--check`` say which are not what they should be, and return 1."""
+    check = sys.argv[1:] == ["--check"]
+    old = []
+    for path in sorted(FOLDER.glob("*.md")):
+        page = path.read_text(encoding="utf-8")
+        if (new := renewed(page)) != page:
+            old.append(path.name)
+            if not check:
+                path.write_text(new, encoding="utf-8")
+    if check and old:
+        print(f"not what the code says: {', '.join(old)}; `make docs` writes them again")
+    return int(check and bool(old))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,255 @@
+"""README and docs/: programs and commands print what is shown, what was generated is what the code says, links lead somewhere.
+
+The site is built once, from a copy of docs/, as ``make docs`` builds it; what a browser would ask of a network is looked for
+in all its pages.
+"""
+
+from __future__ import annotations
+
+import html.parser
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from conftest import CHROMIUM
+from documents import DOCS, GENERATED, README, commands, pages, printed_by, programs, shown_commands
+from tree import ROOT, pyproject
+
+import halfulp as hu
+from halfulp import cli
+from halfulp.interp.dialects import BUILT_IN
+from halfulp.semantics.profile import profile_choices
+
+# Pages whose examples have tests of their own, and those tests.
+ELSEWHERE = {
+    "plots.md": "tests/api/test_plot.py",
+    "sweeps.md": "tests/api/test_sweep.py",
+    "trace.md": "tests/api/test_trace.py",
+    "vector-files.md": "tests/api/test_vectors.py",
+    "vector-format.md": "tests/conformance/test_vectorfile.py",
+}
+HERE = [page for page in pages() if page.name not in ELSEWHERE]
+
+
+def test_pages_that_are_tested_elsewhere_are() -> None:
+    for page, test in ELSEWHERE.items():
+        assert f'"{page}"' in (ROOT / test).read_text(encoding="utf-8")
+        assert (DOCS / page).is_file()
+
+
+# --- examples ---------------------------------------------------------------------------------------------------------
+
+PROGRAMS = [(page.name, k, *program) for page in HERE for k, program in enumerate(programs(page))]
+
+
+@pytest.mark.parametrize(("page", "code", "printed"), [(p, c, t) for p, _, c, t in PROGRAMS], ids=[f"{p}-{k}" for p, k, _, _ in PROGRAMS])  # fmt: skip
+def test_programs_print_what_is_shown(page: str, code: str, printed: str) -> None:
+    assert printed_by(code, page) == printed
+
+
+def test_programs_were_found() -> None:
+    assert len(PROGRAMS) >= 12
+    assert {"README.md", "index.md", "extending.md"} <= {page for page, *_ in PROGRAMS}
+
+
+WITH_COMMANDS = [page for page in HERE if commands(page)]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS, ids=[page.name for page in WITH_COMMANDS])
+def test_commands_print_what_is_shown(
+    page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    for line, printed in commands(page):
+        code = cli.main(shlex.split(line))
+        captured = capsys.readouterr()
+        assert (line, captured.out + captured.err) == (line, printed)
+        assert code == (
+            4 if "undefined" in printed else 1 if " different" in printed or ": expected " in printed else 0
+        )
+
+
+def test_commands_were_found() -> None:
+    assert {"README.md", "index.md", "explain.md", "bytecode.md"} <= {page.name for page in WITH_COMMANDS}
+
+
+SHOWN = [(page.name, line) for page in pages() for line in shown_commands(page)]
+
+
+@pytest.mark.parametrize(("page", "line"), SHOWN, ids=[f"{page}-{line[:40]}" for page, line in SHOWN])
+def test_commands_that_are_only_shown_are_commands(page: str, line: str) -> None:
+    words = shlex.split(re.sub(r"\$\w+", "0", re.split(r"\s[|>]\s|\s&$", line)[0]), comments=True)
+    cli.build_parser().parse_args(words)
+
+
+def test_commands_that_are_only_shown_were_found() -> None:
+    assert {"differential-testing.md", "sweeps.md"} <= {page for page, _ in SHOWN}
+
+
+# --- what is generated ------------------------------------------------------------------------------------------------
+
+
+def test_generated_parts_are_what_the_code_says() -> None:
+    """In a process of its own: here other tests have registered ops."""
+    done = subprocess.run(
+        [sys.executable, DOCS / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def generated(page: str) -> str:
+    """The generated parts of a page."""
+    return "".join(found[0] for found in GENERATED.finditer((DOCS / page).read_text(encoding="utf-8")))
+
+
+def test_generated_parts_name_everything() -> None:
+    formats, profiles, ops, lines, api = map(
+        generated, ("formats.md", "profiles.md", "ops.md", "command-line.md", "api.md")
+    )
+    for name, fmt in hu.float_formats.items():
+        row = f"| {name} | {fmt.bits} | {int(fmt.signed)} | {fmt.exponent_bits} | {fmt.mantissa_bits} | {fmt.bias} |"
+        assert row in formats
+    for field, choices in profile_choices().items():
+        assert profiles.count(f"| `{field}` |") == 2
+        assert all(f"`{choice}`" in profiles for choice in choices)
+    assert all(f" {name} |" in profiles for name in hu.profiles)
+    assert all(f"`{op}`" in ops for dialect in BUILT_IN for op in dialect.ops if not op.startswith("test"))
+    (commands_of,) = (action for action in cli.build_parser()._actions if hasattr(action, "_name_parser_map"))
+    assert commands_of.choices is not None
+    assert re.findall(r"^## (.*)$", lines, re.MULTILINE) == list(commands_of.choices)
+    for name, command in commands_of.choices.items():
+        section = lines.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert all(
+            f"`{option}" in section for option in command._option_string_actions if option not in ("-h", "--help")
+        )
+    assert sorted(re.findall(r"^### (.*)$", api, re.MULTILINE)) == sorted(hu.__all__)
+
+
+# --- links and the site -----------------------------------------------------------------------------------------------
+
+
+class Page(html.parser.HTMLParser):
+    """Of a page: the names that a link can point at, its links, and what a browser loads to show it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.names, self.links, self.loads = {""}, list[str](), list[str]()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.names.update(given[name] for name in ("id", "name") if name in given)
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+        elif tag == "link" and given.get("rel") != "canonical" and "href" in given:
+            self.loads.append(given["href"])
+        elif "src" in given:
+            self.loads.append(given["src"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder / "site"],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
+
+
+def test_the_site_has_every_page_and_its_links_lead_somewhere(site: Path) -> None:
+    found = {path.resolve(): Page(path) for path in site.rglob("*.html")}
+    assert {page.stem for page in pages()} - {"README"} <= {path.stem for path in found}
+    assert not list(site.rglob("*.py"))
+    checked = 0
+    for path, page in found.items():
+        if path.name == "404.html":  # as if it were served from the root of a server
+            continue
+        for link in [*page.links, *page.loads]:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            assert target.is_file(), f"{path.name}: {link}"
+            checked += 1
+            if target in found and parts.fragment:
+                assert unquote(parts.fragment) in found[target].names, f"{path.name}: {link}"
+    assert checked > 500
+
+
+@pytest.mark.chromium
+def test_search_works_from_a_folder_without_network(site: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    asked: list[str] = []
+    path = shutil.which(CHROMIUM)
+    with sync_playwright() as p, p.chromium.launch(executable_path=path, args=["--no-sandbox"]) as browser:
+        view = browser.new_page()
+        view.on("request", lambda request: asked.append(request.url))
+        view.goto((site / "index.html").as_uri())
+        view.click(".md-search__input")
+        view.keyboard.type("stochastic")
+        view.locator(".md-search-result__link", has_text="Semantics").wait_for()
+    assert len(asked) > 3
+    assert {urlsplit(url).scheme for url in asked} <= {"file", "data", "about"}
+
+
+def test_the_site_loads_nothing_from_a_network(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        for what in Page(path).loads:
+            assert not urlsplit(what).netloc, f"{path.name}: {what}"
+            assert urlsplit(what).scheme in ("", "data"), f"{path.name}: {what}"
+    for path in site.rglob("*.css"):
+        for what in re.findall(r"url\(([^)]*)\)|@import\s+(\S+)", path.read_text(encoding="utf-8")):
+            assert "//" not in "".join(what).removeprefix("data:").partition(",")[0], f"{path.name}: {what}"
+
+
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives the headings of a page."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
+
+
+OTHERS = [ROOT / "benchmarks" / "RESULTS.md", ROOT / "examples" / "rtl" / "README.md", ROOT / "CHANGELOG.md"]
+
+
+@pytest.mark.parametrize("page", [*pages(), *OTHERS], ids=lambda page: f"{page.parent.name}-{page.name}")
+def test_links_between_files_lead_somewhere(page: Path) -> None:
+    """As GitHub shows the pages, without a site."""
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        parts = urlsplit(link)
+        if parts.scheme:
+            assert parts.scheme == "https"
+            continue
+        target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+        assert target.exists(), link
+        assert target.is_relative_to(ROOT), link
+        if parts.fragment and target.suffix == ".md":
+            assert parts.fragment in anchors(target), link
+
+
+def test_the_readme_is_a_front_door() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 150
+    assert pyproject()["project"]["readme"] == "README.md"
+    (commands_of,) = (action for action in cli.build_parser()._actions if hasattr(action, "_name_parser_map"))
+    assert commands_of.choices is not None
+    table = text.partition("\n| command |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(?:halfulp )?([\w-]+)`", table)) == set(commands_of.choices)

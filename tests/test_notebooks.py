@@ -1,0 +1,38 @@
+"""The notebooks of examples/ run, and their outputs are those that are kept with them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from notebooks import NOTEBOOKS, executed, texts
+
+REQUIRED = os.environ.get("HALFULP_REQUIRE_MLIR") == "1"  # as for real MLIR: the tools that CI installs are there
+NEEDS = {"finding_a_bug_in_a_real_compiler": pytest.mark.mlir}
+
+
+def test_there_are_four() -> None:
+    assert len(NOTEBOOKS) == 4
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, id=path.stem, marks=NEEDS.get(path.stem, ())) for path in NOTEBOOKS]
+)
+# Of what Jupyter's parts say to each other in warnings, nothing is ours.
+@pytest.mark.filterwarnings("ignore")
+def test_outputs_are_the_real_ones(path: Path, tmp_path: Path) -> None:
+    if path.stem == "golden_vectors_for_an_adder" and shutil.which("iverilog") is None:
+        assert not REQUIRED, "iverilog is required (HALFULP_REQUIRE_MLIR=1), but not installed"
+        pytest.skip("IVERILOG IS ABSENT: that this notebook runs is not checked")
+    kept = nbformat.read(path, as_version=4)
+    assert texts(executed(path, tmp_path)) == texts(kept)
+    assert any(texts(kept))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_small(path: Path) -> None:
+    """They are looked at on GitHub, and live in the repository."""
+    assert path.stat().st_size < 400_000
