@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import nbformat
 import pytest
 from notebooks import NOTEBOOKS, executed, texts
 
-REQUIRED = os.environ.get("HALFULP_REQUIRE_MLIR") == "1"  # as for real MLIR: the tools that CI installs are there
-NEEDS = {"finding_a_bug_in_a_real_compiler": pytest.mark.mlir}
+NEEDS = {
+    "finding_a_bug_in_a_real_compiler": pytest.mark.mlir,
+    "golden_vectors_for_an_adder": pytest.mark.iverilog,
+}
 
 
 def test_there_are_four() -> None:
@@ -24,9 +24,6 @@ def test_there_are_four() -> None:
 # Of what Jupyter's parts say to each other in warnings, nothing is ours.
 @pytest.mark.filterwarnings("ignore")
 def test_outputs_are_the_real_ones(path: Path, tmp_path: Path) -> None:
-    if path.stem == "golden_vectors_for_an_adder" and shutil.which("iverilog") is None:
-        assert not REQUIRED, "iverilog is required (HALFULP_REQUIRE_MLIR=1), but not installed"
-        pytest.skip("IVERILOG IS ABSENT: that this notebook runs is not checked")
     kept = nbformat.read(path, as_version=4)
     assert texts(executed(path, tmp_path)) == texts(kept)
     assert any(texts(kept))
