@@ -201,10 +201,14 @@ def _bytes_of(path: str) -> bytes:
 
 def _beside(path: str) -> str | None:
     """The metadata of a file: its name with .json in place of its ending, or behind it; of a shard its sweep's."""
+    from halfulp.conformance.vectors.metadata import MERGED, METADATA
+
     if path == "-":
         return None
     places = [str(Path(path).with_suffix(".json")) if Path(path).name else path, f"{path}.json"]
-    places.append(str(Path(path).parent / "metadata.json"))
+    of_sweep = str(Path(path).parent / METADATA)
+    # sweep.json beside sweep.runs says how the sweep is made, not what came of it.
+    places.insert(0 if Path(path).name == MERGED else len(places), of_sweep)
     return next((place for place in places if place != path and os.path.isfile(place)), None)
 
 
@@ -217,7 +221,7 @@ def _any_nan(arguments: argparse.Namespace, document: Document | None) -> bool:
 
 def _foreseen(asked: _Asked) -> Iterable[Chunk] | None:
     """The rows of the set as its metadata makes them; None where it does not say how, or rows were left out."""
-    from halfulp.conformance.vectors.recipe import recipe_of
+    from halfulp.conformance.vectors.recipe import recipe_of, rows_of
     from halfulp.interp.errors import HalfulpError
 
     document = asked.document
@@ -225,10 +229,10 @@ def _foreseen(asked: _Asked) -> Iterable[Chunk] | None:
         return None
     try:
         recipe = recipe_of(document, asked.metadata)
-        start, stop = document.get("shard", {}).get("rows", (0, recipe.rows.count))
+        start, stop = rows_of(document, recipe)
         # The first rows show whether a document that someone wrote makes any.
-        recipe.given(int(start), min(int(stop), int(start) + recipe.step))
-        return recipe.chunks(int(start), int(stop))
+        recipe.given(start, min(stop, start + recipe.step))
+        return recipe.chunks(start, stop)
     except (HalfulpError, LookupError, ValueError, TypeError, AttributeError, OverflowError):
         return None
 

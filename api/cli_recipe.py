@@ -98,7 +98,7 @@ def task_named(op: str, arguments: argparse.Namespace, sources: Sources, **prope
     from halfulp.cli_values import naming
     from halfulp.conformance.task import task
     from halfulp.interp.dialect import default_registry
-    from halfulp.interp.errors import InputError
+    from halfulp.interp.errors import InputError, TypeMismatch
     from halfulp.interp.values import as_type
 
     definition = default_registry().require(op)
@@ -112,7 +112,12 @@ def task_named(op: str, arguments: argparse.Namespace, sources: Sources, **prope
         raise InputError(f"{op} has {len(definition.operands)} operands, but {len(operands)} types are given")
     given = {**properties_of(op, arguments.attr or [], sources), **properties}
     to = arguments.type if arguments.source else None
-    return task(op, operands[0] if len(operands) == 1 else operands, to, **given)
+    try:
+        return task(op, operands[0] if len(operands) == 1 else operands, to, **given)
+    except TypeMismatch as error:
+        if to is None and "does not follow" in error.message:
+            error.hint = "--from says the type of the operand, --type that of the result"
+        raise
 
 
 def profile_of(arguments: argparse.Namespace) -> Profile:

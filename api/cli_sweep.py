@@ -91,8 +91,9 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
 
 def _sweep_spec(arguments: argparse.Namespace, sources: Sources) -> int:
+    from halfulp.conformance.vectors.metadata import METADATA
     from halfulp.conformance.vectors.packing import CONTAINERS, Packing
-    from halfulp.conformance.vectors.shards import METADATA, Plan, sweep_shards, tidy
+    from halfulp.conformance.vectors.shards import Plan, sweep_shards, tidy
     from halfulp.interp.errors import InputError
 
     if arguments.pack != "containers" and arguments.format != "bin":

@@ -28,6 +28,7 @@ from halfulp.cli_recipe import add_recipe_options, recipe_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from halfulp.conformance.vectors.compare import Change
     from halfulp.conformance.vectors.formats.format import Options
     from halfulp.conformance.vectors.produce import Made, Order
     from halfulp.conformance.vectors.recipe import Recipe
@@ -286,26 +287,42 @@ def _changed(arguments: argparse.Namespace, sources: Sources) -> int:
     path = Path(arguments.changed)
     data = metadata.from_text(_read_bytes(path), str(path))
     recipe = recipe_of_document(data, str(path))
-    beside = _data_file(path, data, arguments.subject)
-    if beside is None:
-        digest = digest_now(data, recipe)
-        same = digest == data["sha256"]
-        say(f"no data file lies beside it, so only digests can be compared: {'equal' if same else 'they differ'}")
-        return SUCCESS if same else DIFFERENT
-    file, format = beside
-    columns, options = metadata.columns_of(data), metadata.options_of(data, file.name)
-    changed = 0
-    with _opened(file) as first, _opened(file) as again:
-        check_unaltered(data, read_vectors(first, format, columns, options), str(file))
-        try:
-            for change in changes(data, recipe, read_vectors(again, format, columns, options)):
-                write((json.dumps(change.to_json()) if arguments.format == "jsonl" else str(change)) + "\n")
-                changed += 1
-        except InputError as error:
-            error.message = f"{file}: {error.message}"
-            raise
-    say(f"{changed} of {data['count']} vectors change")
-    return DIFFERENT if changed else SUCCESS
+    given = arguments.subject
+    parts = metadata.parts_of(data) if given is None else [metadata.of_file(data, Path(given).name)]
+    if "shards" in parts[0]:
+        raise InputError(f"{path}: '{given}' is none of the sweep's shards", hint="without a file, all are compared")
+    compared, changed, missing, equal = 0, 0, 0, True
+    for part in parts:
+        beside = _data_file(path, part, given)
+        if beside is None:
+            missing += 1
+            equal &= digest_now(part, recipe) == part["sha256"]
+            continue
+        file, format = beside
+        columns, options = metadata.columns_of(part), metadata.options_of(part, file.name)
+        with _opened(file) as first, _opened(file) as again:
+            check_unaltered(part, read_vectors(first, format, columns, options), str(file))
+            try:
+                for change in changes(part, recipe, read_vectors(again, format, columns, options)):
+                    write(_change_text(change, file.name if len(parts) > 1 else None, arguments.format) + "\n")
+                    changed += 1
+            except InputError as error:
+                error.message = f"{file}: {error.message}"
+                raise
+        compared += part["count"]
+    if missing:
+        files = "no data file lies" if missing == len(parts) else f"{missing} of {len(parts)} shards do not lie"
+        say(f"{files} beside it, so only digests can be compared: {'equal' if equal else 'they differ'}")
+    if missing < len(parts):
+        say(f"{changed} of {compared} vectors change")
+    return SUCCESS if equal and not changed else DIFFERENT
+
+
+def _change_text(change: Change, file: str | None, format: str | None) -> str:
+    """A change as a line; ``file``: where its row is, if it is not clear."""
+    if format == "jsonl":
+        return json.dumps(({} if file is None else {"file": file}) | change.to_json())
+    return str(change) if file is None else f"{file}: {change}"
 
 
 def _read_bytes(path: Path) -> bytes:

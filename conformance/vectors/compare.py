@@ -17,7 +17,7 @@ from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, Vec
 from halfulp.conformance.vectors.formats.format import Carried, Format, Unmarked, Unsayable
 from halfulp.conformance.vectors.formats.text import spelled
 from halfulp.conformance.vectors.metadata import Document, value_text
-from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.recipe import Recipe, rows_of
 from halfulp.conformance.vectors.rows import CHUNK, empty
 from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
 from halfulp.interp.errors import InputError
@@ -88,7 +88,7 @@ def digest_now(data: Document, recipe: Recipe) -> str:
     columns = old_columns(data, recipe)
     roles = frozenset(column.role for column in columns)
     as_then = Format("old", "", lambda *_: None, lambda *_: VectorSet(columns, ()), roles)
-    carried = Carried(recipe.vectors(), as_then, unmarked_of(data))
+    carried = Carried(recipe.vectors(*rows_of(data, recipe)), as_then, unmarked_of(data))
     try:
         for _ in carried.set():
             pass
@@ -116,12 +116,13 @@ def changes(data: Document, recipe: Recipe, old: VectorSet, size: int = CHUNK) -
     """
     columns = old_columns(data, recipe)
     given = len(recipe.subject.inputs)
-    unmarked, whole = unmarked_of(data), data["count"] == recipe.rows.count
+    start, stop = rows_of(data, recipe)
+    unmarked, whole = unmarked_of(data), data["count"] == stop - start
     rows = _Stream(columns, old)
     comparison = _Comparison(columns, recipe.columns, unmarked)
     size = max(size // recipe.step, 1) * recipe.step
-    for begin in range(0, recipe.rows.count, size):
-        inputs = recipe.given(begin, min(begin + size, recipe.rows.count))
+    for begin in range(start, stop, size):
+        inputs = recipe.given(begin, min(begin + size, stop))
         outputs, undefined = recipe.subject.compute(inputs)
         now = inputs + outputs
         stays = np.ones(len(inputs[0]), np.bool_)

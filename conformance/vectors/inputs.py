@@ -26,6 +26,9 @@ LevelName = Literal["1", "2", "exhaustive", "random", "weighted"]
 EXHAUSTIVE_BITS = 40
 """Operands of more bits together are not enumerated: that would take years."""
 
+CORNER_BITS = 4096
+"""Integers of more bits have no corners: thousands of patterns, each as long, would take minutes."""
+
 ROUNDING_STREAM = 1 << 40
 """The Philox stream of the random bits of stochastic rounding; operands have the first ones."""
 
@@ -59,6 +62,11 @@ def rows_of_types(
     """
     kinds = kinds_of(types, op)
     widths = [kind.width for kind in kinds]
+    if level not in ("exhaustive", "random") and max(widths) > CORNER_BITS:
+        raise Unsupported(
+            f"no corners are made of operands of {max(widths)} bits, but of {CORNER_BITS} at most",
+            hint="--level=random takes any width",
+        )
     match level:
         case "1" | "2":
             return first(testfloat.corner_rows(kinds, 1 if level == "1" else 2, seed), count)

@@ -6,6 +6,7 @@ time stamp unless one is given.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,9 @@ from halfulp.interp.values import as_type
 from halfulp.semantics.profile import SEMANTICS_VERSION, Profile, profile_choices
 
 SCHEMA_VERSION = 1
+
+METADATA, MERGED = "metadata.json", "sweep.runs"
+"""The document of a sweep, and its shards' tables of runs as a single one."""
 
 Document = dict[str, Any]
 
@@ -216,14 +220,37 @@ def of_file(data: Document, name: str) -> Document:
     own = {key: value for key, value in data.items() if key not in ("shards", "dropped", "undefined", "anchors")}
     if not all(isinstance(shard.get(key), kind) for key, kind in _OF_A_SHARD.items()):
         raise InputError(f"the metadata says too little of the shard '{name}'")
+    # Of tables of runs the whole stands in the document, not the shards.
+    files = [file for file in data["files"] if isinstance(file, dict)]
+    described = [file for file in files if file.get("name") == name] or [{**file, "name": name} for file in files[:1]]
     return {
         **own,
+        "files": described,
         "count": shard["count"],
         "sha256": shard["sha256"],
         "shard": {"index": shard["index"], "of": len(shards), "rows": shard["rows"]},
         **({"dropped": shard["dropped"]} if shard["dropped"] else {}),
         "anchors": [],
     }
+
+
+def whole_digest(digests: Iterable[str]) -> str:
+    """The digest of a sweep, of those of its shards in the order of their index."""
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def parts_of(data: Document) -> list[Document]:
+    """The documents of a sweep's shards, as `of_file` gives them, in their order; of any other set its own.
+
+    Raises InputError where the shards are not those that the digest of the whole is made of.
+    """
+    shards = data.get("shards")
+    if not isinstance(shards, list):
+        return [data]
+    parts = [of_file(data, shard["file"]) for shard in shards if isinstance(shard, dict) and "file" in shard]
+    if whole_digest(part["sha256"] for part in parts) != data["sha256"]:
+        raise InputError("the metadata's shards are not those of its digest")
+    return parts
 
 
 _OF_A_SHARD: Mapping[str, type] = {"index": int, "rows": list, "count": int, "dropped": int, "sha256": str}

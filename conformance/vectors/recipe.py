@@ -65,6 +65,8 @@ class Recipe:
         subject = self.subject
         if not isinstance(subject, OpSubject) or subject.task.op not in SCALED:
             raise InputError(f"blocks that share a scale are operands of {' and '.join(SCALED)} alone")
+        if size > CHUNK:
+            raise InputError(f"a block of {size} elements is too long: {CHUNK} at most")
         if self.level is None or self.models:
             raise InputError("the models know nothing of blocks that share a scale", hint="ask for a level")
         if self.level in RANDOM:
@@ -148,6 +150,21 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{file}: the metadata does not say how its vectors are made: {error!r}") from None
+
+
+def rows_of(data: Mapping[str, Any], recipe: Recipe) -> tuple[int, int]:
+    """The rows of a recipe that a document is about, the first and the one behind the last: those of its shard, or all.
+
+    Raises InputError for a shard of rows that the recipe does not have.
+    """
+    shard, whole = data.get("shard", {}), recipe.rows.count
+    rows = shard.get("rows", (0, whole)) if isinstance(shard, dict) else None
+    if not isinstance(rows, list | tuple) or len(rows) != 2 or any(type(row) is not int for row in rows):
+        raise InputError("the metadata does not say which rows its shard has")
+    start, stop = rows
+    if not 0 <= start <= stop <= whole or start % recipe.step or stop % recipe.step:
+        raise InputError(f"the metadata tells of rows {start} to {stop}, which the set of {whole} rows does not have")
+    return start, stop
 
 
 def profile_of(data: Mapping[str, Any]) -> Profile:

@@ -35,12 +35,15 @@ from halfulp.conformance.vectors.formats.format import Carried, Options, Unmarke
 from halfulp.conformance.vectors.formats.runs import Table, check_unary, merge
 from halfulp.conformance.vectors.metadata import (
     LOOKED_AT,
+    MERGED,
+    METADATA,
     Anchors,
     Document,
     File,
     divergences_of_task,
     document,
     to_text,
+    whole_digest,
 )
 from halfulp.conformance.vectors.packing import CONTAINERS, Packing
 from halfulp.conformance.vectors.recipe import Recipe
@@ -56,10 +59,13 @@ SHARD_ROWS = 1 << 24
 LAYOUT_VERSION = 1
 """Raised whenever a directory of another layout cannot be gone on with."""
 
-LAYOUT, METADATA, MERGED = "sweep.json", "metadata.json", "sweep.runs"
+LAYOUT = "sweep.json"
+"""The file that says what a directory is a sweep of."""
 
 NO_SHARDS = ("mlir",)
 """Formats that no sweep is written in: a program of millions of calls is of use to nobody."""
+
+_CHECK_DIGITS = 16
 
 _MANIFEST = re.compile(r"manifest-([0-9]+)-of-([0-9]+)\.jsonl")
 _TEMPORARY = re.compile(r"\.([0-9]+-of-[0-9]+)\.[^/]+\.tmp")
@@ -168,8 +174,16 @@ class Entry:
     file_sha256: str
 
     def to_json(self) -> Document:
-        """The entry as a manifest and the metadata hold it."""
+        """The entry as the metadata holds it."""
         return {**asdict(self), "rows": list(self.rows)}
+
+    def to_line(self) -> bytes:
+        """The entry as a manifest holds it: with a check of its own, since nothing else tells a wrong ``sha256``."""
+        return json.dumps({**self.to_json(), "check": self._check}).encode() + b"\n"
+
+    @property
+    def _check(self) -> str:
+        return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()[:_CHECK_DIGITS]
 
     @classmethod
     def of_line(cls, line: bytes, plan: Plan) -> Entry:
@@ -178,6 +192,7 @@ class Entry:
         numbers = ("index", "count", "dropped", "size")
         if not isinstance(data, dict) or any(type(data.get(key)) is not int for key in numbers):
             raise ValueError("no entry of a shard")
+        check = data.pop("check", None)
         try:
             entry = cls(**{**data, "rows": tuple(data["rows"])})
         except (KeyError, TypeError):
@@ -189,6 +204,8 @@ class Entry:
                 raise ValueError(f"{digest!r} is no digest")
         if entry.file != plan.file_name(entry.index, entry.file_sha256):
             raise ValueError(f"{entry.file!r} is not the name of such a file")
+        if check != entry._check:
+            raise ValueError("its check is that of another line")
         return entry
 
 
@@ -280,7 +297,7 @@ class Manifest:
 
     def append(self, entry: Entry) -> None:
         """Note a shard for good. Where the disk is full nothing of the line stays."""
-        line = json.dumps(entry.to_json()).encode() + b"\n"
+        line = entry.to_line()
         with _writing(self._directory):
             try:
                 self._file.write(line)
@@ -644,11 +661,6 @@ def _made(
 
 
 # --- the whole --------------------------------------------------------------------------------------------------------
-
-
-def whole_digest(digests: Iterable[str]) -> str:
-    """The digest of a sweep, of those of its shards in the order of their index."""
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
 def _finish(plan: Plan, directory: Path, owner: str, found: Swept) -> None:

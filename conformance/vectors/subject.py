@@ -313,9 +313,9 @@ class ProgramSubject:
 
     @cached_property
     def scalars(self) -> bool:
-        """Whether the function has arguments, and all of them and its results are scalars."""
-        types = argument_types(self._function)
-        return bool(types) and not any(isinstance(type_, ty.ShapedType) for type_ in (*types, *self._result_types))
+        """Whether all arguments and results are scalars."""
+        types = (*argument_types(self._function), *self._result_types)
+        return not any(isinstance(type_, ty.ShapedType) for type_ in types)
 
     @cached_property
     def _result_types(self) -> tuple[ty.Type, ...]:
@@ -366,7 +366,13 @@ class ProgramSubject:
     @cached_property
     def inputs(self) -> tuple[Column, ...]:
         """The arguments: arg0, arg1, or arg0_1_2 for an element."""
-        return tuple(self._named(argument_types(self._function), "argument", "arg", Role.OPERAND))
+        columns = tuple(self._named(argument_types(self._function), "argument", "arg", Role.OPERAND))
+        if not columns:
+            raise Unsupported(
+                f"'@{self.function}' is given nothing, so that there are no vectors of it",
+                location=self._function.location,
+            )
+        return columns
 
     @cached_property
     def outputs(self) -> tuple[Column, ...]:

@@ -29,6 +29,7 @@ from halfulp.conformance.vectors.formats import NAMES, format_named, read_vector
 from halfulp.conformance.vectors.inputs import filled_models
 from halfulp.conformance.vectors.models import MODELS, coverage
 from halfulp.conformance.vectors.recipe import LEVELS, Recipe, recipe_of
+from halfulp.conformance.vectors.shards import Plan, sweep_shards
 from halfulp.conformance.vectors.subject import OpSubject
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
@@ -314,6 +315,12 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         ((*ADDF[1:], "--block", "8"), 2, "--block goes with --mx"),
         (("arith.scaling_truncf", "--from", "f80,f8E8M0FNU", "--type", "f16", "--mx", "last", "--format", "bin"), 2, "--mx"),
         (("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first"), 2, "--mx goes with"),
+        (
+            ("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first", "--format", "bin",
+             "--block", "1000000000"), 2, "a block of 1000000000 elements is too long: 262144 at most",
+        ),
+        (("arith.addi", "--type", "i100000", "-n", "2"), 3, "no corners are made of operands of 100000 bits"),
+        (("arith.truncf", "--type", "f16"), 2, "hint: --from says the type of the operand"),
         ((*ADDF[1:], "--rounding", "sideways"), 2, "must be one of to_nearest_even"),
         ((*ADDF[1:], "--tininess", "never"), 2, "must be one of after, before"),
         ((*ADDF[1:], "--random-bits", "8"), 2, "goes with --rounding=stochastic"),
@@ -331,6 +338,15 @@ def test_refusals(arguments: tuple[str, ...], code: int, message: str, tmp_path:
     assert message in done.err
     assert "internal" not in done.err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_function_that_is_given_nothing_has_no_vectors(tmp_path: Path) -> None:
+    program = tmp_path / "three.mlir"
+    program.write_text("func.func @three() -> i3 {\n  %c = arith.constant 3 : i3\n  return %c : i3\n}\n")
+    for level in ("1", "exhaustive", "random"):
+        done = run("vectors", str(program), "--level", level, "-n", "3")
+        assert (done.code, done.out) == (3, "")
+        assert "'@three' is given nothing, so that there are no vectors of it" in done.err
 
 
 def test_binary_formats_are_not_for_a_terminal() -> None:
@@ -525,6 +541,66 @@ def test_rows_that_are_poison_no_longer_or_now(tmp_path: Path) -> None:
     (tmp_path / "now" / "fptosi_f16_to_i8.tv").unlink()
     done = changed(other)
     assert (done.code, "they differ" in done.err) == (1, True)
+
+
+@pytest.fixture(params=["npz", "testfloat", "runs"])
+def swept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A sweep in four shards."""
+    recipe = Recipe(OpSubject(task("arith.truncf", "bf16", "f8E4M3FN"), flags=False), "exhaustive")
+    sweep_shards(Plan(recipe, request.param, shard_rows=1 << 14), tmp_path)
+    return tmp_path / "metadata.json"
+
+
+def test_sweeps_that_have_not_changed(swept: Path) -> None:
+    shards = json.loads(swept.read_text(encoding="utf-8"))["shards"]
+    done = changed(str(swept))
+    assert (done.code, done.out, done.err) == (0, "", "0 of 65536 vectors change\n")
+    done = changed(str(swept), str(swept.parent / shards[1]["file"]))
+    assert (done.code, done.out, done.err) == (0, "", "0 of 16384 vectors change\n")
+    (swept.parent / shards[0]["file"]).unlink()
+    done = changed(str(swept))
+    told = "1 of 4 shards do not lie beside it, so only digests can be compared: equal\n0 of 49152 vectors change\n"
+    assert (done.code, done.out, done.err) == (0, "", told)
+    for shard in shards[1:]:
+        (swept.parent / shard["file"]).unlink()
+    done = changed(str(swept))
+    told = "no data file lies beside it, so only digests can be compared: equal\n"
+    assert (done.code, done.out, done.err) == (0, "", told)
+
+
+def test_rows_of_sweeps_that_change(swept: Path) -> None:
+    other = edited(swept, lambda data: data["profile"]["fields"].update(nan_result="canonical"), "other.json")
+    shards = json.loads(swept.read_text(encoding="utf-8"))["shards"]
+    done = changed(other, "--format", "jsonl")
+    # The NaNs of bf16 with a sign are the last 127 codes of all.
+    assert (done.code, done.err) == (1, "127 of 65536 vectors change\n")
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert [(row["file"], row["row"], row["given"]) for row in rows] == [
+        (shards[3]["file"], code - 0xC000, {"a": f"0x{code:X}"}) for code in range(0xFF81, 1 << 16)
+    ]
+    assert changed(other).out.startswith(f"{shards[3]['file']}: row 16257: a=0xFF81: result 0xFF (nan) -> 0x7F (nan)\n")
+    assert changed(other, str(swept.parent / shards[2]["file"])).code == 0
+    done = changed(other, str(swept.parent / shards[3]["file"]))
+    assert (done.code, done.err) == (1, "127 of 16384 vectors change\n")
+    (swept.parent / shards[3]["file"]).unlink()
+    done = changed(other)
+    assert (done.code, "1 of 4 shards do not lie beside it" in done.err, "they differ" in done.err) == (1, True, True)
+
+
+def test_sweeps_that_cannot_be_compared(swept: Path) -> None:
+    done = changed(str(swept), str(swept.parent / "sweep.runs"))
+    assert (done.code, "is none of the sweep's shards" in done.err) == (2, True)
+    name = json.loads(swept.read_text(encoding="utf-8"))["shards"][2]["file"]
+    changes: dict[str, Callable[[dict[str, Any]], object]] = {
+        "the metadata's shards are not those of its digest": lambda data: data["shards"].pop(),
+        "the metadata tells of rows 32768 to 99999": lambda data: data["shards"][2].update(rows=[1 << 15, 99999]),
+        "does not say which rows its shard has": lambda data: data["shards"][2].update(rows=[1 << 15, "x"]),
+    }
+    for message, change in changes.items():
+        other = edited(swept, change, "other.json")
+        for file in ((), (str(swept.parent / name),)) if "rows" in message else ((),):
+            done = changed(other, *file)
+            assert (done.code, done.out, message in done.err) == (2, "", True)
 
 
 def test_old_sets_that_cannot_be_compared(tmp_path: Path) -> None:

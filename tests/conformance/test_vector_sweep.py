@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from io import BytesIO
 from multiprocessing import active_children
 from pathlib import Path
@@ -29,18 +31,9 @@ from halfulp.conformance.vectors import metadata, shards
 from halfulp.conformance.vectors.columns import Digest, VectorSet, columns_to_text
 from halfulp.conformance.vectors.formats import read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Options
+from halfulp.conformance.vectors.metadata import MERGED, METADATA
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
-from halfulp.conformance.vectors.shards import (
-    LAYOUT,
-    MERGED,
-    METADATA,
-    NO_SHARDS,
-    Entry,
-    Plan,
-    make_shard,
-    sweep_shards,
-    whole_digest,
-)
+from halfulp.conformance.vectors.shards import LAYOUT, NO_SHARDS, Entry, Plan, make_shard, sweep_shards
 from halfulp.conformance.vectors.spec import recipe_of_spec
 from halfulp.conformance.vectors.subject import OpSubject, ProgramSubject
 from halfulp.conformance.workers import process_pool
@@ -121,7 +114,7 @@ def test_the_digest_of_a_sweep_is_that_of_its_shards(whole: tuple[str, Path]) ->
     lines = (directory / "manifest-0-of-1.jsonl").read_text().splitlines()
     entries = sorted(map(json.loads, lines), key=lambda entry: entry["index"])
     assert digest == hashlib.sha256("\n".join(entry["sha256"] for entry in entries).encode()).hexdigest()
-    assert whole_digest(entry["sha256"] for entry in entries) == digest
+    assert metadata.whole_digest(entry["sha256"] for entry in entries) == digest
 
 
 @pytest.mark.parametrize("format", ["testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl"])
@@ -461,6 +454,12 @@ def test_a_torn_last_line_is_written_again(made: Path, whole: tuple[str, Path]) 
         (lambda line: line.replace(b'"sha256": "', b'"sha256": "x'), r":3: .* is no digest"),
         (lambda line: line.replace(b'"size": ', b'"size": -0.5e'), r":3: .* no entry of a shard"),
         (lambda line: line.replace(b"}", b', "more": 1}'), r":3: .* no entry of a shard"),
+        (lambda line: line[:-3] + b'x"}', r":3: .* its check is that of another line"),
+        (lambda line: line.replace(b'"count": 4096', b'"count": 4095'), r":3: .* its check is that of another line"),
+        (
+            lambda line: re.sub(rb'(?<= "sha256": ")(.)', lambda digit: b"1" if digit[1] == b"0" else b"0", line),
+            r":3: .* its check is that of another line",
+        ),
     ],
 )
 def test_a_corrupt_manifest(made: Path, change: Callable[[bytes], bytes], message: str) -> None:
@@ -479,16 +478,16 @@ def test_a_corrupt_manifest(made: Path, change: Callable[[bytes], bytes], messag
 def test_a_manifest_with_another_digest_than_the_shard_has(made: Path) -> None:
     manifest = made / "manifest-0-of-1.jsonl"
     entry = entries_of(made)[4]
-    manifest.write_text(manifest.read_text().replace(entry.sha256, "0" * 64))
+    other = replace(entry, sha256="0" * 64)
+    manifest.write_bytes(manifest.read_bytes().replace(entry.to_line(), other.to_line()))
     (made / entry.file).unlink()
     with pytest.raises(InputError, match=rf"shard 4 .* has the digest 0+, but it comes out as {entry.sha256}"):
         sweep_shards(add_f8(), made)
 
 
 def test_manifests_that_contradict_each_other(made: Path) -> None:
-    text = (made / "manifest-0-of-1.jsonl").read_text().splitlines()[0]
     entry = entries_of(made)[0]
-    (made / "manifest-0-of-2.jsonl").write_text(text.replace(entry.sha256, "0" * 64) + "\n")
+    (made / "manifest-0-of-2.jsonl").write_bytes(replace(entry, sha256="0" * 64).to_line())
     with pytest.raises(InputError, match="another digest of shard 0 than elsewhere"):
         sweep_shards(add_f8(), made)
 
