@@ -158,7 +158,7 @@ def test_unary_ops(name: str) -> None:
 @pytest.mark.parametrize("source", [*SMALL, "f8E4M3FN", "f8E5M2FNUZ", "f8E8M0FNU", "f16"])
 def test_casts(source: str) -> None:
     fmt, rng = FORMATS[source], random.Random(source)
-    for target in FORMATS.values():
+    for target in rng.sample(list(FORMATS.values()), 9):
         rows = [(rng.randrange(1 << fmt.bits),) for _ in range(4)]
         op = "extf" if target.bits > fmt.bits else "truncf" if target.bits < fmt.bits else "convertf"
         if target != fmt:
@@ -178,7 +178,7 @@ def test_casts(source: str) -> None:
 def test_profiles(profile: str) -> None:
     """Of every kind of op, a profile's own result, and in the table of profiles each profile's."""
     rng = random.Random(profile)
-    for name in ("f4E2M1FN", "f8E4M3FN", "f8E5M2FNUZ", "f8E8M0FNU", "f16"):
+    for name in ("f4E2M1FN", "f8E5M2FNUZ", "f8E8M0FNU"):
         width = FORMATS[name].bits
         for op in ("addf", "divf", "remf", "maxnumf", "maximumf"):
             rows = [(rng.getrandbits(width), rng.getrandbits(width)) for _ in range(3)]
