@@ -79,7 +79,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     )
     add("--nan", choices=("exact", "any"), help="any: every NaN will do for a NaN (default: as the metadata says)")
     add("--ignore-flags", action="store_true", help="do not compare the file's flags")
-    add("--partial", action="store_true", help="the file may have fewer rows than the metadata says")
+    add("--partial", action="store_true", help="the file may have fewer rows than the metadata says, and others")
     add("--max", type=positive, default=1, metavar="N", help="rows that differ to tell in full (default: 1)")
     add("--json", action="store_true", help="print one JSON object")
     add_subject_options(parser.add_argument_group("what is computed"))
@@ -145,8 +145,11 @@ def _check(arguments: argparse.Namespace, sources: Sources) -> int:
     else:
         write("".join(f"{line}\n" for line in _lines(found, checker.subject, golden, arguments)))
     sys.stdout.flush()
-    if found.strayed is not None:
-        say(f"note: {arguments.file}: from row {found.strayed} on, the operands are not those of {asked.metadata}")
+    if found.strayed is not None and found.reordered:
+        order = f"the rows are in another order than in {asked.metadata}"
+        say(f"note: {arguments.file}: from row {found.strayed} on, {order}")
+    elif found.strayed is not None and found.problem is None:
+        say(f"note: {arguments.file}: {_strayed(found, asked)}")
     if found.problem is not None:
         if " words for " in found.problem.message:
             names = ", ".join(column.name for column in vectors.columns)
@@ -255,8 +258,14 @@ def _judge_count(found: Check, period: int, asked: _Asked, arguments: argparse.N
             f"{found.rows:,} rows, but parameters repeat after {period}: the last {found.rows % period} lack others"
         )
         hint = "--partial accepts them"
+    elif found.strayed is not None and not found.reordered and not arguments.partial:
+        problem, hint = _strayed(found, asked), "--partial accepts other operands too"
     if problem is not None:
         found.problem = InputError(f"{arguments.file}: {problem}", hint=hint)
+
+
+def _strayed(found: Check, asked: _Asked) -> str:
+    return f"from row {found.strayed} on, the operands are not those of {asked.metadata}"
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -655,6 +664,7 @@ def _as_json(
         "equal": not found.differing and found.problem is None,
         "golden": golden,
         "strayed": found.strayed,
+        "reordered": found.reordered,
         "problem": None if found.problem is None else str(found.problem),
         "mismatches": [
             {

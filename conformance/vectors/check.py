@@ -173,7 +173,7 @@ class Check:
     ``mismatches``: the first ones. ``examined``: the differing rows for which alternatives were tried, ``controls`` the
     equal ones, ``explanations`` what came of it, the likeliest first. ``kinds``: how often each remark is true of the
     examined rows. ``digest``: of the file's columns. ``strayed``: the first row whose operands are not those of the
-    recipe. ``problem``: why reading ended before the end.
+    recipe; ``reordered``: all rows together have them. ``problem``: why reading ended before the end.
     """
 
     rows: int = 0
@@ -188,6 +188,7 @@ class Check:
     kinds: dict[str, int] = field(default_factory=dict)
     digest: str | None = None
     strayed: int | None = None
+    reordered: bool = False
     problem: HalfulpError | None = None
 
     @property
@@ -240,6 +241,28 @@ class _Sample:
     control: list[Mask] = field(default_factory=list)
 
 
+@dataclass
+class _Surplus:
+    """The rows that a file has more than a recipe, whatever their order: how many, and the sum of a hash of each."""
+
+    rows: int = 0
+    hashes: int = 0
+
+    def take(self, inputs: Chunk, times: int) -> None:
+        """Add so many times the rows with these operands."""
+        mixed = np.zeros(len(inputs[0]), np.uint64)
+        for codes in inputs:
+            for limb in np.reshape(codes, (len(mixed), -1)).T:
+                mixed = (mixed ^ limb.astype(np.uint64)) * _ODD
+                mixed ^= mixed >> np.uint64(29)
+        self.rows += times * len(mixed)
+        self.hashes = (self.hashes + times * int((mixed * _ODD).sum(dtype=np.uint64))) % (1 << 64)
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 over the golden ratio, as multiplicative hashing has it."""
+
+
 class Checker:
     """Holds the rows of a file to what a subject computes.
 
@@ -268,6 +291,8 @@ class Checker:
         ]
         self._notes = notes or Notes()
         self._foreseen = None if foreseen is None else rechunked(self._all, foreseen, self._step)
+        self._surplus = _Surplus()
+        self._strayed_from: Iterator[Chunk] | None = None
         self._most = most
         self._sample = _Sample()
         self._digest = Digest(self.columns)
@@ -292,6 +317,7 @@ class Checker:
             self._compare(chunk)
             progress(self.found.rows)
         self._examine()
+        self.found.reordered = self._has_all_rows()
         self.found.digest = None if self.found.unknown else self._digest.hexdigest()
         return self.found
 
@@ -308,7 +334,7 @@ class Checker:
             inputs = tuple(chunk[k] for k in self._inputs)
             expected, undefined = self._computed(inputs, rows)
         else:
-            made = self._next_foreseen()
+            made = self._next_foreseen(self._foreseen)
             given = 0 if made is None else len(made[0])
             if made is None or given < rows:
                 found.problem = InputError(f"the file has more rows than the {found.rows + given:,} of the set")
@@ -335,7 +361,7 @@ class Checker:
     def _computed(self, inputs: Chunk, rows: int) -> Computed:
         """What the outputs must be: those of the recipe where it has the same operands."""
         if self._foreseen is not None:
-            made = self._next_foreseen()
+            made = self._next_foreseen(self._foreseen)
             width = len(inputs)
             short = made is None or len(made[0]) < rows
             same = [] if made is None else [_rows(x[:rows] != y[: len(x)]) for x, y in zip(made, inputs, strict=False)]
@@ -345,7 +371,11 @@ class Checker:
             self.found.strayed = self.found.rows + min(
                 [*first, *([0 if made is None else len(made[0])] if short else [])]
             )
-            self._foreseen = None
+            self._strayed_from, self._foreseen = self._foreseen, None
+            if made is not None:
+                self._surplus.take(made[:width], -1)
+        if self._strayed_from is not None:
+            self._surplus.take(inputs, 1)
         missing = -rows % self.period
         if missing:
             # The last group may lack rows, which then are anything.
@@ -354,10 +384,19 @@ class Checker:
             return Computed(tuple(codes[:rows] for codes in outputs), None if undefined is None else undefined[:rows])
         return self.subject.compute(inputs)
 
-    def _next_foreseen(self) -> Chunk | None:
-        assert self._foreseen is not None
+    def _has_all_rows(self) -> bool:
+        """Whether a file whose rows strayed from those of the recipe has the same ones in another order."""
+        surplus, rest = self._surplus, self._strayed_from
+        if rest is None or self.found.problem is not None:
+            return False
+        while surplus.rows > 0 and (made := self._next_foreseen(rest)) is not None:
+            surplus.take(made[: len(self.subject.inputs)], -1)
+        return surplus == _Surplus() and self._next_foreseen(rest) is None
+
+    @staticmethod
+    def _next_foreseen(foreseen: Iterator[Chunk]) -> Chunk | None:
         try:
-            return next(self._foreseen, None)
+            return next(foreseen, None)
         except (HalfulpError, ValueError):
             # The recipe's operands are a convenience: a document may tell of rows that it does not have.
             return None

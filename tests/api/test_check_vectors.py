@@ -213,15 +213,39 @@ def test_a_truncated_output_does_not_pass(tmp_path: Path, run: Run) -> None:
     assert run("-", *OP, stdin=b"")[0] == 2
 
 
-def test_operands_that_are_not_those_of_the_set_are_noted(tmp_path: Path, run: Run) -> None:
+def test_another_order_of_the_rows_is_noted(tmp_path: Path, run: Run) -> None:
     path = golden(tmp_path)
     lines = path.read_text().splitlines()
     lines[10], lines[11] = lines[11], lines[10]
-    path.write_text("\n".join(lines) + "\n")
-    code, out, err = run(path)
-    assert code == 0
-    assert "from row 10 on, the operands are not those of" in err
-    assert "golden" not in out
+    for others in (lines, sorted(lines), lines[::-1]):
+        path.write_text("\n".join(others) + "\n")
+        code, out, err = run(path)
+        assert code == 0
+        assert "on, the rows are in another order than in" in err
+        assert "golden" not in out
+
+
+def test_rows_that_are_not_those_of_the_set(tmp_path: Path, run: Run) -> None:
+    """As many as in the set, and each right: but a vector is there twice, and another one not at all."""
+    path = golden(tmp_path)
+    lines = path.read_text().splitlines()
+    first = lines[0].split()
+    swapped = " ".join([first[1], first[0], *first[2:]])
+    assert swapped not in lines
+    for place, others in {
+        1: [lines[0]] * len(lines),
+        10: [*lines[:10], lines[11], lines[11], *lines[12:]],
+        0: [swapped, *lines[1:]],
+        len(lines) - 1: [*lines[:-1], lines[0]],
+    }.items():
+        path.write_text("\n".join(others) + "\n")
+        code, out, err = run(path)
+        assert (code, "none differs" in out) == (2, True)
+        assert f"error: {path}: from row {place} on, the operands are not those of" in err
+        assert json.loads(run(path, "--json")[1])["reordered"] is False
+        code, _, err = run(path, "--partial")
+        assert code == 0
+        assert f"note: {path}: from row {place} on, the operands are not those of" in err
 
 
 def test_testfloats_own_text(run: Run) -> None:

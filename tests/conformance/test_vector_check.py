@@ -412,10 +412,16 @@ def test_the_rows_of_the_recipe_stand_in_while_operands_are_its_own() -> None:
     wrong = check(subject, changed(rows, 2, 2000, 0x7E, 8), foreseen=recipe.chunks())
     assert (wrong.differing, wrong.mismatches[0].row) == (1, 2000)
     other = changed(rows, 0, 1234, code_in(rows, subject.inputs + subject.outputs, 0, 1234) ^ 1, 8)
-    assert check(subject, other, foreseen=recipe.chunks()).strayed == 1234
+    found = check(subject, other, foreseen=recipe.chunks())
+    assert (found.strayed, found.reordered) == (1234, False)
+    order = np.random.default_rng(1).permutation(3000)
+    found = check(subject, tuple(codes[order] for codes in rows), foreseen=recipe.chunks(size=100))
+    assert (found.strayed is not None, found.reordered, found.differing) == (True, True, 0)
+    twice = check(subject, tuple(codes[order % 2999] for codes in rows), foreseen=recipe.chunks())
+    assert (twice.reordered, twice.differing) == (False, 0)
     longer = tuple(np.concatenate([codes, codes[:5]]) for codes in rows)
     found = check(subject, longer, foreseen=recipe.chunks())
-    assert (found.strayed, found.differing) == (3000, 0)
+    assert (found.strayed, found.reordered, found.differing) == (3000, False, 0)
 
 
 def test_differing_by_hand() -> None:
