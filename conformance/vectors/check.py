@@ -334,6 +334,7 @@ class Checker:
             inputs = tuple(chunk[k] for k in self._inputs)
             expected, undefined = self._computed(inputs, rows)
         else:
+            assert self._foreseen is not None
             made = self._next_foreseen(self._foreseen)
             given = 0 if made is None else len(made[0])
             if made is None or given < rows:
