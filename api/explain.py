@@ -265,7 +265,7 @@ class ProfileGroup:
     fields: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """One rounding, taken apart; ``str`` puts it into words, notebooks show bits and a number line.
 
@@ -365,6 +365,10 @@ class Explanation:
 
     def __str__(self) -> str:
         return "\n".join(self._lines)
+
+    def __repr__(self) -> str:
+        # What a terminal shows of it, and a notebook where styles are stripped.
+        return str(self)
 
     def _repr_html_(self) -> str:
         from halfulp.explain_html import explanation_html

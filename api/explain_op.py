@@ -138,7 +138,7 @@ class Step:
         return f"{self.formula} -> {element_text(self.type, self.code)}{code_suffix(self.type, self.code)}: {rule}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OpExplanation:
     """One application of an op, taken apart; ``str`` puts it into words.
 
@@ -197,6 +197,9 @@ class OpExplanation:
         if self.open:
             lines += ["", f"open      {self.open}"]
         return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def profile_rows(self) -> list[tuple[str, ...]]:
         """What the profiles give, as rows of a table with a head."""

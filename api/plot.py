@@ -44,6 +44,16 @@ from halfulp.steps import (
 )
 from halfulp.steps import relative_error as distance
 
+__all__ = [
+    "explanation",
+    "number_line",
+    "quantisation_error",
+    "quantisation_errors",
+    "relative_error",
+    "save",
+    "staircase",
+]
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
