@@ -91,7 +91,10 @@ def _tie_rule(fmt: FloatFormat, mode: Rounding, away: bool) -> str:
 
 
 def _overflow_rule(fmt: FloatFormat, exact: Fraction, mode: Rounding, rounded: Fraction | None, mid: Fraction) -> str:
-    stays = rounded is not None and fmt.nan_code is not None  # formats with neither infinity nor NaN always give it
+    inward = mode is Rounding.TOWARD_ZERO or mode is (Rounding.DOWNWARD if exact > 0 else Rounding.UPWARD)
+    within = inward if mode in _DIRECTED else abs(exact) < abs(mid)
+    # Formats with neither infinity nor NaN give the largest value, whether they overflow or not.
+    stays = rounded is not None and (within or fmt.infinities or fmt.nan_code is not None)
     beyond = f"beyond the largest finite value {value_text(fmt, fmt.max_code)}"
     if mode in _DIRECTED:
         how = _DIRECTED[mode]

@@ -259,6 +259,8 @@ def check_rule(
     if "nothing is rounded" in rule:
         assert value == exact, where
         return
+    # An overflow that is named was raised, and what was not raised is not named.
+    assert "overflow" not in rule or result.flags & Flags.OVERFLOW, where
     low, high = neighbours(fmt, exact)
     if low is not None and high is not None and value is not None and exact and "no zero" not in rule:
         below, above = value_of(fmt, low), value_of(fmt, high)
