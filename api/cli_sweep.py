@@ -142,12 +142,7 @@ def _recipe(arguments: argparse.Namespace, sources: Sources) -> Recipe:
         text = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
-    recipe = recipe_of_spec(text, str(path))
-    try:
-        _ = recipe.rows
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-    return recipe
+    return recipe_of_spec(text, str(path))
 
 
 # --- who computes -----------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import signal
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from halfulp.cli_common import (
     DIFFERENT,
@@ -348,13 +348,15 @@ def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Pat
     from halfulp.conformance.vectors.formats import format_of_file
     from halfulp.interp.errors import InputError
 
-    files = [(file.get("name"), file.get("format")) for file in data["files"] if isinstance(file, dict)]
+    files = [(file.get("name"), file["format"]) for file in data["files"]]
     if given is not None:
         named = [format for name, format in files if name == Path(given).name]
         guessed = format_of_file(given)
         formats = named or ([guessed.name] if guessed else [format for _, format in files])
-        return Path(given), cast("str", formats[0])
-    if any(Path(str(name)).name != name for name, _ in files if name is not None):
+        if not formats:
+            raise InputError(f"{path}: nothing says of which format '{given}' is")
+        return Path(given), formats[0]
+    if any(Path(name).name != name for name, _ in files if name is not None):
         raise InputError(f"{path}: the metadata names files outside of its folder")
-    there = [(path.with_name(name), cast("str", format)) for name, format in files if name is not None]
+    there = [(path.with_name(name), format) for name, format in files if name is not None]
     return next(((file, format) for file, format in there if file.is_file()), None)

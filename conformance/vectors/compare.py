@@ -14,7 +14,7 @@ import numpy as np
 
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, VectorSet, joined, settled
-from halfulp.conformance.vectors.formats.format import Carried, Format, Unmarked, Unsayable
+from halfulp.conformance.vectors.formats.format import UNMARKED, Carried, Format, Unmarked, Unsayable
 from halfulp.conformance.vectors.formats.text import spelled
 from halfulp.conformance.vectors.metadata import Document, value_text
 from halfulp.conformance.vectors.recipe import Recipe, rows_of
@@ -78,9 +78,9 @@ def old_columns(data: Document, recipe: Recipe) -> tuple[Column, ...]:
 
 def unmarked_of(data: Document) -> Unmarked:
     """What the set did with poison and open bits that had no column."""
-    encoding = data["poison"]["encoding"] if isinstance(data.get("poison"), dict) else None
-    choices: dict[object, Unmarked] = {"drop": "drop", "canonical": "canonical"}
-    return choices.get(encoding, "refuse")
+    poison = data.get("poison")
+    encoding = poison.get("encoding") if isinstance(poison, dict) else None
+    return next((choice for choice in UNMARKED if choice == encoding), "refuse")
 
 
 def digest_now(data: Document, recipe: Recipe) -> str:

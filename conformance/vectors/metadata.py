@@ -205,6 +205,10 @@ def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
     for key, kind in _NEEDED.items():
         if not isinstance(data.get(key), kind) or isinstance(data[key], bool):
             raise InputError(f"{file}: '{key}' is missing, or no {kind.__name__}")
+    for listed in data["files"]:
+        name = listed.get("name", "x") if isinstance(listed, dict) else None
+        if not isinstance(name, str) or not name or not isinstance(listed.get("format"), str):
+            raise InputError(f"{file}: {listed!r} in 'files' does not say what a file is called and its format")
     return data
 
 
@@ -272,11 +276,17 @@ def packing_of(data: Document, name: str | None = None) -> Packing:
 
 
 def blocks_of(data: Document) -> Blocks | None:
-    """Which columns of a ``bin`` file lie in blocks; None where none do."""
+    """Which columns of a ``bin`` file lie in blocks; None where none do. Raises InputError for what describes none."""
     try:
-        return Blocks(**data["blocks"]) if "blocks" in data else None
+        blocks = Blocks(**data["blocks"]) if "blocks" in data else None
     except TypeError as error:
         raise InputError(f"the metadata describes no blocks: {error}") from None
+    if blocks is not None and not (
+        all(isinstance(text, str) for text in (blocks.element, blocks.scale, blocks.scales))
+        and type(blocks.elements) is int
+    ):
+        raise InputError(f"the metadata describes no blocks: {data['blocks']!r}")
+    return blocks
 
 
 def options_of(data: Document, name: str | None = None) -> Options:

@@ -134,7 +134,7 @@ class Recipe:
 def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
     """The recipe that a metadata document tells of: its ``source``, ``profile`` and ``inputs``.
 
-    Raises InputError naming the file where these make no recipe, and the errors of the op or program.
+    Raises InputError naming the file where these make no recipe, and the errors of the op or program and of its rows.
     """
     try:
         profile = profile_of(data["profile"])
@@ -144,12 +144,20 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
         if level is not None and level not in LEVELS:
             raise InputError(f"{file}: the operands of level {level!r} cannot be made again")
         subject = subject_of(data["source"], profile, options)
-        models, seed = tuple(inputs.get("models", ())), inputs.get("seed", 0)
-        return Recipe(subject, level, models, seed, options.get("count"), options.get("block"))
+        numbers = {"seed": inputs.get("seed", 0), "count": options.get("count"), "block": options.get("block")}
+        for name, number in numbers.items():
+            if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
+                raise ValueError(f"{name} is {number!r}")
+        recipe = Recipe(subject, level, tuple(inputs.get("models", ())), **numbers)
     except HalfulpError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{file}: the metadata does not say how its vectors are made: {error!r}") from None
+    try:
+        _ = recipe.rows
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{file}: {error}") from None
+    return recipe
 
 
 def rows_of(data: Mapping[str, Any], recipe: Recipe) -> tuple[int, int]:

@@ -543,6 +543,33 @@ def test_rows_that_are_poison_no_longer_or_now(tmp_path: Path) -> None:
     assert (done.code, "they differ" in done.err) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data["files"][0].update(format=0), "does not say what a file is called and its format"),
+        (lambda data: data["files"][0].pop("format"), "does not say what a file is called and its format"),
+        (lambda data: data["files"][0].update(name=""), "does not say what a file is called and its format"),
+        (lambda data: data.update(files=[None]), "does not say what a file is called and its format"),
+        (lambda data: data["blocks"].update(elements={"a": 1}), "the metadata describes no blocks"),
+        (lambda data: data["blocks"].update(element=[1]), "the metadata describes no blocks"),
+        (lambda data: data["inputs"]["options"].update(block="x"), "block is 'x'"),
+        (lambda data: data["inputs"].update(seed=-1), "seed is -1"),
+    ],
+)
+def test_metadata_that_makes_no_sense(change: Callable[[dict[str, Any]], object], message: str, tmp_path: Path) -> None:
+    scaled = ("vectors", "arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first")
+    made(tmp_path, *scaled, "-n", "64", "--format", "bin", "--name", "v")
+    done = changed(edited(tmp_path / "v.json", change, "other.json"))
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+@pytest.mark.parametrize("poison", [None, {}, {"encoding": []}, {"encoding": {"a": 1}}])
+def test_metadata_that_says_nothing_of_poison(poison: object, tmp_path: Path) -> None:
+    made(tmp_path, *ADDF, "-n", "64", "--name", "v")
+    assert changed(edited(tmp_path / "v.json", lambda data: data.update(poison=poison), "other.json")).code == 0
+
+
 @pytest.fixture(params=["npz", "testfloat", "runs"])
 def swept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A sweep in four shards."""

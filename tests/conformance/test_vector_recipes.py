@@ -657,6 +657,12 @@ def test_metadata_that_makes_no_recipe() -> None:
         ({"profile": {"name": "spec", "fields": {"colour": "red"}}}, "old.json: .*no profile has the field 'colour'"),
         ({"source": {**good["source"], "results": ["f8E4M3FN", "i1"]}}, "old.json: .*has no results f8E4M3FN, i1"),
         ({"source": {**good["source"], "op": "arith.addg"}}, "arith.addg"),
+        ({"source": {**good["source"], "results": []}}, "old.json: the metadata does not say how"),
+        ({"inputs": {**good["inputs"], "seed": -1}}, "old.json: .*seed is -1"),
+        ({"inputs": {**good["inputs"], "seed": 1 << 64}}, "old.json: .*seed is 18446744073709551616"),
+        ({"inputs": {**good["inputs"], "options": {"count": "7"}}}, "old.json: .*count is '7'"),
+        ({"inputs": {**good["inputs"], "options": {"block": [8]}}}, r"old.json: .*block is \[8\]"),
+        ({"inputs": {"level": "random"}}, "old.json: .*random operands need a count"),
     ]
     for change, message in bad:
         with pytest.raises(HalfulpError, match=message):
