@@ -71,7 +71,7 @@ class Layout:
 @lru_cache(maxsize=256)
 def _positions(layout: Layout, lanes: int) -> Index:
     axes = np.ix_(np.arange(lanes), *map(np.arange, layout.lane_shape))
-    lane, position = axes[0], np.intp(0)
+    lane, position = axes[0], np.zeros((), np.intp)
     for dimension, size in enumerate(layout.shape):
         outer, element = axes[1 + 2 * dimension], axes[2 + 2 * dimension]
         stride, threads = layout.strides[dimension], layout.thread[dimension]
