@@ -33,7 +33,7 @@ from halfulp.interp.types import (
 )
 
 if TYPE_CHECKING:
-    from halfulp.interp.dialect import EnumDefinition
+    from halfulp.interp.dialect import AttributeDefinition, EnumDefinition
 
 Codes = npt.NDArray[Any]
 _NO_NAMES: Mapping[object, str] = {}
@@ -164,7 +164,7 @@ def spell_dictionary(entries: Mapping[str, Attribute], names: Mapping[object, st
 
 def _entry(name: str, value: Attribute, names: Mapping[object, str]) -> str:
     key = name if is_bare_identifier(name) else quoted(name)
-    return key if isinstance(value, UnitAttr) else f"{key} = {_spelled(value, names)}"
+    return key if isinstance(value, UnitAttr) else f"{key} = {spell_nested(value, names)}"
 
 
 @immutable
@@ -206,6 +206,38 @@ class EnumAttr(Attribute):
         """``#dialect.mnemonic<keywords>``, without brackets where there is no keyword."""
         keywords = self.keywords
         return f"#{self.definition.mnemonic}<{keywords}>" if keywords else f"#{self.definition.mnemonic}"
+
+
+@immutable
+class DialectAttr(Attribute):
+    """An attribute that a dialect declares with parameters: ``#dialect.mnemonic<…>``. ``values``: one per parameter, in
+    the order of the declaration.
+    """
+
+    definition: AttributeDefinition
+    values: tuple[Any, ...]
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a parameter. Raises KeyError."""
+        for parameter, value in zip(self.definition.parameters, self.values, strict=True):
+            if parameter.name == name:
+                return value
+        raise KeyError(name)
+
+    @cached_property
+    def parts(self) -> tuple[Attribute | Type, ...]:
+        """The attributes and types among the values."""
+        return tuple(value for value in self.values if isinstance(value, Attribute | Type))
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``#dialect.mnemonic`` and the parameters."""
+        return f"#{self.definition.name}{self.spell_parameters(names)}"
+
+    def spell_parameters(self, names: Mapping[object, str]) -> str:
+        """What follows the mnemonic; all there is where the kind of attribute is known."""
+        from halfulp.interp.text.parameters import compile_speller
+
+        return compile_speller(self.definition)(self, names)
 
 
 ElementsType = TensorType | VectorType | MemRefType
@@ -471,7 +503,7 @@ class DistinctAttr(Attribute):
     def spell(self, names: Mapping[object, str]) -> str:
         """``distinct[id]<attribute>``; the attribute ``unit`` is elided. A printer numbers them as they come."""
         number = names.number(self) if isinstance(names, Names) else self.id
-        inner = "" if isinstance(self.attribute, UnitAttr) else _spelled(self.attribute, names)
+        inner = "" if isinstance(self.attribute, UnitAttr) else spell_nested(self.attribute, names)
         return f"distinct[{number}]<{inner}>"
 
 
@@ -516,10 +548,11 @@ def spell_untyped(attribute: Attribute, names: Mapping[object, str] = _NO_NAMES)
         spelling = spell_float(attribute.type.format, attribute.code)
         # Bits without a type would be an integer.
         return attribute.spell(names) if spelling.startswith("0x") else spelling
-    return _spelled(attribute, names)
+    return spell_nested(attribute, names)
 
 
-def _spelled(attribute: Attribute, names: Mapping[object, str]) -> str:
+def spell_nested(attribute: Attribute, names: Mapping[object, str]) -> str:
+    """The spelling of an attribute inside another: its alias, if it has one."""
     # A DenseElementsAttr hashes all its bytes, and never has an alias.
     if names and not isinstance(attribute, DenseElementsAttr):
         return names.get(attribute) or attribute.spell(names)

@@ -7,16 +7,18 @@ Specification" in MLIR's documentation), so that a declaration can be compared w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from halfulp.interp.errors import Unsupported, did_you_mean
 
 if TYPE_CHECKING:
-    from halfulp.interp.attributes import Attribute
+    from halfulp.interp.attributes import Attribute, DialectAttr
     from halfulp.interp.ir import Operation
+    from halfulp.interp.text.assembly import CustomForm
     from halfulp.interp.types import Type
 
 
@@ -60,12 +62,14 @@ class TypeKind:
 class TypeConstraint:
     """A predicate on types with MLIR's description of it, as diagnostics print it ("must be floating-point-like").
 
-    ``kind``: the class MLIR's declaration gives the type, if any.
+    ``kind``: the class MLIR's declaration gives the type, if any. ``builds``: the one type there is, which the text
+    then need not name; builtin ones are found without.
     """
 
     description: str
     accepts: Callable[[Type], bool]
     kind: TypeKind | None = None
+    builds: Type | None = None
 
 
 class Arity(Enum):
@@ -151,6 +155,48 @@ class EnumDefinition:
         return attribute.type == IntegerType(self.storage_width) and attribute.value in self.names
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class ParameterKind:
+    """How a parameter of an attribute is written: ``read`` takes the parser at it, ``spell`` its value and the aliases
+    there are.
+    """
+
+    read: Callable[[Any], Any]
+    spell: Callable[[Any, Mapping[object, str]], str]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Parameter:
+    """A named parameter of an attribute. One with a default may be left out, and is not printed where it has it."""
+
+    name: str
+    kind: ParameterKind
+    optional: bool = False
+    default: Any = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AttributeDefinition:
+    """An attribute of a dialect, ``#dialect.mnemonic<…>``.
+
+    ``assembly`` is MLIR's declarative notation of what follows the mnemonic, in which ``custom<Struct>()`` stands for
+    ``name = value`` of all parameters. ``verify`` returns a message or None. ``alias``: the name MLIR gives aliases of
+    it, where it makes some. ``interfaces``: what it can be used as, by the words of those who ask.
+    """
+
+    name: str
+    assembly: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    verify: Callable[[DialectAttr], str | None] | None = None
+    alias: str | None = None
+    interfaces: frozenset[str] = frozenset()
+
+    @property
+    def dialect(self) -> str:
+        """The part of the name before the first dot."""
+        return self.name.partition(".")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class Property:
     """An inherent attribute of an op. In bytecode the properties stand in alphabetical order of their names.
@@ -206,17 +252,20 @@ class Unprefixed(str):
 class OpDefinition:
     """Everything halfulp knows of one op.
 
-    ``assembly`` is MLIR's declarative notation; ``custom`` names a hand-written parse/print pair instead; with neither,
-    the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in front;
-    `Unprefixed` where MLIR has none) or None; ``verify_regions`` does so after what is inside the op was verified.
-    ``named_results``: what the printer calls the results (``%low, %high``).
+    ``assembly`` is MLIR's declarative notation; ``custom`` is a hand-written parse/print pair instead, or its name;
+    with neither, the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op "
+    in front; `Unprefixed` where MLIR has none) or None; ``verify_regions`` does so after what is inside the op was
+    verified.
+    ``named_results``: what the printer calls the results (``%low, %high``), or what tells it for an op, where None
+    stands for "one more of the same name" and the empty tuple for numbers. ``implicit_terminator``: the op that may be
+    left out at the end of a region.
     ``evaluate`` is one of the evaluator classes of `halfulp.interp.executor`, or None: executing the op is
     `Unsupported`.
     """
 
     name: str
     assembly: str | None = None
-    custom: str | None = None
+    custom: str | CustomForm | None = None
     operands: tuple[Slot, ...] = ()
     results: tuple[Slot, ...] = ()
     properties: tuple[Property, ...] = ()
@@ -227,7 +276,8 @@ class OpDefinition:
     verify: Callable[[Operation], str | None] | None = None
     verify_regions: Callable[[Operation], str | None] | None = None
     evaluate: Any = None
-    named_results: tuple[str, ...] = ()
+    named_results: tuple[str, ...] | Callable[[Operation], tuple[str | None, ...]] = ()
+    implicit_terminator: str | None = None
     since: Schema = Schema.MLIR22
 
     @property
@@ -246,15 +296,18 @@ class OpDefinition:
 
 
 class Dialect:
-    """A named table of ops, enum attributes and hooks for the dialect's own types.
+    """A named table of ops, attributes and hooks for the dialect's own types.
 
     ``types`` maps a mnemonic (``uniform``) to a function that parses what follows it; see `halfulp.interp.text`.
+    ``partial``: the dialect has more than is declared here, which is kept as if the dialect were not registered.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, partial: bool = False) -> None:
         self.name = name
+        self.partial = partial
         self.ops: dict[str, OpDefinition] = {}
         self.enums: dict[str, EnumDefinition] = {}
+        self.attributes: dict[str, AttributeDefinition] = {}
         self.types: dict[str, Callable[..., Type]] = {}
 
     def op(self, mnemonic: str, assembly: str | None = None, **declaration: Any) -> OpDefinition:
@@ -282,12 +335,59 @@ class Dialect:
         self.enums[definition.mnemonic.partition(".")[2]] = definition
         return definition
 
+    def attribute(self, mnemonic: str, assembly: str = "", **declaration: Any) -> AttributeDefinition:
+        """Declare an attribute. ``interfaces`` may be any collection of words."""
+        interfaces = frozenset(declaration.pop("interfaces", ()))
+        name = f"{self.name}.{mnemonic}"
+        definition = AttributeDefinition(name=name, assembly=assembly, interfaces=interfaces, **declaration)
+        self.attributes[mnemonic] = definition
+        return definition
+
+
+class Dialects(Mapping[str, Dialect]):
+    """Dialects by name. Those of ``modules``, which maps a name to the module that defines a variable of that name, are
+    imported when somebody asks for them.
+    """
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._modules = modules
+        self._loaded: dict[str, Dialect] = {}
+
+    def __getitem__(self, name: str) -> Dialect:
+        known = self._loaded.get(name)
+        if known is None:
+            known = self._loaded[name] = getattr(import_module(self._modules[name]), name)
+        return known
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The dialect of that name; ``default`` where there is none."""
+        known = self._loaded.get(name)
+        return known or (self[name] if name in self._modules else default)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._loaded or name in self._modules
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._loaded
+        yield from [name for name in self._modules if name not in self._loaded]
+
+    def __len__(self) -> int:
+        return len(self._loaded.keys() | self._modules.keys())
+
+    def add(self, dialect: Dialect) -> Dialect:
+        """The dialect of that name, which is ``dialect`` if there was none."""
+        present: Dialect = self.get(dialect.name) or self._loaded.setdefault(dialect.name, dialect)
+        return present
+
 
 class Registry:
-    """The dialects that parsing, verifying and running know. `default_registry()` holds the built-in ones."""
+    """The dialects that parsing, verifying and running know. `default_registry()` holds the built-in ones.
 
-    def __init__(self, dialects: Iterable[Dialect] = ()) -> None:
-        self.dialects: dict[str, Dialect] = {}
+    ``modules``: dialects to import on demand, see `Dialects`.
+    """
+
+    def __init__(self, dialects: Iterable[Dialect] = (), modules: Mapping[str, str] | None = None) -> None:
+        self.dialects = Dialects(modules or {})
         for dialect in dialects:
             self.register(dialect)
 
@@ -295,7 +395,7 @@ class Registry:
         """Add a dialect; an existing one of that name gains the new ops. Raises ValueError when an op is there
         already.
         """
-        present = self.dialects.setdefault(dialect.name, dialect)
+        present = self.dialects.add(dialect)
         if present is dialect:
             return
         clash = present.ops.keys() & dialect.ops.keys()
@@ -303,12 +403,18 @@ class Registry:
             raise ValueError(f"op {min(clash)} is already registered")
         present.ops.update(dialect.ops)
         present.enums.update(dialect.enums)
+        present.attributes.update(dialect.attributes)
         present.types.update(dialect.types)
 
     def find(self, name: str) -> OpDefinition | None:
         """The declaration of the op of that full name."""
         dialect = self.dialects.get(name.partition(".")[0])
         return None if dialect is None else dialect.ops.get(name)
+
+    def is_complete(self, dialect: str) -> bool:
+        """Whether all ops of the dialect of that name are known, so that another one is an error."""
+        known = self.dialects.get(dialect)
+        return known is not None and not known.partial
 
     def require(self, name: str) -> OpDefinition:
         """The same. Raises Unsupported where there is none."""
@@ -326,9 +432,9 @@ def default_registry() -> Registry:
     """The registry with the built-in dialects, built on first use."""
     global _default
     if _default is None:
-        from halfulp.interp.dialects import BUILT_IN
+        from halfulp.interp.dialects import BUILT_IN, ON_DEMAND
 
-        _default = Registry(BUILT_IN)
+        _default = Registry(BUILT_IN, ON_DEMAND)
     return _default
 
 

@@ -58,19 +58,18 @@ def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] |
 
 
 def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
-    """How many of ``count`` values each slot stands for, at most one slot being variable; None where they do not
-    fit.
+    """How many of ``count`` values each slot stands for; None where they do not fit. Several variable slots have the
+    same share each (`SameVariadicOperandSize`).
     """
     variable = [index for index, slot in enumerate(slots) if slot.arity is not Arity.ONE]
     sizes = [1] * len(slots)
     if not variable:
         return sizes if len(slots) == count else None
-    if len(variable) > 1:
+    share, rest = divmod(count - (len(slots) - len(variable)), len(variable))
+    if share < 0 or rest or (share > 1 and slots[variable[0]].arity is Arity.OPTIONAL):
         return None
-    rest = count - (len(slots) - 1)
-    if rest < 0 or (rest > 1 and slots[variable[0]].arity is Arity.OPTIONAL):
-        return None
-    sizes[variable[0]] = rest
+    for index in variable:
+        sizes[index] = share
     return sizes
 
 

@@ -213,6 +213,23 @@ class OpaqueType(Type):
 
 
 @immutable
+class DialectType(Type):
+    """A type that a dialect declares: ``!dialect.mnemonic``. Subclasses have parameters."""
+
+    dialect: str
+    mnemonic: str
+
+    @property
+    def parts(self) -> tuple[Attribute | Type, ...]:
+        """The attributes and types among its parameters."""
+        return ()
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``!dialect.mnemonic``."""
+        return f"!{self.dialect}.{self.mnemonic}"
+
+
+@immutable
 class UniformQuantizedType(Type):
     """``!quant.uniform<…>``: how stored integers stand for real numbers, expressed = (stored - zero point) * scale.
 

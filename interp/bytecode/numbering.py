@@ -21,7 +21,7 @@ from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult,
 from halfulp.interp.locations import FileLineCol
 from halfulp.interp.operands import SEGMENTS, all_operands
 from halfulp.interp.text.nested import parts as nested_parts
-from halfulp.interp.types import OpaqueType
+from halfulp.interp.types import DialectType, OpaqueType
 
 
 class Entry:
@@ -345,8 +345,10 @@ class Numbering:
 
 def _dialect_of(thing: Thing) -> str:
     """The dialect that an attribute or a type belongs to."""
-    if isinstance(thing, at.OpaqueAttr | OpaqueType):
+    if isinstance(thing, at.OpaqueAttr | OpaqueType | DialectType):
         return thing.dialect
+    if isinstance(thing, at.DialectAttr):
+        return thing.definition.dialect
     if isinstance(thing, at.EnumAttr):
         assert thing.definition.mnemonic is not None
         return thing.definition.mnemonic.partition(".")[0]

@@ -248,7 +248,7 @@ class Reader:
     def _check_unregistered(self, cursor: Cursor, name: str, dialect: str, start: int) -> None:
         if not name or "\0" in name:
             cursor.fail(f"{name!r} is no name of an op", start)
-        if dialect in self.registry.dialects and name != dialect:
+        if self.registry.is_complete(dialect) and name != dialect:
             cursor.fail(f"op '{name}' of dialect '{dialect}' is unknown", start)
         if not self.allow_unregistered:
             cursor.fail(f"op '{name}' is of a dialect that is not registered", start)

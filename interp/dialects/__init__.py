@@ -1,4 +1,6 @@
-"""One file per dialect; each op is one declaration. `BUILT_IN` lists the dialects every registry starts with."""
+"""One file per dialect; each op is one declaration. `BUILT_IN` lists the dialects every registry starts with,
+`ON_DEMAND` those that it imports when a program names them.
+"""
 
 from halfulp.interp.dialects.arith import arith
 from halfulp.interp.dialects.builtin import builtin
@@ -11,3 +13,7 @@ from halfulp.interp.dialects.ub import ub
 from halfulp.interp.dialects.vector import vector
 
 BUILT_IN = (builtin, arith, cf, func, quant, scf, tensor, ub, vector)
+
+ON_DEMAND = {
+    name: f"{__name__}.{name}" for name in ("affine", "iree_codegen", "iree_cpu", "iree_gpu", "linalg", "memref", "smt")
+}

@@ -63,6 +63,8 @@ _TENSOR = TypeKind("", lambda type_: isinstance(type_, ty.TensorType))
 _VECTOR = TypeKind("builtin.vector", lambda type_: isinstance(type_, ty.VectorType))
 _FUNCTION = TypeKind("builtin.function", _is_function)
 
+MEMREF_KIND = TypeKind("builtin.memref", lambda type_: isinstance(type_, ty.MemRefType) and type_.shape is not None)
+
 ANY = TypeConstraint("any type", lambda type_: True)
 INTEGER_OR_INDEX = TypeConstraint("signless integer or index", _is_signless_or_index)
 INTEGER = TypeConstraint("integer", lambda type_: isinstance(type_, ty.IntegerType))
@@ -128,6 +130,9 @@ def _is_typed(attribute: at.Attribute) -> bool:
 
 
 UNIT_ATTR = AttributeConstraint("unit attribute", _of(at.UnitAttr))
+BOOL_ATTR = AttributeConstraint(
+    "bool attribute", lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I1
+)
 STRING_ATTR = AttributeConstraint("string attribute", _of(at.StringAttr))
 SYMBOL_REF_ATTR = AttributeConstraint("symbol reference attribute", _of(at.SymbolRefAttr))
 FLAT_SYMBOL_REF_ATTR = AttributeConstraint(
@@ -143,3 +148,19 @@ INTEGER_ARRAY_ATTR = AttributeConstraint(
     "i32 dense array attribute",
     lambda attribute: isinstance(attribute, at.DenseArrayAttr) and attribute.element == ty.I32,
 )
+INTEGER_64_ARRAY_ATTR = AttributeConstraint(
+    "i64 dense array attribute",
+    lambda attribute: isinstance(attribute, at.DenseArrayAttr) and attribute.element == ty.I64,
+)
+INTEGER_64_ATTR = AttributeConstraint(
+    "64-bit signless integer attribute",
+    lambda attribute: isinstance(attribute, at.IntegerAttr) and attribute.type == ty.I64,
+)
+INDEX_ATTR = AttributeConstraint(
+    "index attribute",
+    lambda attribute: isinstance(attribute, at.IntegerAttr) and isinstance(attribute.type, ty.IndexType),
+)
+AFFINE_MAP_ATTR = AttributeConstraint("AffineMap attribute", _of(at.AffineMapAttr))
+AFFINE_MAP_ARRAY_ATTR = AttributeConstraint("indexing affine maps", _array_of(at.AffineMapAttr))
+DICTIONARY_ATTR = AttributeConstraint("dictionary of named attribute values", _of(at.DictionaryAttr))
+ANY_ATTR = AttributeConstraint("any attribute", lambda attribute: True)

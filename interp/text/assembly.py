@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 CustomParse = Callable[["Parser", int], Operation]
 CustomPrint = Callable[["Printer", Operation], str]
+CustomForm = tuple[Callable[[OpDefinition], CustomParse], CustomPrint]
 
 _UNIT = UnitAttr()
 
@@ -241,13 +242,20 @@ _Test = Callable[["Parser"], bool]
 # --- parsing --------------------------------------------------------------------------------------------------------
 
 
+def custom_form(custom: str | CustomForm) -> CustomForm:
+    """The hand-written form that a declaration gives, by its name in `halfulp.interp.text.custom` or itself."""
+    if not isinstance(custom, str):
+        return custom
+    from halfulp.interp.text.custom import CUSTOM
+
+    return CUSTOM[custom]
+
+
 @cache
 def compile_parser(definition: OpDefinition) -> CustomParse | None:
     """The parser of an op's custom form, built on first use; None for an op that has only the generic one."""
     if definition.custom is not None:
-        from halfulp.interp.text.custom import CUSTOM
-
-        return CUSTOM[definition.custom][0](definition)
+        return custom_form(definition.custom)[0](definition)
     if definition.assembly is None:
         return None
     slots = _Slots(definition)
@@ -395,6 +403,8 @@ _SAMPLES = (I1, I32, I64, INDEX)
 @cache
 def _only_type(constraint: TypeConstraint) -> Type | None:
     """The one type a constraint allows, where it is that narrow: an operand of it needs no type in the text."""
+    if constraint.builds is not None:
+        return constraint.builds
     accepted = [type for type in (*_SAMPLES, F("f32"), F("f64")) if constraint.accepts(type)]
     return accepted[0] if len(accepted) == 1 and "like" not in constraint.description else None
 
@@ -445,9 +455,14 @@ def _parse_variable(name: str, slots: _Slots, definition: OpDefinition) -> _Step
 
         return successor
     if name in slots.regions:
+        implicit = definition.implicit_terminator
 
         def region(p: Parser, state: _State) -> None:
             state.regions.append(p.region(definition.name))
+            if implicit is not None:
+                from halfulp.interp.text.structured import terminated
+
+                terminated(p, state.start, state.regions[-1], implicit)
 
         return region
     raise ValueError(f"{definition.name}: the format names ${name}, which is not declared")
@@ -525,6 +540,16 @@ def _shape_of_attribute(kind: AttributeConstraint) -> str:
             return "symbol"
         if kind.accepts(DenseArrayAttr(I32, ())) and not kind.accepts(IntegerAttr(0, I64)):
             return "array"
+        if kind.accepts(DenseArrayAttr(I64, ())) and not kind.accepts(IntegerAttr(0, I64)):
+            return "i64 array"
+        if not kind.accepts(IntegerAttr(0, I32)):
+            return (
+                "i64"
+                if kind.accepts(IntegerAttr(0, I64))
+                else "index"
+                if kind.accepts(IntegerAttr(0, INDEX))
+                else "any"
+            )
         return "any"
     return "any" if kind.accepts(IntegerAttr(0, I64)) else "unit"
 
@@ -549,6 +574,9 @@ _READERS: Mapping[str, Callable[[Any], Attribute]] = {
     "string": _read_string,
     "symbol": _read_symbol,
     "array": _read_array,
+    "i64 array": lambda p: p.array_values(I64),
+    "i64": lambda p: p.attribute(I64),
+    "index": lambda p: p.attribute(INDEX),
 }
 
 
@@ -761,7 +789,7 @@ def _starts(element: Element, slots: _Slots) -> _Test:
         if isinstance(prop.kind, EnumDefinition):
             cases = prop.kind.cases
             return lambda p: p.tokens[p.pos] in cases
-        first = {"string": '"', "symbol": "@", "array": "["}.get(_shape_of_attribute(prop.kind), "")
+        first = {"string": '"', "symbol": "@", "array": "[", "i64 array": "["}.get(_shape_of_attribute(prop.kind), "")
         if first:
             return lambda p: p.tokens[p.pos][:1] == first
     raise ValueError(f"{slots.definition.name}: an optional group cannot begin with {element}")
@@ -770,7 +798,7 @@ def _starts(element: Element, slots: _Slots) -> _Test:
 # --- printing -------------------------------------------------------------------------------------------------------
 
 
-class _Out:
+class Out:
     """The text of one op as it grows, and MLIR's rules for the spaces in it."""
 
     __slots__ = ("punctuation", "space", "text")
@@ -801,23 +829,21 @@ class _Out:
         self.punctuation = False
 
 
-_Emit = Callable[["Printer", Operation, _Out], None]
+_Emit = Callable[["Printer", Operation, Out], None]
 
 
 @cache
 def compile_printer(definition: OpDefinition) -> CustomPrint | None:
     """The printer of an op's custom form (what follows its name), built on first use; None for generic-only ops."""
     if definition.custom is not None:
-        from halfulp.interp.text.custom import CUSTOM
-
-        return CUSTOM[definition.custom][1]
+        return custom_form(definition.custom)[1]
     if definition.assembly is None:
         return None
     slots = _Slots(definition)
     emits = _emit_all(read_format(definition.assembly), slots, definition)
 
     def print_op(printer: Printer, operation: Operation) -> str:
-        out = _Out()
+        out = Out()
         for emit in emits:
             emit(printer, operation, out)
         return out.text
@@ -845,7 +871,7 @@ def _emit(element: Element, slots: _Slots, definition: OpDefinition) -> _Emit:
     if isinstance(element, FunctionalType):
         inputs, results = slots.of(element.inputs), slots.of(element.results)
 
-        def functional(printer: Printer, operation: Operation, out: _Out) -> None:
+        def functional(printer: Printer, operation: Operation, out: Out) -> None:
             type = FunctionType(
                 tuple(value.type for index in inputs for value in _values(operation, index, slots)),
                 tuple(value.type for index in results for value in _values(operation, index, slots)),
@@ -865,10 +891,10 @@ def _emit(element: Element, slots: _Slots, definition: OpDefinition) -> _Emit:
 def _emit_one_type(index: int, operands: int) -> _Emit:
     """The type of one value of an op whose operands and results are single values."""
 
-    def operand(printer: Printer, operation: Operation, out: _Out) -> None:
+    def operand(printer: Printer, operation: Operation, out: Out) -> None:
         out.value(printer.type(operation.operands[index].type))
 
-    def result(printer: Printer, operation: Operation, out: _Out) -> None:
+    def result(printer: Printer, operation: Operation, out: Out) -> None:
         out.value(printer.type(operation.results[index - operands].type))
 
     return operand if index < operands else result
@@ -935,8 +961,10 @@ def _property_speller(prop: Property) -> Callable[[Printer, Attribute], str]:
     shape = _shape_of_attribute(kind)
     if shape == "symbol":
         return lambda printer, attribute: str(attribute)
-    if shape == "array":
+    if shape in ("array", "i64 array"):
         return lambda printer, attribute: f"[{attribute.values_text()}]"  # type: ignore[attr-defined]
+    if shape in ("i64", "index"):
+        return lambda printer, attribute: str(attribute.value)  # type: ignore[attr-defined]
     return lambda printer, attribute: printer.attribute(attribute)
 
 
@@ -949,7 +977,7 @@ def _emit_dictionary(keyword: bool, definition: OpDefinition) -> _Emit:
         if prop.default is not None and isinstance(prop.kind, EnumDefinition)
     }
 
-    def emit(printer: Printer, operation: Operation, out: _Out) -> None:
+    def emit(printer: Printer, operation: Operation, out: Out) -> None:
         extra = operation.attributes
         if operation.properties.keys() - elided:
             extra = dict(extra)
@@ -993,7 +1021,7 @@ def _emit_group(group: Group, slots: _Slots, definition: OpDefinition) -> _Emit:
     )
     otherwise = _emit_all(group.otherwise, slots, definition)
 
-    def emit(printer: Printer, operation: Operation, out: _Out) -> None:
+    def emit(printer: Printer, operation: Operation, out: Out) -> None:
         for step in inner if present(operation) else otherwise:
             step(printer, operation, out)
 
@@ -1003,7 +1031,7 @@ def _emit_group(group: Group, slots: _Slots, definition: OpDefinition) -> _Emit:
 def _emit_clauses(clauses: Clauses, slots: _Slots, definition: OpDefinition) -> _Emit:
     emits = tuple((_presence(clause[1], slots), _emit_all(clause, slots, definition)) for clause in clauses.clauses)
 
-    def emit(printer: Printer, operation: Operation, out: _Out) -> None:
+    def emit(printer: Printer, operation: Operation, out: Out) -> None:
         for present, steps in emits:
             if present(operation):
                 for step in steps:
@@ -1015,7 +1043,7 @@ def _emit_clauses(clauses: Clauses, slots: _Slots, definition: OpDefinition) -> 
 def _emit_index_list(slots: _Slots, dynamic: str, static: str) -> _Emit:
     index = slots.index[dynamic]
 
-    def emit(printer: Printer, operation: Operation, out: _Out) -> None:
+    def emit(printer: Printer, operation: Operation, out: Out) -> None:
         values = iter(_values(operation, index, slots))
         numbers = operation.properties[static]
         assert isinstance(numbers, DenseArrayAttr)

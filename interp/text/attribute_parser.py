@@ -45,6 +45,7 @@ from halfulp.interp.locations import (
     UnknownLoc,
 )
 from halfulp.interp.text.affine import AffineParser
+from halfulp.interp.text.parameters import read_parameters
 from halfulp.interp.text.type_parser import TypeParser, is_integer
 from halfulp.interp.types import (
     I1,
@@ -116,7 +117,7 @@ class AttributeParser(TypeParser):
                 self.wrong_token(message)
             self.error(message)
         self.pos += 1
-        value = _integer_value(token)
+        value = integer_value(token)
         if negative:
             value = -value
         if not wide and not -(1 << 63) <= value < 1 << 63:
@@ -181,7 +182,7 @@ class AttributeParser(TypeParser):
 
         A positive literal of a signless type may use all its bits (255 : i8); a signed type and index may not.
         """
-        value = _integer_value(token)
+        value = integer_value(token)
         width = type.width if isinstance(type, IntegerType) else INDEX_WIDTH
         signed = isinstance(type, IndexType) or (isinstance(type, IntegerType) and type.signedness == "signed")
         if value >> width:
@@ -299,7 +300,18 @@ class AttributeParser(TypeParser):
 
     def _dialect_attribute(self, dialect: Dialect, mnemonic: str) -> Attribute:
         at = self.pos - 1
-        if not dialect.enums:
+        declared = dialect.attributes.get(mnemonic or self.tokens[self.pos + 1])
+        if declared is not None:
+            self.pos += 2 * (not mnemonic)
+            if self.tokens[self.pos] == "<":
+                self.check_balanced()
+            parameters = read_parameters(self, declared)
+            if not mnemonic:
+                self.expect(">")
+            return parameters
+        if dialect.partial and (mnemonic or self.tokens[self.pos + 1]) not in dialect.enums:
+            return OpaqueAttr(dialect.name, self.symbol_body(mnemonic))
+        if not dialect.enums and not dialect.attributes:
             offset = self.offset(at) + len(dialect.name) + 2
             self.error_at_offset(f"dialect '{dialect.name}' provides no attribute parsing hook", offset)
         wrapped = not mnemonic
@@ -533,7 +545,7 @@ class AttributeParser(TypeParser):
         if not is_integer(token):
             self.wrong_token("expected distinct ID")
         self.pos += 1
-        number = _integer_value(token)
+        number = integer_value(token)
         if number >> 64:
             self.error("expected an unsigned 64-bit integer")
         self.expect("]", "expected ']' to close distinct ID")
@@ -616,7 +628,7 @@ class AttributeParser(TypeParser):
 
     def _line_number(self, message: str) -> int:
         token = self.tokens[self.pos]
-        value = _integer_value(token) if is_integer(token) else -1
+        value = integer_value(token) if is_integer(token) else -1
         if not 0 <= value < 1 << 32:
             self.wrong_token(message)
         self.pos += 1
@@ -664,7 +676,8 @@ def fused(parts: list[Location], metadata: Attribute | None) -> Location:
     return FusedLoc(tuple(flat) or (UnknownLoc(),), metadata)
 
 
-def _integer_value(token: str) -> int:
+def integer_value(token: str) -> int:
+    """The value of an integer literal, decimal or hexadecimal."""
     if token[:2] == "0x":
         return int(token, 16)
     # Python refuses to read more digits than this from a string at once.

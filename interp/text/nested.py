@@ -10,6 +10,7 @@ from halfulp.interp.attributes import (
     DenseElementsAttr,
     DenseResourceAttr,
     DenseStringAttr,
+    DialectAttr,
     DictionaryAttr,
     DistinctAttr,
     IntegerAttr,
@@ -21,6 +22,7 @@ from halfulp.interp.attributes import (
 from halfulp.interp.locations import CallSiteLoc, FusedLoc, NameLoc, UnknownLoc
 from halfulp.interp.types import (
     ComplexType,
+    DialectType,
     FunctionType,
     MemRefType,
     TensorType,
@@ -46,6 +48,8 @@ def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
             yield thing.type
     elif isinstance(thing, DistinctAttr):
         yield thing.attribute
+    elif isinstance(thing, DialectAttr | DialectType):
+        yield from thing.parts
     elif isinstance(thing, NameLoc):
         if thing.child != UnknownLoc():
             yield thing.child

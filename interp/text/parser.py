@@ -480,7 +480,7 @@ class Parser(AttributeParser):
 
     def _check_unregistered(self, name: str, at: int) -> None:
         dialect, _, mnemonic = name.partition(".")
-        if mnemonic and dialect in self.registry.dialects:
+        if mnemonic and self.registry.is_complete(dialect):
             self.error(
                 f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown "
                 "operations",

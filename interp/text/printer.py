@@ -11,6 +11,7 @@ from halfulp.interp.attributes import (
     Attribute,
     DenseElementsAttr,
     DenseResourceAttr,
+    DialectAttr,
     DistinctAttr,
     FloatAttr,
     IntegerAttr,
@@ -101,11 +102,10 @@ class Printer:
         definition = operation.definition
         # The generic form does not ask an op for names.
         if definition is not None and not self.generic:
-            if definition.named_results:
-                for suggested, result in zip(definition.named_results, results, strict=True):
-                    name, next_conflict = _unique(suggested, used, next_conflict)
-                    self.values[result] = f"%{name}"
-                return next_value, next_conflict
+            named = definition.named_results
+            suggestions = named(operation) if callable(named) else named
+            if suggestions:
+                return next_value, self._name_results(results, suggestions, used, next_conflict)
             if Trait.CONSTANT_LIKE in definition.traits and "value" in operation.properties:
                 constant = _constant_name(operation)
                 if constant:
@@ -118,6 +118,21 @@ class Printer:
         for index, result in enumerate(results):
             self.values[result] = f"%{next_value}#{index}"
         return next_value + bool(results), next_conflict
+
+    def _name_results(
+        self, results: Sequence[SSAValue], suggestions: Sequence[str | None], used: dict[str, None], next_conflict: int
+    ) -> int:
+        """Name results; those without a suggestion are further ones of the name before."""
+        for index, suggested in enumerate(suggestions):
+            if suggested is None:
+                continue
+            name, next_conflict = _unique(_sanitized(suggested), used, next_conflict)
+            end = index + 1
+            while end < len(results) and suggestions[end] is None:
+                end += 1
+            for number, result in enumerate(results[index:end]):
+                self.values[result] = f"%{name}#{number}" if end > index + 1 else f"%{name}"
+        return next_conflict
 
     def name(self, value: SSAValue) -> str:
         """The name of a value, with its ``%``."""
@@ -210,9 +225,11 @@ class Printer:
 
     def _bindings(self, operation: Operation) -> str:
         results = operation.results
-        if operation.definition is not None and operation.definition.named_results and not self.generic:
-            return f"{', '.join(self.values[result] for result in results)} = "
-        return f"{self.values[results[0]].partition('#')[0]}:{len(results)} = "
+        counts: dict[str, int] = {}
+        for result in results:
+            name = self.values[result].partition("#")[0]
+            counts[name] = counts.get(name, 0) + 1
+        return f"{', '.join(name if count == 1 else f'{name}:{count}' for name, count in counts.items())} = "
 
     def generic_form(self, operation: Operation) -> str:
         """``"name"(operands)[successors] <{properties}> ({regions}) {attributes} : types``."""
@@ -317,6 +334,19 @@ def _constant_name(operation: Operation) -> str | None:
     return f"c{decimal_text(value.value)}"
 
 
+def _sanitized(name: str) -> str:
+    """What MLIR makes of a suggestion that is no identifier."""
+    name = f"_{name}" if name[:1].isdigit() else name
+    return "".join(
+        char
+        if char.isascii() and (char.isalnum() or char in "$._-")
+        else "_"
+        if char == " "
+        else char.encode().hex().upper()
+        for char in name
+    )
+
+
 def _unique(name: str, used: dict[str, None], next_conflict: int) -> tuple[str, int]:
     """The name, or it with a number no other name in reach has."""
     if name in used:
@@ -342,6 +372,8 @@ def _alias(thing: Attribute | Type) -> str | None:
         return "set"
     if isinstance(thing, DistinctAttr):
         return None if isinstance(thing.attribute, UnitAttr) else "distinct"
+    if isinstance(thing, DialectAttr):
+        return thing.definition.alias
     if isinstance(thing, Location):
         return "loc"
     if isinstance(thing, TupleType):

@@ -56,14 +56,14 @@ def keyword_of(p: Parser, definition: OpDefinition, keyword: str) -> None:
         p.error(f"custom op '{definition.name}' expected '{keyword}'")
 
 
-def _terminated(p: Parser, at: int, region: Region) -> Region:
+def terminated(p: Parser, at: int, region: Region, name: str = "scf.yield") -> Region:
     """The region, with the terminator that may be left out."""
     if not region.blocks:
         region.append(Block())
     block = region.blocks[-1]
     last = block.operations[-1].definition if block.operations else None
     if last is None or Trait.TERMINATOR not in last.traits:
-        terminator = Operation("scf.yield", p.registry.find("scf.yield"))
+        terminator = Operation(name, p.registry.find(name))
         terminator.source = p.source
         terminator.token = at
         block.append(terminator)
@@ -116,9 +116,9 @@ def _if_parser(definition: OpDefinition) -> CustomParse:
     def parse(p: Parser, at: int) -> Operation:
         condition = p.use(p.operand_token(), I1)
         results = _arrow_types(p)
-        regions = [_terminated(p, at, p.region(definition.name)), Region()]
+        regions = [terminated(p, at, p.region(definition.name)), Region()]
         if p.take("else"):
-            regions[1] = _terminated(p, at, p.region(definition.name))
+            regions[1] = terminated(p, at, p.region(definition.name))
         return _made(p, at, definition, [condition], results, regions)
 
     return parse
@@ -166,7 +166,7 @@ def _for_parser(definition: OpDefinition) -> CustomParse:
         arguments = [
             Argument(token, kind, None) for token, kind in zip((variable, *names), (type, *results), strict=True)
         ]
-        region = _terminated(p, at, p.region(definition.name, arguments))
+        region = terminated(p, at, p.region(definition.name, arguments))
         # Only now, so that a value of the body is not taken for one defined later.
         operands = [p.use(token, type) for token in bounds]
         operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]

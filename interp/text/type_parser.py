@@ -10,6 +10,7 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.attributes import (
     AffineMapAttr,
     Attribute,
+    DialectAttr,
     DictionaryAttr,
     EnumAttr,
     IntegerAttr,
@@ -339,6 +340,9 @@ class TypeParser(Cursor):
         else:
             self.mnemonic_offset = self.offset(start) + len(name) + 2
         parse = dialect.types.get(mnemonic) or _builtin_types().get(f"{name}.{mnemonic}")
+        if parse is None and dialect.partial:
+            self.pos = start + 1
+            return OpaqueType(name, self.symbol_body("" if wrapped else mnemonic))
         if parse is None:
             self.error_at_offset(f"dialect '{name}' has no type '{mnemonic}'", self.mnemonic_offset)
         if self.tokens[self.pos] == "<":
@@ -423,7 +427,7 @@ _ELEMENTS: Mapping[str, object] = {
 
 
 # What may say where a memref lies.
-SPACES = (IntegerAttr, StringAttr, DictionaryAttr, OpaqueAttr, EnumAttr)
+SPACES = (IntegerAttr, StringAttr, DictionaryAttr, OpaqueAttr, EnumAttr, DialectAttr)
 
 
 def is_integer(token: str) -> bool:

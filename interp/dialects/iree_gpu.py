@@ -1,0 +1,210 @@
+"""IREE's GPU dialect (release 3.13): the attributes that name tile operations, say how lanes share them, and configure
+how code is made. Targets and encodings are kept as they are written.
+"""
+
+from __future__ import annotations
+
+from halfulp.interp.attributes import ArrayAttr, DialectAttr
+from halfulp.interp.dialect import AttributeDefinition, Dialect, EnumDefinition, Parameter
+from halfulp.interp.text.parameters import (
+    ATTRIBUTE,
+    BOOLEAN,
+    BOOLEAN_ATTRIBUTE,
+    DICTIONARY,
+    INTEGER,
+    INTEGER_ARRAY,
+    TYPE,
+    flag,
+    has_interface,
+    keyword,
+    nested,
+    with_interface,
+)
+from halfulp.semantics.mma_kinds import mma_kinds
+
+iree_gpu = Dialect("iree_gpu", partial=True)
+
+_NAMESPACE = "::mlir::iree_compiler::IREE::GPU::"
+
+
+def _intrinsics(name: str, family: str) -> EnumDefinition:
+    return EnumDefinition(
+        f"{_NAMESPACE}{name}", {kind.name: kind.code for kind in mma_kinds().values() if kind.family == family}
+    )
+
+
+MMA_INTRINSIC = _intrinsics("MMAIntrinsic", "mma")
+VIRTUAL_MMA_INTRINSIC = _intrinsics("VirtualMMAIntrinsic", "virtual")
+SCALED_MMA_INTRINSIC = _intrinsics("ScaledMMAIntrinsic", "scaled")
+
+# --- tile operations --------------------------------------------------------------------------------------------------
+
+_COL_MAJOR = Parameter("col_major", BOOLEAN, optional=True, default=False)
+
+
+def _layout(mnemonic: str, intrinsic: EnumDefinition) -> AttributeDefinition:
+    return iree_gpu.attribute(
+        mnemonic,
+        "`<` $intrinsic (`,` `col_major` `=` $col_major^)? `>`",
+        parameters=(Parameter("intrinsic", keyword(intrinsic)), _COL_MAJOR),
+        interfaces={"mma_kind"},
+    )
+
+
+MMA_LAYOUT = _layout("mma_layout", MMA_INTRINSIC)
+VIRTUAL_MMA_LAYOUT = _layout("virtual_mma_layout", VIRTUAL_MMA_INTRINSIC)
+
+_ELEMENT_TYPES = (
+    Parameter("lhs_elem_type", TYPE),
+    Parameter("rhs_elem_type", TYPE),
+    Parameter("acc_elem_type", TYPE),
+)
+_COUNTS = tuple(
+    Parameter(name, INTEGER, optional=True, default=1)
+    for name in ("intrinsics_m", "subgroups_m", "intrinsics_n", "subgroups_n", "intrinsics_k", "subgroups_k")
+)
+_INTERLEAVING = tuple(
+    Parameter(f"operands_interleaving_intrinsics_{dim}", INTEGER_ARRAY, optional=True) for dim in ("m", "n", "k")
+)
+_STRUCT = "`<` custom<Struct>() `>`"
+
+SCALED_MMA_LAYOUT = iree_gpu.attribute(
+    "scaled_mma_layout",
+    _STRUCT,
+    parameters=(Parameter("intrinsic", keyword(SCALED_MMA_INTRINSIC)), *_ELEMENT_TYPES, _COL_MAJOR),
+    interfaces={"mma_kind"},
+)
+DATA_TILED_MMA_LAYOUT = iree_gpu.attribute(
+    "data_tiled_mma_layout",
+    _STRUCT,
+    parameters=(Parameter("intrinsic", keyword(MMA_INTRINSIC)), *_COUNTS, *_INTERLEAVING),
+    interfaces={"mma_kind"},
+)
+DATA_TILED_SCALED_MMA_LAYOUT = iree_gpu.attribute(
+    "data_tiled_scaled_mma_layout",
+    _STRUCT,
+    parameters=(
+        Parameter("intrinsic", keyword(SCALED_MMA_INTRINSIC)),
+        *_ELEMENT_TYPES,
+        *_COUNTS,
+        *_INTERLEAVING,
+        Parameter("unswizzled_operands", INTEGER_ARRAY, optional=True),
+    ),
+    interfaces={"mma_kind"},
+)
+MMA_SEMANTICS = iree_gpu.attribute(
+    "mma_semantics",
+    _STRUCT,
+    parameters=(Parameter("distributed", BOOLEAN), Parameter("opaque", BOOLEAN)),
+    interfaces={"mma_semantics"},
+)
+
+# --- lanes ------------------------------------------------------------------------------------------------------------
+
+LANE_CONSTANT = iree_gpu.attribute(
+    "lane_constant", "`<` $group_size `>`", parameters=(Parameter("group_size", INTEGER),)
+)
+LANE_INCREMENT = iree_gpu.attribute(
+    "lane_increment",
+    "`<` $group_size custom<Options>($step, $aligned) `>`",
+    parameters=(
+        Parameter("group_size", INTEGER),
+        Parameter("step", INTEGER, optional=True, default=1),
+        Parameter("aligned", flag("aligned"), optional=True, default=False),
+    ),
+)
+iree_gpu.attribute("lane_id", "`<` $dim `>`", parameters=(Parameter("dim", INTEGER),))
+iree_gpu.attribute("subgroup_scope")
+iree_gpu.attribute("lane_scope")
+
+# --- configurations ---------------------------------------------------------------------------------------------------
+
+
+def _pipeline(mnemonic: str, enum: str, cases: str) -> AttributeDefinition:
+    definition = EnumDefinition(f"{_NAMESPACE}{enum}", {name: value for value, name in enumerate(cases.split())})
+    return iree_gpu.attribute(
+        mnemonic, "`<` $value `>`", parameters=(Parameter("value", keyword(definition)),), interfaces={"pipeline"}
+    )
+
+
+PIPELINE = _pipeline(
+    "pipeline",
+    "LoweringPipeline",
+    "Default BaseLowering Distribute Vectorize VectorDistribute WinogradVectorize TileAndFuse",
+)
+SPIRV_PIPELINE = _pipeline(
+    "spirv_pipeline",
+    "SPIRVLoweringPipeline",
+    "BaseLowering BaseDistribute BaseVectorize SubgroupReduce MatmulPromoteVectorize CooperativeMatrixVectorize "
+    "WinogradVectorize",
+)
+REORDER_WORKGROUPS = iree_gpu.attribute(
+    "reorder_workgroups_strategy",
+    "`<` $value `>`",
+    parameters=(
+        Parameter(
+            "value", keyword(EnumDefinition(f"{_NAMESPACE}ReorderWorkgroupsStrategy", {"None": 0, "Transpose": 1}))
+        ),
+    ),
+)
+PIPELINE_OPTIONS = iree_gpu.attribute(
+    "pipeline_options",
+    _STRUCT,
+    parameters=(
+        Parameter("prefetch_num_stages", INTEGER, optional=True),
+        Parameter("no_reduce_shared_memory_bank_conflicts", BOOLEAN_ATTRIBUTE, optional=True),
+        Parameter("use_igemm_convolution", BOOLEAN_ATTRIBUTE, optional=True),
+        Parameter("reorder_workgroups_strategy", nested(REORDER_WORKGROUPS), optional=True),
+    ),
+)
+
+
+def _verify_promotion(attribute: DialectAttr) -> str | None:
+    config = attribute["attributes"].mapping
+    types, operands = config.get("promotion_types"), config.get("promote_operands")
+    if types is None:
+        return None
+    if operands is None:
+        return "promotion_types requires promote_operands to be specified"
+    if not isinstance(types, ArrayAttr):
+        return "promotion_types must be an array"
+    if isinstance(operands, ArrayAttr) and len(types.elements) != len(operands.elements):
+        return "promote_operands and promotion_types must have the same length"
+    if not all(has_interface(element, "promotion") for element in types.elements):
+        return "promotion_types elements must implement IREE::GPU::PromotionAttr"
+    return None
+
+
+LOWERING_CONFIG = iree_gpu.attribute(
+    "lowering_config",
+    "`<` $attributes `>`",
+    parameters=(Parameter("attributes", DICTIONARY),),
+    verify=_verify_promotion,
+    interfaces={"lowering_config"},
+)
+iree_gpu.attribute("derived_thread_config", interfaces={"promotion", "lowering_config"})
+iree_gpu.attribute("use_global_load_dma", interfaces={"promotion", "lowering_config"})
+iree_gpu.attribute(
+    "promote_with_cache_swizzle",
+    "`<` $copy_config `>`",
+    parameters=(Parameter("copy_config", ATTRIBUTE),),
+    interfaces={"promotion"},
+)
+iree_gpu.attribute(
+    "swizzle_operand",
+    _STRUCT,
+    parameters=(Parameter("copy_config", ATTRIBUTE), Parameter("swizzle", with_interface("swizzle"))),
+    interfaces={"promotion"},
+)
+
+
+def _verify_transpose(attribute: DialectAttr) -> str | None:
+    return None if all(attribute.values) else "conditional_transpose must have non-zeros parameters"
+
+
+iree_gpu.attribute(
+    "conditional_transpose",
+    "`<` $numXCDs `,` $numCUs `>`",
+    parameters=(Parameter("numXCDs", INTEGER), Parameter("numCUs", INTEGER)),
+    verify=_verify_transpose,
+)
