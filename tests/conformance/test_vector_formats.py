@@ -737,6 +737,18 @@ def test_runs_need_one_operand_that_counts_up() -> None:
 # --- other tools ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("format", "word"), [("c", "int"), ("c", "namespace"), ("sv", "module"), ("sv", "rand")])
+def test_a_word_of_the_language_is_no_name(format: str, word: str) -> None:
+    with pytest.raises(InputError, match=f"'{word}' is a word of "):
+        written(ADDF, [], format, name=word)
+    columns = (Column(word, 8, "i8", Role.OPERAND), *ADDF[1:])
+    with pytest.raises(InputError, match=f"'{word}' is a word of "):
+        written(columns, [], format)
+    other = {"c": "sv", "sv": "c"}[format]
+    if word in ("module", "rand"):
+        written(ADDF, [], other, name=word)
+
+
 @pytest.mark.iverilog
 @pytest.mark.parametrize("columns", [ADDF, FPTOSI, WIDE])
 @pytest.mark.parametrize("rows", [0, 1, 40])

@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
+from halfulp.conformance.vectors.formats.reserved import C, check_names
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
@@ -51,6 +52,7 @@ def _member(column: Column) -> str:
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     """The structure, the array, its length."""
+    check_names("C", C, (options.name, *(column.name for column in vectors.columns)))
     name, guard = options.name, f"{options.name.upper()}_H"
     head = [
         f"// {described(vectors.columns)}",

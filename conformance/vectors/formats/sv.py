@@ -11,6 +11,7 @@ from typing import BinaryIO
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
 from halfulp.conformance.vectors.formats.numbering import INDEX, numbered, without_numbers
+from halfulp.conformance.vectors.formats.reserved import SYSTEMVERILOG, check_names
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
@@ -37,6 +38,7 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     """The structure ``vector_t``, the function ``vector``, the number ``COUNT``."""
+    check_names("SystemVerilog", SYSTEMVERILOG, (options.name, *(column.name for column in vectors.columns)))
     head = [
         f"// {described(vectors.columns)}",
         f"package {options.name};",
