@@ -584,7 +584,7 @@ def _pieces(x: Numbers) -> list[tuple[Integers, Integers]]:
 
 def _add(digits: Integers, value: Integers, place: Integers) -> None:
     """Add one value below 2**62, times 2**place, to each column."""
-    value, place = value.reshape(-1), place.reshape(-1)
+    value, place = value.reshape(-1), np.where(value == 0, 0, place).reshape(-1)  # a zero's exponent may be any
     column = np.arange(value.size)
     digit, shift = place >> 5, place & 31
     magnitude, negative = np.abs(value), value < 0
