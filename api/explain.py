@@ -41,8 +41,8 @@ MODES: Mapping[str, Rounding] = {mode.spelling: mode for mode in Rounding if mod
 """The five deterministic rounding modes by MLIR's keywords."""
 
 _F64 = FORMATS["f64"]
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)")
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_FRACTION = re.compile(r"([+-]?\d+)\s*/\s*(\d+)", re.ASCII)
 _BITS = re.compile(r"0[xX][0-9a-fA-F]+")
 _SPECIAL = re.compile(r"[+-]?(nan|inf)", re.IGNORECASE)
 _MOST_DIGITS = 4300

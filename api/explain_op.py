@@ -25,6 +25,7 @@ from halfulp.explain import (
     found,
     given_bits,
     given_code,
+    given_fraction,
     given_integer,
     given_number,
     profile_groups,
@@ -759,6 +760,9 @@ def _scaled_exactly(context: _Context, divides: bool) -> _Parts:
         assert x.value is not None
         assert power.value is not None
         exact = x.value / power.value if divides else x.value * power.value
+        # In profile spec the op takes steps: the rule is that of this number, not that of what spec gives.
+        once = replace(given_fraction(formula, exact), negative=x.negative)
+        rule = explained(once, context.format, context.mode, SPEC, (), others=False).rule
     given = Given(formula, "", exact, x.negative, x.infinite, context.application)
     rounding = explained(given, context.format, context.mode, context.profile, context.modes, rule)
     return replace(_of_rounding(rounding), steps=tuple(steps.steps))

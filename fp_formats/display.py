@@ -127,8 +127,9 @@ def number_line(ticks: Sequence[Tick], given: Fraction, label: str, result: Frac
     low, high = ticks[0].at, ticks[-1].at
 
     def place(number: Fraction) -> float:
-        share = float((number - low) / (high - low))
-        return _LEFT + max(-0.1, min(1.1, share)) * (_RIGHT - _LEFT)
+        # The exact share may be larger than any float.
+        share = min(max((number - low) / (high - low), Fraction(-1, 10)), Fraction(11, 10))
+        return _LEFT + float(share) * (_RIGHT - _LEFT)
 
     slots = {1: ((300, "middle"),), 2: ((8, "start"), (592, "end"))}.get(
         len(ticks), ((8, "start"), (300, "middle"), (592, "end"))

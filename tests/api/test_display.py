@@ -144,6 +144,12 @@ def test_the_number_line_shows_where_the_number_lies() -> None:
     assert "<svg" not in explain("nan", "f8E4M3FN")._repr_html_()
 
 
+def test_a_number_beyond_every_float_is_drawn_at_the_end() -> None:
+    for exact in (Fraction(10) ** 5000, -(Fraction(10) ** 5000)):
+        html = explain(exact, "f8E4M3FN")._repr_html_()
+        assert f'd="M{530 + 46 if exact > 0 else 70 - 46}.0 24V' in html
+
+
 def test_bit_boxes() -> None:
     html = bit_boxes(FORMATS["f8E4M3FN"], 0x2A)
     assert re.findall(r'class="bit (\w+)">(\d)', html) == [

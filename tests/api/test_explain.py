@@ -237,6 +237,7 @@ def test_where_a_profile_departs(value: str, name: str, profile: str, code: int,
     [
         ("abc", "f32", "to_nearest_even", hu.InputError),
         ("1/0", "f32", "to_nearest_even", hu.InputError),
+        ("\u0663", "f32", "to_nearest_even", hu.InputError),  # a digit, but none of MLIR's
         ("0x100", "f8E5M2", "to_nearest_even", hu.InputError),
         ("9" * 5000, "f32", "to_nearest_even", hu.InputError),
         (True, "f32", "to_nearest_even", hu.InputError),

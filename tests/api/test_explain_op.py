@@ -213,6 +213,21 @@ def test_scaling(op: str, profile: str) -> None:
                     assert last.code == explanation.result
 
 
+@pytest.mark.parametrize("profile", [name for name in PROFILES if name != "spec"])
+def test_exact_scaling_under_other_profiles(profile: str) -> None:
+    """A negative scale is no NaN to all profiles; where it is none, the rule is that of the exact number."""
+    how: dict[str, Any] = {"profile": f"{profile},scaling=exact"}
+    for target, x in (("bf16", 0x53), ("f4E2M1FN", 0x6F)):
+        op = "arith.scaling_extf" if target == "bf16" else "arith.scaling_truncf"
+        check(op, target, ["f8E3M4", "f6E3M2FN"], [(x, 0x35)], target, **how)
+        explanation = explain_op(op, target, of_bits(x, "f8E3M4"), of_bits(0x35, "f6E3M2FN"), **how)
+        rounded = explanation.rounding
+        assert "has no zero" not in explanation.rule
+        if rounded is not None and rounded.exact is not None:
+            exactly = rounded.exact == rounded.result.value
+            assert ("nothing is rounded" in explanation.rule) == exactly
+
+
 QUANTISED = (
     "!quant.uniform<i8:f32, 0.5:3>",
     "!quant.uniform<u8<2:200>:f16, 0.1:7>",
