@@ -9,10 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import conversions, exact_path, mlir, ops, scalars, starting, tensors, texts, vectors
+from benchmarks import conversions, exact_path, mlir, ops, scalars, starting, tensors, texts, tiles, vectors
 from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes
 
-MODULES = (conversions, ops, tensors, scalars, exact_path, texts, starting, vectors)
+MODULES = (conversions, ops, tensors, scalars, exact_path, tiles, texts, starting, vectors)
 HEAD = ("what", "ours", "peer", "its", "× peer", "copies", "target", "met", "remark")
 NUMBERS = ("ours", "its", "× peer", "copies")
 PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl")

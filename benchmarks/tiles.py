@@ -1,0 +1,81 @@
+"""Tile operations of matrix units, 10,000 tiles at a time on one core, and the fma that they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.rows import Measured, Row, Sizes, Target, agree, best
+from benchmarks.samples import random
+from halfulp.fp_formats import exact, fast
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.semantics import tiled
+from halfulp.semantics.tiled import TileOp
+
+TILES = 10_000
+SECONDS = Target(most=2)
+PUBLISHED = "MMA-Sim, where its figures were taken: 36 to 167 s"
+# Model, types of A and B and of C, shape, unit, type of the scales and elements that share one, and what must hold.
+OPERATIONS: tuple[tuple[str, str, str, tuple[int, int, int], str, str, int, Target], ...] = (
+    ("chip:volta", "f16", "f32", (8, 8, 4), "mma", "", 0, SECONDS),
+    ("chip:turing", "f16", "f32", (16, 8, 8), "mma", "", 0, SECONDS),
+    ("chip:ampere", "f16", "f32", (16, 8, 16), "mma", "", 0, SECONDS),
+    ("chip:ada", "f16", "f32", (16, 8, 16), "mma", "", 0, SECONDS),
+    ("chip:hopper", "f16", "f32", (16, 8, 16), "mma", "", 0, SECONDS),
+    ("chip:blackwell", "bf16", "f32", (16, 8, 16), "mma", "", 0, SECONDS),
+    ("chip:rtx-blackwell", "f16", "f16", (16, 8, 16), "mma", "", 0, SECONDS),
+    ("chip:cdna1", "f16", "f32", (16, 16, 16), "mfma", "", 0, SECONDS),
+    ("chip:cdna2", "f16", "f32", (16, 16, 16), "mfma", "", 0, SECONDS),
+    ("chip:cdna3", "f16", "f32", (16, 16, 16), "mfma", "", 0, SECONDS),
+    ("chip:ada", "f8E4M3FN", "f32", (16, 8, 32), "mma", "", 0, Target()),
+    ("chip:cdna3", "f8E4M3FNUZ", "f32", (16, 16, 32), "mfma", "", 0, Target()),
+    ("chip:rtx-blackwell", "f8E4M3FN", "f32", (16, 8, 32), "mma", "f8E8M0FNU", 32, Target()),
+    ("chip:rtx-blackwell", "f4E2M1FN", "f32", (16, 8, 64), "mma", "f8E4M3FN", 16, Target()),
+    ("exact", "f16", "f32", (16, 8, 16), "mma", "", 0, Target()),
+    ("ieee", "f16", "f32", (16, 8, 16), "mma", "", 0, Target()),
+)
+FMA = {"f8E4M3FN": 100, "bf16": 100, "f16": 100, "f32": 300, "f64": 300}
+
+
+def rows() -> Iterator[Row]:
+    for model, type_, of_c, shape, unit, scale, block, target in OPERATIONS:
+        m, n, k = shape
+        op = TileOp("a tile operation", type_, type_, of_c, of_c, shape, 1, unit, scale, block)
+        name = f"{model}, m{m}n{n}k{k} of {type_}, {of_c}" + (f", scales {scale}" if scale else "")
+        yield Row("tiles", name, partial(tiles, model, op), "", target, "s")
+    for type_, most in FMA.items():
+        yield Row("tiles", f"fma of {type_}", partial(fma, type_), "exact.py", Target(most=most))
+
+
+def normal(type_: str, shape: tuple[int, ...], seed: int) -> Any:
+    """Codes of normally distributed numbers."""
+    numbers = random(seed).standard_normal(shape, np.float32).view(np.uint32)
+    return fast.convert(FORMATS["f32"], FORMATS[type_], numbers).codes
+
+
+def tiles(model: str, op: TileOp, sizes: Sizes) -> Measured:
+    """The time of 10,000 tiles."""
+    count = max(1, min(TILES, sizes.exact // 20))
+    m, n, k = op.shape
+    operands = [normal(op.a, (count, m, k), 1), normal(op.b, (count, k, n), 2), normal(op.c, (count, m, n), 3)]
+    if op.scale:
+        shapes = ((count, m, k // op.block), (count, k // op.block, n))
+        operands += [random(4).integers(0x30, 0x40, shape, np.uint8) for shape in shapes]
+    few = [x[-3:] for x in operands]
+    run = partial(tiled.multiply_accumulate, model, op)
+    agree(f"{model}, tiles in another place", run(*operands)[-3:], run(*few))
+    (ours,) = best(lambda: run(*operands), rounds=min(3, sizes.rounds))
+    note = PUBLISHED if model.startswith("chip:") and op.shape == (16, 8, 16) else ""
+    return Measured(ours * TILES / count, note=note)
+
+
+def fma(type_: str, sizes: Sizes) -> Measured:
+    """By the quickest path that there is, beside the exact one."""
+    fmt = FORMATS[type_]
+    x, y, z = (normal(type_, (sizes.exact,), seed) for seed in (5, 6, 7))
+    agree(f"fma of {type_}", fast.fma(fmt, x, y, z).codes, exact.fma(fmt, x, y, z).codes)
+    ours, theirs = best(lambda: fast.fma(fmt, x, y, z), lambda: exact.fma(fmt, x, y, z), rounds=min(3, sizes.rounds))
+    return Measured(ours / x.size * 1e9, theirs / x.size * 1e9)
