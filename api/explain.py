@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halfulp.explain_rules import infinity_rule, nan_rule, rounding_rule
+from halfulp.explain_rules import bare_nan, infinity_rule, nan_rule, rounding_rule
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
@@ -68,7 +68,7 @@ class Given:
     """A number to be rounded: how it was written, how that was read, its exact value (None: NaN or infinite).
 
     ``round``: what it gives in a format, a mode and a profile. ``code``: the bits of the type itself, which are not
-    rounded.
+    rounded. ``bare``: of a NaN, why it has neither sign nor payload.
     """
 
     text: str
@@ -78,6 +78,7 @@ class Given:
     infinite: bool
     round: Callable[[FloatFormat, Rounding, Profile], Found]
     code: int | None = None
+    bare: str = ""
 
 
 def given_code(text: str, reading: str, source: FloatFormat, code: int) -> Given:
@@ -90,7 +91,8 @@ def given_code(text: str, reading: str, source: FloatFormat, code: int) -> Given
         return found(scalar.convert(source, fmt, code, mode, profile.conversions))
 
     negative = source.sign_mask is not None and bool(code & source.sign_mask)
-    return Given(text, reading, scalar.value(source, code), negative, source.is_infinite(code), convert)
+    exact, bare = scalar.value(source, code), bare_nan(source, code)
+    return Given(text, reading, exact, negative, source.is_infinite(code), convert, bare=bare)
 
 
 def given_integer(text: str, reading: str, number: int) -> Given:
@@ -513,7 +515,7 @@ def _rule(fmt: FloatFormat, given: Given, mode: Rounding, spec: Found, midpoint:
         return "a bit pattern is not rounded"
     if given.exact is not None:
         return rounding_rule(fmt, given.exact, not given.exact and given.negative, mode, spec.code, midpoint)
-    return infinity_rule(fmt, given.negative) if given.infinite else nan_rule(fmt)
+    return infinity_rule(fmt, given.negative) if given.infinite else nan_rule(fmt, given.bare)
 
 
 def format_of(type_: str | FloatFormat | Type) -> FloatFormat:

@@ -34,7 +34,7 @@ from halfulp.explain import (
     profile_rule,
     typed_text,
 )
-from halfulp.explain_rules import infinity_rule, instead_of_infinity, lost_nan_rule, nan_rule
+from halfulp.explain_rules import bare_nan, default_nan, infinity_rule, instead_of_infinity, nan_rule
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -93,6 +93,11 @@ class Operand:
     def nan(self) -> bool:
         """Whether it is a NaN."""
         return self.format.is_nan(self.known)
+
+    @property
+    def bare(self) -> str:
+        """Of a NaN, why it has neither sign nor payload."""
+        return bare_nan(self.format, self.known)
 
     @property
     def infinite(self) -> bool:
@@ -391,18 +396,13 @@ _EXACT: Mapping[str, tuple[str, Callable[[Fraction, Fraction], Fraction]]] = {
 }
 
 
-def _nan_operand_words(fmt: FloatFormat) -> str:
+def _nan_operand_words(nan: Operand) -> str:
+    fmt = nan.format
+    if fmt.is_invalid(nan.known):
+        return f"an invalid encoding, so {default_nan(fmt)}"
     if fmt.quiet_bit:
         return "the first NaN operand, quieted, with its sign and payload"
     return "the first NaN operand, with its sign" if fmt.nan_has_payload and fmt.signed else f"the NaN of {fmt.name}"
-
-
-def _generated_words(fmt: FloatFormat) -> str:
-    if fmt.nan_code is None:
-        return lost_nan_rule(fmt)
-    if not (fmt.nan_has_payload and fmt.signed):
-        return f"the NaN of {fmt.name}"
-    return "a positive, quiet NaN without payload" if fmt.quiet_bit else "a positive NaN"
 
 
 def special_rule(operation: str, x: Operand, y: Operand) -> tuple[str, str] | None:
@@ -411,11 +411,11 @@ def special_rule(operation: str, x: Operand, y: Operand) -> tuple[str, str] | No
     """
     fmt = x.format
     if _one_nan(x, y):
-        return f"a NaN operand: {_nan_operand_words(fmt)}", NAN
+        return f"a NaN operand: {_nan_operand_words(x if x.nan else y)}", NAN
     for holds, words, gives in SPECIAL[operation]:
         if holds(x, y):
             ends = {
-                GENERATED: _generated_words(fmt),
+                GENERATED: default_nan(fmt),
                 INFINITY: instead_of_infinity(fmt),
                 ZERO: "zero" if fmt.zero else f"zero, and {fmt.name} has none: the smallest value",
                 FIRST: "the dividend itself",
@@ -522,7 +522,7 @@ def _arithmetic(operation: str) -> _Explainer:
 
 def _conversion(context: _Context) -> _Parts:
     (x,) = context.operands
-    given = Given(x.short, f"of type {x.type}", x.value, x.negative, x.infinite, context.application)
+    given = Given(x.short, f"of type {x.type}", x.value, x.negative, x.infinite, context.application, bare=x.bare)
     return _of_rounding(explained(given, context.format, context.mode, context.profile, context.modes))
 
 
@@ -610,12 +610,13 @@ def _extremum(largest: bool, number: bool) -> _Explainer:
         fmt = x.format
         which = "larger" if largest else "smaller"
         if x.nan and y.nan and number:
-            return _Parts("two NaNs: the second, quieted" if fmt.quiet_bit else "two NaNs: the second")
+            invalid = f", {_nan_operand_words(y)}" if fmt.is_invalid(y.known) else ""
+            return _Parts(f"two NaNs: the second{invalid or (', quieted' if fmt.quiet_bit else '')}")
         if _one_nan(x, y):
             if number:
                 chosen = y if x.nan else x
                 return _Parts(f"a NaN yields to a number: {chosen.short}", exact=chosen.value)
-            return _Parts(f"a NaN operand: {_nan_operand_words(fmt)}")
+            return _Parts(f"a NaN operand: {_nan_operand_words(x if x.nan else y)}")
         order = _compared(x, y) or y.negative - x.negative
         chosen = x if (order > 0) == largest else y
         zeros = ", -0 being less than +0" if x.zero and y.zero and order else ""
@@ -668,7 +669,7 @@ class _Steps:
         self, title: str, x: Operand, fmt: FloatFormat, compute: Compute, mode: str = "to_nearest_even"
     ) -> Operand:
         """A conversion."""
-        given = Given(x.short, f"of type {x.type}", x.value, x.negative, x.infinite, compute)
+        given = Given(x.short, f"of type {x.type}", x.value, x.negative, x.infinite, compute, bare=x.bare)
         return self.take(title, x.short, explained(given, fmt, mode, self.profile, (), others=False))
 
     def operate(self, title: str, operation: str, x: Operand, y: Operand, compute: Compute) -> Operand:
@@ -753,7 +754,7 @@ def _scaled_exactly(context: _Context, divides: bool) -> _Parts:
     formula = f"{x.short} {'/' if divides else '*'} {power.short}"
     exact, rule = None, None
     if x.nan or power.nan:
-        rule = nan_rule(context.format)
+        rule = nan_rule(context.format, (x if x.nan else power).bare)
     elif x.infinite:
         rule = infinity_rule(context.format, x.negative)
     else:

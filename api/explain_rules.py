@@ -50,15 +50,34 @@ def rounding_rule(
     return f"to nearest: the value {side} is nearer"
 
 
-def nan_rule(fmt: FloatFormat) -> str:
-    """The rule for a NaN that is converted."""
+def nan_rule(fmt: FloatFormat, bare: str = "") -> str:
+    """The rule for a NaN that is converted; ``bare``: why it has neither sign nor payload, empty where it has them."""
     if fmt.nan_code is None:
         return lost_nan_rule(fmt)
+    if bare:
+        return f"{bare}: {default_nan(fmt)}"
     if fmt.quiet_bit:
         return "NaN stays NaN: quieted, sign kept, payload aligned to the left and cut"
     if fmt.signed and fmt.nan_has_payload:
         return "NaN stays NaN: its sign is kept"
     return f"NaN becomes the one NaN of {fmt.name}"
+
+
+def bare_nan(fmt: FloatFormat, code: int) -> str:
+    """Why a NaN has neither sign nor payload that could be kept; empty where it has them, and for what is no NaN."""
+    if fmt.is_invalid(code):
+        return f"an invalid encoding of {fmt.name} counts as a signalling NaN"
+    marked = fmt.nan_has_payload and (fmt.signed or fmt.mantissa_bits)
+    return "" if marked or not fmt.is_nan(code) else f"the NaN of {fmt.name} has neither sign nor payload"
+
+
+def default_nan(fmt: FloatFormat) -> str:
+    """What a NaN is that comes from no NaN operand with a sign and a payload."""
+    if fmt.nan_code is None:
+        return lost_nan_rule(fmt)
+    if not (fmt.nan_has_payload and fmt.signed):
+        return f"the NaN of {fmt.name}"
+    return "a positive, quiet NaN without payload" if fmt.quiet_bit else "a positive NaN"
 
 
 def lost_nan_rule(fmt: FloatFormat) -> str:
