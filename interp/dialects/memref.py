@@ -8,7 +8,17 @@ from typing import Any
 
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import Arity, Dialect, OpDefinition, Property, Slot, Trait, TypeConstraint, TypeRule
+from halfulp.interp.dialect import (
+    Arity,
+    Dialect,
+    OpDefinition,
+    Property,
+    Slot,
+    Trait,
+    TypeConstraint,
+    TypeRule,
+    Unprefixed,
+)
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.ir import Operation
 from halfulp.interp.operands import operand_sizes
@@ -117,18 +127,20 @@ def _verify_alloc(op: Operation) -> str | None:
     assert op.definition is not None
     dynamic, symbols = operand_sizes(op, op.definition) or (0, 0)
     if dynamic != sum(size is None for size in type_.shape or ()):
-        return "dimension operand count does not equal memref dynamic dimension count"
+        wanted = sum(size is None for size in type_.shape or ())
+        return f"incorrect number of dynamic sizes, has {dynamic}, expected {wanted}"
     wanted = type_.layout.symbols if isinstance(type_.layout, at.AffineMapAttr) else 0
     if symbols != wanted:
         return f"symbol operand count does not equal memref symbol count: expected {wanted}, got {symbols}"
     return None
 
 
-def _verify_indices(which: int, word: str) -> Any:
+def _verify_indices(which: int) -> Any:
     def verify(op: Operation) -> str | None:
         rank = len(ty.shape_of(op.operands[which].type) or ())
         given = len(op.operands) - which - 1
-        return None if given == rank else f"incorrect number of indices for {word}, expected {rank} but got {given}"
+        problem = f"invalid number of indices for accessed memref, expected {rank} but got {given}"
+        return None if given == rank else problem
 
     return verify
 
@@ -190,10 +202,10 @@ def _verify_subview(op: Operation) -> str | None:
         if size is None or start is None:
             continue
         if start >= size and count != 0:
-            return f"offset {axis} is out-of-bounds: {start} >= {size}"
+            return Unprefixed(f"offset {axis} is out-of-bounds: {start} >= {size}")
         if count and step is not None and not 0 <= start + (count - 1) * step < size:
             last = start + (count - 1) * step
-            return f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}"
+            return Unprefixed(f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}")
     expected = viewed_type(source, *lists)
     if expected is None:
         return f"base type '{source}' is not strided"
@@ -202,7 +214,7 @@ def _verify_subview(op: Operation) -> str | None:
     )
     if any(_same_place(result, type_) for type_ in fitting):
         return None
-    return f"expected result type to be '{expected}' or a rank-reduced version, but got '{result}'"
+    return Unprefixed(f"expected result type to be '{expected}' or a rank-reduced version, but got '{result}'")
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------
@@ -233,14 +245,14 @@ memref.op(
     operands=(Slot("memref", MEMREF), _INDICES),
     results={"result": c.ANY},
     type_rules=(_element_of("result", "memref"),),
-    verify=_verify_indices(0, "load"),
+    verify=_verify_indices(0),
 )
 memref.op(
     "store",
     "$value `,` $memref `[` $indices `]` attr-dict `:` type($memref)",
     operands=(Slot("value", c.ANY), Slot("memref", MEMREF), _INDICES),
     type_rules=(_element_of("value", "memref"),),
-    verify=_verify_indices(1, "store"),
+    verify=_verify_indices(1),
 )
 memref.op(
     "dim",

@@ -25,6 +25,7 @@ from halfulp.interp.attributes import (
     IntegerAttr,
     StringAttr,
     SymbolRefAttr,
+    TypeAttr,
     UnitAttr,
 )
 from halfulp.interp.dialect import (
@@ -504,8 +505,8 @@ def _property_reader(prop: Property, prefix: str) -> Callable[[Parser], Attribut
     def checked(p: Parser) -> Attribute:
         at = p.pos
         attribute = special(p) if special is not None else p.attribute()
-        # A string has a type to MLIR: what is wrong with it is said by the op's own rules.
-        if not kind.accepts(attribute) and (special is not None or not isinstance(attribute, StringAttr)):
+        # A string has a type to MLIR, a type is an attribute: what is wrong with it is said by the op's own rules.
+        if not kind.accepts(attribute) and (special is not None or not isinstance(attribute, StringAttr | TypeAttr)):
             p.error(f"{prefix}invalid kind of attribute specified", at)
         return attribute
 

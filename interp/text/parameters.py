@@ -56,7 +56,7 @@ def _bracketed_integers(p: AttributeParser) -> tuple[int, ...]:
 def _boolean(p: AttributeParser) -> bool:
     token = p.tokens[p.pos]
     if token not in ("true", "false"):
-        p.error("expected 'true' or 'false'")
+        return p.integer("expected 'true' or 'false'") != 0
     p.pos += 1
     return token == "true"
 
@@ -287,7 +287,7 @@ def _read_options(p: AttributeParser, options: Mapping[str, Parameter], values: 
         if name not in options:
             p.error(f"expected {' or '.join(repr(option) for option in options)}")
         if name in values:
-            p.error(f"'{name}' specified more than once")
+            p.error(f"'{name}' specified more than once", p.pos + 1)
         if options[name].default is not False:
             p.pos += 1
             p.expect("=")

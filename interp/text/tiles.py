@@ -71,6 +71,9 @@ def inner_tiled_parser(definition: OpDefinition) -> CustomParse:
             _properties(p, definition, properties)
         attributes = _dictionary(p)
         _move(definition, properties, attributes)
+        for prop in definition.properties:
+            if not prop.optional and prop.name not in properties:
+                p.error(f"properties dictionary is missing required attribute: {prop.name}", at)
         p.expect(":")
         types = [p.type_list()]
         keyword_of(p, definition, "into")
@@ -148,7 +151,7 @@ def count_hint_parser(definition: OpDefinition) -> CustomParse:
                 values.append(p.use(p.operand_token(), INDEX))
                 codes.append(DYNAMIC)
             else:
-                codes.append(p.integer("expected SSA value or integer") & ((1 << 64) - 1))
+                codes.append(p.integer(f"custom op '{definition.name}' expected integer value") & ((1 << 64) - 1))
             if not p.take(","):
                 break
         p.expect(")")
@@ -191,7 +194,7 @@ def constraints_form(
             at_target = p.pos
             properties["target"] = p.attribute() if p.tokens[p.pos][:1] == "#" else read_parameters(p, target)
             if getattr(properties["target"], "definition", None) is not target:
-                p.error("invalid kind of attribute specified", at_target)
+                p.error(f"custom op '{definition.name}' invalid kind of attribute specified", at_target)
             p.expect(",")
             assigned(p, "pipeline")
             properties["pipeline"] = pipeline.read(p)
@@ -200,7 +203,7 @@ def constraints_form(
             at_knobs = p.pos
             properties["knobs"] = p.attribute()
             if not isinstance(properties["knobs"], DictionaryAttr):
-                p.error("invalid kind of attribute specified", at_knobs)
+                p.error(f"custom op '{definition.name}' invalid kind of attribute specified", at_knobs)
             dims = [p.use(token, INDEX) for token in _operands_of(p, definition, "dims")]
             attributes: dict[str, Attribute] = {}
             if p.take("attributes"):
@@ -302,9 +305,10 @@ def apply_parser(definition: OpDefinition) -> CustomParse:
             tokens += p.operand_tokens()
             p.expect("]")
         if dimensions != map.dimensions or len(tokens) - dimensions != map.symbols:
-            p.error(f"custom op '{definition.name}' dimension or symbol index mismatch", at_map)
+            p.error(f"custom op '{definition.name}' dimension or symbol index mismatch", at)
         operands = [p.use(token, INDEX) for token in tokens]
-        return _made(p, at, definition, operands, (INDEX,), {"map": map}, _dictionary(p))
+        results = (INDEX,) * len(map.results)
+        return _made(p, at, definition, operands, results, {"map": map}, _dictionary(p))
 
     return parse
 
