@@ -41,7 +41,7 @@ from halfulp.interp.dialect import (
 )
 from halfulp.interp.ir import Block, Operation, Region, SSAValue, Successor
 from halfulp.interp.operands import SEGMENTS, default_properties, spread
-from halfulp.interp.types import I1, I32, I64, INDEX, F, FunctionType, NoneType, Type
+from halfulp.interp.types import I1, I32, I64, INDEX, F, FunctionType, NoneType, TensorType, Type
 
 if TYPE_CHECKING:
     from halfulp.interp.text.parser import Parser
@@ -52,6 +52,7 @@ CustomPrint = Callable[["Printer", Operation], str]
 CustomForm = tuple[Callable[[OpDefinition], CustomParse], CustomPrint]
 
 _UNIT = UnitAttr()
+_TYPE = TypeAttr(TensorType((), I32))
 
 # What a static index list holds where a value stands: the smallest 64-bit integer (its code).
 DYNAMIC = 1 << 63
@@ -501,12 +502,14 @@ def _parse_property(prop: Property, definition: OpDefinition) -> _Step:
 def _property_reader(prop: Property, prefix: str) -> Callable[[Parser], Attribute]:
     kind = prop.kind
     special: Callable[[Parser], Attribute] | None = None
+    left_to_the_op = (StringAttr, TypeAttr) if kind.accepts(_TYPE) else StringAttr
 
     def checked(p: Parser) -> Attribute:
         at = p.pos
         attribute = special(p) if special is not None else p.attribute()
-        # A string has a type to MLIR, a type is an attribute: what is wrong with it is said by the op's own rules.
-        if not kind.accepts(attribute) and (special is not None or not isinstance(attribute, StringAttr | TypeAttr)):
+        # A string has a type to MLIR: what is wrong with it is said by the op's own rules, as of a type where the op
+        # wants some type.
+        if not kind.accepts(attribute) and (special is not None or not isinstance(attribute, left_to_the_op)):
             p.error(f"{prefix}invalid kind of attribute specified", at)
         return attribute
 
