@@ -13,7 +13,7 @@ from benchmarks.samples import random
 from halfulp.fp_formats import exact, fast
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics import tiled
-from halfulp.semantics.tiled import TileOp
+from halfulp.semantics.tiled_kinds import TileOp
 
 TILES = 10_000
 SECONDS = Target(most=2)

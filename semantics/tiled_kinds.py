@@ -194,3 +194,44 @@ class _Kinds(Mapping[str, Kind]):
 
 KINDS: Mapping[str, Kind] = _Kinds()
 """All kinds, by name."""
+
+
+@dataclass(frozen=True)
+class TileOp:
+    """A tile operation. ``a`` to ``d`` are element types; ``scale`` is that of scales, one for ``block`` elements of K.
+
+    ``unit`` is the name of the instruction, ``shape`` its M, N and K: by them a chip's rule is found. M and N of the
+    arrays may be others, and K a multiple: several instructions then. ``order``: the elements along K as the hardware
+    sees them, if that is not their own order.
+    """
+
+    name: str
+    a: str
+    b: str
+    c: str
+    d: str
+    shape: tuple[int, int, int]
+    blocks: int = 1
+    unit: str = "mma"
+    scale: str = ""
+    block: int = 0
+    order: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+UNITS = {"NV_MMA_SYNC": "mma", "MFMA": "mfma", "VMFMA": "mfma"}
+"""Instructions by the first part of a kind's name; others have a name of their own, of which no chip knows."""
+
+
+def operation_of(kind: Kind, a: str = "", b: str = "", scale: str = "f8E8M0FNU") -> TileOp:
+    """The operation of a kind; ``a`` and ``b`` are the element types that a scaled kind leaves open."""
+    family = kind.name.partition("_F")[0].partition("_I")[0].partition("_BF")[0]
+    types = (kind.types[0] or a, kind.types[1] or b, kind.types[2])
+    order = tuple(kind.k_order.tolist()) if kind.slices_of else None
+    shape = KINDS[kind.slices_of].shape if kind.slices_of else kind.shape
+    scales = (scale, kind.block) if kind.block else ("", 0)
+    return TileOp(
+        kind.name, *types, kind.types[2], shape, kind.blocks, UNITS.get(family, family.lower()), *scales, order
+    )

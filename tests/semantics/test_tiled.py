@@ -14,9 +14,8 @@ from float_samples import codes
 from halfulp.fp_formats import exact, scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.semantics import tiled
-from halfulp.semantics.tiled import TileOp, operation_of
 from halfulp.semantics.tiled_chips import CHIPS
-from halfulp.semantics.tiled_kinds import KINDS, Kind, distribute, gather
+from halfulp.semantics.tiled_kinds import KINDS, Kind, TileOp, distribute, gather, operation_of
 
 RUNNABLE = [kind for kind in KINDS.values() if not kind.name.startswith("VDMFMA")]
 NARROW = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ")

@@ -13,8 +13,8 @@ import pytest
 from halfulp.fp_formats import exact
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics import tiled
-from halfulp.semantics.tiled import TileOp
 from halfulp.semantics.tiled_chips import CHIPS, Rule
+from halfulp.semantics.tiled_kinds import TileOp
 
 FILE = Path(__file__).parent.parent / "data" / "mma_recorded.npz"
 ARCHITECTURES = {"AdaLovelace": "ada", "RTXBlackwell": "rtx-blackwell"}
