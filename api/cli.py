@@ -1,4 +1,4 @@
-"""The command line: ``halfulp run | trace | eval | formats | translate | inspect | explain | verify | vectors``.
+"""The command line: the parser of ``halfulp COMMAND``, and the commands that have no module of their own.
 
 Results go to stdout and are deterministic; diagnostics go to stderr as ``file:line:col: error: …`` with the source line
 and a caret. Exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported, 4

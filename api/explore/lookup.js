@@ -160,7 +160,8 @@ function decimalText(number, most = 60) {
   const precision = exact ? most : most >> 1;
   const kept = exact ? whole : over(x, powerOfTen(first - precision + 1));
   const digits = String(kept.n / kept.d).replace(/0+$/, "");
-  const plain = -8 < first && first < Math.min(21, precision); // no zeros in place of digits that were cut
+  // Of a number that is cut, no zeros stand in place of digits, and few before them.
+  const plain = (exact ? -8 : -5) < first && first < Math.min(21, precision);
   const more = exact ? "" : "...";
   let text;
   if (!plain) {
@@ -214,7 +215,7 @@ function hexText(format, code) {
 }
 
 /** What a code stands for: an exact decimal number, inf, nan; `write` puts a number other than zero into text. */
-function valueText(format, code, write = decimalText) {
+function valueText(format, code, write = (number) => decimalText(number, 80)) {
   const x = unpack(format, code);
   const hasSign = format.signed && (!x.kind.endsWith("nan") || format.nanHasPayload);
   const negative = hasSign && code >> BigInt(format.bits - 1) ? "-" : "";
