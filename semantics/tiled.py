@@ -184,7 +184,8 @@ def multiply_accumulate(
         if not rule.specials and any(_any_special(name, x) for name, x in ((op.a, a), (op.b, b), (op.c, c))):
             raise Unpublished(model, op.name, " with infinite or NaN operands")
         if op.order is not None:
-            a, b = a[..., list(op.order)], b[..., list(op.order), :]
+            order = np.add.outer(np.arange(0, a.shape[-1], len(op.order)), op.order).reshape(-1)
+            a, b = a[..., order], b[..., order, :]
     if op.c != op.d:
         c = fast.convert(FORMATS[op.c], FORMATS[op.d], c).codes
     *lead, m, k = a.shape
@@ -224,7 +225,8 @@ def _check_shapes(op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes,
     n = b.shape[-1]
     groups = k // op.block if op.block else 0
     expected = [(b, (k, n)), (c, (m, n)), *zip(scales, ((m, groups), (groups, n)), strict=False)]
-    if any(x.shape != (*lead, *shape) for x, shape in expected) or k % op.shape[2] or bool(scales) != bool(op.scale):
+    whole = len(op.order) if op.order is not None else op.shape[2]
+    if any(x.shape != (*lead, *shape) for x, shape in expected) or k % whole or bool(scales) != bool(op.scale):
         shapes = ", ".join(str(x.shape) for x in (a, b, c, *scales))
         raise ValueError(f"{op.name}: operands of shapes {shapes} do not go together")
 

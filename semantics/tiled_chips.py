@@ -1,7 +1,8 @@
 """How the matrix units of real chips add, as far as that is published: a row per chip and instruction.
 
 The facts are those of MMA-Sim (Xie, Wang, Yang and Yang, arXiv 2511.10909), whose authors found them by tests on the
-chips. What has no row here nobody has published. `halfulp.semantics.tiled` does what a row says.
+chips. The tests hold the rows to what that model computes; halfulp itself was not compared with a chip. What has no row
+here nobody has published. `halfulp.semantics.tiled` does what a row says.
 """
 
 from __future__ import annotations

@@ -135,10 +135,16 @@ class Kind:
         lead = (self.blocks,) if self.blocks > 1 else ()
         return (*lead, m, k), (*lead, k, n), (*lead, m, n)
 
-    @property
-    def runs_as(self) -> str:
-        """The kind of the instruction that computes this one, or whose repetition does."""
-        return self.slices_of or self.name
+    @cached_property
+    def registers(self) -> tuple[int, ...]:
+        """How many elements of each operand a lane is given; nothing of a kind without layouts.
+
+        In the sparse virtual kinds two lanes share what the layout of A gives to both: half of it is each one's.
+        """
+        counts = [layout.registers for layout in self.layouts or ()]
+        if self.name.startswith("VDMFMA"):
+            counts[0] //= 2
+        return tuple(counts)
 
     @cached_property
     def k_order(self) -> Index:

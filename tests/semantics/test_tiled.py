@@ -295,6 +295,10 @@ def test_virtual_kinds_are_their_instructions() -> None:
         for part in (list(range(16)), list(range(16, 32))):
             in_order = tiled.multiply_accumulate(model, small, a[:, part], b[part], in_order)
         assert (want != in_order).any()
+        twice = tiled.multiply_accumulate(model, op, np.tile(a, 2), np.tile(b, (2, 1)), c)
+        np.testing.assert_array_equal(twice, tiled.multiply_accumulate(model, op, a, b, want))
+    with pytest.raises(ValueError, match="do not go together"):
+        tiled.multiply_accumulate("chip:cdna3", op, a[:, :16], b[:16], c)
 
 
 # What no model computes.

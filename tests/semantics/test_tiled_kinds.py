@@ -107,6 +107,22 @@ def test_distributed_and_gathered(kind: Kind) -> None:
             np.testing.assert_array_equal(gather(held, each), tile)
 
 
+@pytest.mark.parametrize(
+    ("name", "registers"),
+    [
+        ("MFMA_F32_32x32x8_F16", (4, 4, 16)),
+        ("WMMAR3_F32_16x16x16_F16", (16, 16, 8)),
+        ("NV_MMA_SYNC_F32_16x8x32_F8E5M2", (16, 8, 4)),
+        ("NV_WMMA_F32_16x16x16_F16", ()),
+        ("VDMFMA_F32_8x16x64x2_F16", (8, 16, 2)),
+        ("VDMFMA_I32_8x16x128x1_I8", (16, 32, 2)),
+        ("MFMA_SCALE_F32_32x32x64_B32", (32, 32, 1, 1, 16)),
+    ],
+)
+def test_registers(name: str, registers: tuple[int, ...]) -> None:
+    assert KINDS[name].registers == registers
+
+
 def test_first_of_several_lanes_counts() -> None:
     layout = (KINDS["WMMAR3_F32_16x16x16_F16"].layouts or ())[0]
     tile = np.arange(256, dtype=np.uint16).reshape(16, 16)
