@@ -60,3 +60,19 @@ func.func private @configs() attributes {a = #iree_gpu.lowering_config<{promote_
 func.func private @smt(!smt.int, !smt.bool)
 // -----
 func.func private @numbers() attributes {a = #iree_gpu.mma_semantics<distributed = 1, opaque = 0>}
+// -----
+func.func private @f() attributes {a = #iree_gpu.mma_layout<"MFMA_F32_16x16x16_F16">, b = #iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline, {}>}
+// -----
+func.func private @f() attributes {a = #iree_codegen.lowering_config<tile_sizes = [[]]>, b = #iree_codegen.rotate_rows<-16, 4>, c = #iree_codegen.rotate_rows<16, -4>}
+// -----
+func.func private @f() attributes {a = #iree_codegen.no_pipeline<>}
+// -----
+func.func private @f() attributes {a = #iree_codegen.smt.int_knob<"a b\22">, b = #iree_codegen.pass_pipeline<"builtin.module(func.func(cse))">}
+// -----
+func.func private @f(tensor<4xf32, #iree_codegen.root_op<set = 1>>, memref<4xf32, #iree_gpu.lane_id<0>>)
+// -----
+#m = affine_map<(d0) -> (d0 + 1)>
+#c = #iree_codegen.lowering_config<tile_sizes = [[1]]>
+module attributes {iree_codegen.x = [#m, #c, #iree_gpu.lowering_config<{a = #m, b = #c}>]} {
+func.func private @f() attributes {b = #iree_codegen.compilation_info<lowering_config = #c, translation_info = <pipeline = #iree_codegen.no_pipeline>>}
+}

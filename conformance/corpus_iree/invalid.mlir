@@ -383,3 +383,41 @@ func.func private @f() attributes {a = #iree_gpu.lowering_config<{promote_operan
 func.func private @f() attributes {a = #iree_gpu.data_tiled_mma_layout<intrinsics_m = 2>}
 // -----
 func.func private @f() attributes {a = #iree_gpu.data_tiled_mma_layout<intrinsic = MFMA_F32_16x16x16_F16, tiles = 2>}
+// -----
+func.func private @f() attributes {a = #iree_codegen.lowering_config_levels}
+// -----
+func.func @f(%a: tensor<?x2x4xf16>, %b: tensor<2x?x4xf16>, %c: tensor<?x?x4xf32>) {
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = [#linalg.iterator_type<reduction>, #linalg.iterator_type<parallel>, #linalg.iterator_type<window>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<?x2x4xf16>, tensor<2x?x4xf16> into tensor<?x?x4xf32>
+  return
+}
+// -----
+func.func @f(%a: tensor<?x2x4xf16>, %b: tensor<2x?x4xf16>, %c: tensor<?x5x4xf32>) {
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<?x2x4xf16>, tensor<2x?x4xf16> into tensor<?x5x4xf32>
+  return
+}
+// -----
+func.func @f(%a: tensor<2x3x4xf16>, %b: tensor<3x2x4xf16>, %c: tensor<2x2x4xf32>) {
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<reduction>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<2x3x4xf16>, tensor<3x2x4xf16> into tensor<2x2x4xf32>
+  return
+}
+// -----
+func.func @f(%a: tensor<2x2x4xf16>, %b: tensor<4xf16>, %c: tensor<2x4xf32>) {
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<(i, j) -> (i, i)>, affine_map<(i, j) -> ()>, affine_map<(i, j) -> (j)>], iterator_types = [#linalg.iterator_type<parallel>, #linalg.iterator_type<parallel>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<2x2x4xf16>, tensor<4xf16> into tensor<2x4xf32>
+  return
+}
+// -----
+func.func @f(%i: index, %m: memref<4xf32>) {
+  %0 = affine.apply affine_map<(d0) -> (d0)>(%i) : index
+  return
+}
+// -----
+func.func @f(%m: memref<*xf32>, %i: index) {
+  %0 = memref.load %m[%i] : memref<*xf32>
+  return
+}
+// -----
+"iree_codegen.dispatch_config"() <{function_ref = @f}> ({
+  "func.return"() : () -> ()
+}) : () -> ()
+// -----
+func.func private @f() attributes {a = #iree_codegen.workgroup_scope<>}

@@ -175,3 +175,52 @@ func.func @indices(%i: index, %j: index) -> index {
   %1 = affine.apply affine_map<() -> (7)>() {mark}
   return %0 : index
 }
+// -----
+func.func @f(%i: index) {
+  %0 = iree_codegen.index_hint %i(#iree_codegen.lowering_config<tile_sizes = [[1]]>) : index
+  %1 = iree_codegen.index_hint %i(affine_map<(d0) -> (d0)>) : index
+  %2 = iree_codegen.index_hint %i(5 : i32) : index
+  return
+}
+// -----
+func.func @f(%n: index) {
+  iree_codegen.smt.constraints target = <set = 0>, pipeline = #iree_codegen.no_pipeline, knobs = {a = affine_map<(d0) -> (d0)>, c = #iree_codegen.lowering_config<tile_sizes = [[1]]>} dims(%n) {
+  ^bb0(%m: !smt.int):
+    %0 = arith.constant 1 : i32
+  }
+  return
+}
+// -----
+func.func @f(%a: tensor<2x4xf16>, %b: tensor<2x4xf16>, %c: tensor<2x4xf32>) {
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = [#linalg.iterator_type<parallel>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<2x4xf16>, tensor<2x4xf16> into tensor<2x4xf32>
+  return
+}
+// -----
+func.func @f(%a: tensor<2x4xf16>, %b: tensor<4xf16>, %c: tensor<4xf32>) {
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> ()>], iterator_types = [#linalg.iterator_type<reduction>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<2x4xf16>, tensor<4xf16> into tensor<4xf32>
+  return
+}
+// -----
+func.func @f(%a: tensor<2x4xf16>, %b: tensor<4xf16>, %c: tensor<2x4xf32>) {
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = [#linalg.iterator_type<parallel>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<2x4xf16>, tensor<4xf16> into tensor<2x4xf32>
+  return
+}
+// -----
+func.func @f(%a: tensor<4xf16>, %b: tensor<4xf16>, %c: tensor<2x4xf32>) {
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<(i) -> ()>, affine_map<(i) -> ()>, affine_map<(i) -> (i)>], iterator_types = [#linalg.iterator_type<parallel>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<4xf16>, tensor<4xf16> into tensor<2x4xf32>
+  return
+}
+// -----
+func.func @f(%m: memref<4x4xf32, strided<[?, ?], offset: ?>>, %i: index) {
+  %0 = memref.subview %m[%i, 1] [2, %i] [%i, 2] : memref<4x4xf32, strided<[?, ?], offset: ?>> to memref<2x?xf32, strided<[?, ?], offset: ?>>
+  %1 = memref.subview %m[0, 0] [1, 1] [1, 1] : memref<4x4xf32, strided<[?, ?], offset: ?>> to memref<f32, strided<[], offset: ?>>
+  %2 = memref.cast %m : memref<4x4xf32, strided<[?, ?], offset: ?>> to memref<4x4xf32>
+  %3 = memref.cast %m : memref<4x4xf32, strided<[?, ?], offset: ?>> to memref<4x4xf32, strided<[8, 1], offset: 3>>
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %i: index) {
+  %0 = memref.subview %m[0] [4] [1] : memref<8xf32> to memref<4xf32>
+  %1 = memref.subview %m[0] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1]>>
+  return
+}

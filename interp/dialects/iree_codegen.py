@@ -34,6 +34,7 @@ from halfulp.interp.dialects.memref import is_strided
 from halfulp.interp.dialects.smt import INT, SMT_BOOL, SMT_INT
 from halfulp.interp.errors import VerifyError
 from halfulp.interp.ir import Operation
+from halfulp.interp.text.assembly import DYNAMIC
 from halfulp.interp.text.nested import parts
 from halfulp.interp.text.parameters import (
     ARRAY_ATTRIBUTE,
@@ -417,7 +418,10 @@ def _verify_dispatch(op: Operation) -> str | None:
 
 
 def _verify_counts(op: Operation) -> str | None:
-    counts = op.regions[0].blocks[0].operations[-1].operands
+    last = op.regions[0].blocks[0].operations[-1]
+    if last.name != "iree_codegen.yield":
+        return f"expects regions to end with 'iree_codegen.yield', found '{last.name}'"
+    counts = last.operands
     if len(counts) != 3:
         return f"expected terminator to yield exactly 3 operands (workgroup count x, y, z), got {len(counts)}"
     for number, value in enumerate(counts):
@@ -442,11 +446,20 @@ iree_codegen.op(
     verify=_verify_dispatch,
     verify_regions=_verify_counts,
 )
+def _verify_hint(op: Operation) -> str | None:
+    sizes = op.properties["static_sizes"]
+    assert isinstance(sizes, at.DenseArrayAttr)
+    # IREE does not ask, and reads past the end.
+    wanted = sizes.codes.count(DYNAMIC)
+    return None if wanted == len(op.operands) else f"expected {wanted} dynamic sizes, got {len(op.operands)}"
+
+
 iree_codegen.op(
     "workgroup_count_hint",
     custom=(count_hint_parser, print_count_hint),
     operands=(Slot("sizes", c.INDEX, Arity.VARIADIC),),
     properties=(Property("static_sizes", c.INTEGER_64_ARRAY_ATTR),),
+    verify=_verify_hint,
 )
 iree_codegen.op(
     "yield",
@@ -553,9 +566,9 @@ def _problems_of_maps(
 
 
 def _is_contraction(used: list[list[int]], iterators: int) -> bool:
-    """Whether every loop is used, the scales go where their operand goes, and the result goes nowhere else."""
+    """Whether every loop is used, and the scales go where their operand goes."""
     lhs, rhs, acc = set(used[0]), set(used[1]), set(used[-1])
-    if lhs | rhs | acc != set(range(iterators)) or not acc <= lhs | rhs:
+    if lhs | rhs | acc != set(range(iterators)):
         return False
     return len(used) == 3 or (set(used[2]) <= lhs and set(used[3]) <= rhs)
 

@@ -7,7 +7,5 @@ from halfulp.interp.dialect import Dialect, EnumDefinition
 linalg = Dialect("linalg", partial=True)
 
 ITERATOR_TYPE = linalg.enum(
-    EnumDefinition(
-        "::mlir::utils::IteratorType", {"parallel": 0, "reduction": 1, "window": 2}, mnemonic="linalg.iterator_type"
-    )
+    EnumDefinition("::mlir::utils::IteratorType", {"parallel": 0, "reduction": 1}, mnemonic="linalg.iterator_type")
 )

@@ -231,6 +231,8 @@ def read_parameters(p: AttributeParser, definition: AttributeDefinition) -> Dial
     p.enter()
     for step in _compile_reader(definition):
         step(p, values)
+    if not definition.assembly and p.take("<"):
+        p.expect(">")
     p.leave()
     made = DialectAttr(definition, tuple(values.get(param.name, param.default) for param in definition.parameters))
     message = None if definition.verify is None else definition.verify(made)

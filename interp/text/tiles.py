@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from halfulp.interp.attributes import AffineMapAttr, Attribute, DenseArrayAttr, DialectAttr, DictionaryAttr, IntegerAttr
 from halfulp.interp.dialect import AttributeDefinition, OpDefinition, ParameterKind
-from halfulp.interp.ir import Operation, Region, SSAValue
+from halfulp.interp.ir import Block, Operation, Region, SSAValue
 from halfulp.interp.operands import SEGMENTS
 from halfulp.interp.text.assembly import DYNAMIC, CustomParse
 from halfulp.interp.text.attribute_parser import integer_value
@@ -209,6 +209,8 @@ def constraints_form(
             if p.take("attributes"):
                 p.dictionary(attributes)
             region = p.region(definition.name)
+            if not region.blocks:
+                region.append(Block())
             return _made(p, at, definition, dims, (), properties, attributes, [region])
 
         return parse
