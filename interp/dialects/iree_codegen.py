@@ -446,6 +446,8 @@ iree_codegen.op(
     verify=_verify_dispatch,
     verify_regions=_verify_counts,
 )
+
+
 def _verify_hint(op: Operation) -> str | None:
     sizes = op.properties["static_sizes"]
     assert isinstance(sizes, at.DenseArrayAttr)

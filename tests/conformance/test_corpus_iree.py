@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from functools import cache
+from random import Random
 
 import pytest
 
@@ -16,6 +17,7 @@ from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.dialect import default_registry
 from halfulp.interp.errors import HalfulpError, LimitExceeded, ParseError, Unsupported
 from halfulp.interp.ir import Module
+from halfulp.interp.text.lexer import tokenize
 from halfulp.interp.text.parser import parse_attribute, parse_module, parse_type
 from halfulp.interp.text.printer import print_module
 
@@ -176,6 +178,30 @@ def test_memrefs_are_accepted_by_tile_operations_as_the_document_says() -> None:
 def test_hostile_attributes_are_refused(text: str) -> None:
     with pytest.raises((ParseError, LimitExceeded)):
         parse_attribute(text)
+
+
+def test_random_changes_are_read_alike_or_refused() -> None:
+    """Tokens removed, replaced, repeated and exchanged: what is still accepted is printed so that it means the same."""
+    random = Random(9)
+    texts = [tokenize(entry.text)[:-2] for entry in entries()]
+    texts += [tokenize(text_of(module, generic=True))[:-2] for _, module in accepted()]
+    pool = [token for tokens in texts for token in tokens]
+    survived = 0
+    for _ in range(8000):
+        tokens = list(random.choice(texts))
+        for _ in range(random.randint(1, 3)):
+            at = random.randrange(len(tokens))
+            tokens[at : at + 1] = random.choice(([], [random.choice(pool)], [tokens[at], random.choice(pool)]))
+            if not tokens:
+                break
+        try:
+            module = parse_module(" ".join(tokens), "<stdin>")
+        except HalfulpError:
+            continue
+        survived += 1
+        assert text_of(parse_module(text_of(module))) == text_of(module)
+        assert text_of(parse_module(text_of(module, generic=True))) == text_of(module)
+    assert survived > 50
 
 
 # --- against iree-opt -------------------------------------------------------------------------------------------------
