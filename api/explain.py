@@ -32,6 +32,7 @@ from halfulp.fp_formats.spelling import (
 from halfulp.interp.errors import InputError, Unsupported
 from halfulp.semantics import casts, emulated
 from halfulp.semantics.profile import PROFILES, SPEC, Profile, as_profile, profile_choices
+from halfulp.steps import code_at
 
 if TYPE_CHECKING:
     from halfulp.interp.types import Type
@@ -572,15 +573,10 @@ def _place(fmt: FloatFormat, number: Fraction | None) -> _Place:
     if not fmt.signed and number < 0:
         below, above, exact = -1, 0, False
     return _Place(
-        _code_at(fmt, min(below, highest)) if below >= lowest else None,
-        _code_at(fmt, max(above, lowest)) if above <= highest else None,
+        code_at(fmt, min(below, highest)) if below >= lowest else None,
+        code_at(fmt, max(above, lowest)) if above <= highest else None,
         exact and lowest <= (floor if number >= 0 else -floor) <= highest,
     )
-
-
-def _code_at(fmt: FloatFormat, rank: int) -> int:
-    """The code of finite value number ``rank``, counted from zero, or from the smallest value where there is none."""
-    return scalar.with_sign(fmt, int(rank < 0), fmt.from_magnitude(abs(rank)))
 
 
 def _ulp(fmt: FloatFormat, exact: Fraction, place: _Place) -> Fraction:
