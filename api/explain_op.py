@@ -34,7 +34,7 @@ from halfulp.explain import (
     profile_rule,
     typed_text,
 )
-from halfulp.explain_rules import bare_nan, default_nan, infinity_rule, instead_of_infinity, nan_rule
+from halfulp.explain_rules import bare_nan, default_nan, infinity_rule, instead_of_infinity, nan_rule, negative_rule
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -632,7 +632,7 @@ def _negation(context: _Context) -> _Parts:
     (x,) = context.operands
     fmt = x.format
     if not fmt.signed:
-        return _Parts(nan_rule(fmt) if x.nan else f"{fmt.name} has no negative values: NaN")
+        return _Parts(nan_rule(fmt) if x.nan else negative_rule(fmt))
     if not fmt.has_negative_zero and (x.zero or x.nan):
         return _Parts(f"{fmt.name} has no -0: {'NaN' if x.nan else 'zero'} stays as it is")
     return _Parts("the sign bit is inverted, of NaNs too", exact=None if x.value is None else -x.value)

@@ -31,7 +31,7 @@ def rounding_rule(
     if negative_zero and not fmt.has_negative_zero:
         return f"{fmt.name} has no -0: +0"
     if exact < 0 and not fmt.signed:
-        return f"{fmt.name} has no negative values: NaN"
+        return negative_rule(fmt)
     rounded = None if code is None else scalar.value(fmt, code)
     if rounded == exact:
         return "the value is exact in this format: nothing is rounded"
@@ -88,8 +88,13 @@ def lost_nan_rule(fmt: FloatFormat) -> str:
 def infinity_rule(fmt: FloatFormat, negative: bool) -> str:
     """The rule for an infinity that is converted."""
     if negative and not fmt.signed:
-        return f"{fmt.name} has no negative values: NaN"
+        return negative_rule(fmt)
     return f"infinity stays infinity in {fmt.name}" if fmt.infinities else f"infinity: {instead_of_infinity(fmt)}"
+
+
+def negative_rule(fmt: FloatFormat) -> str:
+    """The rule for a negative number in a format without a sign."""
+    return f"{fmt.name} has no negative values: NaN{'' if fmt.nan_code is not None else f'. {lost_nan_rule(fmt)}'}"
 
 
 def instead_of_infinity(fmt: FloatFormat) -> str:

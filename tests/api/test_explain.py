@@ -159,6 +159,14 @@ def test_rule_in_words(text: str, name: str, mode: str, code: int | None, words:
     assert explanation.rule in str(explanation)
 
 
+def test_a_format_with_neither_sign_nor_nan() -> None:
+    fmt = FloatFormat("u6", 3, 3, 3, signed=False, infinities=False, nan=hu.NanEncoding.NONE)
+    for text in ("-1", "-inf"):
+        explanation = explain(text, fmt)
+        assert explanation.result.code is None
+        assert explanation.rule == "u6 has no negative values: NaN. NaN is not representable in u6: poison"
+
+
 def test_the_whole_text() -> None:
     """0.3 as an f64 is 5404319552844595 / 2**54; in f8E4M3FN the step between 1/4 and 1/2 is 1/32."""
     assert str(explain("0.3", "f8E4M3FN")).splitlines() == [
