@@ -224,3 +224,10 @@ func.func @f(%m: memref<8xf32>, %i: index) {
   %1 = memref.subview %m[0] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1]>>
   return
 }
+// -----
+func.func @access(%m: memref<4xf32>, %i: index, %x: f32) {
+  %0 = memref.load %m[%i] invariant(true) alignment(8) nontemporal(true) : memref<4xf32>
+  memref.store %x, %m[%i] alignment(16) {mark} : memref<4xf32>
+  memref.store %x, %m[%i] nontemporal(true) : memref<4xf32>
+  return
+}

@@ -13,6 +13,7 @@ from halfulp.interp.dialect import (
     Dialect,
     OpDefinition,
     Property,
+    Schema,
     Slot,
     Trait,
     TypeConstraint,
@@ -236,21 +237,35 @@ def _alloc(mnemonic: str) -> OpDefinition:
     )
 
 
+# MLIR 22 has all of these in the dictionary, which is read too; what LLVM 24 reads is printed.
+_ACCESS_PROPERTIES = (
+    Property("alignment", c.INTEGER_64_ATTR, optional=True),
+    Property("nontemporal", c.BOOL_ATTR, optional=True),
+)
+_LOAD_PROPERTIES = (*_ACCESS_PROPERTIES, Property("invariant", c.BOOL_ATTR, optional=True, since=Schema.LLVM24))
+
+
+def _clauses(properties: tuple[Property, ...]) -> str:
+    return f"oilist({' | '.join(f'`{prop.name}` `(` ${prop.name} `)`' for prop in properties)})"
+
+
 _alloc("alloc")
 _alloc("alloca")
 memref.op("dealloc", "$memref attr-dict `:` type($memref)", operands={"memref": ANY_MEMREF})
 memref.op(
     "load",
-    "$memref `[` $indices `]` attr-dict `:` type($memref)",
+    f"$memref `[` $indices `]` {_clauses(_LOAD_PROPERTIES)} attr-dict `:` type($memref)",
     operands=(Slot("memref", MEMREF), _INDICES),
     results={"result": c.ANY},
+    properties=_LOAD_PROPERTIES,
     type_rules=(_element_of("result", "memref"),),
     verify=_verify_indices(0),
 )
 memref.op(
     "store",
-    "$value `,` $memref `[` $indices `]` attr-dict `:` type($memref)",
+    f"$value `,` $memref `[` $indices `]` {_clauses(_ACCESS_PROPERTIES)} attr-dict `:` type($memref)",
     operands=(Slot("value", c.ANY), Slot("memref", MEMREF), _INDICES),
+    properties=_ACCESS_PROPERTIES,
     type_rules=(_element_of("value", "memref"),),
     verify=_verify_indices(1),
 )

@@ -1032,8 +1032,14 @@ def _emit_group(group: Group, slots: _Slots, definition: OpDefinition) -> _Emit:
     return emit
 
 
+def _named_in(clause: Sequence[Element]) -> Element:
+    return next(element for element in clause if isinstance(element, Variable))
+
+
 def _emit_clauses(clauses: Clauses, slots: _Slots, definition: OpDefinition) -> _Emit:
-    emits = tuple((_presence(clause[1], slots), _emit_all(clause, slots, definition)) for clause in clauses.clauses)
+    emits = tuple(
+        (_presence(_named_in(clause), slots), _emit_all(clause, slots, definition)) for clause in clauses.clauses
+    )
 
     def emit(printer: Printer, operation: Operation, out: Out) -> None:
         for present, steps in emits:
