@@ -121,7 +121,7 @@ def test_the_document_s_syntax_means_what_iree_opt_prints() -> None:
 
 def test_bytecode_keeps_all_of_it() -> None:
     for entry, module in accepted():
-        again = read_bytecode(write_bytecode(module), "<stdin>")
+        again = read_bytecode(write_bytecode(module, schema=Schema.LLVM24), "<stdin>")
         assert text_of(again) == text_of(module), entry.name
 
 
