@@ -138,7 +138,7 @@ def profile_fields() -> str:
 
 
 def ops() -> str:
-    """All ops of the built-in dialects."""
+    """All ops of the built-in dialects; those that are only types and attributes have none."""
     parts = []
     for dialect in default_registry().dialects.values():
         rows = [
@@ -149,7 +149,9 @@ def ops() -> str:
             ]
             for op in dialect.ops.values()
         ]
-        parts.append(f"## {dialect.name}\n\n{table(['op', 'operands', 'properties'], rows)}")
+        idle = "" if any(op.evaluate for op in dialect.ops.values()) else "Verified, not run.\n\n"
+        if rows:
+            parts.append(f"## {dialect.name}\n\n{idle}{table(['op', 'operands', 'properties'], rows)}")
     return "\n".join(parts)
 
 
