@@ -70,9 +70,24 @@ def function_options(parser: argparse.ArgumentParser) -> None:
     add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
     add("--batch", action="store_true", help="call a function on scalars for each element of the inputs (see below)")
     add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
+    add(
+        "--mma",
+        type=_tile_model,
+        metavar="MODEL",
+        help="how tile operations add up: exact (default), ieee or chip:NAME",
+    )
     add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
     add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
     add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
+
+
+def _tile_model(name: str) -> str:
+    """A model of tile operations. Raises argparse.ArgumentTypeError."""
+    from halfulp.semantics.tiled import MODELS
+
+    if name not in MODELS:
+        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(MODELS)}")
+    return name
 
 
 @dataclass(frozen=True)
@@ -129,6 +144,7 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
         "index_width": arguments.index_width,
         "vscale": arguments.vscale,
         "batch": arguments.batch,
+        "mma": arguments.mma or "exact",
         "max_steps": arguments.max_steps or limits.steps,
         "max_depth": arguments.max_depth or limits.depth,
         "max_bytes": max_bytes,

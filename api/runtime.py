@@ -188,6 +188,7 @@ def run(
     externals: Mapping[str, Callable[..., Any]] | None = None,
     listeners: Sequence[Listener] = (),
     batch: bool = False,
+    mma: str = "exact",
     max_steps: int = Limits().steps,
     max_depth: int = Limits().depth,
     max_bytes: int = Limits().bytes,
@@ -203,6 +204,8 @@ def run(
     ``track_open``: keep masks of elements the language leaves open. ``externals``: Python functions for declarations,
     by name.
     ``listeners``: what happens, as it happens. ``batch``: run a function on scalars for many lanes at once (below).
+    ``mma``: how `iree_codegen.inner_tiled` adds up: "exact" (rounded once), "ieee" (fused multiply-adds one after the
+    other) or "chip:hopper" and others, as the chip's matrix unit does.
     ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed, nested calls, and bytes of one value.
 
     In a batch each argument is an array with one element per lane, or one number for all lanes, and each result is a
@@ -228,6 +231,7 @@ def run(
         tuple(listeners),
         {**_externals, **(externals or {})},
         dict(_casts),
+        mma=mma,
     )
     function = find_entry(module, entry)
     types = argument_types(function)

@@ -82,7 +82,7 @@ class Settings:
     the multiple of scalable vectors. ``track_open``: keep the masks of elements that the language leaves open.
     ``externals``: Python functions for declarations, by symbol name; ``casts``: functions for
     builtin.unrealized_conversion_cast, by the spelling of operand and result types. ``write``: where vector.print
-    prints.
+    prints. ``mma``: the model of tile operations, one of `halfulp.semantics.tiled.MODELS`.
     """
 
     profile: Profile = SPEC
@@ -95,12 +95,18 @@ class Settings:
     externals: Mapping[str, External] = field(default_factory=dict)
     casts: Mapping[tuple[tuple[str, ...], tuple[str, ...]], Caster] = field(default_factory=dict)
     write: Callable[[str], object] = lambda text: sys.stdout.write(text)
+    mma: str = "exact"
 
     def __post_init__(self) -> None:
         if self.on_ub not in ("raise", "poison"):
             raise ValueError(f"on_ub is {self.on_ub!r}, but must be 'raise' or 'poison'")
         if self.index_width not in (32, 64):
             raise ValueError(f"index_width is {self.index_width!r}, but must be 32 or 64")
+        if self.mma != "exact":
+            from halfulp.semantics.tiled import MODELS
+
+            if self.mma not in MODELS:
+                raise ValueError(f"mma is {self.mma!r}, but must be one of {', '.join(MODELS)}")
 
     def width(self, element: ty.Type) -> int:
         """Bits of an element's value: an index wraps at ``index_width``."""
@@ -120,7 +126,7 @@ class Settings:
     def _compile_key(self) -> tuple[Any, ...]:
         casts = tuple(sorted((key, id(function)) for key, function in self.casts.items()))
         sizes = (self.index_width, self.vscale, self.limits.bytes)
-        return (self.profile, self.on_ub, *sizes, self.track_open, casts, self.write)
+        return (self.profile, self.on_ub, *sizes, self.track_open, casts, self.write, self.mma)
 
 
 # --- evaluators -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,321 @@
+"""What `iree_codegen.inner_tiled` computes: tiles are taken out of the operands, multiplied and added, and put back.
+
+Loops that the accumulator's map does not have are reductions: their points follow each other in increasing row-major
+order, each with the accumulator that the one before has left. All other points are computed together.
+
+The model of `halfulp.semantics.tiled` that ``Settings.mma`` names computes a tile. Two things the dialect's document
+leaves open. A tile of another rank or shape than the kind's (``opaque`` allows both) holds the same elements in
+row-major order, of the permuted tile where there is a permutation of its rank. And ``distributed`` types are those of
+one lane, which has no result by itself: the first parallel loop that is in all maps is that over the lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp import attributes as at
+from halfulp.interp import types as ty
+from halfulp.interp.affine import Dimension
+from halfulp.interp.dialects import iree_gpu as gpu
+from halfulp.interp.dialects.linalg import ITERATOR_TYPE
+from halfulp.interp.dialects.tensor import Function, Operands, undefined
+from halfulp.interp.errors import Unsupported
+from halfulp.interp.executor import Run, Settings
+from halfulp.interp.ir import Operation
+from halfulp.interp.values import Value, spell_shape
+from halfulp.semantics.kernel import Codes, Open
+from halfulp.semantics.mma_kinds import mma_kinds
+from halfulp.semantics.tiled import Unpublished, multiply_accumulate, supports
+from halfulp.semantics.tiled_kinds import KINDS, Kind, Layout, TileOp, distribute, gather, operation_of
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+
+_REDUCTION = ITERATOR_TYPE.cases["reduction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How tiles lie in an operand.
+
+    ``loops``: those of its outer axes. ``inner``: the shape of its tile, of one lane's share if there is a ``layout``,
+    permuted; ``order``: the axes of that in the kind's order. ``matrix``: the shape in which tiles are multiplied.
+    """
+
+    loops: Shape
+    inner: Shape
+    order: Shape
+    matrix: Shape
+    layout: Layout | None
+
+    def tiles(self, array: Array, loops: int, lane_loop: int | None) -> Array:
+        """The tiles [loops…, *matrix] of an operand's array, with an axis of one element for each loop it has not.
+
+        The loop over the lanes goes with the tiles.
+        """
+        tiles = self.shares(array, loops, lane_loop)
+        if self.layout is not None:
+            tiles, loops = gather(tiles, self.layout), loops - 1
+        return tiles.reshape(*tiles.shape[:loops], *self.matrix)
+
+    def shares(self, array: Array, loops: int, lane_loop: int | None) -> Array:
+        """The tiles before they are gathered: where there are lanes, [other loops…, lanes, registers]."""
+        rank = len(self.loops)
+        array = array.reshape(*array.shape[:rank], *self.inner)
+        places = sorted(range(rank), key=self.loops.__getitem__)
+        array = array.transpose(*places, *(rank + axis for axis in self.order))
+        array = np.expand_dims(array, tuple(loop for loop in range(loops) if loop not in self.loops))
+        if self.layout is None or lane_loop is None:
+            return array
+        return np.moveaxis(array.reshape(*array.shape[:loops], self.layout.registers), lane_loop, loops - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that is known of an op before it runs. ``parts``: A, B, the scales if there are any, C."""
+
+    kind: Kind
+    operation: TileOp
+    parts: tuple[Part, ...]
+    loops: int
+    lane_loop: int | None
+
+    def bounds(self, op: Operation, operands: Operands) -> Shape:
+        """How often each loop runs. Raises UndefinedBehavior where operands disagree, Unsupported for wrong lanes."""
+        sizes: dict[int, int] = {}
+        for part, value in zip(self.parts, operands, strict=True):
+            rank = len(part.loops)
+            if prod(value.shape[rank:]) != prod(part.inner):
+                raise Unsupported(
+                    f"{self.kind.name} does not go with a tile of shape {spell_shape(value.shape[rank:])}"
+                )
+            for loop, size in zip(part.loops, value.shape[:rank], strict=True):
+                if sizes.setdefault(loop, size) != size:
+                    raise undefined(op, f"loop d{loop} runs over {sizes[loop]} tiles of one operand, {size} of another")
+        if self.lane_loop is not None and sizes[self.lane_loop] != self.kind.lanes:
+            raise Unsupported(
+                f"{self.kind.name} is distributed over {self.kind.lanes} lanes, but loop d{self.lane_loop}, the first "
+                f"parallel one of all operands, runs over {sizes[self.lane_loop]}"
+            )
+        return tuple(sizes[loop] for loop in range(self.loops) if loop != self.lane_loop)
+
+
+def inner_tiled(op: Operation, settings: Settings) -> Function:
+    """The function of an op. Raises Unsupported for kinds without a layout or model, naming kind and chip."""
+    plan = _plan(op, settings.mma)
+    compute = partial(multiply_accumulate, settings.mma, plan.operation)
+    result_type = op.results[0].type
+
+    def run_tiles(run: Run, operands: Operands) -> tuple[Any, ...]:
+        bounds = plan.bounds(op, operands)
+        _check_copies(plan, operands)
+        try:
+            bits = _accumulated(plan, bounds, compute, [_clean(value) for value in operands])
+        except Unpublished as error:
+            raise _unpublished(error) from None
+        shape = operands[-1].shape
+        # No element of C is in two lanes: where each one's place in the result is, C's own places say.
+        places = _tiles(plan, -1, np.arange(prod(shape)).reshape(shape)).reshape(-1)
+
+        def put_back(tiles: Array) -> Array:
+            array = np.empty(prod(shape), tiles.dtype)
+            array[places] = tiles.reshape(-1)
+            return array.reshape(shape)
+
+        codes = put_back(bits)
+        ids = _reached(plan, bounds, [value.poison for value in operands])
+        open_ = _reached(
+            plan,
+            bounds,
+            [None if v.open is None else np.where(v.open, np.uint8(Open.VALUE.value), 0) for v in operands],
+        )
+        poison = None if ids is None or not ids.any() else put_back(ids)
+        if poison is not None:
+            codes[poison != 0] = 0
+        reached = None if open_ is None else put_back(open_.astype(np.uint8))
+        return (Value(result_type, codes, poison, reached, None if poison is None else run.origins),)
+
+    return run_tiles
+
+
+def _unpublished(error: Unpublished) -> Unsupported:
+    hint = "the models exact and ieee (--mma) have it" if error.model.startswith("chip:") else None
+    return Unsupported(str(error), hint=hint)
+
+
+def _clean(value: Value) -> Codes:
+    """The codes, zero under poison: what they are there must not make a difference."""
+    if value.poison is None:
+        return value.bits
+    return np.asarray(np.where(value.poison != 0, value.bits.dtype.type(0), value.bits))
+
+
+def _check_copies(plan: Plan, operands: Operands) -> None:
+    """Raises Unsupported where lanes that hold the same element of a tile disagree about it."""
+    for number, (part, value) in enumerate(zip(plan.parts, operands, strict=True)):
+        layout, lanes = part.layout, plan.kind.lanes
+        if layout is None or lanes * layout.registers == prod(layout.shape):
+            continue
+        for array in (_clean(value), value.poisoned):
+            held = part.shares(array, plan.loops, plan.lane_loop)
+            if not np.array_equal(distribute(gather(held, layout), layout, lanes), held):
+                raise Unsupported(f"lanes of {plan.kind.name} that hold the same element of operand #{number} disagree")
+
+
+def _tiles(plan: Plan, number: int, array: Array) -> Array:
+    return plan.parts[number].tiles(array, plan.loops, plan.lane_loop)
+
+
+def _accumulated(plan: Plan, bounds: Shape, compute: Callable[..., Codes], operands: Sequence[Codes]) -> Codes:
+    """C's tiles after all points."""
+    *inputs, acc = [_tiles(plan, number, codes) for number, codes in enumerate(operands)]
+    loops = len(bounds)
+    lead = acc.shape[:loops]
+    reductions = _reductions(plan)
+    for point in product(*(range(bounds[loop]) for loop in reductions)):
+        place: list[slice] = [slice(None)] * loops
+        at_point = []
+        for tiles in inputs:
+            for loop, number in zip(reductions, point, strict=True):
+                place[loop] = slice(number, number + 1) if tiles.shape[loop] > 1 else slice(None)
+            at_point.append(np.broadcast_to(tiles[tuple(place)], lead + tiles.shape[loops:]))
+        a, b, *scales = at_point
+        acc = compute(a, b, acc, *scales)
+    return acc
+
+
+def _reductions(plan: Plan) -> Shape:
+    """The loops that C has not, counted without that over the lanes."""
+    every = [loop for loop in range(plan.loops) if loop != plan.lane_loop]
+    return tuple(number for number, loop in enumerate(every) if loop not in plan.parts[-1].loops)
+
+
+def _reached(plan: Plan, bounds: Shape, marks: Sequence[Array | None]) -> Array | None:
+    """The largest of the marks on what an element of C is made of: its row of A, its column of B, itself."""
+    if all(mark is None for mark in marks):
+        return None
+    reductions = _reductions(plan)
+    lead = tuple(1 if loop in reductions else size for loop, size in enumerate(bounds))
+    merged: Array = np.zeros(lead + plan.parts[-1].matrix, np.uint16)
+    for number, mark in enumerate(marks):
+        if mark is None:
+            continue
+        tiles = _tiles(plan, number, mark)
+        if number < len(marks) - 1:
+            along_k = tiles.ndim - 1 - number % 2  # B's and its scales' is the last but one
+            tiles = tiles.max(axis=(*reductions, along_k), keepdims=True, initial=0)
+        merged = np.maximum(merged, tiles)
+    return merged
+
+
+# --- what the attributes say ------------------------------------------------------------------------------------------
+
+
+def _plan(op: Operation, model: str) -> Plan:
+    attribute, semantics = op.properties["kind"], op.properties["semantics"]
+    assert isinstance(attribute, at.DialectAttr)
+    assert isinstance(semantics, at.DialectAttr)
+    if attribute.definition not in (gpu.MMA_LAYOUT, gpu.VIRTUAL_MMA_LAYOUT, gpu.SCALED_MMA_LAYOUT):
+        raise Unsupported(f"what {attribute} computes is not known")
+    kind = KINDS[attribute["intrinsic"]]
+    elements = [ty.element_type(value.type) for value in op.operands]
+    operation = _operation(kind, elements)
+    if not supports(model, operation):
+        raise _unpublished(Unpublished(model, operation.name))
+    loops = _loops(op)
+    lane_loop = _loop_over_lanes(kind, op, loops) if semantics["distributed"] else None
+    layouts = _layouts(kind, attribute["col_major"]) if lane_loop is not None else (None,) * len(loops)
+    matrices = _matrices(kind)
+    shapes = mma_kinds()[kind.name].lane_shapes if lane_loop is not None else kind.operand_shapes
+    assert shapes is not None
+    permutations = op.properties.get("permutations")
+    parts = []
+    for number, (dims, shape, matrix, layout) in enumerate(zip(loops, shapes, matrices, layouts, strict=True)):
+        given = permutations.elements[number] if isinstance(permutations, at.ArrayAttr) else None
+        own = (ty.shape_of(op.operands[number].type) or ())[len(dims) :]
+        order = _permutation(given, shape, own, semantics["opaque"])
+        inner = tuple(shape[axis] for axis in order)
+        inverse = tuple(order.index(axis) for axis in range(len(order)))
+        parts.append(Part(dims, inner, inverse, matrix, layout))
+    return Plan(kind, operation, tuple(parts), len(_iterators(op)), lane_loop)
+
+
+def _operation(kind: Kind, elements: Sequence[ty.Type]) -> TileOp:
+    if kind.block is None:
+        return operation_of(kind)
+    names = [element.format.name if isinstance(element, ty.FloatType) else str(element) for element in elements]
+    if not all(isinstance(element, ty.FloatType) for element in elements) or names[-1] != kind.types[2]:
+        raise Unsupported(f"{kind.name} multiplies floats and adds to {kind.types[2]}, not {', '.join(names)}")
+    return operation_of(kind, names[0], names[1], names[2])
+
+
+def _iterators(op: Operation) -> tuple[int, ...]:
+    iterators = op.properties["iterator_types"]
+    assert isinstance(iterators, at.ArrayAttr)
+    return tuple(entry.value for entry in iterators.elements if isinstance(entry, at.EnumAttr))
+
+
+def _loops(op: Operation) -> list[Shape]:
+    """The loops of each operand's outer axes."""
+    maps = op.properties["indexing_maps"]
+    assert isinstance(maps, at.ArrayAttr)
+    loops = [
+        tuple(result.position for result in map.results if isinstance(result, Dimension))
+        for map in maps.elements
+        if isinstance(map, at.AffineMapAttr)
+    ]
+    for loop, iterator in enumerate(_iterators(op)):
+        if iterator != _REDUCTION and loop not in loops[-1]:
+            raise Unsupported(f"the points of the parallel loop d{loop} write to the same tile, in no order")
+    return loops
+
+
+def _loop_over_lanes(kind: Kind, op: Operation, loops: Sequence[Shape]) -> int:
+    for loop, iterator in enumerate(_iterators(op)):
+        if iterator != _REDUCTION and all(loop in dims for dims in loops):
+            return loop
+    others = kind.lanes - 1
+    raise Unsupported(
+        f"one lane's share of {kind.name} has no result without those of the other {others} lanes",
+        hint="give the lanes a parallel loop, in the maps of all operands",
+    )
+
+
+def _layouts(kind: Kind, col_major: bool) -> tuple[Layout, ...]:
+    """What the lanes hold; ``col_major`` exchanges the axes of C for them, which only a square tile allows."""
+    if kind.layouts is None:
+        raise Unsupported(f"what the lanes hold in {kind.name} is not known")
+    *inputs, acc = kind.layouts
+    if col_major and acc.transposed.shape != acc.shape:
+        raise Unsupported(f"{kind.name} has no layout with col_major: its C is not square")
+    return (*inputs, acc.transposed if col_major else acc)
+
+
+def _matrices(kind: Kind) -> tuple[Shape, ...]:
+    """The shapes in which tiles are multiplied: those of the kind, with K in one axis."""
+    m, n, k = kind.shape
+    if kind.block is None:
+        return kind.operand_shapes
+    return (m, k), (k, n), *kind.operand_shapes[2:]
+
+
+def _permutation(given: at.Attribute | None, shape: Shape, own: Sequence[int | None], opaque: bool) -> Shape:
+    """The permutation of a tile's axes; none where the tile is of another rank, and only axes of 1 change places."""
+    none = tuple(range(len(shape)))
+    if not isinstance(given, at.DenseArrayAttr):
+        return none
+    order = tuple(given.values)
+    if len(order) == len(shape):
+        return order
+    moved = [axis for axis in order if own[order.index(axis)] != 1]
+    if not opaque and moved != sorted(moved):
+        raise Unsupported(f"a permutation of {len(order)} axes of a tile that has {len(shape)} ({spell_shape(shape)})")
+    return none
