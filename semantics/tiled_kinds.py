@@ -136,15 +136,24 @@ class Kind:
         return (*lead, m, k), (*lead, k, n), (*lead, m, n)
 
     @cached_property
-    def registers(self) -> tuple[int, ...]:
-        """How many elements of each operand a lane is given; nothing of a kind without layouts.
+    def lane_shapes(self) -> tuple[tuple[int, ...], ...] | None:
+        """The shape of what a lane is given of each operand, in the order of `operand_shapes`; None without layouts.
 
         In the sparse virtual kinds two lanes share what the layout of A gives to both: half of it is each one's.
         """
-        counts = [layout.registers for layout in self.layouts or ()]
+        if self.layouts is None:
+            return None
+        if self.name.startswith("NV_MMA_SYNC"):
+            return tuple((math.prod(layout.outer), math.prod(layout.element)) for layout in self.layouts)
+        counts = [layout.registers for layout in self.layouts]
         if self.name.startswith("VDMFMA"):
             counts[0] //= 2
-        return tuple(counts)
+        return tuple((count,) for count in counts)
+
+    @cached_property
+    def registers(self) -> tuple[int, ...]:
+        """How many elements of each operand a lane is given; nothing of a kind without layouts."""
+        return tuple(map(math.prod, self.lane_shapes or ()))
 
     @cached_property
     def k_order(self) -> Index:

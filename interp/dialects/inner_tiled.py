@@ -32,7 +32,6 @@ from halfulp.interp.executor import Run, Settings
 from halfulp.interp.ir import Operation
 from halfulp.interp.values import Value, spell_shape
 from halfulp.semantics.kernel import Codes, Open
-from halfulp.semantics.mma_kinds import mma_kinds
 from halfulp.semantics.tiled import Unpublished, multiply_accumulate, supports
 from halfulp.semantics.tiled_kinds import KINDS, Kind, Layout, TileOp, distribute, gather, operation_of
 
@@ -234,7 +233,7 @@ def _plan(op: Operation, model: str) -> Plan:
     lane_loop = _loop_over_lanes(kind, op, loops) if semantics["distributed"] else None
     layouts = _layouts(kind, attribute["col_major"]) if lane_loop is not None else (None,) * len(loops)
     matrices = _matrices(kind)
-    shapes = mma_kinds()[kind.name].lane_shapes if lane_loop is not None else kind.operand_shapes
+    shapes = kind.lane_shapes if lane_loop is not None else kind.operand_shapes
     assert shapes is not None
     permutations = op.properties.get("permutations")
     parts = []

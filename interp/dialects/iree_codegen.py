@@ -61,7 +61,7 @@ from halfulp.interp.text.tiles import (
     print_count_hint,
     print_inner_tiled,
 )
-from halfulp.semantics.mma_kinds import MmaKind, mma_kinds
+from halfulp.semantics.tiled_kinds import KINDS, Kind
 
 iree_codegen = Dialect("iree_codegen")
 
@@ -475,18 +475,18 @@ iree_codegen.op(
 # --- tile operations --------------------------------------------------------------------------------------------------
 
 
-def mma_kind_of(kind: at.Attribute) -> MmaKind | None:
+def mma_kind_of(kind: at.Attribute) -> Kind | None:
     """The row of the table that an attribute names by itself; None for data-tiled ones and those of a CPU."""
     known = (gpu.MMA_LAYOUT, gpu.VIRTUAL_MMA_LAYOUT, gpu.SCALED_MMA_LAYOUT)
     if isinstance(kind, at.DialectAttr) and kind.definition in known:
-        return mma_kinds()[kind["intrinsic"]]
+        return KINDS[kind["intrinsic"]]
     return None
 
 
-def operand_elements(kind: at.DialectAttr, row: MmaKind) -> tuple[ty.Type, ...]:
-    """The element type of each operand, in the order of `MmaKind.tile_shapes`."""
-    if row.family != "scaled":
-        return tuple(_scalar(name) for name in row.types if name is not None)
+def operand_elements(kind: at.DialectAttr, row: Kind) -> tuple[ty.Type, ...]:
+    """The element type of each operand, in the order of `Kind.operand_shapes`."""
+    if row.block is None:
+        return tuple(map(_scalar, row.types))
     scale = ty.F("f8E8M0FNU")
     return kind["lhs_elem_type"], kind["rhs_elem_type"], scale, scale, kind["acc_elem_type"]
 
@@ -500,7 +500,7 @@ def expected_tiles(kind: at.Attribute, semantics: at.Attribute) -> tuple[ty.Vect
     row = mma_kind_of(kind)
     if row is None or not isinstance(kind, at.DialectAttr) or not isinstance(semantics, at.DialectAttr):
         return None
-    shapes = row.lane_shapes if semantics["distributed"] else row.tile_shapes
+    shapes = row.lane_shapes if semantics["distributed"] else row.operand_shapes
     if shapes is None:
         return None
     elements = operand_elements(kind, row)

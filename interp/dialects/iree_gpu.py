@@ -20,22 +20,22 @@ from halfulp.interp.text.parameters import (
     nested,
     with_interface,
 )
-from halfulp.semantics.mma_kinds import mma_kinds
+from halfulp.semantics.tiled_kinds import KINDS
 
 iree_gpu = Dialect("iree_gpu", partial=True)
 
 _NAMESPACE = "::mlir::iree_compiler::IREE::GPU::"
 
 
-def _intrinsics(name: str, family: str) -> EnumDefinition:
+def _intrinsics(name: str, attribute: str) -> EnumDefinition:
     return EnumDefinition(
-        f"{_NAMESPACE}{name}", {kind.name: kind.code for kind in mma_kinds().values() if kind.family == family}
+        f"{_NAMESPACE}{name}", {kind.name: kind.code for kind in KINDS.values() if kind.attribute == attribute}
     )
 
 
-MMA_INTRINSIC = _intrinsics("MMAIntrinsic", "mma")
-VIRTUAL_MMA_INTRINSIC = _intrinsics("VirtualMMAIntrinsic", "virtual")
-SCALED_MMA_INTRINSIC = _intrinsics("ScaledMMAIntrinsic", "scaled")
+MMA_INTRINSIC = _intrinsics("MMAIntrinsic", "mma_layout")
+VIRTUAL_MMA_INTRINSIC = _intrinsics("VirtualMMAIntrinsic", "virtual_mma_layout")
+SCALED_MMA_INTRINSIC = _intrinsics("ScaledMMAIntrinsic", "scaled_mma_layout")
 
 # --- tile operations --------------------------------------------------------------------------------------------------
 

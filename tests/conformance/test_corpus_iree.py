@@ -254,10 +254,9 @@ def test_iree_opt_says_so_of_every_module(iree_opt: str) -> None:
 def all_kinds() -> list[str]:
     dialect = default_registry().dialects["iree_gpu"]
     assert dialect.attributes
-    from halfulp.semantics.mma_kinds import mma_kinds
+    from halfulp.semantics.tiled_kinds import KINDS
 
-    names = {"mma": "mma_layout", "virtual": "virtual_mma_layout"}
-    return [f"#iree_gpu.{names[kind.family]}<{kind.name}>" for kind in mma_kinds().values() if kind.family in names]
+    return [f"#iree_gpu.{kind.attribute}<{kind.name}>" for kind in KINDS.values() if kind.block is None]
 
 
 def test_iree_opt_takes_every_kind_and_tile(iree_opt: str) -> None:
