@@ -24,7 +24,7 @@ import numpy as np
 import halfulp as hu
 from halfulp import cli
 from halfulp.fp_formats.policy import FloatPolicy
-from halfulp.interp.dialect import default_registry
+from halfulp.interp.dialect import Trait, default_registry
 from halfulp.semantics.profile import profile_choices
 
 FOLDER = Path(__file__).parent
@@ -149,9 +149,13 @@ def ops() -> str:
             ]
             for op in dialect.ops.values()
         ]
-        idle = "" if any(op.evaluate for op in dialect.ops.values()) else "Verified, not run.\n\n"
+        # A symbol is called, not evaluated.
+        active = [op for op in dialect.ops.values() if Trait.SYMBOL not in op.traits]
+        idle = [f"`{op.name}`" for op in active if not op.evaluate]
+        which = "" if len(idle) == len(active) else f": {', '.join(idle)}"
+        note = f"Verified, not run{which}.\n\n" if idle else ""
         if rows:
-            parts.append(f"## {dialect.name}\n\n{idle}{table(['op', 'operands', 'properties'], rows)}")
+            parts.append(f"## {dialect.name}\n\n{note}{table(['op', 'operands', 'properties'], rows)}")
     return "\n".join(parts)
 
 
