@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -20,6 +21,11 @@ class Finished:
     err: str
     seconds: float
     memory: int
+
+
+def heeds_interrupts() -> None:
+    """For a process that is started: SIGINT interrupts it, even where the tests run in the background, without."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def halfulp(

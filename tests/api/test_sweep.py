@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import halfulp
+from command import halfulp, heeds_interrupts
 from tree import ROOT
 
 from halfulp.cli import main
@@ -104,7 +104,10 @@ def test_a_pool_and_an_interrupt(tmp_path: Path) -> None:
     """What an interrupt leaves: shards that are whole, and no temporary files."""
     given = ["sweep", "arith.remf", "--type", "f64", "--level", "random", "-n", str(1 << 27), "--workers", "2"]
     process = subprocess.Popen(
-        [*HALFULP, *given, "--out", str(tmp_path)], start_new_session=True, stderr=subprocess.PIPE
+        [*HALFULP, *given, "--out", str(tmp_path)],
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        preexec_fn=heeds_interrupts,
     )
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob(".0-of-1.*.tmp")):

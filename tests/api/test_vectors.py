@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import jsonschema
 import numpy as np
 import pytest
-from command import halfulp
+from command import halfulp, heeds_interrupts
 from tree import ROOT
 
 from halfulp.cli import main
@@ -415,6 +415,7 @@ def test_a_set_that_is_stopped_leaves_nothing(number: int, tmp_path: Path) -> No
     process = subprocess.Popen(
         [sys.executable, "-I", "-m", "halfulp.cli", *ADDF, "--level=random", "-n", "4000000000", "--out", str(folder)],
         stderr=subprocess.PIPE,
+        preexec_fn=heeds_interrupts,
     )
     assert process.stderr is not None
     deadline = time.monotonic() + 30

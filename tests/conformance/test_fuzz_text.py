@@ -26,6 +26,17 @@ def test_two_hundred_thousand_damaged_modules() -> None:
     assert done.returncode == 0, done.stdout[-5000:]
 
 
+@pytest.mark.parametrize(("most", "failures"), [(16, 1), (64, 0)])
+def test_what_takes_too_much_memory_is_noticed(most: int, failures: int) -> None:
+    script = (
+        "from halfulp.conformance.fuzz_text import read_all\n"
+        "take = lambda size: ('accepted', None) if bytearray(size) else ('', None)\n"
+        f"print(len(read_all(lambda number: 32 << 20, take, str, range(3), {most} << 20)[0]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout == f"{failures}\n"
+
+
 def test_an_input_is_the_same_whenever_it_is_made() -> None:
     first = [fuzz_text.mutant(3, number) for number in range(50)]
     assert first == [fuzz_text.mutant(3, number) for number in reversed(range(50))][::-1]
