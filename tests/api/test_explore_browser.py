@@ -365,6 +365,7 @@ def test_a_view_is_linked_by_its_address(view: Page, address: str) -> None:
     assert view.input_value("#mode") == "upward"
     # A link within the page, and an address that names nothing known.
     view.click("text=465 in f8E4M3FN")
+    view.wait_for_function("document.getElementById('hex').textContent === '0x7F'")  # the page hears of it later
     assert outcome(view).startswith("0x7F = nan ")
     view.evaluate("location.hash = '#format=f7&mode=up&number=2'")
     view.wait_for_function("document.getElementById('hex').textContent === '0x40'")
