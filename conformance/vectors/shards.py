@@ -68,7 +68,7 @@ NO_SHARDS = ("mlir",)
 _CHECK_DIGITS = 16
 
 _MANIFEST = re.compile(r"manifest-([0-9]+)-of-([0-9]+)\.jsonl")
-_TEMPORARY = re.compile(r"\.([0-9]+-of-[0-9]+)\.[^/]+\.tmp")
+_TEMPORARY = re.compile(r"\.(?P<owner>[0-9]+-of-[0-9]+)\.(?P<name>[^/]+)\.[0-9a-f]+\.tmp")
 
 Progress = Callable[[int, int], object]
 Tell = Callable[[str], object]
@@ -347,15 +347,26 @@ def recorded(directory: Path, plan: Plan) -> dict[int, Entry]:
 
 
 def tidy(directory: Path) -> None:
-    """Remove the temporary files of processes that are no more."""
+    """Remove the temporary files of processes that are no more.
+
+    Those have a manifest that nobody is at work on; or none, where an interrupt came before their first shard was made:
+    only the layout is written before there is a manifest.
+    """
     with _writing(directory):
         left = [(found, path) for path in directory.iterdir() if (found := _TEMPORARY.fullmatch(path.name))]
-        for owner in {found[1] for found, _ in left}:
-            with suppress(FileNotFoundError), (directory / manifest_name(owner)).open("rb") as file:
-                if _lock(file):
-                    for found, path in left:
-                        if found[1] == owner:
-                            path.unlink(missing_ok=True)
+        for owner in {found["owner"] for found, _ in left}:
+            mine = [(found["name"], path) for found, path in left if found["owner"] == owner]
+            try:
+                with (directory / manifest_name(owner)).open("rb") as file:
+                    if _lock(file):
+                        _remove(path for _, path in mine)
+            except FileNotFoundError:
+                _remove(path for name, path in mine if name != LAYOUT)
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
 
 
 def _take(directory: Path, plan: Plan) -> None:

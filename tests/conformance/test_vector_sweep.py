@@ -33,7 +33,16 @@ from halfulp.conformance.vectors.formats import read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.metadata import MERGED, METADATA
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
-from halfulp.conformance.vectors.shards import LAYOUT, NO_SHARDS, Entry, Plan, make_shard, sweep_shards
+from halfulp.conformance.vectors.shards import (
+    LAYOUT,
+    NO_SHARDS,
+    Entry,
+    Manifest,
+    Plan,
+    make_shard,
+    manifest_name,
+    sweep_shards,
+)
 from halfulp.conformance.vectors.spec import recipe_of_spec
 from halfulp.conformance.vectors.subject import OpSubject, ProgramSubject
 from halfulp.conformance.workers import process_pool
@@ -758,3 +767,17 @@ def test_text_that_is_no_recipe() -> None:
     for text in ("", "{", b"\xff", "[" * 100_000):
         with pytest.raises(InputError, match="spec.json: not JSON"):
             recipe_of_spec(text, "spec.json")
+
+
+def test_what_is_left_of_processes_that_are_no_more(tmp_path: Path) -> None:
+    """With a manifest that nobody is at work on all of it goes; without one only the layout may be in the making."""
+    names = (LAYOUT, "0", "17", METADATA)
+    for owner in ("0-of-2", "1-of-2", "2-of-3"):
+        for name in names:
+            (tmp_path / f".{owner}.{name}.0123456789ab.tmp").touch()
+    (tmp_path / manifest_name("1-of-2")).touch()
+    manifest = Manifest(tmp_path, "2-of-3", add_f8())
+    shards.tidy(tmp_path)
+    manifest.close()
+    layout, working = f".0-of-2.{LAYOUT}.0123456789ab.tmp", {f".2-of-3.{name}.0123456789ab.tmp" for name in names}
+    assert {path.name for path in tmp_path.glob(".*")} == {layout} | working
