@@ -634,41 +634,46 @@ def _made(
     in_flight: int,
     ticked: Callable[[int], object],
 ) -> Generator[Made, None, None]:
-    """The shards, as they get done. After a failure those under way are waited for, before it is raised."""
+    """The shards, as they get done. After a failure those under way are waited for; the first shard's is raised."""
     if executor is None:
         for index, known in todo:
             yield make_shard(plan, directory, owner, index, known, ticked)
         return
-    pickled, failure = pickle.dumps(plan), None
-    running: set[Future[Made]] = set()
+    pickled = pickle.dumps(plan)
+    # Shards are begun in order, so that the first one that fails is the same whoever is quicker.
+    failures: dict[int, Exception | CancelledError] = {}
+    running: dict[Future[Made], int] = {}
     try:
         while True:
-            while failure is None and len(running) < in_flight and (asked := next(todo, None)) is not None:
-                running.add(executor.submit(_make_elsewhere, generator(), pickled, str(directory), owner, *asked))
+            while not failures and len(running) < in_flight and (asked := next(todo, None)) is not None:
+                future = executor.submit(_make_elsewhere, generator(), pickled, str(directory), owner, *asked)
+                running[future] = asked[0]
             if not running:
                 break
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                index = running.pop(future)
                 try:
                     made = future.result()
                 except (Exception, CancelledError) as error:
-                    failure = failure or error
+                    failures[index] = error
                 else:
                     yield made
     except BrokenExecutor as error:  # of submit
-        failure = error
+        failures[-1] = error
     except GeneratorExit:
         # Not at an interrupt: a pool whose processes are ended then stumbles over futures that were cancelled.
         for future in running:
             future.cancel()
         raise
+    if not failures:
+        return
+    failure = failures[min(failures)]
     if isinstance(failure, BrokenExecutor | CancelledError):
         raise InputError(
             "a worker was ended from outside, perhaps for want of memory",
             hint="what was finished is kept: the same command goes on with the rest",
         ) from failure
-    if failure is not None:
-        raise failure
+    raise failure
 
 
 # --- the whole --------------------------------------------------------------------------------------------------------
