@@ -105,8 +105,9 @@ def _sweep_spec(arguments: argparse.Namespace, sources: Sources) -> int:
         with _executor(arguments, plan.shards) as (executor, in_flight), progress_bar("rows") as progress:
             found = sweep_shards(plan, out, place, executor, in_flight, progress, lambda text: say(f"note: {text}"))
     except KeyboardInterrupt:
-        # Processes that were ended leave their temporary files.
-        tidy(out)
+        # Processes that were ended leave their temporary files; where nothing was made, the directory is gone.
+        if out.exists():
+            tidy(out)
         raise
     if found.kept:
         say(f"{found.kept} of {_shards(found.of)} had been made before")

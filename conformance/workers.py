@@ -7,9 +7,10 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context
+from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 
@@ -19,6 +20,27 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class _Pool(ProcessPoolExecutor):
+    """A pool to whose processes no interrupt comes before they `_begin`: they would die of it, with a traceback."""
+
+    def submit(self, *asked: Any, **options: Any) -> Future[Any]:
+        with _interrupts_held():  # processes are started here, and begin with the signals held that this one holds
+            return super().submit(*asked, **options)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let an interrupt wait for the end of this."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 @contextmanager
 def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """A pool of processes that start afresh: tools of C++ do not survive a fork in all states.
@@ -26,7 +48,7 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     Leaving it waits for what they are at, but for an interrupt, which ends them.
     """
     others = set(active_children())
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin) as pool:
+    with _Pool(workers, get_context("spawn"), initializer=_begin) as pool:
         try:
             yield pool
         except KeyboardInterrupt:

@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+PATIENCE = 600
+"""The seconds after which a process that a test waits for hangs. A slow machine with other work must not reach them."""
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -35,7 +38,7 @@ def halfulp(
     environment: Mapping[str, str] | None = None,
     interpreter: Sequence[str] = (sys.executable, "-I", "-m", "halfulp.cli"),
 ) -> Finished:
-    """Run ``halfulp`` with these arguments. A process that hangs is killed after a minute, which fails the test."""
+    """Run ``halfulp`` with these arguments. A process that hangs is killed in the end, which fails the test."""
     process = subprocess.Popen(
         [*interpreter, *arguments],
         stdin=subprocess.PIPE,
@@ -55,7 +58,7 @@ def halfulp(
     readers = [
         threading.Thread(target=collect, args=item) for item in (("out", process.stdout), ("err", process.stderr))
     ]
-    watchdog = threading.Timer(60, process.kill)
+    watchdog = threading.Timer(PATIENCE, process.kill)
     for thread in (*readers, watchdog):
         thread.start()
     try:

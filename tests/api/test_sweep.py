@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import halfulp, heeds_interrupts
+from command import PATIENCE, halfulp, heeds_interrupts
 from tree import ROOT
 
 from halfulp.cli import main
@@ -104,21 +104,34 @@ def test_a_job_array(tmp_path: Path) -> None:
 def test_a_pool_and_an_interrupt(tmp_path: Path, moment: str) -> None:
     """What an interrupt leaves once there is such a file: shards that are whole, and no temporary files."""
     given = ["sweep", "arith.remf", "--type", "f64", "--level", "random", "-n", str(1 << 27), "--workers", "2"]
+    out = tmp_path / "new"
     process = subprocess.Popen(
-        [*HALFULP, *given, "--out", str(tmp_path)],
+        [*HALFULP, *given, "--out", str(out)],
         start_new_session=True,
         stderr=subprocess.PIPE,
         preexec_fn=heeds_interrupts,
     )
-    deadline = time.monotonic() + 60
-    while not list(tmp_path.glob(moment)):
+    deadline = time.monotonic() + PATIENCE
+    while not list(out.glob(moment)):
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.communicate(timeout=60)[1] == b""
+    assert process.communicate(timeout=PATIENCE)[1] == b""
     assert process.returncode == 130
-    assert list(tmp_path.glob(".*")) == []
+    assert list(out.glob(".*")) == []
+
+
+def test_an_interrupt_before_anything_was_made(tmp_path: Path, capsys: Captured, monkeypatch: Any) -> None:
+    """The directory that was made for the sweep has gone again."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shards, "write_vectors", interrupted)
+    assert main([*ADD, "--out", str(tmp_path / "new")]) == 130
+    assert capsys.readouterr() == ("", "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_dask(tmp_path: Path, capsys: Captured) -> None:

@@ -281,6 +281,15 @@ def test_a_worker_that_is_killed(tmp_path: Path, whole: tuple[str, Path]) -> Non
     assert found.kept >= 1
 
 
+def test_interrupts_do_not_reach_workers_that_just_begin() -> None:
+    with process_pool(1) as pool:
+        found = pool.submit(pow, 2, 3)
+        for process in active_children():
+            assert process.pid is not None
+            os.kill(process.pid, signal.SIGINT)
+        assert found.result() == 8
+
+
 def test_an_error_of_a_worker_keeps_what_others_have_made(tmp_path: Path) -> None:
     """Rows that are poison come from the middle on; what was under way is kept, nothing more is begun."""
     recipe = Recipe(op("fptosi", "bf16", "i8"), "exhaustive")
