@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from halfulp.fp_formats.formats import FloatFormat as FloatFormat
     from halfulp.fp_formats.formats import NanEncoding as NanEncoding
     from halfulp.fp_formats.formats import float_format as float_format
+    from halfulp.interp.buffers import Buffer as Buffer
     from halfulp.interp.dialect import Dialect as Dialect
     from halfulp.interp.dialect import Trait as Trait
     from halfulp.interp.errors import AssertionFailed as AssertionFailed
@@ -65,6 +66,7 @@ _RUNTIME = (
 
 # Loaded on first use, so that importing halfulp, and the command line's help, stay quick.
 _HOME: dict[str, tuple[str, str]] = {
+    "Buffer": ("halfulp.interp.buffers", "Buffer"),
     "Dialect": ("halfulp.interp.dialect", "Dialect"),
     "FloatFormat": ("halfulp.fp_formats.formats", "FloatFormat"),
     "Listener": ("halfulp.interp.events", "Listener"),

@@ -18,6 +18,7 @@ from halfulp.fp_formats import cpu
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
+from halfulp.interp.buffers import Buffer, to_argument
 from halfulp.interp.build import single_op_module
 from halfulp.interp.bytecode.encoding import MAGIC
 from halfulp.interp.dialect import Dialect, OpDefinition, Schema, TypeConstraint, default_registry
@@ -189,6 +190,7 @@ def run(
     listeners: Sequence[Listener] = (),
     batch: bool = False,
     mma: str = "exact",
+    swizzle: Literal["hint", "physical"] = "hint",
     max_steps: int = Limits().steps,
     max_depth: int = Limits().depth,
     max_bytes: int = Limits().bytes,
@@ -196,7 +198,8 @@ def run(
     """Call a function of a module, and return its results, always as a tuple.
 
     ``module``: what `load` returned, or anything `load` takes. ``arguments``: NumPy or ml_dtypes arrays, Python numbers
-    for scalars, or `Value`s, of exactly the function's argument types. ``entry``: the function's name (``@a::@b`` for a
+    for scalars, or `Value`s, of exactly the function's argument types; for a memref also a `Buffer`, which has
+    afterwards what was stored into it, while anything else is copied. ``entry``: the function's name (``@a::@b`` for a
     nested module); it may be left out where there is just one public function with a body. ``profile``: a name,
     ``name,field=value``, or a `Profile`. ``on_ub``: what undefined behaviour does: "raise" stops with
     `UndefinedBehavior`, "poison" makes the offending elements poison. ``index_width``: bits at which index wraps.
@@ -206,6 +209,8 @@ def run(
     ``listeners``: what happens, as it happens. ``batch``: run a function on scalars for many lanes at once (below).
     ``mma``: how `iree_codegen.inner_tiled` adds up: "exact" (rounded once), "ieee" (fused multiply-adds one after the
     other) or "chip:hopper" and others, as the chip's matrix unit does.
+    ``swizzle``: "physical" makes loads and stores of what `iree_codegen.swizzle_hint` returns go to the swizzled place
+    in memory, which others that use this memory see; "hint" ignores it.
     ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed, nested calls, and bytes of one value.
 
     In a batch each argument is an array with one element per lane, or one number for all lanes, and each result is a
@@ -232,6 +237,7 @@ def run(
         {**_externals, **(externals or {})},
         dict(_casts),
         mma=mma,
+        swizzle=swizzle,
     )
     function = find_entry(module, entry)
     types = argument_types(function)
@@ -246,12 +252,14 @@ def run(
     values = []
     for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
         what = f"argument {index} of {name}"
-        values.append(settings.accepted(to_value(argument, type_, what, vscale), what))
+        given = to_argument(argument, type_, what, vscale, max_bytes=settings.limits.bytes)
+        values.append(settings.accepted(given, what))
     if not function.regions[0].blocks:
         external = settings.externals.get(function.symbol_name or "")
         if external is None:
             raise Unsupported(f"'{name}' is a declaration without a body", location=function.location)
-        return host_values(external(*values), result_types(function), f"the function bound to {name}", settings)
+        produced = host_values(external(*values), result_types(function), f"the function bound to {name}", settings)
+        return tuple(value.load() if isinstance(value, Buffer) else value for value in produced)
     return program_for(module, settings).run(function, values)
 
 

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from halfulp.fp_formats import exact
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp import types as ty
+from halfulp.interp.buffers import Buffer
 from halfulp.interp.spelling import spell_element, spell_type, spell_value
-from halfulp.interp.values import Buffer, Value, code_layout, element_width, numeric
+from halfulp.interp.values import Value, code_layout, element_width, numeric
 from halfulp.semantics.poison import Origin
 
 Codes = npt.NDArray[Any]
@@ -120,6 +121,8 @@ class TracedValue:
 def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
     """What is noted of a value, or of whatever else an operand may be; ``keep``: large values are kept as well."""
     if isinstance(slot, Buffer):
+        if slot.allocation.freed is not None:
+            return TracedValue(name, slot.type, slot.shape, text=f"(freed{slot.allocation.freed})", origins=())
         slot = slot.load(slot.type)
     if not isinstance(slot, Value):
         operation = getattr(slot, "op", None)

@@ -32,13 +32,13 @@ import numpy.typing as npt
 from halfulp.fp_formats import cpu
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp import types as ty
+from halfulp.interp.buffers import Buffer, to_argument
 from halfulp.interp.collector import paused_collector
 from halfulp.interp.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.events import Listener
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
 from halfulp.interp.spelling import spell_element
 from halfulp.interp.values import (
-    Buffer,
     Value,
     code_layout,
     concrete,
@@ -46,7 +46,6 @@ from halfulp.interp.values import (
     narrowed_index,
     shape_conflict,
     spell_shape,
-    to_value,
 )
 from halfulp.semantics.kernel import Codes, Fault, FaultKind, Kernel, Mask, Open
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
@@ -57,6 +56,7 @@ Step = Callable[[Slots], None]
 External = Callable[..., Any]
 Caster = Callable[..., Any]
 Reported = TypeVar("Reported", bound=HalfulpError)
+Given = TypeVar("Given", Value, Buffer, Value | Buffer)
 Function = Callable[["Run", tuple[Any, ...]], tuple[Any, ...]]
 """What an op on whole values computes: results from operands."""
 Action = Callable[["Frame"], "Segment | None"]
@@ -82,7 +82,8 @@ class Settings:
     the multiple of scalable vectors. ``track_open``: keep the masks of elements that the language leaves open.
     ``externals``: Python functions for declarations, by symbol name; ``casts``: functions for
     builtin.unrealized_conversion_cast, by the spelling of operand and result types. ``write``: where vector.print
-    prints. ``mma``: the model of tile operations, one of `halfulp.semantics.tiled.MODELS`.
+    prints. ``mma``: the model of tile operations, one of `halfulp.semantics.tiled.MODELS`. ``swizzle``: "hint", or
+    "physical" where iree_codegen.swizzle_hint moves elements in memory.
     """
 
     profile: Profile = SPEC
@@ -96,12 +97,15 @@ class Settings:
     casts: Mapping[tuple[tuple[str, ...], tuple[str, ...]], Caster] = field(default_factory=dict)
     write: Callable[[str], object] = lambda text: sys.stdout.write(text)
     mma: str = "exact"
+    swizzle: str = "hint"
 
     def __post_init__(self) -> None:
         if self.on_ub not in ("raise", "poison"):
             raise ValueError(f"on_ub is {self.on_ub!r}, but must be 'raise' or 'poison'")
         if self.index_width not in (32, 64):
             raise ValueError(f"index_width is {self.index_width!r}, but must be 32 or 64")
+        if self.swizzle not in ("hint", "physical"):
+            raise ValueError(f"swizzle is {self.swizzle!r}, but must be 'hint' or 'physical'")
         if self.mma != "exact":
             from halfulp.semantics.tiled import MODELS
 
@@ -117,16 +121,21 @@ class Settings:
             raise Unsupported(f"values of type '{element}' are carried, not computed with")
         return width
 
-    def accepted(self, value: Value, what: str) -> Value:
-        """A value from outside as the program sees it: an index is narrowed where it wraps at 32 bits."""
-        if self.index_width == 64 or not isinstance(value.element_type, ty.IndexType):
+    def accepted(self, value: Given, what: str) -> Given:
+        """A value from outside as the program sees it: an index is narrowed where it wraps at 32 bits; in a buffer, for
+        all who use it.
+        """
+        if self.index_width == 64 or not isinstance(ty.element_type(value.type), ty.IndexType):
+            return value
+        if isinstance(value, Buffer):
+            value.store(self.accepted(value.load(), what))
             return value
         return Value(value.type, narrowed_index(value.bits, what), value.poison, value.open, value.origins)
 
     def _compile_key(self) -> tuple[Any, ...]:
         casts = tuple(sorted((key, id(function)) for key, function in self.casts.items()))
         sizes = (self.index_width, self.vscale, self.limits.bytes)
-        return (self.profile, self.on_ub, *sizes, self.track_open, casts, self.write, self.mma)
+        return (self.profile, self.on_ub, *sizes, self.track_open, casts, self.write, self.mma, self.swizzle)
 
 
 # --- evaluators -------------------------------------------------------------------------------------------------------
@@ -639,7 +648,7 @@ class Compiler:
 
     def large(self, type_: ty.Type) -> bool:
         """Whether a value of this type may hold so much memory that it is let go after its last use."""
-        return isinstance(type_, (ty.TensorType, ty.VectorType))
+        return isinstance(type_, ty.ShapedType)
 
     def _home(self, value: SSAValue) -> Block | None:
         """The block whose ops may let a value go: that of its op; of an argument, one of the function's own blocks."""
@@ -832,7 +841,7 @@ class Compiler:
     def _elementwise_step(
         self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
     ) -> Step:
-        if op.operands and isinstance(op.operands[0].type, ty.MemRefType):
+        if any(isinstance(value.type, ty.MemRefType) for value in op.operands):
             return _unsupported_step(op, "halfulp does not execute it on memrefs")
         # Types are compared by identity: equal ones read from one text are one object.
         values = (*op.operands, *op.results)
@@ -1150,7 +1159,7 @@ class Program:
     def _result(self, run: Run, slot: Any, type_: ty.Type, arguments: Sequence[Any]) -> Value:
         value = lift(slot, type_)
         if isinstance(value, Buffer):
-            return value.load(ty.TensorType(value.shape, value.type.element))
+            return value.load()
         bits = value.bits
         if any(isinstance(a, Value) and np.may_share_memory(a.bits, bits) for a in arguments):
             bits = bits.copy()
@@ -1197,8 +1206,8 @@ def _function_type(function: Operation) -> ty.FunctionType:
     return type_
 
 
-def host_values(produced: Any, types: Sequence[ty.Type], source: str, settings: Settings) -> tuple[Value, ...]:
-    """What a user's Python function returned, as values of the declared types.
+def host_values(produced: Any, types: Sequence[ty.Type], source: str, settings: Settings) -> tuple[Any, ...]:
+    """What a user's Python function returned, as values, or buffers, of the declared types.
 
     Arrays are copied, since the function may keep them. ``source`` names the function in errors. Raises TypeMismatch.
     """
@@ -1208,7 +1217,8 @@ def host_values(produced: Any, types: Sequence[ty.Type], source: str, settings: 
     values = []
     for index, (value, type_) in enumerate(zip(given, types, strict=True)):
         what = f"result {index} of {source}"
-        values.append(settings.accepted(to_value(value, type_, what, settings.vscale, copy=True), what))
+        argument = to_argument(value, type_, what, settings.vscale, copy=True, max_bytes=settings.limits.bytes)
+        values.append(settings.accepted(argument, what))
     return tuple(values)
 
 

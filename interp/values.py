@@ -1,4 +1,4 @@
-"""Values at run time: immutable arrays of codes with their type, poison and openness, and the buffers behind memrefs.
+"""Values at run time: immutable arrays of codes with their type, poison and openness.
 
 The codes of a value are its raw bit patterns: unsigned, zero-extended, in the smallest of uint8/16/32/64 that holds the
 element. Elements wider than 64 bits have one more trailing axis of uint64 limbs, least significant first; a complex
@@ -9,7 +9,7 @@ element has a trailing axis of two (real, imaginary) before the limbs. Elements 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -434,8 +434,6 @@ def to_value(
     """
     if isinstance(data, Value):
         return _conforming(data, type_, what, vscale)
-    if isinstance(data, Buffer):
-        raise TypeMismatch(f"{what}: expected '{type_}', got a buffer")
     element = ty.element_type(type_)
     if element_width(element) is None or isinstance(type_, ty.MemRefType):
         raise Unsupported(f"{what}: values of type '{type_}' cannot be given as arrays")
@@ -606,59 +604,3 @@ def _whole(number: Any, what: str) -> int:
     if not isinstance(number, int | np.integer):
         raise TypeMismatch(f"{what}: raw bits must be unsigned integers, got {number!r}")
     return int(number)
-
-
-# --- memory -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True, eq=False)
-class Buffer:
-    """What a memref is: a strided view of a shared allocation.
-
-    ``bits`` and ``poison`` are the whole allocation, one-dimensional in elements (with a limb axis where the element
-    has one);
-    ``offset`` and ``strides`` count elements. Loads and stores go through the view, so that two buffers may alias.
-    """
-
-    type: ty.MemRefType
-    bits: Codes
-    poison: PoisonIds | None
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    @classmethod
-    def allocate(cls, type_: ty.MemRefType, shape: tuple[int, ...]) -> Buffer:
-        """A zero-filled row-major buffer."""
-        dtype, trailing = code_layout(type_.element)
-        strides = tuple(int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape)))
-        size = int(np.prod(shape, dtype=np.int64))
-        return cls(type_, np.zeros((size, *trailing), dtype), None, 0, shape, strides)
-
-    def view(self) -> Codes:
-        """The elements as a strided, writable view of the allocation."""
-        return self._strided(self.bits)
-
-    def _strided(self, allocation: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        if not allocation.size:
-            return allocation.reshape(self.shape + allocation.shape[1:])
-        element = allocation.strides[0]
-        strides = tuple(s * element for s in self.strides) + allocation.strides[1:]
-        return np.lib.stride_tricks.as_strided(allocation[self.offset :], self.shape + allocation.shape[1:], strides)
-
-    def load(self, type_: ty.Type) -> Value:
-        """A value with a copy of the elements."""
-        poison = None if self.poison is None else self._strided(self.poison).copy()
-        return Value(type_, self.view().copy(), poison)
-
-    def store(self, value: Value) -> None:
-        """Write all elements of ``value``, whose shape must be the buffer's."""
-        if value.shape != self.shape:
-            raise TypeMismatch(
-                f"a value of shape {spell_shape(value.shape)} does not fit a buffer of shape {spell_shape(self.shape)}"
-            )
-        self.view()[...] = value.bits
-        if value.poison is not None and self.poison is None:
-            self.poison = np.zeros(self.bits.shape[0], np.uint16)
-        if self.poison is not None:
-            self._strided(self.poison)[...] = 0 if value.poison is None else value.poison

@@ -22,6 +22,7 @@ from halfulp.interp.dialect import (
 )
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.ir import Operation
+from halfulp.interp.layouts import Strides, strides_and_offset
 from halfulp.interp.operands import operand_sizes
 
 memref = Dialect("memref", partial=True)
@@ -37,23 +38,6 @@ _INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
 _DYNAMIC = -(1 << 63)
 
 # --- layouts ----------------------------------------------------------------------------------------------------------
-
-Strides = tuple[tuple[int | None, ...], int | None]
-
-
-def strides_and_offset(type_: ty.MemRefType) -> Strides | None:
-    """The distance between neighbours along each dimension and where the first element lies, in elements; None for
-    what is known only when it runs. None instead of both for a layout that is no such sum.
-    """
-    shape = type_.shape or ()
-    if isinstance(type_.layout, at.StridedLayoutAttr):
-        return type_.layout.strides, type_.layout.offset
-    if type_.layout is not None:
-        return None
-    strides: list[int | None] = [1] if shape else []
-    for size in reversed(shape[1:]):
-        strides.append(None if size is None or strides[-1] is None else size * strides[-1])
-    return tuple(reversed(strides)), 0
 
 
 def is_strided(type_: ty.Type) -> bool:
@@ -130,10 +114,17 @@ def _verify_alloc(op: Operation) -> str | None:
     if dynamic != sum(size is None for size in type_.shape or ()):
         wanted = sum(size is None for size in type_.shape or ())
         return f"incorrect number of dynamic sizes, has {dynamic}, expected {wanted}"
-    wanted = type_.layout.symbols if isinstance(type_.layout, at.AffineMapAttr) else 0
+    wanted = _symbols_of(type_)
     if symbols != wanted:
         return f"symbol operand count does not equal memref symbol count: expected {wanted}, got {symbols}"
     return None
+
+
+def _symbols_of(type_: ty.MemRefType) -> int:
+    """How many numbers a layout leaves open."""
+    if isinstance(type_.layout, at.StridedLayoutAttr):
+        return (type_.layout.offset, *type_.layout.strides).count(None)
+    return type_.layout.symbols if isinstance(type_.layout, at.AffineMapAttr) else 0
 
 
 def _verify_indices(which: int) -> Any:

@@ -14,7 +14,7 @@ from halfulp.interp import types as ty
 from halfulp.interp.errors import TypeMismatch, Unsupported
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values import Buffer, Value, as_type, to_value
+from halfulp.interp.values import Value, as_type, to_value
 from halfulp.runtime import run
 from halfulp.semantics.poison import Origin, Origins
 
@@ -214,31 +214,6 @@ def test_item_and_len() -> None:
     assert len(Value.from_bits([1, 2], "i8")) == 2
     with pytest.raises(TypeError):
         len(Value.from_bits(1, "i8"))
-
-
-# --- buffers ----------------------------------------------------------------------------------------------------------
-
-
-def test_buffers_share_an_allocation_through_strided_views() -> None:
-    whole = Buffer.allocate(ty.MemRefType((2, 3), ty.IntegerType(8)), (2, 3))
-    whole.store(Value.from_numpy(np.arange(6, dtype=np.int8).reshape(2, 3)))
-    column = Buffer(ty.MemRefType((2,), ty.IntegerType(8)), whole.bits, whole.poison, 1, (2,), (3,))
-    tensor = as_type("tensor<2xi8>")
-    assert column.load(tensor).numpy().tolist() == [1, 4]
-    column.store(Value.from_numpy(np.array([70, 80], np.int8)))
-    assert whole.load(as_type("tensor<2x3xi8>")).numpy().tolist() == [[0, 70, 2], [3, 80, 5]]
-    with pytest.raises(TypeMismatch, match="does not fit a buffer"):
-        column.store(Value.from_bits([1, 2, 3], "i8"))
-
-
-def test_buffers_keep_limbs_and_poison() -> None:
-    wide = Buffer.allocate(ty.MemRefType((2,), ty.FloatType(FORMATS["f80"])), (2,))
-    wide.store(Value.from_bits([5, 1 << 79], "f80"))
-    assert wide.load(as_type("tensor<2xf80>")) == Value.from_bits([5, 1 << 79], "f80")
-    narrow = Buffer.allocate(ty.MemRefType((2,), ty.IntegerType(8)), (2,))
-    narrow.store(poisoned([False, True], [1, 2]))
-    assert narrow.load(as_type("tensor<2xi8>")).poisoned.tolist() == [False, True]
-    assert Buffer.allocate(ty.MemRefType((0,), ty.IntegerType(8)), (0,)).view().shape == (0,)
 
 
 # --- nothing changes silently -----------------------------------------------------------------------------------------
