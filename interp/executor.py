@@ -34,6 +34,7 @@ from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp import types as ty
 from halfulp.interp.buffers import Buffer, to_argument
 from halfulp.interp.collector import paused_collector
+from halfulp.interp.dialect import Arity
 from halfulp.interp.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.events import Listener
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
@@ -475,7 +476,9 @@ class ElementwiseStep:
                     continue
                 shapes = " and ".join(f"'{spell_shape(v.shape)}'" for v in operands)
                 raise _undefined(self.op, f"{self.op.name}: operands have different shapes at run time: {shapes}", run)
-        return operands[0].shape if shape is None else shape
+        if shape is None:
+            return operands[0].shape if operands else ()
+        return shape
 
     def _aligned(
         self, operands: tuple[Value, ...], codes: tuple[Codes, ...], shape: tuple[int, ...]
@@ -556,9 +559,8 @@ class ElementwiseStep:
         together = np.logical_or.reduce([mask for _, mask in undefined])
         where = _first(together)
         reason = next(fault.reason for fault, mask in undefined if mask[where])
-        names = [slot.name for slot in self.op.definition.operands] if self.op.definition else []
         values = []
-        for value, name in zip(operands, names, strict=False):
+        for value, name in zip(operands, _operand_names(self.op), strict=False):
             index = where if value.shape == shape else ()
             values.append(f"{name} = {_element_text(value, index)}")
         at = f" at element {list(where)}" if where else ""
@@ -589,6 +591,16 @@ class ElementwiseStep:
                 spread = np.where(value.open != 0, np.uint8(Open.VALUE.value), np.uint8(0))
                 mask = spread if mask is None else mask | spread
         return mask if mask is None or mask.shape == shape else np.broadcast_to(mask, shape)
+
+
+def _operand_names(op: Operation) -> list[str]:
+    """What to call the operands of an elementwise op, of which the last declared may stand for any number."""
+    names = [slot.name for slot in op.definition.operands] if op.definition else []
+    rest = len(op.operands) - len(names)
+    if op.definition and op.definition.operands and op.definition.operands[-1].arity is not Arity.ONE:
+        last = names.pop()
+        names += [f"{last}[{index}]" for index in range(rest + 1)]
+    return names
 
 
 def _element_text(value: Value, index: tuple[int, ...]) -> str:

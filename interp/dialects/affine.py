@@ -1,14 +1,238 @@
-"""The affine dialect: ``affine.apply``, whose result is an affine expression of indices."""
+"""The affine dialect: ``affine.apply``, whose result is an affine expression of indices.
+
+Expressions are computed in two's complement at the width of an index, every step wrapped. A division or remainder by a
+number that is not positive is undefined: MLIR's lowering refuses such a constant, and its folder and its lowering
+differ on others. So is one by poison.
+"""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp.affine import AffineExpr, Binary, Constant, Dimension, Symbol
 from halfulp.interp.attributes import AffineMapAttr
-from halfulp.interp.dialect import Arity, Dialect, Property, Slot
+from halfulp.interp.dialect import Arity, Dialect, Property, Slot, Trait
 from halfulp.interp.dialects import constraints as c
-from halfulp.interp.ir import Operation
+from halfulp.interp.errors import VerifyError
+from halfulp.interp.executor import Elementwise, Settings
+from halfulp.interp.ir import Operation, OpResult, SSAValue
 from halfulp.interp.text.tiles import apply_parser, print_apply
+from halfulp.interp.values import narrowed_index
+from halfulp.semantics.kernel import Codes, Fault, Kernel, Mask, Outcome, Scalar, faults_of, undefined
 
 affine = Dialect("affine", partial=True)
+
+# --- evaluation -------------------------------------------------------------------------------------------------------
+
+DIVISION = undefined("division by a number that is not positive")
+REMAINDER = undefined("remainder by a number that is not positive")
+
+Numbers = npt.NDArray[np.int64]
+
+
+def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
+    # The usual -(-a // b) is wrong for the least number, whose negative is itself.
+    rounded_up = np.remainder(dividends, divisors) != 0
+    return np.asarray(np.floor_divide(dividends, divisors) + rounded_up, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Operator:
+    """One operator on Python integers, and on arrays; ``fault``: of a divisor that is not positive."""
+
+    scalar: Callable[[int, int], int]
+    array: Callable[[Numbers, Numbers], Any]
+    fault: Fault | None = None
+
+
+_OPERATORS = {
+    "+": _Operator(operator.add, np.add),
+    "*": _Operator(operator.mul, np.multiply),
+    "floordiv": _Operator(operator.floordiv, np.floor_divide, DIVISION),
+    "ceildiv": _Operator(lambda a, b: -(-a // b), _ceiling, DIVISION),
+    "mod": _Operator(operator.mod, np.remainder, REMAINDER),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An affine expression as steps on a list of numbers: its operands, then ``constants``, then what each step makes
+    of two numbers before it. ``result``: the place of its value.
+    """
+
+    operands: int
+    constants: tuple[int, ...]
+    steps: tuple[tuple[_Operator, int, int], ...]
+    result: int
+
+    @staticmethod
+    def of(expr: AffineExpr, dimensions: int, symbols: int) -> Formula:
+        """The steps of an expression, equal parts once."""
+        places: dict[AffineExpr, int] = {Dimension(k): k for k in range(dimensions)}
+        places |= {Symbol(k): dimensions + k for k in range(symbols)}
+        parts = _parts(expr)
+        constants = [part for part in parts if isinstance(part, Constant)]
+        binary = [part for part in parts if isinstance(part, Binary)]
+        for part in (*constants, *binary):
+            places[part] = len(places)
+        steps = [(_OPERATORS[part.operator], places[part.lhs], places[part.rhs]) for part in binary]
+        return Formula(dimensions + symbols, tuple([part.value for part in constants]), tuple(steps), places[expr])
+
+    def divides_by(self) -> frozenset[int]:
+        """The operands on which a divisor depends."""
+        depends = [{k} for k in range(self.operands)] + [set[int]() for _ in self.constants]
+        found: set[int] = set()
+        for function, left, right in self.steps:
+            depends.append(depends[left] | depends[right])
+            found |= depends[right] if function.fault is not None else set()
+        return frozenset(found)
+
+
+def _parts(expr: AffineExpr) -> list[AffineExpr]:
+    """An expression and all in it, each once, operands before what is made of them."""
+    found: dict[AffineExpr, None] = {}
+    stack = [(expr, False)]
+    while stack:
+        part, operands_done = stack.pop()
+        if part in found:
+            continue
+        if isinstance(part, Binary) and not operands_done:
+            stack += [(part, True), (part.rhs, False), (part.lhs, False)]
+        else:
+            found[part] = None
+    return list(found)
+
+
+def apply_kernel(formula: Formula, width: int) -> Kernel:
+    """The kernel of an expression on indices of ``width`` bits, 32 or 64, stored in 64.
+
+    Poison may be any number: the least one is the worst of a divisor.
+    """
+    mask, sign = (1 << width) - 1, 1 << (width - 1)
+    spare = np.int64(64 - width)
+    constants = [((value & mask) ^ sign) - sign for value in formula.constants]
+    faults = tuple(dict.fromkeys(function.fault for function, _, _ in formula.steps if function.fault is not None))
+    in_divisors = formula.divides_by()
+
+    def scalar(*codes: int) -> Scalar:
+        numbers = [(code ^ sign) - sign for code in codes]
+        numbers += constants
+        for function, left, right in formula.steps:
+            by = numbers[right]
+            if by <= 0 and function.fault is not None:
+                return function.fault
+            numbers.append(((function.scalar(numbers[left], by) & mask) ^ sign) - sign)
+        return numbers[formula.result] & mask
+
+    def array(*codes: Codes) -> Outcome:
+        shape = np.broadcast_shapes(*(operand.shape for operand in codes))
+        # NumPy computes silently on arrays only, not on those of rank 0.
+        numbers = [_signed(np.atleast_1d(operand), spare) for operand in codes]
+        numbers += [np.array([value], np.int64) for value in constants]
+        found: list[tuple[Fault, Mask]] = []
+        for function, left, right in formula.steps:
+            by = numbers[right]
+            if function.fault is not None:
+                wrong = by <= 0
+                if wrong.any():
+                    found.append((function.fault, wrong))
+                    by = np.where(wrong, np.int64(1), by)
+            numbers.append(_signed(function.array(numbers[left], by).view(np.uint64), spare))
+        result = numbers[formula.result].view(np.uint64) & np.uint64(mask)
+        whole = shape or (1,)
+        masks = [(fault, np.broadcast_to(wrong, whole).reshape(shape)) for fault, wrong in found]
+        return Outcome((np.broadcast_to(result, whole).reshape(shape),), faults_of(masks))
+
+    worst = tuple([sign if k in in_divisors else 0 for k in range(formula.operands)])
+    return Kernel(scalar, array, worst if in_divisors else None, faults=faults)
+
+
+def _signed(codes: Codes, spare: np.int64) -> Numbers:
+    """Codes of 64 - ``spare`` bits, of which those above mean nothing, as numbers."""
+    numbers = codes.astype(np.uint64, copy=False).view(np.int64)
+    return (numbers << spare) >> spare if spare else numbers
+
+
+def _apply(op: Operation, settings: Settings) -> Kernel:
+    map = op.properties["map"]
+    assert isinstance(map, AffineMapAttr)
+    formula = Formula.of(map.results[0], map.dimensions, map.symbols)
+    if settings.index_width == 32:
+        codes = np.array([value & ((1 << 64) - 1) for value in formula.constants], np.uint64)
+        narrowed_index(codes, "a constant of the affine map")
+    return apply_kernel(formula, settings.index_width)
+
+
+# --- verification -----------------------------------------------------------------------------------------------------
+
+_LOOPS = ("affine.for", "affine.parallel")
+_SCOPES = ("func.func", "builtin.module")
+"""Ops whose values at the top of their regions are symbols everywhere inside."""
+_DIMS = ("memref.dim", "tensor.dim")
+
+
+class _Standing(Enum):
+    """Where a value may stand: a symbol anywhere, what affine loops count only where a dimension is wanted."""
+
+    SYMBOL = 0
+    DIMENSION = 1
+    OTHER = 2
+
+
+def _around(value: SSAValue) -> str | None:
+    """The name of the op in whose region a value is defined."""
+    block = value.owner.parent if isinstance(value, OpResult) else getattr(value, "block", None)
+    op = None if block is None or block.parent is None else block.parent.parent
+    return None if op is None else op.name
+
+
+def _standing_alone(value: SSAValue) -> _Standing | None:
+    """The standing of a value; None for one that has it from the operands of its op."""
+    around = _around(value)
+    if around in _SCOPES:
+        return _Standing.SYMBOL
+    if not isinstance(value, OpResult):
+        return _Standing.DIMENSION if around in _LOOPS else _Standing.OTHER
+    op = value.owner
+    if op.definition is not None and Trait.CONSTANT_LIKE in op.definition.traits:
+        return _Standing.SYMBOL
+    if op.name in _DIMS:
+        return _Standing.SYMBOL if _around(op.operands[0]) in _SCOPES else _Standing.OTHER
+    # MLIR asks for ops without effects that may run anywhere; divisions may not.
+    total = op.name.startswith("arith.") and not any(word in op.name for word in ("div", "rem"))
+    return None if total or op.name == "affine.apply" else _Standing.OTHER
+
+
+def _standing(value: SSAValue) -> _Standing:
+    found: dict[SSAValue, _Standing] = {}
+    stack = [(value, False)]
+    while stack:
+        current, operands_done = stack.pop()
+        alone = _standing_alone(current)
+        if alone is not None:
+            found[current] = alone
+        elif operands_done:
+            assert isinstance(current, OpResult)
+            op = current.owner
+            parts = {found[operand] for operand in op.operands}
+            if parts <= {_Standing.SYMBOL}:
+                found[current] = _Standing.SYMBOL
+            elif op.name == "affine.apply" and _Standing.OTHER not in parts:
+                found[current] = _Standing.DIMENSION
+        elif current not in found:
+            assert isinstance(current, OpResult)
+            # Until its operands are known, and for good where it is among them.
+            found[current] = _Standing.OTHER
+            stack.append((current, True))
+            stack += [(operand, False) for operand in current.owner.operands]
+    return found[value]
 
 
 def _verify(op: Operation) -> str | None:
@@ -16,7 +240,13 @@ def _verify(op: Operation) -> str | None:
     assert isinstance(map, AffineMapAttr)
     if len(op.operands) != map.dimensions + map.symbols:
         return "operand count and affine map dimension and symbol count must match"
-    return None if len(map.results) == 1 else "mapping must produce one value"
+    if len(map.results) != 1:
+        return "mapping must produce one value"
+    if any(_standing(symbol) is _Standing.DIMENSION for symbol in op.operands[map.dimensions :]):
+        raise VerifyError(
+            "dimensional operand cannot be used as a symbol", location=op.position or op.location, op=op.name
+        )
+    return None
 
 
 affine.op(
@@ -26,4 +256,5 @@ affine.op(
     results={"result": c.INDEX},
     properties=(Property("map", c.AFFINE_MAP_ATTR),),
     verify=_verify,
+    evaluate=Elementwise(_apply),
 )
