@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halfulp import plot as plot
+    from halfulp.constraints import constraints as constraints
     from halfulp.explain import explain as explain
     from halfulp.explain_op import explain_op as explain_op
     from halfulp.fp_formats.formats import FORMATS as float_formats  # noqa: F401
@@ -75,6 +76,7 @@ _HOME: dict[str, tuple[str, str]] = {
     "Profile": ("halfulp.semantics.profile", "Profile"),
     "Trait": ("halfulp.interp.dialect", "Trait"),
     "Value": ("halfulp.interp.values", "Value"),
+    "constraints": ("halfulp.constraints", "constraints"),
     "explain": ("halfulp.explain", "explain"),
     "explain_op": ("halfulp.explain_op", "explain_op"),
     "float_format": ("halfulp.fp_formats.formats", "float_format"),

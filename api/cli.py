@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from halfulp import (
     cli_check_vectors,
+    cli_constraints,
     cli_explain,
     cli_explore,
     cli_programs,
@@ -164,6 +165,7 @@ def build_parser() -> argparse.ArgumentParser:
     cli_trace.register(commands, style)
     cli_verify.register(commands, style)
     cli_programs.register(commands, style)
+    cli_constraints.register(commands, style)
     cli_vectors.register(commands, style)
     cli_check_vectors.register(commands, style)
     cli_sweep.register(commands, style)
