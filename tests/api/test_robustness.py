@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 from command import Finished, halfulp
 
-MOST_SECONDS = 2.0
+# What hangs takes minutes; most cases take a fifth of a second, but not on every machine.
+MOST_SECONDS = 20.0
 MOST_MEMORY = 1 << 30
 DEEP = 50_000
 HUGE = "tensor<1000000000000xf32>"
