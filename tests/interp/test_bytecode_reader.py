@@ -541,7 +541,7 @@ def test_small_files_that_stand_for_much(name: str) -> None:
     start = time.process_time()
     with pytest.raises(BytecodeError, match=message) as caught:
         read_bytecode(data, schema=Schema.LLVM24)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 20  # what they stand for would take hours
     assert caught.value.offset is not None
     assert 0 < caught.value.offset <= len(data)
 

