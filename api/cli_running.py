@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ inputs:
   --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
   --input=@a.npy               an array of the argument's dtype, or of raw bits (see outputs)
   --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
-  --batch: 4xf32, elements alone or a file are the elements of an f32 argument; one element alone stands for all
+  --batch: one more leading axis, over the lanes: 4xf32, elements alone or a file for an f32 argument, 4x8xf32 or a
+                               file for tensor<8xf32> or vector<8xf32>; without that axis, the same for all lanes
 Elements are decimal numbers (read as MLIR reads literals), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
 
 outputs:
@@ -68,7 +70,7 @@ def function_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
     add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
-    add("--batch", action="store_true", help="call a function on scalars for each element of the inputs (see below)")
+    add("--batch", action="store_true", help="call the function for each entry of the inputs (see below)")
     add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
     add(
         "--mma",
@@ -76,6 +78,7 @@ def function_options(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="how tile operations add up: exact (default), ieee or chip:NAME",
     )
+    add("--check-hints", action="store_true", help="with --batch, stop where iree_codegen.index_hint claims wrongly")
     add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
     add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
     add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
@@ -145,6 +148,7 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
         "vscale": arguments.vscale,
         "batch": arguments.batch,
         "mma": arguments.mma or "exact",
+        "check_hints": arguments.check_hints,
         "max_steps": arguments.max_steps or limits.steps,
         "max_depth": arguments.max_depth or limits.depth,
         "max_bytes": max_bytes,
@@ -153,13 +157,18 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
 
 
 def _lanes_type(text: str, type_: Type) -> Type:
-    """The type of an input of a batch that does not say its own: an array for a file or several elements."""
-    from halfulp.interp.types import ShapedType, TensorType
+    """The type of an input of a batch that does not say its own: with an axis over the lanes where there are more
+    elements than one lane has. A file says its shape itself.
+    """
+    from halfulp.interp.types import TensorType, element_count, element_type, shape_of
 
-    count = len(text.replace(",", " ").split())
-    if isinstance(type_, ShapedType) or (count == 1 and not text.startswith("@")):
+    element, shape = element_type(type_), shape_of(type_)
+    if text.startswith("@"):
+        return TensorType(None, element)
+    each, count = element_count(type_), len(re.sub(r"[\[\],]", " ", text).split())
+    if shape is None or not each or count <= each or count % each:
         return type_
-    return TensorType((None if text.startswith("@") else count,), type_)
+    return TensorType((count // each, *shape), element)
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:

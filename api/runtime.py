@@ -48,7 +48,9 @@ from halfulp.interp.values import (
     as_type,
     code_layout,
     element_width,
+    over_lanes,
     repeated,
+    runtime_shape,
     shape_conflict,
     to_value,
 )
@@ -191,6 +193,7 @@ def run(
     batch: bool = False,
     mma: str = "exact",
     swizzle: Literal["hint", "physical"] = "hint",
+    check_hints: bool = False,
     max_steps: int = Limits().steps,
     max_depth: int = Limits().depth,
     max_bytes: int = Limits().bytes,
@@ -205,19 +208,24 @@ def run(
     `UndefinedBehavior`, "poison" makes the offending elements poison. ``index_width``: bits at which index wraps.
     ``vscale``: the multiple of scalable vectors.
     ``track_open``: keep masks of elements the language leaves open. ``externals``: Python functions for declarations,
-    by name.
-    ``listeners``: what happens, as it happens. ``batch``: run a function on scalars for many lanes at once (below).
+    by name; and one by the name "iree_codegen.query_tile_sizes", which gets a tensor type, as the object whose ``shape``
+    and ``element`` say what it is, and returns as many integers as the op has results.
+    ``listeners``: what happens, as it happens. ``batch``: run a function for many lanes at once (below).
     ``mma``: how `iree_codegen.inner_tiled` adds up: "exact" (rounded once), "ieee" (fused multiply-adds one after the
     other) or "chip:hopper" and others, as the chip's matrix unit does.
     ``swizzle``: "physical" makes loads and stores of what `iree_codegen.swizzle_hint` returns go to the swizzled place
     in memory, which others that use this memory see; "hint" ignores it.
+    ``check_hints``: in a batch, `iree_codegen.index_hint` is undefined where its claim about the lanes does not hold.
     ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed, nested calls, and bytes of one value.
 
-    In a batch each argument is an array with one element per lane, or one number for all lanes, and each result is a
-    tensor with one element per lane. Lanes go their own ways through branches, loops and calls; each gets exactly
-    what it gets alone. Undefined behaviour and poison count only in the lanes that come to it: errors name the first
-    lane, how many there are, and, in ``lanes``, all of them. An op that lanes run together counts as one step.
-    Functions of one's own (externals, registered ops and conversions) are called for each lane.
+    In a batch each argument, a scalar, tensor or vector, has one more leading axis, with an entry for each lane, or is
+    what it is for all lanes; each result is a tensor with such an axis. Lanes go their own ways through branches,
+    loops and calls; each gets exactly what it gets alone. Undefined behaviour and poison count only in the lanes that
+    come to it: errors name the first lane, how many there are, and, in ``lanes``, all of them. An op that lanes run
+    together counts as one step. Functions of one's own (externals, registered ops and conversions) are called for each
+    lane. Lanes cannot have values of different shapes, nor memory.
+    A distributed `iree_codegen.inner_tiled` is what all lanes of a subgroup do together: of a kind for 64 lanes, lanes
+    0 to 63 of the batch are one subgroup, 64 to 127 the next.
 
     A loaded module is compiled on its first run and must not be changed afterwards.
 
@@ -238,6 +246,7 @@ def run(
         dict(_casts),
         mma=mma,
         swizzle=swizzle,
+        check_hints=check_hints,
     )
     function = find_entry(module, entry)
     types = argument_types(function)
@@ -264,55 +273,69 @@ def run(
 
 
 def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], settings: Settings) -> tuple[Value, ...]:
-    """Call a function on scalars for each lane of its arguments."""
+    """Call a function for each lane of its arguments."""
     name = f"@{function.symbol_name}"
     types = argument_types(function), result_types(function)
     for type_ in (*types[0], *types[1]):
-        if type_ is not ty.element_type(type_) or element_width(type_) is None:
-            hint = "leave out batch=True (--batch)" if isinstance(type_, ty.ShapedType) else None
+        reason = _no_lanes(type_)
+        if reason is not None:
             raise Unsupported(
-                f"a batch runs functions on scalars, but {name} has an argument or result of type '{type_}'",
+                f"a batch runs functions on scalars, tensors and vectors, but {name} has an argument or result of type "
+                f"'{type_}', {reason}",
                 location=function.location,
-                hint=hint,
+                hint="leave out batch=True (--batch)",
             )
     if not function.regions[0].blocks:
         raise Unsupported(f"'{name}' is a declaration: a batch needs a body", location=function.location)
     values, lanes = [], None
     for index, (argument, type_) in enumerate(zip(arguments, types[0], strict=True)):
         what = f"argument {index} of {name}"
-        value = settings.accepted(_lane_argument(argument, type_, what), what)
-        for size in value.shape:
-            lanes = size if lanes is None else lanes
-            if size != lanes:
-                raise TypeMismatch(f"{what} has {size} lanes, but an argument before it has {lanes}")
+        value = settings.accepted(_lane_argument(argument, type_, what, settings.vscale), what)
+        if over_lanes(value):
+            lanes = value.shape[0] if lanes is None else lanes
+            if value.shape[0] != lanes:
+                raise TypeMismatch(f"{what} has {value.shape[0]} lanes, but an argument before it has {lanes}")
         values.append(value)
     if lanes is None:
         raise TypeMismatch(
-            f"no argument of {name} has lanes: a batch needs at least one array", location=function.location
+            f"no argument of {name} has lanes: a batch needs at least one array with a leading axis over them",
+            location=function.location,
         )
     results = program_for(module, settings).run(function, values, lanes)
     return tuple(
-        Value(ty.TensorType((lanes,), type_), full.bits, full.poison, full.open, full.origins)
-        for value, type_ in zip(results, types[1], strict=True)
-        for full in [value if value.shape else repeated(value, lanes)]
+        Value(ty.TensorType(full.shape, full.element_type), full.bits, full.poison, full.open, full.origins)
+        for value in results
+        for full in [value if over_lanes(value) else repeated(value, lanes)]
     )
 
 
-def _lane_argument(argument: Any, type_: ty.Type, what: str) -> Value:
-    """A scalar, or an array with an element per lane as a value of the scalar's type."""
-    lanes = ty.TensorType((None,), type_)
+def _no_lanes(type_: ty.Type) -> str | None:
+    """Why values of a type cannot have one more axis over lanes; None where they can."""
+    element = ty.element_type(type_)
+    if isinstance(type_, ty.MemRefType):
+        return "and lanes have no memory of their own"
+    if ty.shape_of(type_) is None:
+        return "which does not say whether an array has an axis over lanes"
+    if isinstance(element, ty.UniformQuantizedType) and element.along_axes:
+        return "whose scales go with axes"
+    return "which is carried, not computed with" if element_width(element) is None else None
+
+
+def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None) -> Value:
+    """A value of a type, or one that has a leading axis over lanes more than that."""
+    shape = runtime_shape(type_, vscale)
+    assert shape is not None
+    element = ty.element_type(type_)
     if isinstance(argument, Value):
-        if argument.type == type_:
-            return argument
-        value = to_value(argument, lanes, what)
+        rank = len(argument.shape)
     elif isinstance(argument, bool | int | float):
-        return to_value(argument, type_, what)
+        rank = 0
     else:
-        array = as_array(argument, what)
-        trailing = 0 if array.dtype == object else len(code_layout(type_)[1])
-        if array.ndim == trailing:
-            return to_value(array, type_, what)
-        value = to_value(array, lanes, what)
+        argument = as_array(argument, what)
+        rank = argument.ndim - (0 if argument.dtype == object else len(code_layout(element)[1]))
+    if rank == len(shape):
+        return to_value(argument, type_, what, vscale)
+    value = to_value(argument, ty.TensorType((None, *shape), element), what)
     return Value(type_, value.bits, value.poison, value.open, value.origins)
 
 

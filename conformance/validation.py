@@ -30,7 +30,7 @@ from halfulp.interp.executor import Limits, Settings, argument_types, program_fo
 from halfulp.interp.executor import Program as Compiled
 from halfulp.interp.ir import Module, Operation
 from halfulp.interp.spelling import spell_value
-from halfulp.interp.values import Value
+from halfulp.interp.values import Value, over_lanes
 from halfulp.semantics.profile import SPEC, Profile
 
 SHOWN = 3
@@ -186,7 +186,7 @@ def _spread(values: tuple[Value, ...], lanes: int) -> tuple[Value, ...]:
 
     return tuple(
         value
-        if value.shape[:1] == (lanes,) and not isinstance(value.type, ty.ShapedType)
+        if over_lanes(value)
         else Value(value.type, repeated(value.bits), repeated(value.poison), repeated(value.open), value.origins)
         for value in values
     )

@@ -1,4 +1,7 @@
-"""Batches: a function on scalars runs for many lanes at once.
+"""Batches: a function runs for many lanes at once.
+
+A value over lanes is a `Value` of the type that each lane has, whose arrays have one more leading axis: that over the
+lanes. So all lanes have the same shape, where the type leaves it open, and the type is never an unranked one.
 
 Lanes that run together are one frame, whose slots hold one array over just these lanes, or an integer where all have
 the same. Where they part at a branch, the frame becomes several, each for its own lanes; they wait at their segments,
@@ -23,12 +26,15 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp import types as ty
-from halfulp.interp.errors import Unsupported
+from halfulp.interp import values
+from halfulp.interp.errors import HalfulpError, Unsupported
 from halfulp.interp.executor import (
     Action,
     Cast,
     Compiler,
     Control,
+    Elementwise,
+    ElementwiseStep,
     Frame,
     Function,
     FunctionCode,
@@ -39,16 +45,21 @@ from halfulp.interp.executor import (
     Segment,
     Slots,
     Step,
+    check_allocation,
+    general_step,
     host_values,
+    in_lanes,
     is_cast,
     lower,
     observed_control,
+    ranked,
     result_types,
     seen,
     undecided,
+    unsupported_step,
 )
 from halfulp.interp.ir import Operation
-from halfulp.interp.values import Value, code_layout, element_width
+from halfulp.interp.values import Value, code_layout, element_width, runtime_shape, spell_shape
 from halfulp.semantics.kernel import Mask
 
 Positions = npt.NDArray[np.intp]
@@ -69,12 +80,12 @@ class Elsewhere:
 def over_lanes(slot: Any) -> bool:
     """Whether a slot has an array over lanes, not one value for all of them."""
     if slot.__class__ is Value:
-        return bool(slot.shape) and not isinstance(slot.type, ty.ShapedType)
+        return values.over_lanes(slot)
     return slot.__class__ is Elsewhere
 
 
 def taken(value: Value, positions: Positions | int) -> Value:
-    """The value of some lanes, or of one as a scalar."""
+    """The value over some lanes, or that of one."""
     poison = None if value.poison is None else value.poison[positions]
     if poison is not None and not poison.any():
         poison = None
@@ -96,18 +107,30 @@ def joined(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty.Ty
     kinds = {slot.__class__ for slot in slots}
     if type(None) in kinds:
         return None
-    if not kinds <= {int, Value} or isinstance(type_, ty.ShapedType):
+    if not kinds <= {int, Value}:
         if len(kinds) == 1 and all(slot == first for slot in slots):
             return first
         raise Unsupported(f"in a batch, lanes cannot hold different values of type '{type_}'")
     if kinds == {int} and all(slot == first for slot in slots):
         return first
+    if isinstance(type_, ty.ShapedType) and all(_clean_for_all(slot) and slot == first for slot in slots):
+        return first
     return _scattered(parts, size, type_, run)
 
 
+def _clean_for_all(value: Value) -> bool:
+    """Whether a value is the same in all lanes, and nothing but its bits distinguishes it from others."""
+    return value.poison is None and value.open is None and not values.over_lanes(value)
+
+
 def _scattered(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: ty.Type, run: Run) -> Value:
-    dtype, trailing = code_layout(type_)
-    bits = np.zeros((size, *trailing), dtype)
+    """The parts as one value over ``size`` lanes, zero in lanes that no part has."""
+    shape = _shape_of_all([slot for _, slot in parts], type_)
+    lanes_type = ranked(type_, shape)
+    dtype, trailing = code_layout(ty.element_type(type_))
+    if shape:
+        check_allocation(lanes_type, (size, *shape), run.settings)
+    bits = np.zeros((size, *shape, *trailing), dtype)
     poison = open_ = None
     for positions, slot in parts:
         if slot.__class__ is int:
@@ -117,12 +140,23 @@ def _scattered(parts: Sequence[tuple[Positions | int, Any]], size: int, type_: t
             continue
         bits[positions] = slot.bits
         if slot.poison is not None:
-            poison = np.zeros(size, np.uint16) if poison is None else poison
+            poison = np.zeros((size, *shape), np.uint16) if poison is None else poison
             poison[positions] = slot.poison
         if slot.open is not None:
-            open_ = np.zeros(size, np.uint8) if open_ is None else open_
+            open_ = np.zeros((size, *shape), np.uint8) if open_ is None else open_
             open_[positions] = slot.open
-    return Value(type_, bits, poison, open_, None if poison is None else run.origins)
+    return Value(lanes_type, bits, poison, open_, None if poison is None else run.origins)
+
+
+def _shape_of_all(slots: Sequence[Any], type_: ty.Type) -> tuple[int, ...]:
+    """The shape that each lane has. Raises Unsupported where lanes have different ones."""
+    if not isinstance(type_, ty.ShapedType):
+        return ()
+    shapes = {slot.shape[1:] if values.over_lanes(slot) else slot.shape: None for slot in slots}
+    if len(shapes) > 1:
+        spelled = " and ".join(f"'{spell_shape(shape)}'" for shape in list(shapes)[:2])
+        raise Unsupported(f"in a batch, lanes cannot hold values of type '{type_}' of different shapes: {spelled}")
+    return next(iter(shapes))
 
 
 def union(parts: Sequence[Lanes], all_: Lanes) -> Lanes:
@@ -244,21 +278,26 @@ class LaneFrame(Frame):
 class LaneRun(Run):
     """The execution of a batch."""
 
-    __slots__ = ("_told",)
+    __slots__ = ("_alone", "_told")
 
     frame: LaneFrame | None
     lanes: Lanes
+    _alone: Run
     _told: Lanes | None
+
+    def __init__(self, program: Program, lanes: Lanes) -> None:
+        super().__init__(program, lanes)
+        # What a function sees that knows of no lanes.
+        self._alone = Run(program)
+        self._alone.origins = self.origins
+        self._told = None
 
     def execute(self, frame: Frame | None) -> None:
         """Run until all lanes have returned from the first frame."""
         assert isinstance(frame, LaneFrame)
-        self._told = None
         types = result_types(frame.activation.code.op)
         if not len(frame.lanes):
-            layouts = [code_layout(type_) for type_ in types]
-            empty = [np.zeros((frame.lanes.total, *trailing), dtype) for dtype, trailing in layouts]
-            self.results = tuple([Value(type_, bits) for type_, bits in zip(types, empty, strict=True)])
+            self.results = tuple([self._nothing(type_, frame.lanes.total) for type_ in types])
             return
         running: LaneFrame | None = frame
         while running is not None:
@@ -271,6 +310,12 @@ class LaneRun(Run):
                 _scattered([(numbers, value)], size, type_, self) if over_lanes(value) else value
                 for value, type_ in zip(self.results, types, strict=True)
             )
+
+    def _nothing(self, type_: ty.Type, lanes: int) -> Value:
+        """A result of a function that no lane has run; what depends on the run has no elements."""
+        dtype, trailing = code_layout(ty.element_type(type_))
+        shape = tuple(size or 0 for size in runtime_shape(type_, self.settings.vscale) or ())
+        return Value(ranked(type_, shape), np.zeros((lanes, *shape, *trailing), dtype))
 
     def _turn_to(self, lanes: Lanes) -> None:
         """What follows happens in these lanes."""
@@ -379,10 +424,31 @@ class LaneRun(Run):
         rows = [host_values(function(*row), types, source, self.settings) for row in self.rows(values)]
         return self.stacked(rows, types)
 
-    def rows(self, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-        """The values of one lane after the other."""
+    def each(self, function: Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
+        """The results of a function that knows of no lanes, for each lane; once where all have the same operands.
+
+        Raises what it raises in the first lane that fails, saying which others fail alike.
+        """
+        numbers = self.lanes.numbers
+        together = not any(map(over_lanes, operands))
+        results: list[tuple[Any, ...]] = []
+        failed: dict[int, HalfulpError] = {}
+        for position, row in enumerate([operands] if together else self.rows(operands)):
+            with self.origins.inside(int(numbers[position])):
+                try:
+                    results.append(function(self._alone, row))
+                except HalfulpError as error:
+                    failed[position] = error
+        if failed:
+            first = next(iter(failed.values()))
+            like = [position for position, error in failed.items() if error.__class__ is first.__class__]
+            raise in_lanes(first, self.lanes, None if together else np.isin(np.arange(len(numbers)), like))
+        return results[0] if together else self.stacked(results, types)
+
+    def rows(self, slots: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        """What one lane after the other has in some slots."""
         for lane in range(len(self.lanes)):
-            yield tuple([taken(value, lane) if over_lanes(value) else value for value in values])
+            yield tuple([taken(slot, lane) if over_lanes(slot) else slot for slot in slots])
 
     def stacked(self, rows: Sequence[tuple[Any, ...]], types: Sequence[ty.Type]) -> tuple[Any, ...]:
         """What each lane has, as values over the lanes."""
@@ -512,34 +578,30 @@ class LaneCompiler(Compiler):
         return observed_control(op, self.slots(op.operands), action)
 
     def _step(self, op: Operation, evaluator: Any) -> Step | None:
-        step = super()._step(op, evaluator)
-        if step is None or not any(isinstance(value.type, ty.ShapedType) for value in (*op.operands, *op.results)):
-            return step
-        operands = self.slots(op.operands)
+        if any(isinstance(value.type, ty.MemRefType) for value in (*op.operands, *op.results)):
+            return unsupported_step(op, "in a batch, lanes have no memory of their own")
+        return super()._step(op, evaluator)
 
-        def checked(slots: Slots) -> None:
-            if any(over_lanes(slots[slot]) for slot in operands):
-                raise Unsupported(
-                    f"'{op.name}' works on tensors, vectors or memrefs: in a batch, only where all lanes have the same",
-                    location=op.location,
-                    op=op.name,
-                )
-            step(slots)
-
-        return checked
+    def _elementwise_step(
+        self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
+    ) -> Step:
+        elements = [ty.element_type(value.type) for value in (*op.operands, *op.results)]
+        if not any(isinstance(element, ty.UniformQuantizedType) and element.along_axes for element in elements):
+            return super()._elementwise_step(op, evaluator, operands, results)
+        # The scales go with axes of each lane's array, which over lanes are others.
+        whole = ElementwiseStep(op, evaluator, self._kernel(op, evaluator), self.settings)
+        return general_step(self._by_lane(op, whole.run), op, operands, results)
 
     def _function(self, op: Operation, evaluator: Pure) -> Function:
+        together = evaluator.in_lanes(op, self.settings)
+        if together is not None:
+            return together
         function = super()._function(op, evaluator)
-        if evaluator.raw:
-            return function
+        return function if evaluator.raw else self._by_lane(op, function)
+
+    def _by_lane(self, op: Operation, function: Function) -> Function:
         types = [result.type for result in op.results]
-
-        def by_lane(run: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-            if not any(over_lanes(value) for value in values):
-                return function(run, values)
-            return LaneRun.stacked(run, [function(run, row) for row in LaneRun.rows(run, values)], types)
-
-        return by_lane
+        return lambda run, operands: LaneRun.each(run, function, operands, types)  # type: ignore[arg-type]
 
     def _flow(
         self,

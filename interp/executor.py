@@ -11,8 +11,9 @@ threads.
 
 An op's declaration names one of four evaluators: `Constant`, `Elementwise`, `Pure` or `Control`.
 
-In a batch a scalar's slot holds a `Value` of the scalar's type whose arrays have one element per running lane, or an
-integer where all lanes have the same; `halfulp.interp.batch` compiles and schedules such code.
+In a batch a slot may hold a value over lanes: a `Value` whose arrays have one more leading axis than its type, with an
+entry for each running lane. A value without it, or an integer, is the same in all lanes. `halfulp.interp.batch`
+compiles and schedules such code.
 """
 
 from __future__ import annotations
@@ -37,14 +38,17 @@ from halfulp.interp.collector import paused_collector
 from halfulp.interp.dialect import Arity
 from halfulp.interp.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.events import Listener
+from halfulp.interp.function_attributes import settings_of
 from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
 from halfulp.interp.spelling import spell_element
 from halfulp.interp.values import (
     Value,
+    alike,
     code_layout,
     concrete,
     element_width,
     narrowed_index,
+    over_lanes,
     shape_conflict,
     spell_shape,
 )
@@ -165,7 +169,8 @@ class Pure:
     """An op on whole values: ``build`` makes a function from operands to a tuple of results.
 
     ``raw``: the function sees what the slots hold (integers, unresolved casts) instead of `Value`s, and in a batch
-    values over lanes; any other function is called lane by lane there.
+    values over lanes; any other function is called lane by lane there, unless ``in_lanes`` makes one for an op that
+    sees the `Value`s of all lanes that run it.
     """
 
     build: Callable[[Operation, Settings], Function]
@@ -173,6 +178,7 @@ class Pure:
 
 
 @dataclass(frozen=True, slots=True)
+    in_lanes: Callable[[Operation, Settings], Function | None] = lambda op, settings: None
 class Control:
     """An op that acts on frames: ``build`` makes its action.
 
@@ -431,30 +437,42 @@ class ElementwiseStep:
 
     def run(self, run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """The results for these operands. Raises UndefinedBehavior."""
-        lanes = None if self.shaped else run.lanes
-        shape = self._common_shape(run, lanes, operands)
-        if lanes is None:
+        lanes, lead = run.lanes, 0
+        if lanes is not None and self.shaped and any(map(over_lanes, operands)):
+            operands, lead = self._over_lanes(operands), 1
+        shape = self._common_shape(run, lead, operands)
+        if self.shaped:
             for type_ in self.result_types:
-                conflict = shape_conflict(type_, shape, self.settings.vscale)
+                conflict = shape_conflict(type_, shape[lead:], self.settings.vscale)
                 if conflict:
                     raise _undefined(self.op, f"{self.op.name}: {conflict}", run)
         ids = _merged_poison(operands, shape)
         codes = tuple(value.bits for value in operands)
         if ids is not None and self.kernel.worst is not None:
+        elif lanes is not None:
+            lead = len(shape)
             codes = self._with_worst(operands, codes)
         codes = self._aligned(operands, codes, shape)
         outcome = self.kernel.array(*codes)
         if outcome.faults:
-            ids = self._with_faults(run, lanes, operands, shape, ids, outcome.faults)
+            ids = self._with_faults(run, lead, operands, shape, ids, outcome.faults)
         open_ = self._open(operands, codes, outcome.results, shape) if self.settings.track_open else None
         return tuple(
-            self._result(type_, bits, ids, open_, run)
+            self._result(ranked(type_, shape[lead:]) if lead else type_, bits, ids, open_, run)
             for type_, bits in zip(self.result_types, outcome.results, strict=True)
         )
 
     def _result(self, type_: ty.Type, bits: Codes, ids: PoisonIds | None, open_: Any, run: Run) -> Value:
         if self.narrow_index and isinstance(ty.element_type(type_), ty.IndexType):
             bits = bits.astype(np.uint64)  # an index is stored in 64 bits also where it wraps at 32
+    def _over_lanes(self, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+        """All operands over lanes; a scalar that stands for all elements of its lane, once for each of them."""
+        operands = alike(*operands)
+        shape = next(value.shape for value in operands if isinstance(value.type, ty.ShapedType))
+        return tuple(
+            value if isinstance(value.type, ty.ShapedType) else _for_elements(value, shape) for value in operands
+        )
+
         if ids is not None:
             # Bits under poison mean nothing; zero keeps outputs deterministic.
             spoiled = ids != 0
@@ -462,19 +480,20 @@ class ElementwiseStep:
             bits = np.where(spoiled.reshape(spoiled.shape + extra), bits.dtype.type(0), bits)
         return Value(type_, bits, ids, open_, None if ids is None else run.origins)
 
-    def _common_shape(self, run: Run, lanes: Lanes | None, operands: tuple[Value, ...]) -> tuple[int, ...]:
+    def _common_shape(self, run: Run, lead: int, operands: tuple[Value, ...]) -> tuple[int, ...]:
+        mixed = run.lanes is not None and not self.shaped
         shape: tuple[int, ...] | None = None
         for index, value in enumerate(operands):
             own = value.shape
             if shape is None and index not in self.evaluator.may_be_scalar:
                 shape = own
             elif shape is not None and own != shape:
-                if own == () and (index in self.evaluator.may_be_scalar or lanes is not None):
+                if own == () and (index in self.evaluator.may_be_scalar or mixed):
                     continue
-                if shape == () and lanes is not None:
+                if shape == () and mixed:
                     shape = own
                     continue
-                shapes = " and ".join(f"'{spell_shape(v.shape)}'" for v in operands)
+                shapes = " and ".join(f"'{spell_shape(v.shape[lead:])}'" for v in operands)
                 raise _undefined(self.op, f"{self.op.name}: operands have different shapes at run time: {shapes}", run)
         if shape is None:
             return operands[0].shape if operands else ()
@@ -506,7 +525,7 @@ class ElementwiseStep:
     def _with_faults(
         self,
         run: Run,
-        lanes: Lanes | None,
+        lead: int,
         operands: tuple[Value, ...],
         shape: tuple[int, ...],
         ids: PoisonIds | None,
@@ -521,18 +540,18 @@ class ElementwiseStep:
                 continue
             undefined.append((fault, mask))
         if undefined:
-            report = self._report(lanes, operands, shape, undefined)
+            report = self._report(run.lanes, lead, operands, shape, undefined)
             for listener in self.settings.listeners:
                 listener.undefined_behavior(self.op, report)
             if self.settings.on_ub == "raise":
                 raise report
             spoiling += [(f"undefined behaviour: {fault.reason}", mask) for fault, mask in undefined]
-        return self._spoil(run, lanes, shape, ids, spoiling)
+        return self._spoil(run, lead, shape, ids, spoiling)
 
     def _spoil(
         self,
         run: Run,
-        lanes: Lanes | None,
+        lead: int,
         shape: tuple[int, ...],
         ids: PoisonIds | None,
         spoiling: Sequence[tuple[str, Mask]],
@@ -542,7 +561,9 @@ class ElementwiseStep:
             fresh = mask & (merged == 0)
             count = int(np.count_nonzero(fresh))
             if count:
-                first = _first(fresh) if lanes is None else (int(lanes.offending(fresh)[0]),)
+                first = _first(fresh)
+                if run.lanes is not None:
+                    first = int(run.lanes.numbers[first[0] if lead else 0]), *first[lead:]
                 origin = Origin(self.op.name, spell_place(self.op.location), reason, first)
                 merged[fresh] = run.origins.id_of(origin)
                 for listener in self.settings.listeners:
@@ -555,6 +576,7 @@ class ElementwiseStep:
         operands: tuple[Value, ...],
         shape: tuple[int, ...],
         undefined: Sequence[tuple[Fault, Mask]],
+        lead: int,
     ) -> UndefinedBehavior:
         together = np.logical_or.reduce([mask for _, mask in undefined])
         where = _first(together)
@@ -563,17 +585,17 @@ class ElementwiseStep:
         for value, name in zip(operands, _operand_names(self.op), strict=False):
             index = where if value.shape == shape else ()
             values.append(f"{name} = {_element_text(value, index)}")
-        at = f" at element {list(where)}" if where else ""
-        count = f" ({np.count_nonzero(together)} of {prod(shape)} elements)" if where else ""
-        if lanes is not None:
-            at = count = ""
+        at = count = ""
+        if where[lead:]:  # of the first lane, where there are any
+            at = f" at element {list(where[lead:])}"
+            count = f" ({np.count_nonzero(together[where[:lead]])} of {prod(shape[lead:])} elements)"
         report = UndefinedBehavior(
             f"{self.op.name}: undefined behaviour: {reason}{at}: {', '.join(values)}{count}",
             location=self.op.location,
             op=self.op.name,
             values=values,
         )
-        return in_lanes(report, lanes, together)
+        return in_lanes(report, lanes, together.reshape(len(together), -1).any(axis=1) if lead else None)
 
     def _open(
         self,
@@ -596,6 +618,23 @@ class ElementwiseStep:
 def _operand_names(op: Operation) -> list[str]:
     """What to call the operands of an elementwise op, of which the last declared may stand for any number."""
     names = [slot.name for slot in op.definition.operands] if op.definition else []
+def ranked(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:
+    """The type of a value over lanes, each of which has this shape: an unranked one would not show the lanes."""
+    return type_ if ty.shape_of(type_) is not None else ty.TensorType((None,) * len(shape), ty.element_type(type_))
+
+
+def _for_elements(value: Value, shape: tuple[int, ...]) -> Value:
+    """A scalar over lanes as one for each element of values over lanes, which have this shape."""
+
+    def repeated(array: npt.NDArray[Any] | None, trailing: tuple[int, ...]) -> Any:
+        if array is None:
+            return None
+        return np.broadcast_to(array.reshape(len(array), *(1,) * (len(shape) - 1), *trailing), shape + trailing)
+
+    bits = repeated(value.bits, value.bits.shape[1:])
+    return Value(value.type, bits, repeated(value.poison, ()), repeated(value.open, ()), value.origins)
+
+
     rest = len(op.operands) - len(names)
     if op.definition and op.definition.operands and op.definition.operands[-1].arity is not Arity.ONE:
         last = names.pop()
@@ -627,7 +666,7 @@ def _merged_poison(operands: tuple[Value, ...], shape: tuple[int, ...]) -> Poiso
 
 
 def _undefined(op: Operation, message: str, run: Run) -> UndefinedBehavior:
-    report = UndefinedBehavior(message, location=op.location, op=op.name)
+    report = in_lanes(UndefinedBehavior(message, location=op.location, op=op.name), run.lanes)
     for listener in run.settings.listeners:
         listener.undefined_behavior(op, report)
     return report
@@ -647,7 +686,8 @@ class Compiler:
 
     def __init__(self, program: Program, function: Operation) -> None:
         self.program = program
-        self.settings = program.settings
+        self.settings = settings_of(function, program.settings)
+        self._kernels = program.kernels.setdefault(self.settings.profile, {})
         self.function = function
         self._slots: dict[SSAValue, int] = {}
         self._template: Slots = [None]
@@ -842,7 +882,7 @@ class Compiler:
                 make = raw_step if evaluator.raw else general_step
                 step = make(self._function(op, evaluator), op, operands, results)
             case _:
-                step = _unsupported_step(op)
+                step = unsupported_step(op)
         if self.settings.listeners:
             step = _observed(op, operands, results, step)
         return step
@@ -854,13 +894,9 @@ class Compiler:
         self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
     ) -> Step:
         if any(isinstance(value.type, ty.MemRefType) for value in op.operands):
-            return _unsupported_step(op, "halfulp does not execute it on memrefs")
-        # Types are compared by identity: equal ones read from one text are one object.
+            return unsupported_step(op, "halfulp does not execute it on memrefs")
+        kernel = self._kernel(op, evaluator)
         values = (*op.operands, *op.results)
-        key = (evaluator, tuple([id(value.type) for value in values]), tuple(op.properties.items()))
-        kernel = self.program.kernels.get(key)
-        if kernel is None:
-            kernel = self.program.kernels[key] = evaluator.build(op, self.settings)
         slow = _GeneralPath(op, evaluator, kernel, self.settings, operands, results)
         if self.settings.track_open or any(isinstance(value.type, ty.ShapedType) for value in values):
             return slow
@@ -869,6 +905,15 @@ class Compiler:
 
 def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[Step, ...]:
     """The steps, one or none, that copy some slots to others, all at once."""
+    def _kernel(self, op: Operation, evaluator: Elementwise) -> Kernel:
+        # Types are compared by identity: equal ones read from one text are one object.
+        types = tuple([id(value.type) for value in (*op.operands, *op.results)])
+        key = (evaluator, types, tuple(op.properties.items()))
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = evaluator.build(op, self.settings)
+        return kernel
+
     pairs = [(source, target) for source, target in zip(sources, targets, strict=True) if source != target]
     if not pairs:
         return ()
@@ -945,7 +990,8 @@ def _refusing_casts(op: Operation, operands: tuple[int, ...], action: Action) ->
     return checked
 
 
-def _unsupported_step(op: Operation, why: str = "") -> Step:
+def unsupported_step(op: Operation, why: str = "") -> Step:
+    """A step that refuses the op when it runs."""
     known = op.definition is not None
     why = why or ("halfulp does not execute it" if known else "no dialect that is registered has it")
 
@@ -1114,7 +1160,7 @@ class Program:
     def __init__(self, module: Module, settings: Settings) -> None:
         self.module = module
         self.settings = settings
-        self.kernels: dict[Any, Kernel] = {}
+        self.kernels: dict[Profile, dict[Any, Kernel]] = {}
         self._functions: dict[tuple[Operation, type[Compiler]], FunctionCode] = {}
         self._lock = threading.RLock()
 
@@ -1138,9 +1184,9 @@ class Program:
     ) -> tuple[Value, ...]:
         """Call a function with `Value`s (or buffers) of its argument types; the results are `Value`s.
 
-        ``lanes``: run a batch of so many lanes. A scalar argument is then a `Value` of the scalar's type with one
-        element per lane, or with one for all lanes, and so is a result. ``active``: a mask of the lanes that run; the
-        results mean nothing in the others. Raises the errors of `halfulp.interp.errors`.
+        ``lanes``: run a batch of so many lanes. An argument is then a `Value` of its type with one more leading axis
+        of these lanes, or one without it for all lanes, and so is a result. ``active``: a mask of the lanes that run;
+        the results mean nothing in the others. Raises the errors of `halfulp.interp.errors`.
         """
         if lanes is None:
             run = Run(self)
@@ -1179,7 +1225,8 @@ class Program:
         if value.poison is not None:
             origins = Origins()
             poison = origins.adopt(value.poison, value.origins)
-        return Value(concrete(type_, value.shape), bits, poison, value.open, origins)
+        type_ = ranked(type_, value.shape[1:]) if over_lanes(value) else concrete(type_, value.shape)
+        return Value(type_, bits, poison, value.open, origins)
 
 
 _programs: WeakKeyDictionary[Module, dict[tuple[Any, ...], Program]] = WeakKeyDictionary()

@@ -252,6 +252,11 @@ class UniformQuantizedType(Type):
     parameter_shape: tuple[int, ...] = ()
     storage: Type | None = None
 
+    @property
+    def along_axes(self) -> bool:
+        """Whether the scale of an element depends on its place."""
+        return self.axis is not None or self.block_sizes is not None
+
     def spell(self, names: Mapping[object, str]) -> str:
         """``!quant.uniform<…>``; the storage bounds are elided where they are the whole range."""
         head = f"{_storage(self)}:{self.expressed.spell(names)}"

@@ -87,14 +87,23 @@ def concrete(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:
     return replace(type_, shape=shape) if isinstance(type_, ty.TensorType) and type_.shape != shape else type_
 
 
-def alike(*scalars: Value) -> tuple[Value, ...]:
-    """Scalars of which some have one element for each lane: the others repeated, so that all have."""
-    lanes = next((value.shape[0] for value in scalars if value.shape), None)
-    return tuple(value if value.shape or lanes is None else repeated(value, lanes) for value in scalars)
+def over_lanes(value: Value) -> bool:
+    """Whether a value of a batch has a leading axis with an entry for each lane, which its type does not have.
+
+    Values over lanes never have an unranked type (`halfulp.interp.batch`).
+    """
+    rank = ty.shape_of(value.type)
+    return rank is not None and len(value.shape) > len(rank)
+
+
+def alike(*values: Value) -> tuple[Value, ...]:
+    """Values of a batch of which some are over lanes: the others repeated, so that all are."""
+    lanes = next((value.shape[0] for value in values if over_lanes(value)), None)
+    return tuple(value if lanes is None or over_lanes(value) else repeated(value, lanes) for value in values)
 
 
 def repeated(value: Value, lanes: int) -> Value:
-    """A scalar as one that has the same in each lane, without repeating it in memory."""
+    """A value as one that has the same in each lane, without repeating it in memory."""
 
     def spread(array: npt.NDArray[Any] | None) -> Any:
         return None if array is None else np.broadcast_to(array, (lanes, *array.shape))
@@ -461,7 +470,7 @@ def _conforming(value: Value, type_: ty.Type, what: str, vscale: int | None) -> 
     same_element = value.element_type == ty.element_type(type_)
     if same_element and shape_conflict(type_, value.shape, vscale) is None and not isinstance(type_, ty.MemRefType):
         return Value(type_, value.bits, value.poison, value.open, value.origins)
-    raise TypeMismatch(f"{what}: expected '{type_}', got '{value.type}'")
+    raise TypeMismatch(f"{what}: expected '{type_}', got '{concrete(value.type, value.shape)}'")
 
 
 def _codes_from_number(number: bool | int | float, type_: ty.Type, element: ty.Type, what: str) -> Codes:

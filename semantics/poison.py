@@ -6,7 +6,9 @@ table, so that the ids of two operands merge by `np.maximum`; a value that leave
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -41,15 +43,25 @@ _OVERFLOW = Origin("other", "unknown", "one of more than 65,534 origins")
 class Origins:
     """The table of origins of one run; ids are per (op, location, reason), so that loops do not grow it."""
 
-    __slots__ = ("_ids", "_table")
+    __slots__ = ("_ids", "_place", "_table")
 
     def __init__(self) -> None:
+        self._place: tuple[int, ...] = ()
         self._table: list[Origin] = []
         self._ids: dict[tuple[str, str, str], int] = {}
 
     def __getitem__(self, poison_id: int) -> Origin:
         """The origin behind a non-zero id."""
         return _OVERFLOW if poison_id == OTHER else self._table[poison_id - 1]
+
+    @contextmanager
+    def inside(self, place: int) -> Iterator[None]:
+        """Let origins be told of elements of the array that is at ``place`` of a whole, as those of the whole."""
+        self._place = (place,)
+        try:
+            yield
+        finally:
+            self._place = ()
 
     def id_of(self, origin: Origin) -> int:
         """The id of ``origin``; a later one of the same op, location and reason keeps the first one's element."""
@@ -59,7 +71,7 @@ class Origins:
             known = len(self._table) + 1
             if known >= OTHER:
                 return OTHER
-            self._table.append(origin)
+            self._table.append(replace(origin, element=(*self._place, *origin.element)) if self._place else origin)
             self._ids[key] = known
         return known
 

@@ -30,9 +30,9 @@ from halfulp.interp.dialect import (
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.dialects.constants import constant_value
 from halfulp.interp.errors import UndefinedBehavior
-from halfulp.interp.executor import Cast, Constant, Elementwise, Pure, Run, Settings, lift
+from halfulp.interp.executor import Cast, Constant, Elementwise, Pure, Run, Settings, in_lanes, lift
 from halfulp.interp.ir import Operation
-from halfulp.interp.values import Value, alike, spell_shape
+from halfulp.interp.values import Value, alike, over_lanes, spell_shape
 from halfulp.semantics import casts, floats, integer, select
 from halfulp.semantics.kernel import Kernel, Open
 
@@ -607,9 +607,11 @@ def _verify_select(op: Operation) -> str | None:
     return "failed to verify that condition is signless i1 or has matching shape"
 
 
-def _different_shapes(*operands: Value) -> UndefinedBehavior:
-    shapes = " and ".join(f"'{spell_shape(value.shape)}'" for value in operands)
-    return UndefinedBehavior(f"arith.select: operands have different shapes at run time: {shapes}")
+def _different_shapes(run: Run, *operands: Value) -> UndefinedBehavior:
+    each = [value.shape[1:] if over_lanes(value) else value.shape for value in operands]
+    shapes = " and ".join(f"'{spell_shape(shape)}'" for shape in each)
+    report = UndefinedBehavior(f"arith.select: operands have different shapes at run time: {shapes}")
+    return in_lanes(report, run.lanes)
 
 
 def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
@@ -623,19 +625,21 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
             for arm in (yes, no):
                 if isinstance(arm, Cast):
                     lift(arm, result_type)
-            if shaped and isinstance(yes, Value) and isinstance(no, Value) and yes.shape != no.shape:
-                raise _different_shapes(yes, no)
+            if shaped and isinstance(yes, Value) and isinstance(no, Value):
+                arms = (yes, no) if run.lanes is None else alike(yes, no)
+                if arms[0].shape != arms[1].shape:
+                    raise _different_shapes(run, yes, no)
             return (chosen,)
         return (_choose(run, lift(condition, condition_type), lift(yes, result_type), lift(no, result_type)),)
 
     def _choose(run: Run, condition: Value, yes: Value, no: Value) -> Value:
-        if run.lanes is not None and not shaped:
+        if run.lanes is not None:
             condition, yes, no = alike(condition, yes, no)
         if yes.shape != no.shape or (condition.shape and condition.shape != yes.shape[: len(condition.shape)]):
-            raise _different_shapes(condition, yes, no)
+            raise _different_shapes(run, condition, yes, no)
         ids = select.select_poison(condition.bits, condition.poison, yes.poison, no.poison, yes.shape)
         bits = select.select(condition.bits, yes.bits, no.bits)
-        return Value(result_type, bits, ids, _open(condition, yes, no), None if ids is None else run.origins)
+        return Value(yes.type, bits, ids, _open(condition, yes, no), None if ids is None else run.origins)
 
     def _open(condition: Value, yes: Value, no: Value) -> Any:
         if not settings.track_open or condition.open is yes.open is no.open is None:

@@ -6,7 +6,9 @@ order, each with the accumulator that the one before has left. All other points 
 The model of `halfulp.semantics.tiled` that ``Settings.mma`` names computes a tile. Two things the dialect's document
 leaves open. A tile of another rank or shape than the kind's (``opaque`` allows both) holds the same elements in
 row-major order, of the permuted tile where there is a permutation of its rank. And ``distributed`` types are those of
-one lane, which has no result by itself: the first parallel loop that is in all maps is that over the lanes.
+one lane, which has no result by itself. In a batch (`halfulp.interp.batch`) its lanes are those of subgroups, one after
+the other, and those of a subgroup do the op together: it is undefined where some of them do not come to it. Without a
+batch, the first parallel loop that is in all maps is that over the lanes.
 """
 
 from __future__ import annotations
@@ -28,9 +30,9 @@ from halfulp.interp.dialects import iree_gpu as gpu
 from halfulp.interp.dialects.linalg import ITERATOR_TYPE
 from halfulp.interp.dialects.tensor import Function, Operands, undefined
 from halfulp.interp.errors import Unsupported
-from halfulp.interp.executor import Run, Settings
+from halfulp.interp.executor import Lanes, Run, Settings, in_lanes
 from halfulp.interp.ir import Operation
-from halfulp.interp.values import Value, spell_shape
+from halfulp.interp.values import Value, over_lanes, repeated, spell_shape
 from halfulp.semantics.kernel import Codes, Open
 from halfulp.semantics.tiled import Unpublished, multiply_accumulate, supports
 from halfulp.semantics.tiled_kinds import KINDS, Kind, Layout, TileOp, distribute, gather, operation_of
@@ -79,15 +81,19 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that is known of an op before it runs. ``parts``: A, B, the scales if there are any, C."""
+    """All that is known of an op before it runs. ``parts``: A, B, the scales if there are any, C.
+
+    ``around``: how many loops there are around those of the op: in a batch, over the subgroups and over their lanes.
+    """
 
     kind: Kind
     operation: TileOp
     parts: tuple[Part, ...]
     loops: int
     lane_loop: int | None
+    around: int = 0
 
-    def bounds(self, op: Operation, operands: Operands) -> Shape:
+    def bounds(self, op: Operation, operands: Sequence[Value]) -> Shape:
         """How often each loop runs. Raises UndefinedBehavior where operands disagree, Unsupported for wrong lanes."""
         sizes: dict[int, int] = {}
         for part, value in zip(self.parts, operands, strict=True):
@@ -98,7 +104,10 @@ class Plan:
                 )
             for loop, size in zip(part.loops, value.shape[:rank], strict=True):
                 if sizes.setdefault(loop, size) != size:
-                    raise undefined(op, f"loop d{loop} runs over {sizes[loop]} tiles of one operand, {size} of another")
+                    raise undefined(
+                        op,
+                        f"loop d{loop - self.around} runs over {sizes[loop]} tiles of one operand, {size} of another",
+                    )
         if self.lane_loop is not None and sizes[self.lane_loop] != self.kind.lanes:
             raise Unsupported(
                 f"{self.kind.name} is distributed over {self.kind.lanes} lanes, but loop d{self.lane_loop}, the first "
@@ -110,39 +119,86 @@ class Plan:
 def inner_tiled(op: Operation, settings: Settings) -> Function:
     """The function of an op. Raises Unsupported for kinds without a layout or model, naming kind and chip."""
     plan = _plan(op, settings.mma)
-    compute = partial(multiply_accumulate, settings.mma, plan.operation)
-    result_type = op.results[0].type
+    return lambda run, operands: (_computed(op, plan, settings.mma, run, operands),)
 
-    def run_tiles(run: Run, operands: Operands) -> tuple[Any, ...]:
-        bounds = plan.bounds(op, operands)
-        _check_copies(plan, operands)
-        try:
-            bits = _accumulated(plan, bounds, compute, [_clean(value) for value in operands])
-        except Unpublished as error:
-            raise _unpublished(error) from None
-        shape = operands[-1].shape
-        # No element of C is in two lanes: where each one's place in the result is, C's own places say.
-        places = _tiles(plan, -1, np.arange(prod(shape)).reshape(shape)).reshape(-1)
 
-        def put_back(tiles: Array) -> Array:
-            array = np.empty(prod(shape), tiles.dtype)
-            array[places] = tiles.reshape(-1)
-            return array.reshape(shape)
+def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
+    """The function of a distributed op in a batch, which the lanes of each subgroup do together; None of others."""
+    if _kind(op) is None or not _is(op, "distributed"):
+        return None
+    plan = _plan(op, settings.mma, batch=True)
+    size = plan.kind.lanes
 
-        codes = put_back(bits)
-        ids = _reached(plan, bounds, [value.poison for value in operands])
-        open_ = _reached(
-            plan,
-            bounds,
-            [None if v.open is None else np.where(v.open, np.uint8(Open.VALUE.value), 0) for v in operands],
+    def together(run: Run, operands: Operands) -> tuple[Any, ...]:
+        assert run.lanes is not None
+        _check_subgroups(op, plan.kind, run.lanes)
+        count = len(run.lanes)
+
+        def grouped(value: Value) -> Value:
+            return _reshaped(value if over_lanes(value) else repeated(value, count), (-1, size))
+
+        result = _computed(op, plan, settings.mma, run, [grouped(value) for value in operands])
+        return (_reshaped(result, (count,), 2),)
+
+    return together
+
+
+def _reshaped(value: Value, lead: Shape, axes: int = 1) -> Value:
+    """A value with other leading axes in place of its first ones."""
+
+    def reshaped(array: Array | None) -> Any:
+        return None if array is None else array.reshape(*lead, *array.shape[axes:])
+
+    return Value(value.type, reshaped(value.bits), reshaped(value.poison), reshaped(value.open), value.origins)
+
+
+def _check_subgroups(op: Operation, kind: Kind, lanes: Lanes) -> None:
+    """Raises UndefinedBehavior where not all lanes of a subgroup are there."""
+    groups = lanes.numbers // kind.lanes
+    present, counts = np.unique(groups, return_counts=True)
+    partial = counts < kind.lanes
+    if partial.any():
+        first = int(np.argmax(partial))
+        report = undefined(
+            op,
+            f"{kind.name} is what all {kind.lanes} lanes of a subgroup do together, but {counts[first]} of subgroup "
+            f"{present[first]} come to it",
         )
-        poison = None if ids is None or not ids.any() else put_back(ids)
-        if poison is not None:
-            codes[poison != 0] = 0
-        reached = None if open_ is None else put_back(open_.astype(np.uint8))
-        return (Value(result_type, codes, poison, reached, None if poison is None else run.origins),)
+        if lanes.total % kind.lanes:
+            report.hint = f"the batch has {lanes.total} lanes: give it a multiple of {kind.lanes}"
+        raise in_lanes(report, lanes, np.isin(groups, present[partial]))
 
-    return run_tiles
+
+def _computed(op: Operation, plan: Plan, model: str, run: Run, operands: Sequence[Value]) -> Value:
+    """The result of an op whose operands have an axis for each loop of their map, those around it first."""
+    bounds = plan.bounds(op, operands)
+    operands = _alike_in_copies(plan, operands)
+    compute = partial(multiply_accumulate, model, plan.operation)
+    try:
+        bits = _accumulated(plan, bounds, compute, [_clean(value) for value in operands])
+    except Unpublished as error:
+        raise _unpublished(error) from None
+    shape = operands[-1].shape
+    # No element of C is in two lanes: where each one's place in the result is, C's own places say.
+    places = _tiles(plan, -1, np.arange(prod(shape)).reshape(shape)).reshape(-1)
+
+    def put_back(tiles: Array) -> Array:
+        array = np.empty(prod(shape), tiles.dtype)
+        array[places] = tiles.reshape(-1)
+        return array.reshape(shape)
+
+    codes = put_back(bits)
+    ids = _reached(plan, bounds, [value.poison for value in operands])
+    open_ = _reached(
+        plan,
+        bounds,
+        [None if v.open is None else np.where(v.open, np.uint8(Open.VALUE.value), 0) for v in operands],
+    )
+    poison = None if ids is None or not ids.any() else put_back(ids)
+    if poison is not None:
+        codes[poison != 0] = 0
+    reached = None if open_ is None else put_back(open_.astype(np.uint8))
+    return Value(op.results[0].type, codes, poison, reached, None if poison is None else run.origins)
 
 
 def _unpublished(error: Unpublished) -> Unsupported:
@@ -157,16 +213,36 @@ def _clean(value: Value) -> Codes:
     return np.asarray(np.where(value.poison != 0, value.bits.dtype.type(0), value.bits))
 
 
-def _check_copies(plan: Plan, operands: Operands) -> None:
-    """Raises Unsupported where lanes that hold the same element of a tile disagree about it."""
+def _alike_in_copies(plan: Plan, operands: Sequence[Value]) -> list[Value]:
+    """The operands with poison and openness of one copy of an element in the others that lanes hold of it, too.
+
+    Raises Unsupported where they disagree about it.
+    """
+    agreed = []
     for number, (part, value) in enumerate(zip(plan.parts, operands, strict=True)):
         layout, lanes = part.layout, plan.kind.lanes
-        if layout is None or lanes * layout.registers == prod(layout.shape):
-            continue
-        for array in (_clean(value), value.poisoned):
-            held = part.shares(array, plan.loops, plan.lane_loop)
+        if layout is not None and lanes * layout.registers > prod(layout.shape):
+            places = part.shares(np.arange(prod(value.shape)).reshape(value.shape), plan.loops, plan.lane_loop)
+            poison, open_ = (_most(marks, places, layout) for marks in (value.poison, value.open))
+            value = Value(value.type, value.bits, poison, open_, value.origins)
+            held = _clean(value).reshape(-1)[places]
             if not np.array_equal(distribute(gather(held, layout), layout, lanes), held):
                 raise Unsupported(f"lanes of {plan.kind.name} that hold the same element of operand #{number} disagree")
+        agreed.append(value)
+    return agreed
+
+
+def _most(marks: Array | None, places: Array, layout: Layout) -> Any:
+    """For each element the largest of the marks on its copies. ``places``: of what lanes hold, among all marks."""
+    if marks is None:
+        return None
+    held = marks.reshape(-1)[places]
+    *lead, lanes, registers = held.shape
+    tiles = np.zeros((prod(layout.shape), prod(lead)), marks.dtype)
+    np.maximum.at(tiles, layout.positions(lanes).reshape(-1), held.reshape(-1, lanes * registers).T)
+    merged = np.empty(marks.size, marks.dtype)
+    merged[places] = distribute(tiles.T.reshape(*lead, *layout.shape), layout, lanes)
+    return merged.reshape(marks.shape)
 
 
 def _tiles(plan: Plan, number: int, array: Array) -> Array:
@@ -218,19 +294,38 @@ def _reached(plan: Plan, bounds: Shape, marks: Sequence[Array | None]) -> Array 
 # --- what the attributes say ------------------------------------------------------------------------------------------
 
 
-def _plan(op: Operation, model: str) -> Plan:
-    attribute, semantics = op.properties["kind"], op.properties["semantics"]
+def _kind(op: Operation) -> Kind | None:
+    """The kind of tile, where what it computes is known."""
+    attribute = op.properties["kind"]
     assert isinstance(attribute, at.DialectAttr)
+    known = attribute.definition in (gpu.MMA_LAYOUT, gpu.VIRTUAL_MMA_LAYOUT, gpu.SCALED_MMA_LAYOUT)
+    return KINDS[attribute["intrinsic"]] if known else None
+
+
+def _is(op: Operation, flag: str) -> bool:
+    """A flag of the semantics of a known kind."""
+    semantics = op.properties["semantics"]
     assert isinstance(semantics, at.DialectAttr)
-    if attribute.definition not in (gpu.MMA_LAYOUT, gpu.VIRTUAL_MMA_LAYOUT, gpu.SCALED_MMA_LAYOUT):
+    return bool(semantics[flag])
+
+
+def _plan(op: Operation, model: str, batch: bool = False) -> Plan:
+    kind, attribute = _kind(op), op.properties["kind"]
+    assert isinstance(attribute, at.DialectAttr)
+    if kind is None:
         raise Unsupported(f"what {attribute} computes is not known")
-    kind = KINDS[attribute["intrinsic"]]
     elements = [ty.element_type(value.type) for value in op.operands]
     operation = _operation(kind, elements)
     if not supports(model, operation):
         raise _unpublished(Unpublished(model, operation.name))
-    loops = _loops(op)
-    lane_loop = _loop_over_lanes(kind, op, loops) if semantics["distributed"] else None
+    loops, around = _loops(op), 0
+    lane_loop = None
+    ranks = [len(dims) for dims in loops]
+    if batch:
+        around, lane_loop = 2, 1
+        loops = [(0, 1, *(dim + around for dim in dims)) for dims in loops]
+    elif _is(op, "distributed"):
+        lane_loop = _loop_over_lanes(kind, op, loops)
     layouts = _layouts(kind, attribute["col_major"]) if lane_loop is not None else (None,) * len(loops)
     matrices = _matrices(kind)
     shapes = kind.lane_shapes if lane_loop is not None else kind.operand_shapes
@@ -239,12 +334,12 @@ def _plan(op: Operation, model: str) -> Plan:
     parts = []
     for number, (dims, shape, matrix, layout) in enumerate(zip(loops, shapes, matrices, layouts, strict=True)):
         given = permutations.elements[number] if isinstance(permutations, at.ArrayAttr) else None
-        own = (ty.shape_of(op.operands[number].type) or ())[len(dims) :]
-        order = _permutation(given, shape, own, semantics["opaque"])
+        own = (ty.shape_of(op.operands[number].type) or ())[ranks[number] :]
+        order = _permutation(given, shape, own, _is(op, "opaque"))
         inner = tuple(shape[axis] for axis in order)
         inverse = tuple(order.index(axis) for axis in range(len(order)))
         parts.append(Part(dims, inner, inverse, matrix, layout))
-    return Plan(kind, operation, tuple(parts), len(_iterators(op)), lane_loop)
+    return Plan(kind, operation, tuple(parts), len(_iterators(op)) + around, lane_loop, around)
 
 
 def _operation(kind: Kind, elements: Sequence[ty.Type]) -> TileOp:
@@ -284,7 +379,7 @@ def _loop_over_lanes(kind: Kind, op: Operation, loops: Sequence[Shape]) -> int:
     others = kind.lanes - 1
     raise Unsupported(
         f"one lane's share of {kind.name} has no result without those of the other {others} lanes",
-        hint="give the lanes a parallel loop, in the maps of all operands",
+        hint="run all lanes as a batch (batch=True, --batch), or give them a parallel loop in the maps of all operands",
     )
 
 

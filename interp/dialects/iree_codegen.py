@@ -29,7 +29,7 @@ from halfulp.interp.dialect import (
 )
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.dialects import iree_gpu as gpu
-from halfulp.interp.dialects.inner_tiled import inner_tiled
+from halfulp.interp.dialects.inner_tiled import inner_tiled, inner_tiled_in_lanes
 from halfulp.interp.dialects.linalg import ITERATOR_TYPE
 from halfulp.interp.dialects.memref import is_strided
 from halfulp.interp.dialects.smt import INT, SMT_BOOL, SMT_INT
@@ -641,7 +641,7 @@ iree_codegen.op(
     ),
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=_verify_tiled,
-    evaluate=Pure(inner_tiled),
+    evaluate=Pure(inner_tiled, in_lanes=inner_tiled_in_lanes),
 )
 
 # --- constraints ------------------------------------------------------------------------------------------------------

@@ -549,17 +549,20 @@ def test_arguments_that_do_not_fit_are_named(arguments: tuple[Any, ...], message
         run(ADD.format("i8"), *arguments, batch=True)
 
 
-def test_functions_on_tensors_are_unsupported() -> None:
-    with pytest.raises(Unsupported, match="a batch runs functions on scalars, but @main has .* 'tensor<2xi8>'"):
-        run(ADD.format("tensor<2xi8>"), *[np.zeros((3, 2), np.int8)] * 2, batch=True)
-    text = """func.func @main(%a: i8) -> i8 {
-      %t = tensor.from_elements %a, %a : tensor<2xi8>
-      return %a : i8
-    }"""
-    with pytest.raises(
-        Unsupported, match=r"'tensor.from_elements' works on tensors.* only where all lanes have the same"
-    ):
-        run(text, np.zeros(3, np.int8), batch=True)
+@pytest.mark.parametrize(
+    ("type_", "reason"),
+    [
+        ("memref<2xi8>", "and lanes have no memory of their own"),
+        ("tensor<*xi8>", "which does not say whether an array has an axis over lanes"),
+        ("tensor<2x!quant.uniform<i8:f32:0, {1.0, 2.0}>>", "whose scales go with axes"),
+        ("tensor<2xcomplex<f32>>", "which is carried, not computed with"),
+    ],
+)
+def test_types_that_lanes_cannot_have(type_: str, reason: str) -> None:
+    text = f"func.func @main(%a: {type_}) {{ return }}"
+    with pytest.raises(Unsupported, match="a batch runs functions on scalars, tensors and vectors") as caught:
+        run(text, np.zeros((3, 2), np.int8), batch=True)
+    assert caught.value.message.endswith(reason)
 
 
 def test_tensors_that_all_lanes_have_alike_are_fine() -> None:
