@@ -332,21 +332,28 @@ def test_a_worker_that_sees_another_directory(tmp_path: Path) -> None:
 # --- kills ------------------------------------------------------------------------------------------------------------
 
 KILLED = textwrap.dedent("""\
-    import sys
+    import sys, time
     from halfulp.conformance.task import task
     from halfulp.conformance.vectors.recipe import Recipe
     from halfulp.conformance.vectors.shards import Plan, sweep_shards
     from halfulp.conformance.vectors.subject import OpSubject
     from halfulp.conformance.workers import process_pool
 
-    recipe = Recipe(OpSubject(task("arith.mulf", "f64")), "random", seed=1, count=120 << 13)
+    recipe = Recipe(OpSubject(task("arith.mulf", "f64")), "random", seed=1, count=160 << 13)
     plan = Plan(recipe, "npz", shard_rows=1 << 13)
-    if sys.argv[2] == "1":
-        print(sweep_shards(plan, sys.argv[1]).digest)
+    directory, workers, most = sys.argv[1], *map(int, sys.argv[2:])
+
+    def progress(done, total):
+        if done >= most << 13:
+            time.sleep(1000)
+
+    if workers == 1:
+        print(sweep_shards(plan, directory, progress=progress).digest)
     else:
-        with process_pool(2) as pool:
-            print(sweep_shards(plan, sys.argv[1], executor=pool, in_flight=4).digest)
+        with process_pool(workers) as pool:
+            print(sweep_shards(plan, directory, executor=pool, in_flight=4, progress=progress).digest)
     """)
+"""Has a directory, a number of workers, and with how many shards it stops and waits for its end."""
 
 
 def lines_in(path: Path) -> int:
@@ -359,10 +366,12 @@ def test_ten_kills_at_any_moment(tmp_path: Path) -> None:
     manifest = directory / "manifest-0-of-1.jsonl"
     before = 0
     for workers in ("1", "2", "1", "1", "2", "1", "1", "2", "1", "1"):
-        process = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(directory), workers], stdout=subprocess.PIPE, start_new_session=True
-        )
         wanted = lines_in(manifest) + dice.randrange(7)
+        # However long we sleep, it is not far ahead.
+        given = [str(directory), workers, str(wanted + 8)]
+        process = subprocess.Popen(
+            [sys.executable, "-c", KILLED, *given], stdout=subprocess.PIPE, start_new_session=True
+        )
         while not manifest.exists() or lines_in(manifest) < wanted:
             assert process.poll() is None
             time.sleep(0.001)
@@ -372,10 +381,13 @@ def test_ten_kills_at_any_moment(tmp_path: Path) -> None:
         assert process.returncode == -signal.SIGKILL
         assert lines_in(manifest) >= before
         before = lines_in(manifest)
-    assert 0 < before < 120
-    script = [sys.executable, "-c", KILLED]
-    last = subprocess.run([*script, str(directory), "1"], capture_output=True, text=True, check=True)
-    undisturbed = subprocess.run([*script, str(tmp_path / "other"), "1"], capture_output=True, text=True, check=True)
+    assert 0 < before < 160
+    last, undisturbed = (
+        subprocess.run(
+            [sys.executable, "-c", KILLED, str(where), "1", "161"], capture_output=True, text=True, check=True
+        )
+        for where in (directory, tmp_path / "other")
+    )
     assert last.stdout == undisturbed.stdout
     assert files_of(directory) == files_of(tmp_path / "other")
     for name in files_of(directory):
