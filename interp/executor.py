@@ -89,6 +89,7 @@ class Settings:
     builtin.unrealized_conversion_cast, by the spelling of operand and result types. ``write``: where vector.print
     prints. ``mma``: the model of tile operations, one of `halfulp.semantics.tiled.MODELS`. ``swizzle``: "hint", or
     "physical" where iree_codegen.swizzle_hint moves elements in memory.
+    ``check_hints``: whether iree_codegen.index_hint looks in a batch at whether its claim about the lanes holds.
     """
 
     profile: Profile = SPEC
@@ -103,6 +104,7 @@ class Settings:
     write: Callable[[str], object] = lambda text: sys.stdout.write(text)
     mma: str = "exact"
     swizzle: str = "hint"
+    check_hints: bool = False
 
     def __post_init__(self) -> None:
         if self.on_ub not in ("raise", "poison"):
@@ -140,7 +142,8 @@ class Settings:
     def _compile_key(self) -> tuple[Any, ...]:
         casts = tuple(sorted((key, id(function)) for key, function in self.casts.items()))
         sizes = (self.index_width, self.vscale, self.limits.bytes)
-        return (self.profile, self.on_ub, *sizes, self.track_open, casts, self.write, self.mma, self.swizzle)
+        choices = (self.on_ub, self.track_open, self.check_hints)
+        return (self.profile, *choices, *sizes, casts, self.write, self.mma, self.swizzle)
 
 
 # --- evaluators -------------------------------------------------------------------------------------------------------
@@ -635,6 +638,16 @@ def _for_elements(value: Value, shape: tuple[int, ...]) -> Value:
     return Value(value.type, bits, repeated(value.poison, ()), repeated(value.open, ()), value.origins)
 
 
+    rest = len(op.operands) - len(names)
+    if op.definition and op.definition.operands and op.definition.operands[-1].arity is not Arity.ONE:
+        last = names.pop()
+        names += [f"{last}[{index}]" for index in range(rest + 1)]
+    return names
+
+
+def _operand_names(op: Operation) -> list[str]:
+    """What to call the operands of an elementwise op, of which the last declared may stand for any number."""
+    names = [slot.name for slot in op.definition.operands] if op.definition else []
     rest = len(op.operands) - len(names)
     if op.definition and op.definition.operands and op.definition.operands[-1].arity is not Arity.ONE:
         last = names.pop()

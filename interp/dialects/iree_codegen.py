@@ -28,13 +28,14 @@ from halfulp.interp.dialect import (
     same_type,
 )
 from halfulp.interp.dialects import constraints as c
+from halfulp.interp.dialects import hints
 from halfulp.interp.dialects import iree_gpu as gpu
 from halfulp.interp.dialects.inner_tiled import inner_tiled, inner_tiled_in_lanes
 from halfulp.interp.dialects.linalg import ITERATOR_TYPE
 from halfulp.interp.dialects.memref import is_strided
 from halfulp.interp.dialects.smt import INT, SMT_BOOL, SMT_INT
 from halfulp.interp.errors import VerifyError
-from halfulp.interp.executor import Pure
+from halfulp.interp.executor import Constant, Control, Pure
 from halfulp.interp.ir import Operation
 from halfulp.interp.text.assembly import DYNAMIC
 from halfulp.interp.text.nested import parts
@@ -68,7 +69,7 @@ iree_codegen = Dialect("iree_codegen")
 _NAMESPACE = "::mlir::iree_compiler::IREE::Codegen::"
 
 NULL_POINTER = ty.DialectType("iree_codegen", "null_pointer")
-iree_codegen.types["null_pointer"] = lambda p: NULL_POINTER
+iree_codegen.types["null_pointer"] = lambda p: hints.NULL_POINTER
 
 # --- attributes: floating point, microkernels, targets ----------------------------------------------------------------
 
@@ -302,7 +303,9 @@ TILED = TypeConstraint(
     "ranked tensor or vector of any type values", lambda type_: _is_ranked(type_) or isinstance(type_, ty.VectorType)
 )
 NULL_POINTER_TYPE = TypeConstraint(
-    "Pseudo null-pointer type. Lowers to a null pointer.", lambda type_: type_ == NULL_POINTER, builds=NULL_POINTER
+    "Pseudo null-pointer type. Lowers to a null pointer.",
+    lambda type_: type_ == hints.NULL_POINTER,
+    builds=hints.NULL_POINTER,
 )
 
 
@@ -372,6 +375,7 @@ iree_codegen.op(
     operands={"source": c.RANKED_TENSOR},
     results={"result": c.RANKED_TENSOR},
     traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
+    evaluate=Pure(hints.identity, raw=True),
 )
 iree_codegen.op(
     "index_hint",
@@ -379,6 +383,7 @@ iree_codegen.op(
     operands={"input": c.INDEX},
     results={"result": c.INDEX},
     properties=(Property("hint", c.ANY_ATTR),),
+    evaluate=Pure(hints.index_hint, raw=True),
 )
 iree_codegen.op(
     "load_from_buffer",
@@ -393,12 +398,15 @@ iree_codegen.op(
     operands={"tensor": c.RANKED_TENSOR, "buffer": STRIDED_MEMREF},
     verify=lambda op: _verify_copy(op.operands[0].type, op.operands[1].type, "tensor and buffer"),
 )
-iree_codegen.op("null_pointer", "attr-dict", results={"result": NULL_POINTER_TYPE})
+iree_codegen.op(
+    "null_pointer", "attr-dict", results={"result": NULL_POINTER_TYPE}, evaluate=Constant(hints.null_pointer)
+)
 iree_codegen.op(
     "query_tile_sizes",
     "attr-dict $tensor_type `->` type($results)",
     results=(Slot("results", c.INDEX, Arity.VARIADIC),),
     properties=(Property("tensor_type", AttributeConstraint("Tensor type attribute", _is_tensor_type)),),
+    evaluate=Pure(hints.query_tile_sizes, raw=True),
 )
 iree_codegen.op(
     "swizzle_hint",
@@ -464,12 +472,14 @@ iree_codegen.op(
     operands=(Slot("sizes", c.INDEX, Arity.VARIADIC),),
     properties=(Property("static_sizes", c.INTEGER_64_ARRAY_ATTR),),
     verify=_verify_hint,
+    evaluate=Pure(hints.nothing, raw=True),
 )
 iree_codegen.op(
     "yield",
     "attr-dict ($operands^ `:` type($operands))?",
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    evaluate=Control(hints.yielding),
 )
 
 # --- tile operations --------------------------------------------------------------------------------------------------
