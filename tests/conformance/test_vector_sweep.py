@@ -270,8 +270,7 @@ def test_progress_within_a_shard(tmp_path: Path) -> None:
 def test_a_worker_that_is_killed(tmp_path: Path, whole: tuple[str, Path]) -> None:
     def kill(done: int, total: int) -> None:
         for process in active_children():
-            if process.pid is not None:
-                os.kill(process.pid, signal.SIGKILL)
+            process.kill()  # once more, perhaps: what was done before is told of afterwards
 
     with process_pool(2) as pool, pytest.raises(InputError, match="ended from outside") as caught:
         sweep_shards(add_f8(), tmp_path, executor=pool, in_flight=3, progress=kill)
