@@ -208,8 +208,8 @@ def run(
     `UndefinedBehavior`, "poison" makes the offending elements poison. ``index_width``: bits at which index wraps.
     ``vscale``: the multiple of scalable vectors.
     ``track_open``: keep masks of elements the language leaves open. ``externals``: Python functions for declarations,
-    by name; and one by the name "iree_codegen.query_tile_sizes", which gets a tensor type, as the object whose ``shape``
-    and ``element`` say what it is, and returns as many integers as the op has results.
+    by name; and one by the name "iree_codegen.query_tile_sizes", which gets a tensor type, an object with ``shape`` and
+    ``element``, and returns as many integers as the op has results.
     ``listeners``: what happens, as it happens. ``batch``: run a function for many lanes at once (below).
     ``mma``: how `iree_codegen.inner_tiled` adds up: "exact" (rounded once), "ieee" (fused multiply-adds one after the
     other) or "chip:hopper" and others, as the chip's matrix unit does.

@@ -178,10 +178,10 @@ class Pure:
 
     build: Callable[[Operation, Settings], Function]
     raw: bool = False
+    in_lanes: Callable[[Operation, Settings], Function | None] = lambda op, settings: None
 
 
 @dataclass(frozen=True, slots=True)
-    in_lanes: Callable[[Operation, Settings], Function | None] = lambda op, settings: None
 class Control:
     """An op that acts on frames: ``build`` makes its action.
 
@@ -449,11 +449,11 @@ class ElementwiseStep:
                 conflict = shape_conflict(type_, shape[lead:], self.settings.vscale)
                 if conflict:
                     raise _undefined(self.op, f"{self.op.name}: {conflict}", run)
+        elif lanes is not None:
+            lead = len(shape)
         ids = _merged_poison(operands, shape)
         codes = tuple(value.bits for value in operands)
         if ids is not None and self.kernel.worst is not None:
-        elif lanes is not None:
-            lead = len(shape)
             codes = self._with_worst(operands, codes)
         codes = self._aligned(operands, codes, shape)
         outcome = self.kernel.array(*codes)
@@ -465,9 +465,6 @@ class ElementwiseStep:
             for type_, bits in zip(self.result_types, outcome.results, strict=True)
         )
 
-    def _result(self, type_: ty.Type, bits: Codes, ids: PoisonIds | None, open_: Any, run: Run) -> Value:
-        if self.narrow_index and isinstance(ty.element_type(type_), ty.IndexType):
-            bits = bits.astype(np.uint64)  # an index is stored in 64 bits also where it wraps at 32
     def _over_lanes(self, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """All operands over lanes; a scalar that stands for all elements of its lane, once for each of them."""
         operands = alike(*operands)
@@ -476,6 +473,9 @@ class ElementwiseStep:
             value if isinstance(value.type, ty.ShapedType) else _for_elements(value, shape) for value in operands
         )
 
+    def _result(self, type_: ty.Type, bits: Codes, ids: PoisonIds | None, open_: Any, run: Run) -> Value:
+        if self.narrow_index and isinstance(ty.element_type(type_), ty.IndexType):
+            bits = bits.astype(np.uint64)  # an index is stored in 64 bits also where it wraps at 32
         if ids is not None:
             # Bits under poison mean nothing; zero keeps outputs deterministic.
             spoiled = ids != 0
@@ -576,10 +576,10 @@ class ElementwiseStep:
     def _report(
         self,
         lanes: Lanes | None,
+        lead: int,
         operands: tuple[Value, ...],
         shape: tuple[int, ...],
         undefined: Sequence[tuple[Fault, Mask]],
-        lead: int,
     ) -> UndefinedBehavior:
         together = np.logical_or.reduce([mask for _, mask in undefined])
         where = _first(together)
@@ -618,9 +618,6 @@ class ElementwiseStep:
         return mask if mask is None or mask.shape == shape else np.broadcast_to(mask, shape)
 
 
-def _operand_names(op: Operation) -> list[str]:
-    """What to call the operands of an elementwise op, of which the last declared may stand for any number."""
-    names = [slot.name for slot in op.definition.operands] if op.definition else []
 def ranked(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:
     """The type of a value over lanes, each of which has this shape: an unranked one would not show the lanes."""
     return type_ if ty.shape_of(type_) is not None else ty.TensorType((None,) * len(shape), ty.element_type(type_))
@@ -636,13 +633,6 @@ def _for_elements(value: Value, shape: tuple[int, ...]) -> Value:
 
     bits = repeated(value.bits, value.bits.shape[1:])
     return Value(value.type, bits, repeated(value.poison, ()), repeated(value.open, ()), value.origins)
-
-
-    rest = len(op.operands) - len(names)
-    if op.definition and op.definition.operands and op.definition.operands[-1].arity is not Arity.ONE:
-        last = names.pop()
-        names += [f"{last}[{index}]" for index in range(rest + 1)]
-    return names
 
 
 def _operand_names(op: Operation) -> list[str]:
@@ -915,9 +905,6 @@ class Compiler:
             return slow
         return _scalar_step(kernel.scalar, operands, results, slow)
 
-
-def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[Step, ...]:
-    """The steps, one or none, that copy some slots to others, all at once."""
     def _kernel(self, op: Operation, evaluator: Elementwise) -> Kernel:
         # Types are compared by identity: equal ones read from one text are one object.
         types = tuple([id(value.type) for value in (*op.operands, *op.results)])
@@ -927,6 +914,9 @@ def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[Step, ...]:
             kernel = self._kernels[key] = evaluator.build(op, self.settings)
         return kernel
 
+
+def moves(sources: Sequence[int], targets: Sequence[int]) -> tuple[Step, ...]:
+    """The steps, one or none, that copy some slots to others, all at once."""
     pairs = [(source, target) for source, target in zip(sources, targets, strict=True) if source != target]
     if not pairs:
         return ()
