@@ -19,6 +19,7 @@ from halfulp.interp import attributes as at
 from halfulp.interp.errors import HalfulpError, LimitExceeded, UndefinedBehavior, spell_place
 from halfulp.interp.events import Listener
 from halfulp.interp.executor import Limits
+from halfulp.interp.function_attributes import profile_of
 from halfulp.interp.ir import Blob, Block, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.values import Value
 from halfulp.runtime import Source, find_entry, load, run
@@ -142,8 +143,9 @@ class Step:
 class Trace:
     """A run as it went: print it, or show it in a notebook; `html` makes a page of it, `save_npz` a folder.
 
-    ``function``: the one that was called. ``arguments``: its arguments. ``steps``: the steps that were kept: the first
-    ones, the last ones, and of those between, some in which poison was born. ``rows``: how many steps there were;
+    ``function``: the one that was called. ``profile``: that of the run; ``profiles``: by function, those of functions
+    that ran and whose attributes ask for another. ``arguments``: its arguments. ``steps``: the steps that were kept: the
+    first ones, the last ones, and of those between, some in which poison was born. ``rows``: how many steps there were;
     ``executed``: how many ops ran. ``results``: of the run; none where ``error`` stopped it. ``lines``: the source that
     is shown; the first is line number ``first_line``. ``sites``: the ops that ran.
     """
@@ -151,6 +153,7 @@ class Trace:
     file: str
     function: str
     profile: str
+    profiles: dict[str, str] = field(default_factory=dict)
     arguments: tuple[TracedValue, ...] = ()
     steps: list[Step] = field(default_factory=list)
     rows: int = 0
@@ -216,9 +219,12 @@ Note = Callable[[SSAValue, TracedValue, Any], None]
 class Recorder(Listener):
     """The listener behind a trace. ``limit``: how many steps are kept; ``keep``: keep large values as well."""
 
-    def __init__(self, module: Module, trace: Trace, limit: int, keep: bool, note: Note | None) -> None:
+    def __init__(
+        self, module: Module, trace: Trace, profile: Profile, limit: int, keep: bool, note: Note | None
+    ) -> None:
         self.module = module
         self.trace = trace
+        self.profile = profile
         self.keep = keep
         self.note = note
         last = min(-(-limit // 5), _MOST_LAST)
@@ -392,12 +398,16 @@ class Recorder(Listener):
         while around.name != "func.func" and around.parent_op is not None:
             nesting, around = nesting + 1, around.parent_op
         named = op if shown is None else shown
+        name = f"@{around.symbol_name}"
+        profile = profile_of(around, self.profile)
+        if profile is not self.profile:
+            self.trace.profiles[name] = profile.name
         return Site(
             op.name,
             line,
             op.name if line is None else self._line(line, op),
             spell_place(op.location),
-            f"@{around.symbol_name}",
+            name,
             nesting,
             tuple(_name(value) for value in named.operands),
             tuple(_name(value) for value in named.results),
@@ -504,9 +514,10 @@ def trace(
     if not isinstance(module, Module):
         module = load(module)
     function = find_entry(module, entry)
-    traced = Trace(module.filename, f"@{function.symbol_name}", as_profile(profile).name)
+    profile = as_profile(profile)
+    traced = Trace(module.filename, f"@{function.symbol_name}", profile.name)
     with no_archive() if npz is None else Archive(npz) as archive:
-        recorder = Recorder(module, traced, limit, keep, None if archive is None else archive.note)
+        recorder = Recorder(module, traced, profile, limit, keep, None if archive is None else archive.note)
         try:
             traced.results = run(
                 module,

@@ -152,6 +152,7 @@ class Archive:
             "halfulp": version("halfulp"),
             "semantics_version": SEMANTICS_VERSION,
             "profile": trace.profile,
+            "profiles": trace.profiles,
             "file": trace.file,
             "function": trace.function,
             "arguments": self._values(trace.arguments),

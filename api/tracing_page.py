@@ -102,10 +102,11 @@ def _data(trace: Trace) -> dict[str, Any]:
         ]
         for step in trace.steps
     ]
+    own = [f"in {function} {profile}" for function, profile in trace.profiles.items()]
     return {
         "title": _title(trace),
         "function": trace.function,
-        "summary": f"profile {trace.profile}, {plural(trace.executed, 'op')} ran",
+        "summary": ", ".join([f"profile {trace.profile}", *own, f"{plural(trace.executed, 'op')} ran"]),
         "arguments": [_value(seen, texts) for seen in trace.arguments],
         "results": [_value(look_at(f"result[{k}]", value, False), texts) for k, value in enumerate(trace.results)],
         "stopped": "" if trace.error is None else trace.error.message,

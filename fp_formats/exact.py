@@ -296,14 +296,14 @@ def flushed(fmt: FloatFormat, codes: Limbs, policy: FloatPolicy) -> tuple[Limbs,
         subnormal &= ~invalid
     if not subnormal.any():
         return codes, None
-    signs = fmt.sign_mask if fmt.sign_mask and fmt.has_negative_zero and policy.denormal_zero == "signed" else 0
+    signs = fmt.sign_mask if fmt.sign_mask and fmt.has_negative_zero and not policy.flushing(fmt).positive else 0
     return where(subnormal, codes & signs, codes), subnormal
 
 
 def operands(fmt: FloatFormat, how: How, *chunks: Codes, wide: bool = False) -> list[Limbs]:
     """Operands as the policy sees them, in two limbs if ``wide`` or if the operation takes them."""
     lifted = [lift(fmt, chunk, wide or is_wide(how, fmt)) for chunk in chunks]
-    if how.policy.flushes_operands:
+    if how.policy.flushing(fmt).operands:
         lifted = [flushed(fmt, codes, how.policy)[0] for codes in lifted]
     return lifted
 
@@ -342,6 +342,7 @@ def round_pack(fmt: FloatFormat, sign: U64, significand: Limbs, exponent: npt.ND
         significand = widen(significand)
     top = 126 if isinstance(significand, Wide) else 62
     policy = how.policy
+    flushing = policy.flushing(fmt)
     length = bit_length(significand)
     normal = shift_left(significand, (top + 1) - length)  # the leading bit moves to `top`
     leading = exponent + (length - 1)
@@ -369,7 +370,7 @@ def round_pack(fmt: FloatFormat, sign: U64, significand: Limbs, exponent: npt.ND
         magnitude = where(low, magnitude & 0, magnitude)
         sign = sign & (~low | nonzero(kept))
     tiny = None
-    if any_subnormal and (how.want_flags or policy.flushes_results):
+    if any_subnormal and (how.want_flags or flushing.results):
         tiny = subnormal
         if policy.tininess == "after" and fmt.zero:
             unbounded = round_shift(sign, normal, top - fmt.mantissa_bits, how)
@@ -403,9 +404,9 @@ def round_pack(fmt: FloatFormat, sign: U64, significand: Limbs, exponent: npt.ND
             codes = where(over, constant(codes, beyond), codes)
         if flags is not None:
             flags[over] = OVERFLOW | INEXACT
-    if tiny is not None and policy.flushes_results and fmt.zero:
+    if tiny is not None and flushing.results and fmt.zero:
         codes = where(tiny, constant(codes, 0), codes)
-        sign = sign & ~tiny if policy.denormal_zero == "positive" else sign
+        sign = sign & ~tiny if flushing.positive else sign
         if flags is not None:
             flags[tiny] = UNDERFLOW | INEXACT
     if fmt.zero and not fmt.has_negative_zero:
@@ -587,7 +588,7 @@ def convert(
 
     def kernel(how: How, chunk: Codes, offset: npt.NDArray[np.int64] | None = None) -> Packed:
         codes = lift(src, chunk, is_wide(how, src, dst))
-        if policy.flushes_operands:
+        if policy.flushing(src).operands:
             codes, _ = flushed(src, codes, policy)
         sign, significand, place = unpack(src, codes)
         if cuts:
@@ -744,7 +745,7 @@ def to_integer(
     def kernel(how: How, chunk: Codes) -> Packed:
         wide = width > 31 or is_wide(how, src)
         codes = lift(src, chunk, wide)
-        if policy.flushes_operands:
+        if policy.flushing(src).operands:
             codes, _ = flushed(src, codes, policy)
         return to_integer_chunk(src, codes, width, signed, how)
 
@@ -1254,7 +1255,7 @@ def _extremum(
         """The second operand, unchanged, where the first is a NaN; else the better one, and the first of equals."""
         p, q = classify(fmt, x), classify(fmt, y)
         chosen, gone = where(second & ~q.nan, y, x), None
-        if policy.flushes_results:
+        if policy.flushing(fmt).results:
             chosen, gone = flushed(fmt, chosen, policy)
         if fmt.limbs == 2:
             raw: Limbs = Wide(chunks[1][:, 1], chunks[1][:, 0])
@@ -1280,7 +1281,7 @@ def _extremum(
         if x_nan is not None and y_nan is not None and number:
             chosen = where(x_nan, y, where(y_nan, x, chosen))
         flags = flag_array(chosen, how, 0)
-        if policy.flushes_results:
+        if policy.flushing(fmt).results:
             chosen, gone = flushed(fmt, chosen, policy)
             if gone is not None and flags is not None:
                 flags[gone] = UNDERFLOW | INEXACT

@@ -96,10 +96,10 @@ def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: Float
         return "table" if fmt.bits <= 16 else None
     if operation == "fma":
         quick = fmt in (*THROUGH_F32, F32) and rounding != STOCHASTIC
-        return "through_f64" if quick and policy.denormals == "ieee" and cpu.keeps_subnormals() else None
+        return "through_f64" if quick and not policy.flushing(fmt).any and cpu.keeps_subnormals() else None
     if fmt.bits <= 8 and rounding != STOCHASTIC:
         return "table"
-    if policy.denormals != "ieee" or not cpu.keeps_subnormals():
+    if policy.flushing(fmt).any or not cpu.keeps_subnormals():
         return None
     if operation in _ARITHMETIC and rounding != STOCHASTIC:
         if fmt in NATIVE:

@@ -50,6 +50,7 @@ class Path(NamedTuple):
     sum: the same of `SUMS`, where the sum with a power of two rounds (see `narrow`).
     table: by a table of the source's codes rounded to odd into the format ``head``, which drops ``shift`` bits.
     through_f32: in two conversions, since the policy wants two roundings.
+    flushed: from f32, whose subnormals a policy makes zeros that keeps those of the destination: first that is done.
     exact: no quicker path.
     """
 
@@ -58,7 +59,7 @@ class Path(NamedTuple):
     shift: int = 0
 
 
-EXACT = Path("exact")
+EXACT, FLUSHED = Path("exact"), Path("flushed")
 
 
 @cpu.forgotten
@@ -67,7 +68,9 @@ def conversion_path(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, pol
     """The path of conversions from ``src`` to ``dst``. No path but `EXACT` gives flags or rounds stochastically."""
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1:
         return EXACT
-    plain = rounding == RNE and policy.denormals == "ieee" and cpu.keeps_subnormals()
+    if src == F32 and dst != F32 and policy.without_f32 is not policy:
+        return FLUSHED if policy.flushing(F32).operands or not policy.flushing(dst).operands else EXACT
+    plain = rounding == RNE and not _flushes(src, dst, policy) and cpu.keeps_subnormals()
     if src.bits > 32 and (scalar.through_f32(dst, policy) or scalar.cuts(dst, policy)):
         return Path("through_f32") if src == F64 else EXACT
     if plain and src in FORMATS.values() and dst in FORMATS.values():
@@ -75,6 +78,10 @@ def conversion_path(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, pol
             if (src.name, dst.name) in pairs:
                 return Path(kind)
     return table_path(src, dst)
+
+
+def _flushes(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
+    return policy.flushing(src).operands or policy.flushing(dst).results
 
 
 @lru_cache(maxsize=4096)
@@ -107,6 +114,10 @@ def convert(
 ) -> Result:
     """See `exact.convert`."""
     path = EXACT if want_flags else conversion_path(src, dst, int(rounding), policy)
+    if path is FLUSHED:
+        if policy.flushing(src).operands:
+            a = exact.flush(src, a, policy).codes
+        return convert(src, dst, a, rounding, policy.without_f32)
     ahead = None if path is EXACT else _compiled_ahead(src, dst, int(rounding), policy, a.size)
     if path.kind in ("native", "sum"):
         return _cast(path.kind, src, dst, a, policy, ahead)
@@ -226,7 +237,7 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
     if not (src.zero or src.signed or src.mantissa_bits) and src.nan is NanEncoding.ALL_ONES:
         same = (dst.exponent_bits, dst.bias, dst.nan, dst.zero) == (src.exponent_bits, src.bias, NanEncoding.IEEE, True)
         return "exponents" if same and dst.limbs == 1 and rounding != STOCHASTIC else None
-    if rounding != RNE or policy.denormals != "ieee" or not cpu.keeps_subnormals():
+    if rounding != RNE or _flushes(src, dst, policy) or not cpu.keeps_subnormals():
         return None
     if (src, dst) == (FORMATS["bf16"], F32):
         return "widen"
@@ -394,7 +405,7 @@ def to_integer(
         key = ("to_integer", src, width, signed, int(rounding), policy)
         found = by_table(key, src.bits, exactly, a)
         return exactly(a) if found is None else found
-    if src not in NATIVE or not width or not _rounds_natively(rounding, policy):
+    if src not in NATIVE or not width or not _rounds_natively(src, rounding, policy):
         return exactly(a)
     dtype, round_ = NATIVE[src], _ROUNDERS[rounding]
     storage = storage_dtype(width)
@@ -433,8 +444,8 @@ def to_integer(
 _ROUNDERS: dict[int, Callable[..., npt.NDArray[Any]]] = {RNE: np.rint, RZ: np.trunc, RD: np.floor, RU: np.ceil}
 
 
-def _rounds_natively(rounding: int, policy: FloatPolicy) -> bool:
+def _rounds_natively(src: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
     """Whether NumPy rounds to an integer as the mode says; to nearest and toward zero subnormals do not matter."""
     if rounding in (RNE, RZ):
         return True
-    return rounding in _ROUNDERS and policy.denormals == "ieee" and cpu.keeps_subnormals()
+    return rounding in _ROUNDERS and not policy.flushing(src).operands and cpu.keeps_subnormals()

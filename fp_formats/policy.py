@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum, IntFlag
 from functools import cached_property
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+
+from halfulp.fp_formats.formats import FloatFormat
 
 
 class Rounding(IntEnum):
@@ -33,6 +35,19 @@ class Flags(IntFlag):
     OVERFLOW = 0x04
     DIVIDE_BY_ZERO = 0x08
     INVALID = 0x10
+
+
+class Flushing(NamedTuple):
+    """Which subnormals of a format become zero, and whether that zero is always positive."""
+
+    operands: bool
+    results: bool
+    positive: bool
+
+    @property
+    def any(self) -> bool:
+        """Whether any do."""
+        return self.operands or self.results
 
 
 @dataclass(frozen=True)
@@ -72,6 +87,8 @@ class FloatPolicy:
     ``remainder``: that of the quotient rounded toward zero (fmod), or to nearest even (IEEE 754's remainder).
     ``denormals``: subnormal operands, results or both become zero; ``denormal_zero``: of their sign, or +0. Which
         results are subnormal, ``tininess`` says.
+    ``denormals_f32``: of f32 alone what ``denormals`` is of all formats, as LLVM's ``denormal-fp-math-f32`` says it; or
+        f32 is like the others. ``denormal_zero_f32``: so, too, of f32.
     ``float_to_int``: NaN and values out of range: poison; saturated with NaN to 0 (Arm); saturated with NaN to the
         largest integer (RISC-V fcvt); or modulo 2**width with NaN and infinities to 0 (RISC-V fcvtmod).
     ``tininess``: when the underflow flag, and the flushing of results, look at the result: after or before rounding.
@@ -96,6 +113,8 @@ class FloatPolicy:
     remainder: Literal["fmod", "ieee"] = "fmod"
     denormals: Literal["ieee", "flush_operands", "flush_results", "flush_both"] = "ieee"
     denormal_zero: Literal["signed", "positive"] = "signed"
+    denormals_f32: Literal["as_others", "ieee", "flush_operands", "flush_results", "flush_both"] = "as_others"
+    denormal_zero_f32: Literal["as_others", "signed", "positive"] = "as_others"
     float_to_int: Literal["poison", "saturate", "saturate_nan_max", "modular"] = "poison"
     tininess: Literal["after", "before"] = "after"
 
@@ -115,15 +134,31 @@ class FloatPolicy:
     def __reduce__(self) -> tuple[Any, ...]:
         return FloatPolicy, tuple(getattr(self, field.name) for field in fields(self))
 
-    @cached_property
-    def flushes_operands(self) -> bool:
-        """Whether subnormal operands count as zero."""
-        return self.denormals in ("flush_operands", "flush_both")
+    def flushing(self, fmt: FloatFormat) -> Flushing:
+        """What becomes of the subnormals of a format."""
+        return self._flushing_f32 if fmt.name == "f32" else self._flushing
 
     @cached_property
-    def flushes_results(self) -> bool:
-        """Whether subnormal results become zero."""
-        return self.denormals in ("flush_results", "flush_both")
+    def _flushing(self) -> Flushing:
+        return _flushing(self.denormals, self.denormal_zero)
+
+    @cached_property
+    def _flushing_f32(self) -> Flushing:
+        denormals = self.denormals if self.denormals_f32 == "as_others" else self.denormals_f32
+        zero = self.denormal_zero if self.denormal_zero_f32 == "as_others" else self.denormal_zero_f32
+        return _flushing(denormals, zero)
+
+    @cached_property
+    def without_f32(self) -> FloatPolicy:
+        """The same with f32 like the other formats."""
+        if self.denormals_f32 == self.denormal_zero_f32 == "as_others":
+            return self
+        return replace(self, denormals_f32="as_others", denormal_zero_f32="as_others")
+
+
+def _flushing(denormals: str, zero: str) -> Flushing:
+    operands, results = (denormals in (f"flush_{which}", "flush_both") for which in ("operands", "results"))
+    return Flushing(operands, results, zero == "positive")
 
 
 def policy_choices() -> dict[str, tuple[str, ...]]:

@@ -67,14 +67,14 @@ def unpack(fmt: FloatFormat, a: int) -> Unpacked:
 def operand(fmt: FloatFormat, a: int, policy: FloatPolicy) -> Unpacked:
     """An operand as the policy sees it: `unpack`, with subnormals flushed where it says so."""
     x = unpack(fmt, a)
-    if policy.flushes_operands and x.kind == FINITE and fmt.zero and not x.significand >> fmt.mantissa_bits:
+    if x.kind == FINITE and fmt.zero and not x.significand >> fmt.mantissa_bits and policy.flushing(fmt).operands:
         return x._replace(sign=flushed_sign(fmt, x.sign, policy) if x.significand else x.sign, significand=0)
     return x
 
 
 def flushed_sign(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> int:
     """The sign of the zero that replaces a subnormal."""
-    return sign if fmt.has_negative_zero and policy.denormal_zero == "signed" else 0
+    return sign if fmt.has_negative_zero and not policy.flushing(fmt).positive else 0
 
 
 def value(fmt: FloatFormat, a: int) -> Fraction | None:
@@ -141,7 +141,7 @@ def round_pack(
         if not tiny:  # rounding as if the exponent were unbounded may reach the smallest normal value
             unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, random)
             tiny = not unbounded >> fmt.precision
-        if tiny and policy.flushes_results:
+        if tiny and policy.flushing(fmt).results:
             zero = encode_zero(fmt, flushed_sign(fmt, sign, policy), policy)
             return zero._replace(flags=UNDERFLOW | INEXACT)
         if inexact and tiny:

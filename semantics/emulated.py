@@ -47,7 +47,7 @@ def arithmetic(profile: Profile, name: str) -> FloatPolicy:
     """The policy of an operation; the remainder is computed on integers, which know of no flushing."""
     policy = profile.arithmetic
     whole = profile.narrow_floats == "emulated" and name == "remainder"
-    return replace(policy, denormals="ieee") if whole else policy
+    return replace(policy, denormals="ieee", denormals_f32="as_others") if whole else policy
 
 
 def binary(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Faces:

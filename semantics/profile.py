@@ -79,6 +79,8 @@ class Profile:
     remainder: str | None = None
     denormals: str | None = None
     denormal_zero: str | None = None
+    denormals_f32: str | None = None
+    denormal_zero_f32: str | None = None
     float_to_int: str | None = None
     tininess: str | None = None
     invalid_nanless: str | None = None

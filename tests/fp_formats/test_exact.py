@@ -28,6 +28,9 @@ POLICIES = (
     SPEC,
     *(FloatPolicy(**{field: value}) for field, values in policy_choices().items() for value in values[1:]),
     FloatPolicy(denormals="flush_both", denormal_zero="positive", tininess="before"),
+    FloatPolicy(denormals_f32="flush_both", denormal_zero_f32="positive"),
+    FloatPolicy(denormals="flush_both", denormal_zero="positive", denormals_f32="ieee"),
+    FloatPolicy(denormals="flush_both", denormal_zero="positive", denormal_zero_f32="signed", tininess="before"),
     FloatPolicy(conversion_overflow="saturate", wide_source="through_f32", nan_to_nanless="max"),
     FloatPolicy(
         nan_to_nanless="zero", infinity_to_nanless="zero", divide_by_zero_nanless="zero",

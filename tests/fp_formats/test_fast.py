@@ -26,6 +26,7 @@ POLICIES = (
     FloatPolicy(nan_result="canonical"),
     FloatPolicy(nan_result="canonical_signed", nan_to_nanless="zero_inverted", wide_source="through_f32"),
     FloatPolicy(denormals="flush_both", denormal_zero="positive"),
+    FloatPolicy(denormals_f32="flush_both", denormal_zero_f32="positive"),
     FloatPolicy(conversion_overflow="saturate", nan_to_nanless="max", number_of_signalling="quieted"),
 )
 MODES = tuple(Rounding)[:5]
