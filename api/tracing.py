@@ -144,7 +144,7 @@ class Trace:
     """A run as it went: print it, or show it in a notebook; `html` makes a page of it, `save_npz` a folder.
 
     ``function``: the one that was called. ``profile``: that of the run; ``profiles``: by function, those of functions
-    that ran and whose attributes ask for another. ``arguments``: its arguments. ``steps``: the steps that were kept: the
+    that ran and whose attributes ask for another. ``arguments``: its arguments. ``steps``: those that were kept: the
     first ones, the last ones, and of those between, some in which poison was born. ``rows``: how many steps there were;
     ``executed``: how many ops ran. ``results``: of the run; none where ``error`` stopped it. ``lines``: the source that
     is shown; the first is line number ``first_line``. ``sites``: the ops that ran.
