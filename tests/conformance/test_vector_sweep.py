@@ -202,21 +202,15 @@ def test_a_pool(workers: int, tmp_path: Path, whole: tuple[str, Path]) -> None:
 
 
 def test_threads_and_never_more_in_flight_than_asked(tmp_path: Path, whole: tuple[str, Path]) -> None:
-    under_way, most = 0, 0
+    asked_for: list[Any] = []
+    most = 0
 
     class Counting(ThreadPoolExecutor):
         def submit(self, *asked: Any, **options: Any) -> Any:
-            nonlocal under_way, most
-            under_way += 1
-            most = max(most, under_way)
-
-            def gone(_: Any) -> None:
-                nonlocal under_way
-                under_way -= 1
-
-            future = super().submit(*asked, **options)
-            future.add_done_callback(gone)
-            return future
+            nonlocal most
+            asked_for.append(super().submit(*asked, **options))
+            most = max(most, sum(not future.done() for future in asked_for))
+            return asked_for[-1]
 
     told: list[tuple[int, int]] = []
     with Counting(3) as executor:
@@ -224,6 +218,7 @@ def test_threads_and_never_more_in_flight_than_asked(tmp_path: Path, whole: tupl
             add_f8(), tmp_path, executor=executor, in_flight=3, progress=lambda done, total: told.append((done, total))
         )
     assert found.digest == whole[0]
+    assert len(asked_for) == 16
     assert most <= 3
     assert told == [(k << 12, 1 << 16) for k in range(1, 17)]
 
