@@ -442,7 +442,10 @@ def _valid(format: str) -> bytes:
     return VALID[format]
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+IGNORED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+@settings(max_examples=120, suppress_health_check=IGNORED)
 @given(data=st.data(), format=st.sampled_from(NAMES), told=st.booleans())
 def test_garbage_never_ends_in_a_traceback(data: st.DataObject, format: str, told: bool, run: Run) -> None:
     valid = _valid(format)
@@ -457,7 +460,7 @@ def test_garbage_never_ends_in_a_traceback(data: st.DataObject, format: str, tol
     assert "Traceback" not in err
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=IGNORED)
 @given(data=st.data())
 @example(data=None)
 def test_garbage_in_the_metadata_never_ends_in_a_traceback(
