@@ -251,7 +251,7 @@ def _run_module(module: Module, profile: Profile, arguments: argparse.Namespace,
 
     given = cli_running.given(module, arguments, sources)
     results = run(module, *given.values, profile=profile, **given.keywords)
-    return cli_running.deliver(results, given.expected, arguments)
+    return cli_running.deliver(results, given.expected, arguments, given=given.values)
 
 
 # --- eval -------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from halfulp.cli_common import DIFFERENT, SUCCESS, UNDEFINED, Sources, positive, say, write
 
 if TYPE_CHECKING:
+    from halfulp.interp.buffers import Buffer
     from halfulp.interp.ir import Module
     from halfulp.interp.types import Type
     from halfulp.interp.values import Value
@@ -25,6 +26,7 @@ inputs:
   --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
   --input=@a.npy               an array of the argument's dtype, or of raw bits (see outputs)
   --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
+  A memref is given like a tensor; what stands in it afterwards is printed after the results: argument[0]: 4xf32=1 2 3 4
   --batch: one more leading axis, over the lanes: 4xf32, elements alone or a file for an f32 argument, 4x8xf32 or a
                                file for tensor<8xf32> or vector<8xf32>; without that axis, the same for all lanes
 Elements are decimal numbers (read as MLIR reads literals), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
@@ -60,7 +62,7 @@ def options() -> argparse.ArgumentParser:
     )
     add("--on-ub", choices=("raise", "poison"), default="raise", help="stop at undefined behaviour, or make it poison")
     add("--index-width", type=int, choices=(64, 32), default=64, help="bits at which index wraps")
-    add("--forbid-poison", action="store_true", help="exit with 4 when a result has poison")
+    add("--forbid-poison", action="store_true", help="exit with 4 when a result, or a memref afterwards, has poison")
     add("--max-bytes", type=positive, metavar="N", help="limit on the bytes of one value")
     return running
 
@@ -79,6 +81,12 @@ def function_options(parser: argparse.ArgumentParser) -> None:
         help="how tile operations add up: exact (default), ieee or chip:NAME",
     )
     add("--check-hints", action="store_true", help="with --batch, stop where iree_codegen.index_hint claims wrongly")
+    add(
+        "--swizzle",
+        choices=("hint", "physical"),
+        default="hint",
+        help="whether iree_codegen.swizzle_hint moves elements in memory",
+    )
     add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
     add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
     add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
@@ -97,7 +105,7 @@ def _tile_model(name: str) -> str:
 class Given:
     """The arguments of a run, the values expected of its results, and the keywords of `halfulp.run` but the profile."""
 
-    values: tuple[Value, ...]
+    values: tuple[Value | Buffer, ...]
     expected: tuple[Value, ...]
     keywords: dict[str, Any]
 
@@ -105,8 +113,10 @@ class Given:
 def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Given:
     """What the options say about a run. Raises HalfulpError."""
     from halfulp.cli_values import check_size, read_value
+    from halfulp.interp.buffers import to_argument
     from halfulp.interp.errors import TypeMismatch
     from halfulp.interp.executor import Limits, argument_types, result_types
+    from halfulp.interp.types import MemRefType
     from halfulp.runtime import find_entry
 
     function = find_entry(module, arguments.function)
@@ -131,14 +141,15 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
         expecting = tuple(map(_lanes_type, arguments.expected_output, results_expected))
     else:
         expecting = results_expected
-    values = []
+    values: list[Value | Buffer] = []
     for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
         what = f"<input {index}>"
-        value = read_value(text, type_, what, sources, arguments.vscale)
+        memory = isinstance(type_, MemRefType)
+        value = read_value(text, _tensor_type(type_), what, sources, arguments.vscale)
         check_size(value, what, max_bytes)
-        values.append(value)
+        values.append(to_argument(value, type_, what, max_bytes=max_bytes) if memory else value)
     expected = [
-        read_value(text, type_, f"<expected output {index}>", sources, arguments.vscale)
+        read_value(text, _tensor_type(type_), f"<expected output {index}>", sources, arguments.vscale)
         for index, (text, type_) in enumerate(zip(arguments.expected_output, expecting, strict=False))
     ]
     keywords = {
@@ -148,12 +159,20 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
         "vscale": arguments.vscale,
         "batch": arguments.batch,
         "mma": arguments.mma or "exact",
+        "swizzle": arguments.swizzle,
         "check_hints": arguments.check_hints,
         "max_steps": arguments.max_steps or limits.steps,
         "max_depth": arguments.max_depth or limits.depth,
         "max_bytes": max_bytes,
     }
     return Given(tuple(values), tuple(expected), keywords)
+
+
+def _tensor_type(type_: Type) -> Type:
+    """What stands for a type on the command line: for a memref the tensor of its elements."""
+    from halfulp.interp.types import MemRefType, TensorType
+
+    return TensorType(type_.shape, type_.element) if isinstance(type_, MemRefType) else type_
 
 
 def _lanes_type(text: str, type_: Type) -> Type:
@@ -185,17 +204,20 @@ def deliver(
     expected: Sequence[Value],
     arguments: argparse.Namespace,
     spell: Callable[[Value], str] | None = None,
+    given: Sequence[Value | Buffer] = (),
 ) -> int:
     """Print or write the results, tell of their poison, compare them; returns the exit code.
 
-    ``spell``: what is printed of one; None for all of it.
+    ``spell``: what is printed of one; None for all of it. ``given``: the arguments; what stands in memory that was one
+    is printed after the results.
     """
     from halfulp.cli_values import differences, poison_origins, write_npy
+    from halfulp.interp.buffers import Buffer
     from halfulp.interp.spelling import spell_value
 
     code = SUCCESS
-    for index, value in enumerate(results):
-        name = f"result[{index}]"
+    memory = [(f"argument[{k}]", held.load()) for k, held in enumerate(given) if isinstance(held, Buffer)]
+    for index, (name, value) in enumerate([*((f"result[{k}]", value) for k, value in enumerate(results)), *memory]):
         if index < len(arguments.output):
             write_npy(arguments.output[index][1:], value)
         else:

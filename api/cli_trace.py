@@ -66,4 +66,4 @@ def _trace(arguments: argparse.Namespace) -> int:
         write("".join(f"{line}\n" for line in step_lines(traced)))
     if traced.error is not None:
         return report(traced.error, sources)
-    return cli_running.deliver(traced.results, given.expected, arguments, summary)
+    return cli_running.deliver(traced.results, given.expected, arguments, summary, given.values)

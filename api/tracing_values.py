@@ -58,8 +58,8 @@ class TracedValue:
     """A value as a step saw it.
 
     ``name``: as the source spells it. ``poisoned``: how many elements are poison. ``statistics``: of a value of more
-    than 16 elements; None for smaller ones. ``value``: the `Value` itself: of a small one always, of a large one if the
-    trace keeps values, else None.
+    than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself: of a small one always, of a
+    large one if the trace keeps values, else None.
     """
 
     __slots__ = ("__weakref__", "_origins", "_text", "_type", "name", "poisoned", "shape", "statistics", "value")
@@ -123,6 +123,8 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
     if isinstance(slot, Buffer):
         if slot.allocation.freed is not None:
             return TracedValue(name, slot.type, slot.shape, text=f"(freed{slot.allocation.freed})", origins=())
+        if prod(slot.shape) > WHOLE and not keep:
+            return _glanced_at(name, slot)
         slot = slot.load(slot.type)
     if not isinstance(slot, Value):
         operation = getattr(slot, "op", None)
@@ -138,6 +140,17 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
         return TracedValue(name, slot.type, shape, poisoned, value=copied)
     kept = slot if keep else None
     return TracedValue(name, slot.type, shape, poisoned, statistics(slot), kept, _spelled(slot), _origins(slot))
+
+
+def _glanced_at(name: str, buffer: Buffer) -> TracedValue:
+    """What is noted of a large buffer: every step that touches it sees it, so that there is time for little."""
+    first = buffer.first(FIRST)
+    elements = _spelled(first).partition("=")[2]
+    head = _clipped(spell_type(ty.TensorType(buffer.shape, buffer.type.element), buffer.shape), _LONGEST_TYPE)
+    poisoned = buffer.poisoned()
+    return TracedValue(
+        name, buffer.type, buffer.shape, poisoned, text=f"{head}={elements} ...", origins=_origins(first)
+    )
 
 
 def summary(value: Value) -> str:

@@ -193,6 +193,20 @@ class Buffer:
             None if poison is None else memory.origins,
         )
 
+    def first(self, count: int) -> Value:
+        """A copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
+        numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
+        where = np.full(len(numbers[0]) if numbers else 1, self.offset, np.int64)
+        for number, stride in zip(numbers, self.strides, strict=True):
+            where += number * stride
+        memory = self._alive()
+        return load_at(memory, where, ty.TensorType((len(where),), self.type.element), memory.origins or Origins())
+
+    def poisoned(self) -> int:
+        """How many elements are poison."""
+        poison = self._alive().poison
+        return 0 if poison is None else int(np.count_nonzero(self._strided(poison)))
+
     def numpy(self) -> npt.NDArray[Any]:
         """A copy of the elements as the natural NumPy or ml_dtypes array (see `Value.numpy`)."""
         return self.load().numpy()

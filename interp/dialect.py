@@ -202,13 +202,15 @@ class Property:
     """An inherent attribute of an op. In bytecode the properties stand in alphabetical order of their names.
 
     ``default``: the enum value an absent property means; it is always stored, printed in the generic form, elided in
-    the custom form. ``optional``: may be absent. ``since``: the schema that introduced it.
+    the custom form. ``optional``: may be absent. ``elided``: what the custom form leaves out of its dictionary, since
+    an absent one means the same. ``since``: the schema that introduced it.
     """
 
     name: str
     kind: EnumDefinition | AttributeConstraint
     optional: bool = False
     default: int | None = None
+    elided: Attribute | None = None
     since: Schema = Schema.MLIR22
 
 

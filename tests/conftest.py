@@ -168,3 +168,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.section(outside.name, red=True, bold=True)
             why = outside.missing() or "see above"
             terminalreporter.line(f"{count} tests against {outside.name} did NOT run: {why}", red=True)
+
+
+@pytest.fixture
+def iree_opt() -> str:
+    """The path of iree-opt. Where it is absent the test is skipped, or fails if real MLIR is required."""
+    from halfulp.conformance.corpus_iree import find_iree_opt
+
+    found = find_iree_opt()
+    if found is not None:
+        return found
+    if REQUIRE_MLIR:
+        pytest.fail("iree-opt is required (HALFULP_REQUIRE_MLIR=1): package iree-base-compiler", pytrace=False)
+    pytest.skip("IREE IS ABSENT: package iree-base-compiler has iree-opt")

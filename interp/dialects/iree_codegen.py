@@ -27,6 +27,7 @@ from halfulp.interp.dialect import (
     TypeConstraint,
     same_type,
 )
+from halfulp.interp.dialects import codegen_buffers as buffers
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.dialects import hints
 from halfulp.interp.dialects import iree_gpu as gpu
@@ -368,6 +369,7 @@ iree_codegen.op(
     ),
     verify=_verify_metadata,
     named_results=_metadata_names,
+    evaluate=Pure(buffers.extract_strided_metadata, raw=True),
 )
 iree_codegen.op(
     "fusion_barrier",
@@ -391,12 +393,14 @@ iree_codegen.op(
     operands={"buffer": STRIDED_MEMREF},
     results={"tensor": c.RANKED_TENSOR},
     verify=lambda op: _verify_copy(op.results[0].type, op.operands[0].type, "buffer and tensor"),
+    evaluate=Pure(buffers.load_from_buffer, raw=True),
 )
 iree_codegen.op(
     "store_to_buffer",
     "$tensor `,` $buffer attr-dict `:` type($tensor) `into` type($buffer)",
     operands={"tensor": c.RANKED_TENSOR, "buffer": STRIDED_MEMREF},
     verify=lambda op: _verify_copy(op.operands[0].type, op.operands[1].type, "tensor and buffer"),
+    evaluate=Pure(buffers.store_to_buffer, raw=True),
 )
 iree_codegen.op(
     "null_pointer", "attr-dict", results={"result": NULL_POINTER_TYPE}, evaluate=Constant(hints.null_pointer)
@@ -415,6 +419,7 @@ iree_codegen.op(
     results={"result": RANKED_TENSOR_OR_MEMREF},
     properties=(Property("swizzle", _with("swizzle", "swizzling descriptor attributes")),),
     traits=(Trait.SAME_OPERANDS_AND_RESULT_TYPE,),
+    evaluate=Pure(buffers.swizzle_hint, raw=True),
 )
 
 # --- workgroups -------------------------------------------------------------------------------------------------------

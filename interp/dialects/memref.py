@@ -21,6 +21,8 @@ from halfulp.interp.dialect import (
     Unprefixed,
 )
 from halfulp.interp.dialects import constraints as c
+from halfulp.interp.dialects import memref_ops as ops
+from halfulp.interp.executor import Pure
 from halfulp.interp.ir import Operation
 from halfulp.interp.layouts import Strides, strides_and_offset
 from halfulp.interp.operands import operand_sizes
@@ -35,7 +37,6 @@ MEMREF = TypeConstraint(
 ANY_MEMREF = TypeConstraint("ranked or unranked memref of any type values", lambda t: isinstance(t, ty.MemRefType))
 
 _INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
-_DYNAMIC = -(1 << 63)
 
 # --- layouts ----------------------------------------------------------------------------------------------------------
 
@@ -165,13 +166,6 @@ def _verify_cast(op: Operation) -> str | None:
     return f"operand type '{one}' and result type '{other}' are cast incompatible"
 
 
-def static_numbers(op: Operation, name: str) -> tuple[int | None, ...]:
-    """The numbers of a list of a view, None where an operand gives it."""
-    numbers = op.properties[name]
-    assert isinstance(numbers, at.DenseArrayAttr)
-    return tuple(None if number == _DYNAMIC else number for number in numbers.values)
-
-
 def _verify_subview(op: Operation) -> str | None:
     source, result = op.operands[0].type, op.results[0].type
     assert isinstance(source, ty.MemRefType)
@@ -179,7 +173,7 @@ def _verify_subview(op: Operation) -> str | None:
     assert op.definition is not None
     rank = len(source.shape or ())
     given = operand_sizes(op, op.definition) or [1, 0, 0, 0]
-    lists = [static_numbers(op, f"static_{name}") for name in ("offsets", "sizes", "strides")]
+    lists = [ops.static_numbers(op, name) for name in ("offsets", "sizes", "strides")]
     for word, numbers, values in zip(("offset", "size", "stride"), lists, given[1:], strict=True):
         if len(numbers) != rank:
             return f"expected {rank} {word} values, got {len(numbers)}"
@@ -225,6 +219,7 @@ def _alloc(mnemonic: str) -> OpDefinition:
         traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
         verify=_verify_alloc,
         named_results=(mnemonic,),
+        evaluate=Pure(ops.allocate, raw=True),
     )
 
 
@@ -242,7 +237,12 @@ def _clauses(properties: tuple[Property, ...]) -> str:
 
 _alloc("alloc")
 _alloc("alloca")
-memref.op("dealloc", "$memref attr-dict `:` type($memref)", operands={"memref": ANY_MEMREF})
+memref.op(
+    "dealloc",
+    "$memref attr-dict `:` type($memref)",
+    operands={"memref": ANY_MEMREF},
+    evaluate=Pure(ops.free, raw=True),
+)
 memref.op(
     "load",
     f"$memref `[` $indices `]` {_clauses(_LOAD_PROPERTIES)} attr-dict `:` type($memref)",
@@ -251,6 +251,7 @@ memref.op(
     properties=_LOAD_PROPERTIES,
     type_rules=(_element_of("result", "memref"),),
     verify=_verify_indices(0),
+    evaluate=Pure(ops.load, raw=True),
 )
 memref.op(
     "store",
@@ -259,6 +260,7 @@ memref.op(
     properties=_ACCESS_PROPERTIES,
     type_rules=(_element_of("value", "memref"),),
     verify=_verify_indices(1),
+    evaluate=Pure(ops.store, raw=True),
 )
 memref.op(
     "dim",
@@ -266,6 +268,7 @@ memref.op(
     operands=(Slot("source", ANY_MEMREF), Slot("index", c.INDEX)),
     results={"result": c.INDEX},
     named_results=("dim",),
+    evaluate=Pure(ops.dimension, raw=True),
 )
 memref.op(
     "cast",
@@ -274,6 +277,7 @@ memref.op(
     results={"dest": ANY_MEMREF},
     verify=_verify_cast,
     named_results=("cast",),
+    evaluate=Pure(ops.cast, raw=True),
 )
 memref.op(
     "subview",
@@ -288,4 +292,5 @@ memref.op(
     traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
     verify=_verify_subview,
     named_results=("subview",),
+    evaluate=Pure(ops.subview, raw=True),
 )

@@ -9,12 +9,24 @@ from typing import Any
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import Arity, Dialect, EnumDefinition, Property, Slot, TypeRule, Unprefixed
+from halfulp.interp.dialect import (
+    Arity,
+    AttributeConstraint,
+    Dialect,
+    EnumDefinition,
+    Property,
+    Slot,
+    TypeRule,
+    Unprefixed,
+)
 from halfulp.interp.dialects import constraints as c
+from halfulp.interp.dialects.memref import MEMREF
+from halfulp.interp.dialects.memref_ops import load_vector, store_vector
 from halfulp.interp.dialects.tensor import Function, Operands, element_at, numbers, picked, repeated, replaced
 from halfulp.interp.errors import Unsupported
 from halfulp.interp.executor import Pure, Run, Settings
 from halfulp.interp.ir import Operation
+from halfulp.interp.layouts import strides_and_offset
 from halfulp.interp.spelling import spell_element
 from halfulp.interp.values import Value, element_width, runtime_shape
 
@@ -257,6 +269,34 @@ def _verify_extracted(op: Operation) -> str | None:
     return f"inferred type(s) '{inferred}' are incompatible with return type(s) of operation '{result}'"
 
 
+def _is_of_one_element(type_: ty.VectorType) -> bool:
+    return not any(type_.scalable) and prod(type_.shape) == 1
+
+
+def _verify_access(op: Operation) -> str | None:
+    """Of vector.load and vector.store: the vector's elements lie one after the other along the last dimension."""
+    loads = op.name == "vector.load"
+    base = op.operands[0 if loads else 1].type
+    given = (op.results if loads else op.operands)[0].type
+    assert isinstance(base, ty.MemRefType)
+    assert isinstance(given, ty.VectorType)
+    shape = base.shape or ()
+    known = strides_and_offset(base)
+    dense = known is not None and known[0][-1:] in ((), (1,))
+    if not dense and not _is_of_one_element(given):
+        return "most minor memref dim must have unit stride"
+    if len(shape) < len(given.shape):
+        memref, vector = ("destination", "result vector") if loads else ("source", "vector to store")
+        return f"{memref} memref has lower rank than the {vector}"
+    held = base.element
+    if isinstance(held, ty.VectorType) and held != given:
+        return f"base memref and {'result' if loads else 'valueToStore'} vector types should match"
+    if given.element != (held.element if isinstance(held, ty.VectorType) else held):
+        return f"base and {'result element types' if loads else 'valueToStore element type'} should match"
+    indices = len(op.operands) - (1 if loads else 2)
+    return None if indices == len(shape) else f"requires {len(shape)} indices"
+
+
 def _verify_print(op: Operation) -> str | None:
     mark = op.properties.get("punctuation")
     marked = isinstance(mark, at.EnumAttr) and mark.value != _NEWLINE
@@ -295,6 +335,43 @@ vector.op(
     type_rules=(_part_of("valueToStore", "dest", "result", "source operand and result"), _same("result", "dest")),
     verify=_verify_position,
     evaluate=Pure(_insert),
+)
+
+
+def _is_alignment(found: at.Attribute) -> bool:
+    if not isinstance(found, at.IntegerAttr) or not c.INTEGER_64_ATTR.accepts(found):
+        return False
+    return found.value > 0 and found.value.bit_count() == 1
+
+
+_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
+_ACCESS = (
+    Property(
+        "alignment",
+        AttributeConstraint(
+            "64-bit signless integer attribute whose value is positive and whose value is a power of two > 0",
+            _is_alignment,
+        ),
+        optional=True,
+    ),
+    Property("nontemporal", c.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)),
+)
+vector.op(
+    "load",
+    "$base `[` $indices `]` attr-dict `:` type($base) `,` type($result)",
+    operands=(Slot("base", MEMREF), _INDICES),
+    results={"result": c.VECTOR},
+    properties=_ACCESS,
+    verify=_verify_access,
+    evaluate=Pure(load_vector, raw=True),
+)
+vector.op(
+    "store",
+    "$valueToStore `,` $base `[` $indices `]` attr-dict `:` type($base) `,` type($valueToStore)",
+    operands=(Slot("valueToStore", c.VECTOR), Slot("base", MEMREF), _INDICES),
+    properties=_ACCESS,
+    verify=_verify_access,
+    evaluate=Pure(store_vector, raw=True),
 )
 vector.op(
     "print",

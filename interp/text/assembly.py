@@ -975,11 +975,8 @@ def _property_speller(prop: Property) -> Callable[[Printer, Attribute], str]:
 def _emit_dictionary(keyword: bool, definition: OpDefinition) -> _Emit:
     assert definition.assembly is not None
     elided = _written_names(read_format(definition.assembly)) | {"operandSegmentSizes"}
-    defaults = {
-        prop.name: prop.kind.attribute(prop.default)
-        for prop in definition.properties
-        if prop.default is not None and isinstance(prop.kind, EnumDefinition)
-    }
+    defaults = {prop.name: prop.elided for prop in definition.properties if prop.elided is not None}
+    defaults |= dict(default_properties(definition))
 
     def emit(printer: Printer, operation: Operation, out: Out) -> None:
         extra = operation.attributes

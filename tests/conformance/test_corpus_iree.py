@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 from functools import cache
@@ -12,7 +11,7 @@ import pytest
 
 import halfulp
 from halfulp.conformance.corpus import Entry, digest
-from halfulp.conformance.corpus_iree import asked_text, entries, find_iree_opt, is_of_document, record, recorded
+from halfulp.conformance.corpus_iree import asked_text, entries, is_of_document, record, recorded
 from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.dialect import Schema, default_registry
@@ -214,16 +213,6 @@ def test_random_changes_are_read_alike_or_refused() -> None:
 
 
 # --- against iree-opt -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def iree_opt() -> str:
-    found = find_iree_opt()
-    if found is not None:
-        return found
-    if os.environ.get("HALFULP_REQUIRE_MLIR") == "1":
-        pytest.fail("iree-opt is required (HALFULP_REQUIRE_MLIR=1): package iree-base-compiler", pytrace=False)
-    pytest.skip("IREE IS ABSENT: package iree-base-compiler has iree-opt")
 
 
 def check_against(tool: str, some: tuple[Entry, ...]) -> None:
