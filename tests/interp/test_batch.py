@@ -70,18 +70,23 @@ def agree(text: Any, *columns: npt.NDArray[Any], **options: Any) -> None:
         return
     results = run(module, *columns, batch=True, **options)
     for number, result in enumerate(results):
-        assert result.shape == (len(expected),)
+        assert result.shape[:1] == (len(expected),)
         for lane, outcome in enumerate(expected):
             assert not isinstance(outcome, HalfulpError)
             one = outcome[number]
-            assert str(result.type) == f"tensor<{len(expected)}x{one.type}>"
-            assert bool(result.poisoned[lane]) == bool(one.poisoned)
+            sizes = "".join(f"{size}x" for size in (len(expected), *one.shape))
+            assert str(result.type) == f"tensor<{sizes}{one.element_type}>"
+            assert np.array_equal(result.poisoned[lane], one.poisoned)
             assert np.array_equal(result.bits[lane], one.bits), (lane, result.bits[lane], one.bits)
-            assert (0 if result.open is None else result.open[lane]) == (0 if one.open is None else one.open)
-            mine, theirs = result.origin(lane), one.origin()
-            assert (mine and (mine.op, mine.location, mine.reason)) == (
-                theirs and (theirs.op, theirs.location, theirs.reason)
+            none = np.zeros(one.shape, np.uint8)
+            assert np.array_equal(
+                none if result.open is None else result.open[lane], none if one.open is None else one.open
             )
+            for place in np.ndindex(one.shape):
+                mine, theirs = result.origin(lane, *place), one.origin(*place)
+                assert (mine and (mine.op, mine.location, mine.reason)) == (
+                    theirs and (theirs.op, theirs.location, theirs.reason)
+                )
 
 
 # --- kernels ----------------------------------------------------------------------------------------------------------
@@ -581,6 +586,7 @@ def test_tensors_that_all_lanes_have_alike_are_fine() -> None:
 
 INTEGERS = ("i8", "i32")
 FLOATS = ("f32", "f8E4M3FN")
+SHAPED = {"tensor<2x3xi8>": "i8", "tensor<?xi32>": "i32", "vector<4xf32>": "f32"}
 BINARY = {
     **dict.fromkeys(
         INTEGERS,
@@ -629,12 +635,13 @@ func.func private @factorial(%n: i8) -> i8 {
 
 
 class Writer:
-    """Writes a random function; ``values`` are those in scope, by type."""
+    """Writes a random function; ``values`` are those in scope, by type. ``shaped``: tensors and vectors as well."""
 
-    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
+    def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any], shaped: bool) -> None:
         self.draw = draw
+        self.shaped = tuple(SHAPED) if shaped else ()
         self.lines: list[str] = []
-        self.values: dict[str, list[str]] = {type_: [] for type_ in (*INTEGERS, *FLOATS, "i1")}
+        self.values: dict[str, list[str]] = {type_: [] for type_ in (*INTEGERS, *FLOATS, *self.shaped, "i1")}
         self.count = 0
 
     def choose(self, choices: Sequence[Any]) -> Any:
@@ -654,10 +661,10 @@ class Writer:
         return name
 
     def type(self) -> str:
-        return str(self.choose((*INTEGERS, *FLOATS)))
+        return str(self.choose((*INTEGERS, *FLOATS, *self.shaped, *self.shaped)))
 
     def condition(self) -> str:
-        type_ = self.type()
+        type_ = str(self.choose((*INTEGERS, *FLOATS)))
         if type_ in INTEGERS:
             text = f"arith.cmpi {self.choose(('eq', 'slt', 'uge'))}, {self.any(type_)}, {self.any(type_)} : {type_}"
         else:
@@ -674,6 +681,7 @@ class Writer:
 
     def statements(self, count: int, depth: int) -> None:
         kinds = [self.binary, self.binary, self.cast, self.select, self.call]
+        kinds += [self.by_elements, self.extract, self.insert, self.broadcast, self.dim] if self.shaped else []
         nested = [self.if_, self.for_, self.while_, self.diamond, self.cf_loop, self.switch] if depth else []
         for _ in range(count):
             kind = self.choose([*kinds, *nested, *nested])
@@ -681,7 +689,7 @@ class Writer:
 
     def binary(self) -> None:
         type_ = self.type()
-        op = self.choose(BINARY[type_])
+        op = self.choose(BINARY[SHAPED.get(type_, type_)])
         flags = self.choose(("", FLAGS.get(op, "")))
         self.new(type_, f"arith.{op} {self.any(type_)}, {self.any(type_)}{flags} : {type_}")
 
@@ -693,6 +701,54 @@ class Writer:
         type_ = self.type()
         condition = self.choose([*self.values["i1"], self.condition()])
         self.new(type_, f"arith.select {condition}, {self.any(type_)}, {self.any(type_)} : {type_}")
+
+    def by_elements(self) -> None:
+        """arith.select with a condition for each element."""
+        type_ = str(self.choose(self.shaped))
+        element, condition = SHAPED[type_], self.name()
+        compare = "cmpf olt" if element == "f32" else "cmpi slt"
+        self.lines.append(f"{condition} = arith.{compare}, {self.any(type_)}, {self.any(type_)} : {type_}")
+        types = f"{type_.replace(element, 'i1')}, {type_}"
+        self.new(type_, f"arith.select {condition}, {self.any(type_)}, {self.any(type_)} : {types}")
+
+    def place(self, type_: str) -> str:
+        """An element of a tensor or vector, or, of the tensor of two rows, sometimes none."""
+        indices = []
+        for mask in ("%two", "%two") if type_ == "tensor<2x3xi8>" else ("%two",):
+            masked, index = self.new("i8", f"arith.andi {self.any('i8')}, {mask} : i8"), self.name()
+            self.lines.append(f"{index} = arith.index_cast {masked} : i8 to index")
+            indices.append(index)
+        if type_ == "tensor<2x3xi8>" and self.draw(st.booleans()):
+            indices[0] = "%first"
+        return f"[{', '.join(indices)}]"
+
+    def extract(self) -> None:
+        type_ = str(self.choose(self.shaped))
+        element, place = SHAPED[type_], self.place(type_)
+        types = f"{element} from {type_}" if type_.startswith("vector") else type_
+        self.new(element, f"{type_[:6]}.extract {self.any(type_)}{place} : {types}")
+
+    def insert(self) -> None:
+        type_ = str(self.choose(self.shaped))
+        element, place = SHAPED[type_], self.place(type_)
+        if type_.startswith("vector"):
+            self.new(type_, f"vector.insert {self.any(element)}, {self.any(type_)} {place} : {element} into {type_}")
+        else:
+            self.new(type_, f"tensor.insert {self.any(element)} into {self.any(type_)}{place} : {type_}")
+
+    def broadcast(self) -> None:
+        type_ = self.choose(("tensor<2x3xi8>", "vector<4xf32>"))
+        if type_ == "vector<4xf32>":
+            self.new(type_, f"vector.broadcast {self.any('f32')} : f32 to {type_}")
+        elif self.draw(st.booleans()):
+            self.new(type_, f"tensor.splat {self.any('i8')} : {type_}")
+        else:
+            self.new(type_, f"tensor.from_elements {', '.join(self.any('i8') for _ in range(6))} : {type_}")
+
+    def dim(self) -> None:
+        size = self.name()
+        self.lines.append(f"{size} = tensor.dim {self.any('tensor<?xi32>')}, %first : tensor<?xi32>")
+        self.new("i8", f"arith.index_cast {size} : index to i8")
 
     def call(self) -> None:
         if self.draw(st.booleans()):
@@ -784,21 +840,24 @@ class Writer:
 
 
 ARGUMENTS = {"%a": "i8", "%b": "i8", "%c": "i32", "%d": "f32", "%e": "f8E4M3FN"}
+SHAPED_ARGUMENTS = {"%t": "tensor<2x3xi8>", "%u": "tensor<?xi32>", "%w": "vector<4xf32>"}
 CONSTANTS = {"%zero": 0, "%two": 2, "%seven": 7, "%forty": 40}
 
 
 @st.composite
-def programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> str:
-    writer = Writer(draw)
+def programs(draw: Callable[[st.SearchStrategy[Any]], Any], shaped: bool = False) -> str:
+    writer = Writer(draw, shaped)
+    arguments = ARGUMENTS | (SHAPED_ARGUMENTS if shaped else {})
+    writer.lines.append("%first = arith.constant 0 : index")
     for name, value in CONSTANTS.items():
         writer.lines.append(f"{name} = arith.constant {value} : i8")
         writer.values["i8"].append(name)
-    for name, type_ in ARGUMENTS.items():
+    for name, type_ in arguments.items():
         writer.values[type_].append(name)
     writer.statements(draw(st.integers(1, 6)), 2)
     types = [type_ for type_ in writer.values if writer.values[type_]]
     returned = [writer.values[type_][-1] for type_ in types]
-    signature = ", ".join(f"{name}: {type_}" for name, type_ in ARGUMENTS.items())
+    signature = ", ".join(f"{name}: {type_}" for name, type_ in arguments.items())
     spelled = ", ".join(types)
     end = f"return {', '.join(returned)} : {spelled}"
     return f"{HELPERS}func.func @main({signature}) -> ({spelled}) {{\n" + "\n".join([*writer.lines, end]) + "\n}"
@@ -829,6 +888,22 @@ def test_every_lane_of_a_random_program_gets_what_it_gets_alone(
     *columns, codes = lanes_of(seed, 12)
     eighth = codes.view(np.dtype(ml_dtypes.float8_e4m3fn))
     agree(text, *columns, eighth, on_ub=on_ub, track_open=track_open, max_steps=20_000, max_depth=60)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(programs(shaped=True), st.integers(0, 1000), st.sampled_from(["raise", "poison"]), st.booleans())
+def test_every_lane_of_a_random_program_on_tensors_and_vectors_gets_what_it_gets_alone(
+    text: str, seed: int, on_ub: str, track_open: bool
+) -> None:
+    *columns, codes = lanes_of(seed, 8)
+    eighth = codes.view(np.dtype(ml_dtypes.float8_e4m3fn))
+    rng = np.random.default_rng(seed)
+    shaped = (
+        rng.integers(-4, 5, (8, 2, 3)).astype(np.int8),
+        rng.integers(-(2**31), 2**31, (8, 3)).astype(np.int32),
+        rng.choice(SPECIAL, (8, 4)).view(np.float32),
+    )
+    agree(text, *columns, eighth, *shaped, on_ub=on_ub, track_open=track_open, max_steps=20_000, max_depth=60)
 
 
 # --- functions of one's own -------------------------------------------------------------------------------------------
