@@ -1,10 +1,9 @@
 """iree_codegen on buffers: copies between tensors and memrefs, the numbers of a memref, and swizzled memory.
 
-With the setting ``swizzle="physical"``, what `swizzle_hint` returns for a memref is swizzled: memref.load, memref.store,
-vector.load and vector.store of it go to the physical place, so that others who use the same memory see the elements
-permuted. It is a hint, and does nothing to a tensor, to a memref of another rank than 1 or whose elements do not lie
-one after the other, and to whatever is taken from its result by memref.cast, memref.subview, load_from_buffer and
-store_to_buffer.
+With the setting ``swizzle="physical"``, what `swizzle_hint` returns for a memref is swizzled: elements and vectors that
+are loaded from it or stored go to their physical place, so that others who use the same memory see it permuted. It is a
+hint, and does nothing to a tensor, to a memref of another rank than 1 or whose elements do not lie one after the other,
+and to whatever is taken from its result by memref.cast, memref.subview, load_from_buffer and store_to_buffer.
 """
 
 from __future__ import annotations
