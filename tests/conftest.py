@@ -12,12 +12,15 @@ import functools
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
 
 # Whether numba takes over must not depend on how much the tests before have computed; test_compiled.py asks for it.
 os.environ.setdefault("HALFULP_BACKEND", "numpy")
@@ -26,6 +29,8 @@ REQUIRE_MLIR = os.environ.get("HALFULP_REQUIRE_MLIR") == "1"
 MLIR_OPT = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")
 LIBLLVM = "libLLVM.so.22.1"
 CHROMIUM = os.environ.get("HALFULP_CHROMIUM", "chromium")
+BROWSER_MILLISECONDS = 600_000
+"""So long a page may take to do what a test waits for: a slow machine with other work must not reach it."""
 
 # No deadline and no complaint about slowness: other processes share the cores. Speed is measured by benchmarks/.
 hypothesis.settings.register_profile("local", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -108,6 +113,26 @@ def mlir_opt() -> MlirOpt:
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    # The sandbox needs rights that a container rarely gives; the pages are our own.
+    options: dict[str, Any] = {"executable_path": shutil.which(CHROMIUM), "args": ["--no-sandbox"]}
+    options["timeout"] = BROWSER_MILLISECONDS
+    with sync_playwright() as playwright, playwright.chromium.launch(**options) as running:
+        yield running
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A fresh window's worth of state."""
+    with browser.new_context(viewport={"width": 1200, "height": 900}) as made:
+        made.set_default_timeout(BROWSER_MILLISECONDS)
+        yield made
 
 
 @pytest.hookimpl(tryfirst=True)

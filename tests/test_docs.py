@@ -14,10 +14,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from conftest import CHROMIUM
 from documents import DOCS, GENERATED, README, commands, pages, printed_by, programs, shown_commands
 from tree import ROOT, pyproject
 
@@ -25,6 +25,9 @@ import halfulp as hu
 from halfulp import cli
 from halfulp.interp.dialects import BUILT_IN
 from halfulp.semantics.profile import profile_choices
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext
 
 # Pages whose examples have tests of their own, and those tests.
 ELSEWHERE = {
@@ -191,18 +194,14 @@ def test_the_site_has_every_page_and_its_links_lead_somewhere(site: Path) -> Non
 
 
 @pytest.mark.chromium
-def test_search_works_from_a_folder_without_network(site: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
+def test_search_works_from_a_folder_without_network(context: BrowserContext, site: Path) -> None:
     asked: list[str] = []
-    path = shutil.which(CHROMIUM)
-    with sync_playwright() as p, p.chromium.launch(executable_path=path, args=["--no-sandbox"]) as browser:
-        view = browser.new_page()
-        view.on("request", lambda request: asked.append(request.url))
-        view.goto((site / "index.html").as_uri())
-        view.click(".md-search__input")
-        view.keyboard.type("stochastic")
-        view.locator(".md-search-result__link", has_text="Semantics").wait_for()
+    view = context.new_page()
+    view.on("request", lambda request: asked.append(request.url))
+    view.goto((site / "index.html").as_uri())
+    view.click(".md-search__input")
+    view.keyboard.type("stochastic")
+    view.locator(".md-search-result__link", has_text="Semantics").wait_for()
     assert len(asked) > 3
     assert {urlsplit(url).scheme for url in asked} <= {"file", "data", "about"}
 

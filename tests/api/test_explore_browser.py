@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import CHROMIUM
+from conftest import BROWSER_MILLISECONDS
 from explore_samples import around, places
 from float_samples import interesting, one_code
 from tree import ROOT
@@ -29,22 +28,12 @@ from halfulp.fp_formats.spelling import binary_text, decimal_text, hex_text, num
 from halfulp.interp.errors import InputError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 pytestmark = pytest.mark.chromium
 
 SCREENSHOTS = Path(os.environ.get("HALFULP_SCREENSHOTS", ROOT / "build" / "explore"))
 KINDS = ("finite", "inf", "nan", "signalling nan")  # as scalar numbers them
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    path = shutil.which(CHROMIUM)
-    # Its sandbox needs rights that a container rarely gives; the page is our own.
-    with sync_playwright() as p, p.chromium.launch(executable_path=path, args=["--no-sandbox"]) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +45,18 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def view(browser: Browser, address: str) -> Iterator[Page]:
+def view(context: BrowserContext, address: str) -> Iterator[Page]:
     """The page, just opened. Nothing but itself may be asked for, and nothing may go wrong unseen."""
-    with browser.new_context(viewport={"width": 1200, "height": 900}) as context:
-        opened = context.new_page()
-        asked: list[str] = []
-        wrong: list[str] = []
-        opened.on("request", lambda request: asked.append(request.url))
-        opened.on("console", lambda message: wrong.append(message.text))
-        opened.on("pageerror", lambda error: wrong.append(str(error)))
-        opened.goto(address)
-        yield opened
-        assert {url.partition("#")[0] for url in asked} == {address}
-        assert wrong == []
+    opened = context.new_page()
+    asked: list[str] = []
+    wrong: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on("console", lambda message: wrong.append(message.text))
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.goto(address)
+    yield opened
+    assert {url.partition("#")[0] for url in asked} == {address}
+    assert wrong == []
 
 
 def text(view: Page, selector: str) -> str:
@@ -250,6 +238,7 @@ def test_what_is_typed_is_explained_as_halfulp_explains_it(fmt: FloatFormat, sha
 def shared(browser: Browser, address: str) -> Iterator[Page]:
     """The page, for tests that do not need it as it opens."""
     with browser.new_page() as opened:
+        opened.set_default_timeout(BROWSER_MILLISECONDS)
         opened.goto(address)
         yield opened
 
@@ -389,7 +378,8 @@ def test_the_keyboard_alone_suffices(view: Page) -> None:
     assert focused(view) == "mode"
     press("ArrowDown")
     assert view.input_value("#mode") == "downward"
-    view.keyboard.type("to_nearest_a")
+    press("End")
+    assert view.input_value("#mode") == "to_nearest_away"
     assert outcome(view).startswith("0x49 = 4.5 ")
     while focused(view) != "sign, bit 7":
         press("Tab")
