@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from halfulp.semantics.profile import Profile as Profile
     from halfulp.tracing import Trace as Trace
     from halfulp.tracing import trace as trace
+    from halfulp.workgroups import Workgroups as Workgroups
+    from halfulp.workgroups import workgroups as workgroups
 
 _ERRORS = (
     "AssertionFailed BytecodeError HalfulpError InputError LimitExceeded ParseError TypeMismatch UndefinedBehavior "
@@ -87,6 +89,8 @@ _HOME: dict[str, tuple[str, str]] = {
     "profiles": ("halfulp.semantics.profile", "PROFILES"),
     "semantics_version": ("halfulp.semantics.profile", "SEMANTICS_VERSION"),
     "trace": ("halfulp.tracing", "trace"),
+    "Workgroups": ("halfulp.workgroups", "Workgroups"),
+    "workgroups": ("halfulp.workgroups", "workgroups"),
     **{name: ("halfulp.interp.errors", name) for name in _ERRORS.split()},
     **{name: ("halfulp.runtime", name) for name in _RUNTIME.split()},
 }

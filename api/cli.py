@@ -27,6 +27,7 @@ from halfulp import (
     cli_trace,
     cli_vectors,
     cli_verify,
+    cli_workgroups,
 )
 from halfulp.cli_common import (
     EXIT_CODES,
@@ -166,6 +167,7 @@ def build_parser() -> argparse.ArgumentParser:
     cli_verify.register(commands, style)
     cli_programs.register(commands, style)
     cli_constraints.register(commands, style)
+    cli_workgroups.register(commands, style)
     cli_vectors.register(commands, style)
     cli_check_vectors.register(commands, style)
     cli_sweep.register(commands, style)

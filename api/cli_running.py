@@ -112,11 +112,9 @@ class Given:
 
 def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Given:
     """What the options say about a run. Raises HalfulpError."""
-    from halfulp.cli_values import check_size, read_value
-    from halfulp.interp.buffers import to_argument
+    from halfulp.cli_values import read_value
     from halfulp.interp.errors import TypeMismatch
     from halfulp.interp.executor import Limits, argument_types, result_types
-    from halfulp.interp.types import MemRefType
     from halfulp.runtime import find_entry
 
     function = find_entry(module, arguments.function)
@@ -141,13 +139,7 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
         expecting = tuple(map(_lanes_type, arguments.expected_output, results_expected))
     else:
         expecting = results_expected
-    values: list[Value | Buffer] = []
-    for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
-        what = f"<input {index}>"
-        memory = isinstance(type_, MemRefType)
-        value = read_value(text, _tensor_type(type_), what, sources, arguments.vscale)
-        check_size(value, what, max_bytes)
-        values.append(to_argument(value, type_, what, max_bytes=max_bytes) if memory else value)
+    values = inputs(arguments, types, sources, max_bytes)
     expected = [
         read_value(text, _tensor_type(type_), f"<expected output {index}>", sources, arguments.vscale)
         for index, (text, type_) in enumerate(zip(arguments.expected_output, expecting, strict=False))
@@ -165,7 +157,25 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
         "max_depth": arguments.max_depth or limits.depth,
         "max_bytes": max_bytes,
     }
-    return Given(tuple(values), tuple(expected), keywords)
+    return Given(values, tuple(expected), keywords)
+
+
+def inputs(
+    arguments: argparse.Namespace, types: Sequence[Type], sources: Sources, max_bytes: int
+) -> tuple[Value | Buffer, ...]:
+    """The values of ``--input``, one for each type. Raises HalfulpError."""
+    from halfulp.cli_values import check_size, read_value
+    from halfulp.interp.buffers import to_argument
+    from halfulp.interp.types import MemRefType
+
+    values: list[Value | Buffer] = []
+    for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
+        what = f"<input {index}>"
+        memory = isinstance(type_, MemRefType)
+        value = read_value(text, _tensor_type(type_), what, sources, arguments.vscale)
+        check_size(value, what, max_bytes)
+        values.append(to_argument(value, type_, what, max_bytes=max_bytes) if memory else value)
+    return tuple(values)
 
 
 def _tensor_type(type_: Type) -> Type:

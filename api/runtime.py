@@ -242,8 +242,7 @@ def run(
         track_open,
         Limits(max_steps, max_depth, max_bytes),
         tuple(listeners),
-        {**_externals, **(externals or {})},
-        dict(_casts),
+        *user_functions(externals),
         mma=mma,
         swizzle=swizzle,
         check_hints=check_hints,
@@ -651,3 +650,10 @@ def register_external(name: str, function: Callable[..., Any]) -> None:
     numbers.
     """
     _externals[name.removeprefix("@")] = function
+
+
+def user_functions(
+    externals: Mapping[str, Callable[..., Any]] | None,
+) -> tuple[dict[str, Callable[..., Any]], dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]]]:
+    """What a run calls in Python: for declarations, those registered and, before them, ``externals``; for casts."""
+    return {**_externals, **(externals or {})}, dict(_casts)
