@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from command import PATIENCE
 from nbclient import NotebookClient
 from tree import ROOT
 
@@ -24,7 +25,9 @@ def executed(path: Path, folder: Path) -> Any:
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(
         notebook,
-        timeout=120,
+        timeout=PATIENCE,
+        startup_timeout=PATIENCE,
+        iopub_timeout=PATIENCE,  # else what a cell has printed is lost where it comes late
         kernel_name="python3",
         resources={"metadata": {"path": str(folder / "examples")}},
         record_timing=False,

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import PATIENCE
 
 pytestmark = pytest.mark.iverilog
 
@@ -37,7 +38,7 @@ def shell(command: str, folder: Path) -> tuple[str, int]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     return done.stdout, done.returncode

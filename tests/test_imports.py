@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from command import PATIENCE
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tree import LAYERS, modules, pyproject
@@ -184,7 +185,12 @@ SLOW = {
 def test_import_pulls_in_nothing_slow(statement: str, tmp_path: Path) -> None:
     script = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
     done = subprocess.run(
-        [sys.executable, "-I", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-I", "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     loaded = {re.split(r"\.", name)[0] for name in done.stdout.split()}

@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from command import PATIENCE
 from packaging.requirements import Requirement
 from tree import LAYERS, ROOT, modules, package_files, pyproject
 
@@ -30,7 +31,7 @@ print(json.dumps({name: importlib.import_module(name).__file__ for name in json.
 def run(*command: str | Path, cwd: Path) -> str:
     """Standard output and error of a command; its failure shows both."""
     done = subprocess.run(
-        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=300
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=PATIENCE
     )
     assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stdout}"
     return done.stdout

@@ -16,6 +16,7 @@ from unittest.mock import patch
 import ml_dtypes
 import numpy as np
 import pytest
+from command import PATIENCE
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
@@ -555,12 +556,12 @@ def test_notebooks_show_figures() -> None:
 def test_pyplot_is_left_alone() -> None:
     script = "import sys, halfulp as hu; hu.plot.number_line('f4E2M1FN'); assert 'matplotlib.pyplot' not in sys.modules"
     script += "; assert callable(hu.explain)"
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=PATIENCE)
 
 
 def test_explain_stays_a_function_whoever_imports_its_module() -> None:
     script = "import halfulp.explain, halfulp as hu; print(hu.explain(0.3, 'f8E4M3FN').result.code)"
-    done = subprocess.run([sys.executable, "-c", script], check=True, timeout=60, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script], check=True, timeout=PATIENCE, capture_output=True, text=True)
     assert done.stdout == "42\n"
 
 
@@ -571,12 +572,17 @@ def test_without_matplotlib(tmp_path: Path) -> None:
     script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
     call = "import halfulp as hu; hu.plot.number_line('f4E2M1FN')"
     done = subprocess.run(
-        [sys.executable, "-c", script + call], check=False, timeout=60, capture_output=True, text=True
+        [sys.executable, "-c", script + call], check=False, timeout=PATIENCE, capture_output=True, text=True
     )
     assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: pictures need matplotlib: pip install halfulp[plot]"
     call = "from halfulp import cli; sys.exit(cli.main(['explain', '0.3', 'f8E4M3FN', '--plot', 'out.svg']))"
     done = subprocess.run(
-        [sys.executable, "-c", script + call], check=False, timeout=60, capture_output=True, text=True, cwd=tmp_path
+        [sys.executable, "-c", script + call],
+        check=False,
+        timeout=PATIENCE,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: --plot: pictures need matplotlib: pip install halfulp[plot]\n"

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from command import PATIENCE
 
 from halfulp.conformance import recorder
 from halfulp.conformance.corpus import SEPARATOR, Entry, Record, digest, entries, recorded
@@ -284,7 +285,7 @@ def test_what_halfulp_prints_is_the_same_module_to_mlir_opt() -> None:
         cases = [(entry, module, record) for entry, module, record in accepted() if entry.name not in skipped]
         text = SEPARATOR.join(printed(module, form) for _, module, _ in cases)
         command = [recorder.TOOL, *recorder.FLAGS, "--split-input-file", "--mlir-print-op-generic"]
-        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False, timeout=300)
+        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False, timeout=PATIENCE)
         assert done.returncode == 0, done.stderr.decode()[:2000]
         results = done.stdout.decode().removesuffix("\n").split("// -----\n")
         for (entry, _, record), result in zip(cases, results, strict=True):

@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from command import PATIENCE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree import ROOT
@@ -766,8 +767,8 @@ def test_the_c_header_compiles_and_holds_the_vectors(columns: tuple[Column, ...]
         "  for (unsigned long k = 0; k < GOLDEN_COUNT; k++) {\n" + prints + '    printf("\\n");\n  }\n  return 0;\n}\n'
     )
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wno-type-limits"]
-    subprocess.run(["cc", *flags, "-o", tmp_path / "main", tmp_path / "main.c"], check=True, timeout=60)
-    said = subprocess.run([tmp_path / "main"], check=True, capture_output=True, text=True, timeout=60).stdout
+    subprocess.run(["cc", *flags, "-o", tmp_path / "main", tmp_path / "main.c"], check=True, timeout=PATIENCE)
+    said = subprocess.run([tmp_path / "main"], check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
     assert [tuple(int(word, 16) for word in line.split()) for line in said.splitlines()] == ints_of(columns, chunk)
 
 
@@ -776,9 +777,9 @@ def simulated(tmp_path: Path, *sources: str) -> list[str]:
     for k, source in enumerate(sources):
         files.append(tmp_path / f"{k}.sv")
         files[-1].write_text(source)
-    subprocess.run(["iverilog", "-g2012", "-Wall", "-o", tmp_path / "bench", *files], check=True, timeout=60)
+    subprocess.run(["iverilog", "-g2012", "-Wall", "-o", tmp_path / "bench", *files], check=True, timeout=PATIENCE)
     run = subprocess.run(
-        ["vvp", "-n", tmp_path / "bench"], check=True, capture_output=True, text=True, cwd=tmp_path, timeout=60
+        ["vvp", "-n", tmp_path / "bench"], check=True, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE
     )
     return run.stdout.splitlines()
 
@@ -900,10 +901,10 @@ def test_mlir_runs_the_self_checking_program(wrong: bool) -> None:
         "--reconcile-unrealized-casts",
     ]
     lowered = subprocess.run(
-        ["mlir-opt-22", *passes], input=file.getvalue(), capture_output=True, check=True, timeout=60
+        ["mlir-opt-22", *passes], input=file.getvalue(), capture_output=True, check=True, timeout=PATIENCE
     )
     command = ["mlir-runner-22", "-e", "main", "--entry-point-result=void"]
-    run = subprocess.run(command, input=lowered.stdout, capture_output=True, check=False, timeout=60)
+    run = subprocess.run(command, input=lowered.stdout, capture_output=True, check=False, timeout=PATIENCE)
     assert (run.returncode != 0) == wrong, run.stderr.decode()
 
 

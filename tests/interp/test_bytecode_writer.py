@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import PATIENCE
 
 from halfulp.conformance.bytecode_files import BytecodeFile, emit, find_iree_opt, recorded_files, valid_entries
 from halfulp.conformance.corpus import Entry, entries, recorded
@@ -144,7 +145,7 @@ def iree_opt() -> str:
 def generic(tool: str, data: bytes) -> bytes | None:
     """What an mlir-opt prints for text or bytecode; None where it rejects it."""
     command = [tool, "--allow-unregistered-dialect", "--mlir-print-op-generic", "--mlir-print-debuginfo"]
-    done = subprocess.run(command, input=data, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(command, input=data, capture_output=True, check=False, timeout=PATIENCE)
     return None if done.returncode else done.stdout
 
 
@@ -484,7 +485,7 @@ def test_the_same_bytes_come_whatever_the_hashes_of_strings() -> None:
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
-            timeout=60,
+            timeout=PATIENCE,
         ).stdout
         for seed in ("1", "2", "3")
     }
