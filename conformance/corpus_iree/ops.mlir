@@ -231,3 +231,9 @@ func.func @access(%m: memref<4xf32>, %i: index, %x: f32) {
   memref.store %x, %m[%i] nontemporal(true) : memref<4xf32>
   return
 }
+// -----
+func.func @iterators_are_not_held_against_the_maps(%a: tensor<2x4xf16>, %b: tensor<2x4xf16>, %c: tensor<4xf32>, %d: tensor<2x4xf32>) {
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = [#linalg.iterator_type<parallel>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<2x4xf16>, tensor<2x4xf16> into tensor<4xf32>
+  %1 = iree_codegen.inner_tiled ins(%a, %b) outs(%d) <indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = [#linalg.iterator_type<reduction>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<2x4xf16>, tensor<2x4xf16> into tensor<2x4xf32>
+  return
+}
