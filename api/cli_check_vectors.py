@@ -116,6 +116,7 @@ def _check(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.conformance.vectors.columns import Role
     from halfulp.conformance.vectors.formats.format import Notes
 
+    _see(arguments.file)
     asked = _asked(arguments, sources)
     notes = Notes()
     with _opened(arguments.file) as (file, head):
@@ -311,6 +312,14 @@ def _opened(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
             yield file, head
         else:
             yield cast("BinaryIO", io.BufferedReader(_Peeked(head, file), 1 << 20)), head
+
+
+def _see(path: str) -> None:
+    """Raise InputError for a file that cannot be read, before anything else is found wrong."""
+    # What a pipe or a terminal says is read only once.
+    if path != "-" and not Path(path).is_fifo() and not Path(path).is_char_device():
+        with _opened(path):
+            pass
 
 
 def _total(file: BinaryIO, rows: int, count: int | None) -> int:

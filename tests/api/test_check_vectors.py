@@ -399,7 +399,11 @@ def test_some_columns_only(tmp_path: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("nothing.tv", *OP), 2, "cannot read"),
+        (("nothing.tv", *OP), 2, "cannot read 'nothing.tv': No such file"),
+        (("nothing.tv",), 2, "error: cannot read 'nothing.tv': No such file or directory\n"),
+        (("nothing.tv", "--metadata", "x.json"), 2, "cannot read 'nothing.tv': No such file"),
+        (("/",), 2, "cannot read '/': Is a directory"),
+        ((__file__,), 2, "nothing says what is computed"),
         (("-",), 2, "nothing says what is computed"),
         (("-", "--metadata", "nothing.json"), 2, "cannot read"),
         (("-", "--metadata", "x.json", *OP), 2, "give one of them"),
@@ -420,8 +424,9 @@ def test_wrong_use(arguments: tuple[str, ...], code: int, message: str, run: Run
     assert "Traceback" not in err
 
 
-def test_as_a_process_that_reads_a_pipe() -> None:
-    done = halfulp("check-vectors", "-", *OP, stdin=b"3B 41 46 01\n" * 200_000)
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_as_a_process_that_reads_a_pipe(name: str) -> None:
+    done = halfulp("check-vectors", name, *OP, stdin=b"3B 41 46 01\n" * 200_000)
     assert (done.code, done.out, done.err) == (0, "arith.addf f8E4M3FN: 200,000 rows, none differs\n", "")
 
 
