@@ -2,10 +2,10 @@
 
 With no listener nothing is called and nothing is computed for one.
 
-In a batch, operands and results are values of the scalar's type with one element for each of the lanes that run the
-op together, or scalars where all of these have the same; `Listener.lanes` says which lanes these are. An op runs again
-for lanes that come to it later. A branch at which lanes part is told for each of its ways, with the lanes that take it.
-A call is told when the last of its lanes has returned.
+In a batch, operands and results have one more leading axis than their types, with an entry for each of the lanes that
+run the op together, or not, where all of these have the same; `Listener.lanes` says which lanes these are. An op runs
+again for lanes that come to it later. A branch at which lanes part is told for each of its ways, with the lanes that
+take it. A call is told when the last of its lanes has returned.
 """
 
 from __future__ import annotations
