@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from reprlib import repr as short
 from typing import Any
 
 from halfulp.interp.attributes import DialectAttr, spell_untyped
@@ -185,7 +186,7 @@ def _integer(value: Any, what: str, model: SmtModel) -> int:
     except TypeError:
         number = None
     if number is None or isinstance(value, bool):
-        raise TypeMismatch(f"{what} is {value!r}, but must be an integer", values=(value,))
+        raise TypeMismatch(f"{what} is {short(value)}, but must be an integer", values=(value,))
     if number.bit_length() > MAX_BITS:
         raise InputError(f"{what} has more than {MAX_BITS} bits")
     if model.arithmetic == "int64" and number not in INT64:
@@ -205,7 +206,7 @@ def _knob_value(knob: DialectAttr, value: Any, model: SmtModel) -> int:
         return operator.index(value)
     numbered = _listed(f"{index}: {option}" for index, option in enumerate(options)) if options else "none"
     hint = did_you_mean(value, options) if isinstance(value, str) else None
-    raise InputError(f"{what} is {value}, which is none of its options: {numbered}", values=(value,), hint=hint)
+    raise InputError(f"{what} is {short(value)}, which is none of its options: {numbered}", values=(value,), hint=hint)
 
 
 # --- verdicts ---------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from halfulp.interp.attributes import (
     EnumAttr,
     IntegerAttr,
     OpaqueAttr,
+    spell_untyped,
 )
 from halfulp.interp.dialect import AttributeDefinition
 from halfulp.interp.dialects.iree_codegen import INT_KNOB, ONE_OF_KNOB, TRANSLATION_INFO
@@ -138,17 +139,17 @@ def _laid_over(template: Attribute, found: Attribute | None, path: str) -> Itera
         yield knob["name"].value, _choice(knob, found, path)
     elif isinstance(template, DictionaryAttr):
         if not isinstance(found, DictionaryAttr):
-            raise _Misfit(f"{path} is {found}, not a dictionary")
+            raise _Misfit(f"{path} is {spell_untyped(found)}, not a dictionary")
         for name, inner in template.entries:
             yield from _laid_over(inner, found.mapping.get(name), f"{path}.{name}" if path else name)
     elif isinstance(template, ArrayAttr):
         if not isinstance(found, ArrayAttr) or len(found.elements) != len(template.elements):
-            raise _Misfit(f"{path} is {found}, not an array of {len(template.elements)}")
+            raise _Misfit(f"{path} is {spell_untyped(found)}, not an array of {len(template.elements)}")
         for index, (inner, element) in enumerate(zip(template.elements, found.elements, strict=True)):
             yield from _laid_over(inner, element, f"{path}[{index}]")
     elif isinstance(template, IntegerAttr):
         if not isinstance(found, IntegerAttr) or _number(found) != _number(template):
-            raise _Misfit(f"{path} is {found}, not {template}")
+            raise _Misfit(f"{path} is {spell_untyped(found)}, not {spell_untyped(template)}")
     else:
         yield from _laid_over_parts(template, found, path)
 
@@ -156,11 +157,11 @@ def _laid_over(template: Attribute, found: Attribute | None, path: str) -> Itera
 def _choice(knob: DialectAttr, found: Attribute, path: str) -> int:
     if knob.definition is INT_KNOB:
         if not isinstance(found, IntegerAttr):
-            raise _Misfit(f"{path} is {found}, not an integer")
+            raise _Misfit(f"{path} is {spell_untyped(found)}, not an integer")
         return _number(found)
     options: tuple[Attribute, ...] = knob["options"].elements
     if found not in options:
-        raise _Misfit(f"{path} is {found}, none of the options of {knob['name']}")
+        raise _Misfit(f"{path} is {spell_untyped(found)}, none of the options of {knob['name']}")
     return options.index(found)
 
 
@@ -169,7 +170,7 @@ def _laid_over_parts(template: Attribute, found: Attribute, path: str) -> Iterat
     other_attributes, other_types = _split(found)
     alike = _kind(template) == _kind(found) and types == other_types and len(attributes) == len(other_attributes)
     if not alike or (not attributes and template != found):
-        raise _Misfit(f"{path} is {found}, not {template}")
+        raise _Misfit(f"{path} is {spell_untyped(found)}, not {spell_untyped(template)}")
     for inner, other in zip(attributes, other_attributes, strict=True):
         yield from _laid_over(inner, other, path)
 
