@@ -26,6 +26,9 @@ from halfulp import cli
 from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.interp.dialect import Trait, default_registry
 from halfulp.semantics.profile import profile_choices
+from halfulp.semantics.tiled import supports
+from halfulp.semantics.tiled_chips import CHIPS
+from halfulp.semantics.tiled_kinds import KINDS, operation_of
 
 FOLDER = Path(__file__).parent
 
@@ -132,6 +135,60 @@ def profile_fields() -> str:
     for field, choices in profile_choices().items():
         rows.append([f"`{field}`", ", ".join(f"`{choice}`" for choice in choices), markdown(said[field])])
     return table(["field", "values, that of `spec` first", "what it decides"], rows)
+
+
+# --- matrix units -----------------------------------------------------------------------------------------------------
+
+NOTES: Mapping[str, Any] = {
+    "fraction": lambda rule: f"f32 results have {rule.fraction} fraction bits" if rule.fraction != 23 else "",
+    "dot": lambda rule: f"{rule.dot} products of one scale count as one, exactly" if rule.dot != 1 else "",
+    "interleaved": lambda rule: "even and odd k apart" if rule.interleaved else "",
+    "flush": lambda rule: "subnormals are zeros" if rule.flush else "",
+    "specials": lambda rule: "" if rule.specials else "infinities and NaN not published",
+}
+
+
+def matrix_units() -> str:
+    """How each chip adds, by instruction."""
+    rows = [
+        [
+            f"`chip:{chip}`" if number == 0 else "",
+            row.unit,
+            "; ".join(types.replace(",", " · ") for types in row.types),
+            "; ".join(types.replace(",", " → ") for types in row.results),
+            " ".join(row.shapes).replace("*", "N"),
+            "; ".join(scale.replace(",", " per ") for scale in row.scales),
+            row.rule.how,
+            str(row.rule.group or "all") if row.rule.how in ("fused", "late", "tree") else "",
+            str(row.rule.bits or ""),
+            "; ".join(filter(None, (note(row.rule) for note in NOTES.values()))),
+        ]
+        for chip, members in CHIPS.items()
+        for number, row in enumerate(members)
+    ]
+    head = "model|instruction|A · B|C → D|MxNxK|scales|sum|products at a time|bits kept|besides"
+    return table(head.split("|"), rows)
+
+
+def tile_kinds() -> str:
+    """The kinds of tiles with their shapes, and the chips whose numerics are known for them."""
+    rows = []
+    for kind in KINDS.values():
+        scaled = kind.block is not None
+        # What a scaled kind multiplies is up to the program; no chip has any of it.
+        operation = operation_of(kind, "f8E4M3FN", "f8E4M3FN") if scaled else operation_of(kind)
+        shape = "x".join(map(str, kind.shape))
+        rows.append(
+            [
+                f"`{kind.name}`",
+                f"{shape}, {kind.blocks} blocks" if kind.blocks > 1 else shape,
+                "floats, scaled → f32" if scaled else f"{kind.types[0]} · {kind.types[1]} → {kind.types[2]}",
+                str(kind.lanes) if kind.layouts else "undistributed only",
+                "yes" if supports("exact", operation) else "no",
+                ", ".join(chip for chip in CHIPS if supports(f"chip:{chip}", operation)) or "–",
+            ]
+        )
+    return table(["kind", "MxNxK", "A · B → C", "lanes", "exact, ieee", "chip:"], rows)
 
 
 # --- ops --------------------------------------------------------------------------------------------------------------
@@ -339,7 +396,18 @@ def api() -> str:
 
 BLOCKS = {
     make.__name__.replace("_", " "): make
-    for make in (float_formats, special_operands, special_conversions, profiles, profile_fields, ops, commands, api)
+    for make in (
+        float_formats,
+        special_operands,
+        special_conversions,
+        profiles,
+        profile_fields,
+        matrix_units,
+        tile_kinds,
+        ops,
+        commands,
+        api,
+    )
 }
 MARK = re.compile(r"(<!-- generated: ([\w ]+) -->\n).*?(<!-- end of \2 -->\n)", re.DOTALL)
 

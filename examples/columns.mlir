@@ -1,0 +1,8 @@
+// Copies the columns of a matrix that are chosen into another buffer.
+func.func @columns(%source: memref<4x6xf32>, %target: memref<4x2xf32>, %first: index) {
+  %view = memref.subview %source[0, %first] [4, 2] [1, 3]
+    : memref<4x6xf32> to memref<4x2xf32, strided<[6, 3], offset: ?>>
+  %columns = iree_codegen.load_from_buffer %view : memref<4x2xf32, strided<[6, 3], offset: ?>> -> tensor<4x2xf32>
+  iree_codegen.store_to_buffer %columns, %target : tensor<4x2xf32> into memref<4x2xf32>
+  return
+}
