@@ -56,6 +56,7 @@ from halfulp.interp.text.parameters import (
     keyword,
     nested,
 )
+from halfulp.interp.text.pipelines import problem_of_pipeline
 from halfulp.interp.text.tiles import (
     constraints_form,
     count_hint_parser,
@@ -124,8 +125,20 @@ iree_codegen.attribute(
 NO_PIPELINE = iree_codegen.attribute("no_pipeline", interfaces={"pipeline"})
 VMVX_PIPELINE = iree_codegen.attribute("vmvx_pipeline", interfaces={"pipeline"})
 TRANSFORM_PIPELINE = iree_codegen.attribute("transform_dialect_codegen", interfaces={"pipeline"})
+
+
+def _verify_pipeline(found: at.DialectAttr) -> str | None:
+    # IREE also asks whether it knows all passes and their options.
+    problem = problem_of_pipeline(found["pipeline"])
+    return None if problem is None else f"invalid pass pipeline specification: '{found['pipeline']}': {problem}"
+
+
 PASS_PIPELINE = iree_codegen.attribute(
-    "pass_pipeline", "`<` $pipeline `>`", parameters=(Parameter("pipeline", STRING),), interfaces={"pipeline"}
+    "pass_pipeline",
+    "`<` $pipeline `>`",
+    parameters=(Parameter("pipeline", STRING),),
+    verify=_verify_pipeline,
+    interfaces={"pipeline"},
 )
 CUSTOM_PIPELINE = iree_codegen.attribute("custom_pipeline", interfaces={"pipeline"})
 # The document's enum.

@@ -274,7 +274,55 @@ def test_iree_opt_takes_every_kind_and_tile(iree_opt: str) -> None:
     assert text_of(read_again(text)) == theirs.printed["custom"]
 
 
-def test_running_one_is_unsupported() -> None:
-    module = halfulp.load("func.func @main() { %0 = iree_codegen.null_pointer return }")
-    with pytest.raises(Unsupported):
+def test_a_dispatch_config_does_not_run_inside_a_function() -> None:
+    module = halfulp.load(
+        "func.func @main() {\niree_codegen.dispatch_config @main {\n^bb0(%x: index):\n"
+        "iree_codegen.yield %x, %x, %x : index, index, index\n}\nreturn\n}"
+    )
+    with pytest.raises(Unsupported, match="cannot execute 'iree_codegen.dispatch_config'"):
         halfulp.run(module)
+
+
+PIPELINES = {
+    "": None,
+    "canonicalize": None,
+    " cse , canonicalize{max-iterations=1 top-down} ": None,
+    "builtin.module(func.func(cse,canonicalize{max-iterations=1}) , cse)": None,
+    "func.func((cse))": None,
+    "canonicalize{top-down={1}}": None,
+    "func.func(cse": "encountered unbalanced parentheses while parsing pipeline",
+    "cse)": "encountered extra closing ')' creating unbalanced parentheses while parsing pipeline",
+    "func.func(cse))": "encountered extra closing ')' creating unbalanced parentheses while parsing pipeline",
+    "canonicalize{top-down={1}": "missing closing '}' while processing pass options",
+    "canonicalize{top-down=1}(cse)": "expected ',' after parsing pipeline",
+    "func.func{}(cse)": "expected ',' after parsing pipeline",
+    "func.func(cse)cse": "expected ',' after parsing pipeline",
+    "cse,,cse": "'' does not refer to a registered pass or pass pipeline",
+    "func.func()": "'' does not refer to a registered pass or pass pipeline",
+    "cse,": "'' does not refer to a registered pass or pass pipeline",
+    " ": "'' does not refer to a registered pass or pass pipeline",
+    "cse}": "'cse}' does not refer to a registered pass or pass pipeline",
+}
+
+
+def pipeline_module(pipeline: str) -> str:
+    return f'func.func @f() attributes {{a = #iree_codegen.pass_pipeline<"{pipeline}">}} {{ return }}\n'
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_pipelines_are_read(pipeline: str) -> None:
+    problem = PIPELINES[pipeline]
+    if problem is None:
+        halfulp.load(pipeline_module(pipeline))
+        return
+    with pytest.raises(ParseError) as raised:
+        halfulp.load(pipeline_module(pipeline))
+    assert raised.value.message == f"invalid pass pipeline specification: '{pipeline}': {problem}"
+
+
+def test_iree_opt_refuses_the_same_pipelines(iree_opt: str) -> None:
+    for pipeline, problem in PIPELINES.items():
+        theirs = record(iree_opt, pipeline_module(pipeline))
+        assert (theirs.error is None) == (problem is None), pipeline
+        if theirs.error is not None:
+            assert f"invalid pass pipeline specification: '{pipeline}'" in str(theirs.error)
