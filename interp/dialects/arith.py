@@ -30,7 +30,7 @@ from halfulp.interp.dialect import (
 from halfulp.interp.dialects import constraints as c
 from halfulp.interp.dialects.constants import constant_value
 from halfulp.interp.errors import UndefinedBehavior
-from halfulp.interp.executor import Cast, Constant, Elementwise, Pure, Run, Settings, in_lanes, lift
+from halfulp.interp.executor import Cast, Constant, Elementwise, Pure, Run, Settings, decided, in_lanes, lift
 from halfulp.interp.ir import Operation
 from halfulp.interp.values import Value, alike, over_lanes, spell_shape
 from halfulp.semantics import casts, floats, integer, select
@@ -630,6 +630,8 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
                 if arms[0].shape != arms[1].shape:
                     raise _different_shapes(run, yes, no)
             return (chosen,)
+        if isinstance(result_type, ty.MemRefType):
+            return (yes if decided(condition, op) else no,)
         return (_choose(run, lift(condition, condition_type), lift(yes, result_type), lift(no, result_type)),)
 
     def _choose(run: Run, condition: Value, yes: Value, no: Value) -> Value:
