@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from random import Random
 
 import pytest
 
 from halfulp.conformance.constraints_iree import Diagnostic, ask, program, recorded
-from halfulp.conformance.corpus_iree import find_iree_opt
 from halfulp.constraints import constraints
 from halfulp.interp.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.locations import Location, file_position
@@ -54,16 +52,6 @@ def test_the_record_has_all_kinds_of_outcomes() -> None:
     notes = [note[2] for _, said in recorded() for note in said[1:]]
     assert sum(note.endswith("=?") for note in notes) > 50
     assert sum(note.startswith("%t") for note in notes) > 1000
-
-
-@pytest.fixture
-def iree_opt() -> str:
-    found = find_iree_opt()
-    if found is not None:
-        return found
-    if os.environ.get("HALFULP_REQUIRE_MLIR") == "1":
-        pytest.fail("iree-opt is required (HALFULP_REQUIRE_MLIR=1): package iree-base-compiler", pytrace=False)
-    pytest.skip("IREE IS ABSENT: package iree-base-compiler has iree-opt")
 
 
 def test_iree_opt_still_says_so(iree_opt: str) -> None:

@@ -22,7 +22,9 @@ from halfulp.interp.ir import Module, Operation
 from halfulp.interp.knobs import Configuration, configuration
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
+from halfulp.interp.values import Value
 from halfulp.interp.verdicts import ASSERTS, EVALUATORS
+from halfulp.runtime import run
 
 
 def around(body: str, arguments: str = "", knobs: str = "") -> str:
@@ -228,6 +230,15 @@ def test_each_op_used_wrongly(op: str) -> None:
 
 def test_every_op_is_used_wrongly() -> None:
     assert WRONG.keys() == {*EVALUATORS, *ASSERTS}
+
+
+def test_a_run_passes_over_constraints() -> None:
+    """They say nothing of values, not even where they fail."""
+    text = around(f"{VALUES}smt.assert %q").replace("(%size: index)", "(%size: index) -> index")
+    text = text.replace("return", "return %size : index")
+    assert words(text) == ["FAILS"]
+    assert run(text, 5)[0] == Value.from_numpy(5, "index")
+    assert run(text, [5, 6], batch=True)[0].numpy().tolist() == [5, 6]
 
 
 def test_messages_are_filled_in_from_left_to_right() -> None:
