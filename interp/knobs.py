@@ -31,10 +31,14 @@ from halfulp.interp.attributes import (
 from halfulp.interp.dialect import AttributeDefinition
 from halfulp.interp.dialects.iree_codegen import INT_KNOB, ONE_OF_KNOB, TRANSLATION_INFO
 from halfulp.interp.dialects.iree_gpu import LOWERING_CONFIG, PIPELINE_OPTIONS
+from halfulp.interp.errors import LimitExceeded
 from halfulp.interp.ir import Operation, OpResult, SSAValue, is_symbol_table
 from halfulp.interp.text.nested import parts
 from halfulp.interp.text.parameters import has_interface
 from halfulp.interp.types import I64, IntegerType, Type
+
+MAX_SPELLED = 200
+"""Characters of an attribute that are shown, and attributes in it."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +53,32 @@ class Configuration:
     missing: bool = False
 
 
+Place = tuple[Attribute, Attribute | None, str]
+"""A part of a template, what stands there in the configuration (None: nothing), and its path."""
+
+
 class _Misfit(Exception):
     def __init__(self, problem: str, missing: bool = False) -> None:
         super().__init__(problem)
         self.problem = problem
         self.missing = missing
+
+
+def _misfit(path: str, found: Attribute, what: str) -> _Misfit:
+    return _Misfit(f"{path} is {_spelled(found)}, {what}")
+
+
+def _spelled(attribute: Attribute) -> str:
+    """The spelling, for an error, which must not grow with the file."""
+    inside: list[Attribute | Type] = [attribute]
+    for _ in range(MAX_SPELLED):
+        if not inside:
+            break
+        inside += parts(inside.pop())
+    else:
+        return "something else"
+    text = spell_untyped(attribute)
+    return text if len(text) <= MAX_SPELLED else f"{text[:MAX_SPELLED]}…"
 
 
 def configuration(constraints: Operation) -> Configuration:
@@ -71,7 +96,12 @@ def configuration(constraints: Operation) -> Configuration:
         knobs = {}
         if template.entries:
             root = constraints.properties["target"]
-            knobs = dict(_laid_over(template, _combined(_lowering_config(function, root), translation), ""))
+            found = _combined(_lowering_config(function, root), translation)
+            knobs = _laid_over(template, found)
+    except RecursionError:
+        # Aliases nest attributes as deeply as they like.
+        message = "the knobs or the configuration are nested too deeply to be compared"
+        raise LimitExceeded(message, location=constraints.location, op=constraints.name) from None
     except _Misfit as misfit:
         return Configuration({}, misfit.problem, misfit.missing)
     return Configuration(knobs)
@@ -130,49 +160,59 @@ def _combined(config: DialectAttr, translation: DialectAttr) -> DictionaryAttr:
 _OPTIONS = ("prefetch_num_stages", "no_reduce_shared_memory_bank_conflicts", "use_igemm_convolution")
 
 
-def _laid_over(template: Attribute, found: Attribute | None, path: str) -> Iterator[tuple[str, int]]:
-    """The knobs below a part of the template, with their values. Raises _Misfit."""
-    if found is None:
-        raise _Misfit(f"the configuration has no {path}", missing=True)
-    knob = template if isinstance(template, DialectAttr) and template.definition in (INT_KNOB, ONE_OF_KNOB) else None
-    if knob is not None:
-        yield knob["name"].value, _choice(knob, found, path)
-    elif isinstance(template, DictionaryAttr):
+def _laid_over(template: Attribute, config: Attribute) -> dict[str, int]:
+    """The knobs of a template, with their values. Raises _Misfit at the first place where it does not fit."""
+    knobs: dict[str, int] = {}
+    stack: list[Place] = [(template, config, "")]
+    while stack:
+        part, found, path = stack.pop()
+        if found is None:
+            raise _Misfit(f"the configuration has no {path}", missing=True)
+        if isinstance(part, DialectAttr) and part.definition in (INT_KNOB, ONE_OF_KNOB):
+            knobs[part["name"].value] = _choice(part, found, path)
+        else:
+            stack += reversed(list(_inside(part, found, path)))
+    return knobs
+
+
+def _inside(template: Attribute, found: Attribute, path: str) -> Iterator[Place]:
+    """What is inside a part of the template. Raises _Misfit."""
+    if isinstance(template, DictionaryAttr):
         if not isinstance(found, DictionaryAttr):
-            raise _Misfit(f"{path} is {spell_untyped(found)}, not a dictionary")
+            raise _misfit(path, found, "not a dictionary")
         for name, inner in template.entries:
-            yield from _laid_over(inner, found.mapping.get(name), f"{path}.{name}" if path else name)
+            yield inner, found.mapping.get(name), _longer(path, f".{name}" if path else name)
     elif isinstance(template, ArrayAttr):
         if not isinstance(found, ArrayAttr) or len(found.elements) != len(template.elements):
-            raise _Misfit(f"{path} is {spell_untyped(found)}, not an array of {len(template.elements)}")
+            raise _misfit(path, found, f"not an array of {len(template.elements)}")
         for index, (inner, element) in enumerate(zip(template.elements, found.elements, strict=True)):
-            yield from _laid_over(inner, element, f"{path}[{index}]")
+            yield inner, element, _longer(path, f"[{index}]")
     elif isinstance(template, IntegerAttr):
         if not isinstance(found, IntegerAttr) or _number(found) != _number(template):
-            raise _Misfit(f"{path} is {spell_untyped(found)}, not {spell_untyped(template)}")
+            raise _misfit(path, found, f"not {spell_untyped(template)}")
     else:
-        yield from _laid_over_parts(template, found, path)
+        attributes, types = _split(template)
+        others, other_types = _split(found)
+        alike = _kind(template) == _kind(found) and types == other_types and len(attributes) == len(others)
+        if not alike or (not attributes and template != found):
+            raise _misfit(path, found, f"not {_spelled(template)}")
+        yield from ((inner, other, path) for inner, other in zip(attributes, others, strict=True))
+
+
+def _longer(path: str, more: str) -> str:
+    """A path with one more step; one that nobody would read to the end stays as it is."""
+    return f"{path}{more}" if len(path) < MAX_SPELLED else path
 
 
 def _choice(knob: DialectAttr, found: Attribute, path: str) -> int:
     if knob.definition is INT_KNOB:
         if not isinstance(found, IntegerAttr):
-            raise _Misfit(f"{path} is {spell_untyped(found)}, not an integer")
+            raise _misfit(path, found, "not an integer")
         return _number(found)
     options: tuple[Attribute, ...] = knob["options"].elements
     if found not in options:
-        raise _Misfit(f"{path} is {spell_untyped(found)}, none of the options of {knob['name']}")
+        raise _misfit(path, found, f"none of the options of {knob['name']}")
     return options.index(found)
-
-
-def _laid_over_parts(template: Attribute, found: Attribute, path: str) -> Iterator[tuple[str, int]]:
-    attributes, types = _split(template)
-    other_attributes, other_types = _split(found)
-    alike = _kind(template) == _kind(found) and types == other_types and len(attributes) == len(other_attributes)
-    if not alike or (not attributes and template != found):
-        raise _Misfit(f"{path} is {spell_untyped(found)}, not {spell_untyped(template)}")
-    for inner, other in zip(attributes, other_attributes, strict=True):
-        yield from _laid_over(inner, other, path)
 
 
 def _split(attribute: Attribute) -> tuple[list[Attribute], list[Type]]:

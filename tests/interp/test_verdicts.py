@@ -17,7 +17,7 @@ from halfulp.constraints import Constraints, constraints
 from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.dialect import Schema, default_registry
-from halfulp.interp.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.errors import HalfulpError, InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir import Module, Operation
 from halfulp.interp.knobs import Configuration, configuration
 from halfulp.interp.text.parser import parse_module
@@ -341,7 +341,7 @@ ROOT = "root_op = #iree_codegen.root_op<set = 0>"
 INFO = "workgroup_size = [64, 2, 1] subgroup_size = 32"
 
 
-def configured(template: str, roots: str | list[str], info: str | None = INFO, pipeline: str = "VectorDistribute") -> Operation:  # fmt: skip
+def configured(template: str, roots: str | list[str], info: str | None = INFO, pipeline: str = "VectorDistribute", before: str = "") -> Operation:  # fmt: skip
     """The constraints of a function with these attributes on ops before it."""
     roots = [f"{ROOT}, lowering_config = #iree_gpu.lowering_config<{{{roots}}}>"] if isinstance(roots, str) else roots
     ops = "\n".join(f"%{number} = arith.constant {{{root}}} 0 : i32" for number, root in enumerate(roots))
@@ -349,7 +349,7 @@ def configured(template: str, roots: str | list[str], info: str | None = INFO, p
         f" attributes {{translation_info = #iree_codegen.translation_info<pipeline = #iree_gpu.pipeline<VectorDistribute> {info}>}}"
     )  # fmt: skip
     module = parse_module(
-        f"func.func @f(){translation} {{\n{ops}\niree_codegen.smt.constraints target = <set = 0>, "
+        f"{before}func.func @f(){translation} {{\n{ops}\niree_codegen.smt.constraints target = <set = 0>, "
         f"pipeline = #iree_gpu.pipeline<{pipeline}>, knobs = {{{template}}} dims() {{\n^bb0:\n}}\nreturn\n}}"
     )
     (op,) = (op for op in module.walk() if op.name == "iree_codegen.smt.constraints")
@@ -437,6 +437,28 @@ def test_configurations_that_do_not_fit(template: str, config: str, problem: str
     assert configuration(configured(template, config)) == Configuration({}, problem)
 
 
+def test_attributes_that_are_nested_without_end() -> None:
+    """Aliases nest as deeply as they like: 3000 arrays around a knob, or an option, or a number."""
+
+    def chain(name: str, last: str) -> str:
+        return f"#{name}0 = [{last}]\n" + "".join(f"#{name}{k} = [#{name}{k - 1}]\n" for k in range(1, 3000))
+
+    before = chain("t", A) + chain("g", "7") + chain("o", "7")
+
+    def found(template: str, config: str) -> Configuration:
+        return configuration(configured(f"a = {template}", f"a = {config}", before=before))
+
+    assert found("#t2999", "#g2999") == Configuration({"a": 7})
+    assert found("[8]", "#g2999") == Configuration({}, "a[0] is something else, not 8")
+    deep = found("#t2998", "#g2999").problem
+    assert deep is not None
+    assert deep.startswith("a[0][0]")
+    assert deep.endswith(" is [7], not an integer")
+    assert len(deep) < 300
+    with pytest.raises(LimitExceeded, match="nested too deeply to be compared"):
+        found(ONE_OF.format("a", "#o2999"), "#g2999")
+
+
 GPU = "lowering_config = #iree_gpu.lowering_config<{{a = {}}}>"
 
 
@@ -503,14 +525,14 @@ def test_iree_evaluates_only_what_the_configuration_fits() -> None:
 
 
 def test_to_iree_a_missing_entry_is_an_error() -> None:
-    text = print_module_around(configured(f"a = {A}", "b = 1"))
+    text = module_around(configured(f"a = {A}", "b = 1"))
     assert words(text) == []
     with pytest.raises(InputError, match="the configuration does not fit the knobs: the configuration has no a"):
         only(text, model="iree")
     assert words(text, model="iree", knobs={"a": 1}) == []
 
 
-def print_module_around(op: Operation) -> Module:
+def module_around(op: Operation) -> Module:
     """The module an op is in."""
     top = op
     while top.parent_op is not None:
