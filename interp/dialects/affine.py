@@ -1,8 +1,8 @@
 """The affine dialect: ``affine.apply``, whose result is an affine expression of indices.
 
-Expressions are computed in two's complement at the width of an index, every step wrapped. A division or remainder by a
-number that is not positive is undefined: MLIR's lowering refuses such a constant, and its folder and its lowering
-differ on others. So is one by poison.
+Expressions are computed in two's complement at the width of an index, every step wrapped, as MLIR's folder does it; its
+lowering makes a product that leaves the width poison. A division or remainder by a number that is not positive is
+undefined: the lowering refuses such a constant, and folder and lowering differ on others. So is one by poison.
 """
 
 from __future__ import annotations
