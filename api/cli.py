@@ -102,9 +102,10 @@ def build_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME[=VALUE]",
-        help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact",
+        help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others as MLIR has them",
     )
     evaluate.set_defaults(command=_eval)
+    cli_running.model_option(evaluate)
 
     formats = commands.add_parser("formats", help="list the float formats, or describe one", epilog=EXIT_CODES, **style)
     formats.add_argument("name", nargs="?", metavar="NAME", help="a format; up to 8 bits all its values are listed")
@@ -296,6 +297,7 @@ def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
         index_width=arguments.index_width,
         **properties_of(arguments.op, arguments.attr, sources),
     )
+        mma=arguments.mma or "exact",
     results = outcome if isinstance(outcome, tuple) else (outcome,)
     for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
         if len(given) > len(results):

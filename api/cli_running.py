@@ -74,12 +74,7 @@ def function_options(parser: argparse.ArgumentParser) -> None:
     add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
     add("--batch", action="store_true", help="call the function for each entry of the inputs (see below)")
     add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
-    add(
-        "--mma",
-        type=_tile_model,
-        metavar="MODEL",
-        help="how tile operations add up: exact (default), ieee or chip:NAME",
-    )
+    model_option(parser)
     add("--check-hints", action="store_true", help="with --batch, stop where iree_codegen.index_hint claims wrongly")
     add(
         "--swizzle",
@@ -90,6 +85,16 @@ def function_options(parser: argparse.ArgumentParser) -> None:
     add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
     add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
     add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
+
+
+def model_option(parser: argparse.ArgumentParser) -> None:
+    """The option that says how `iree_codegen.inner_tiled` adds up."""
+    parser.add_argument(
+        "--mma",
+        type=_tile_model,
+        metavar="MODEL",
+        help="how tile operations add up: exact (default), ieee or chip:NAME",
+    )
 
 
 def _tile_model(name: str) -> str:

@@ -19,7 +19,7 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.buffers import Buffer, to_argument
-from halfulp.interp.build import single_op_module
+from halfulp.interp.build import completed, single_op_module
 from halfulp.interp.bytecode.encoding import MAGIC
 from halfulp.interp.dialect import Dialect, OpDefinition, Schema, TypeConstraint, default_registry
 from halfulp.interp.dialects.constraints import ANY
@@ -389,6 +389,7 @@ def eval(
     index_width: Literal[64, 32] = 64,
     track_open: bool = False,
     random: npt.NDArray[Any] | None = None,
+    mma: str = "exact",
     **properties: Any,
 ) -> Any:
     """Evaluate one op without writing MLIR; its result as a `Value`, or a tuple of them where it has several.
@@ -397,8 +398,15 @@ def eval(
     whole type) of the operands, one for all or one for each; None where the dtype says it. ``to``: the element type of
     the result of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``,
     ``predicate="slt"``,
-    ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``). ``rounding="stochastic"`` needs ``random``: one unsigned
-    integer per element, compared with the discarded fraction at the width of its dtype.
+    ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells them or as lists.
+    ``rounding="stochastic"`` needs ``random``: one unsigned integer per element, compared with the discarded fraction
+    at the width of its dtype. ``mma``: as for `run`.
+
+    Where several operands of an op stand for any number of values, the one way to divide those given that the op
+    accepts is taken; ``operandSegmentSizes=[2, 1]`` says it where there are several.
+    `iree_codegen.inner_tiled` needs ``kind="#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"`` only: without
+    ``indexing_maps`` it has no loops (one tile), without ``iterator_types`` loops of the last map are parallel and the
+    others reductions, without ``semantics`` it is neither distributed nor opaque; and its element types are the kind's.
 
     Raises what `run` raises, and VerifyError where the op does not accept these types.
     """
@@ -408,21 +416,24 @@ def eval(
     wanted = type if isinstance(type, Sequence) and not isinstance(type, str) else [type] * len(operands)
     if len(wanted) != len(operands):
         raise TypeMismatch(f"{len(wanted)} types are given for {len(operands)} operands of {op}")
-    values = [
-        _operand(definition, index, operand, spelling)
-        for index, (operand, spelling) in enumerate(zip(operands, wanted, strict=True))
-    ]
     stochastic = properties.get("rounding", properties.get("roundingmode")) == "stochastic"
     if stochastic:
         for name in ("rounding", "roundingmode"):
             properties.pop(name, None)
+    attributes, implied = completed(definition, properties, len(operands))
+    if len(implied) == len(wanted):
+        wanted = [element if spelling is None else spelling for spelling, element in zip(wanted, implied, strict=True)]
+    values = [
+        _operand(definition, index, operand, spelling)
+        for index, (operand, spelling) in enumerate(zip(operands, wanted, strict=True))
+    ]
     module = single_op_module(
-        definition, [value.type for value in values], properties, None if to is None else as_type(to)
+        definition, [value.type for value in values], attributes, None if to is None else as_type(to)
     )
     function = module.body[0]
     if stochastic:
         return _stochastically(function, values, as_profile(profile), random)
-    settings = Settings(as_profile(profile), on_ub, index_width, track_open=track_open, casts=dict(_casts))
+    settings = Settings(as_profile(profile), on_ub, index_width, track_open=track_open, casts=dict(_casts), mma=mma)
     values = [settings.accepted(value, f"operand {index} of {op}") for index, value in enumerate(values)]
     results = program_for(module, settings).run(function, values)
     return results[0] if len(results) == 1 else results

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
-from halfulp.interp.dialect import EnumDefinition, OpDefinition, Property, default_registry
-from halfulp.interp.errors import TypeMismatch, VerifyError
+from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition, Property, Slot, Trait, default_registry
+from halfulp.interp.errors import ParseError, TypeMismatch, VerifyError
 from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
-from halfulp.interp.verifier import verify
+from halfulp.interp.operands import SEGMENTS, spread
+from halfulp.interp.verifier import problem_of, verify
 
+_MOST_DIVISIONS = 1000
+"""So many ways to divide operands among variable ones are tried."""
 _PROPERTY_NAMES = {"rounding": "roundingmode", "overflow": "overflowFlags", "exact": "isExact", "nneg": "nonNeg"}
 
 
@@ -25,14 +29,44 @@ def apply_op(
     """Append an op to a block; its results.
 
     ``properties``: as `op_properties` takes them. ``result``: the type of the first result, whole or only its element
-    type, where it does not follow from the operands'. Raises TypeMismatch without one where it is needed, VerifyError
-    for unknown properties.
+    type, where it does not follow from the operands'. Of several variable operands, each is given as many values as
+    the property ``operandSegmentSizes`` says, or, without it, as fit in one way only.
+
+    Raises TypeMismatch without a type of the result where it is needed, VerifyError for unknown properties and for
+    operands that can be divided in no way, or in several.
     """
     attributes = op_properties(definition, properties)
-    types: dict[str, Any] = {slot.name: value.type for slot, value in zip(definition.operands, operands, strict=False)}
+    if Trait.ATTR_SIZED_OPERAND_SEGMENTS not in definition.traits:
+        op = _made(definition, operands, spread(definition.operands, len(operands)), attributes, result)
+    elif SEGMENTS in attributes:
+        given = attributes[SEGMENTS]
+        sizes = list(given.values) if isinstance(given, at.DenseArrayAttr) else []
+        fits = len(sizes) == len(definition.operands) and sum(sizes) == len(operands) and min(sizes) >= 0
+        op = _made(definition, operands, sizes if fits else None, attributes, result)
+    else:
+        op = _divided(definition, operands, attributes, result)
+    block.append(op)
+    return op.results
+
+
+def _made(
+    definition: OpDefinition,
+    operands: Sequence[SSAValue],
+    sizes: Sequence[int] | None,
+    attributes: Mapping[str, at.Attribute],
+    result: ty.Type | None,
+) -> Operation:
+    """The op whose declared operands stand for so many values each; None where none fit, as the verifier will tell."""
+    types: dict[str, Any] = {}
+    kinds = [value.type for value in operands]
+    for slot, size in zip(definition.operands, sizes or [1] * len(operands), strict=False):
+        first, kinds = kinds[:size], kinds[size:]
+        types[slot.name] = first[0] if slot.arity is Arity.ONE else tuple(first)
     if result is not None:
+        slot = definition.results[0]
         whole = result is not ty.element_type(result) or not operands
-        types[definition.results[0].name] = result if whole else ty.with_element(operands[0].type, result)
+        full = result if whole else ty.with_element(operands[0].type, result)
+        types[slot.name] = full if slot.arity is Arity.ONE else (full,)
     for rule in definition.type_rules:
         rule.solve(types, attributes)
     missing = [slot.name for slot in definition.results if slot.name not in types]
@@ -41,10 +75,59 @@ def apply_op(
             f"the type of the {missing[0]} of {definition.name} does not follow from its operands",
             hint="give to=… (--to=…)",
         )
-    results = [types[slot.name] for slot in definition.results]
-    op = Operation(definition.name, definition, list(operands), results, attributes)
-    block.append(op)
-    return op.results
+    results: list[ty.Type] = []
+    for slot in definition.results:
+        results += [types[slot.name]] if slot.arity is Arity.ONE else types[slot.name]
+    return Operation(definition.name, definition, list(operands), results, dict(attributes))
+
+
+def _divided(
+    definition: OpDefinition,
+    operands: Sequence[SSAValue],
+    attributes: Mapping[str, at.Attribute],
+    result: ty.Type | None,
+) -> Operation:
+    """The op with its operands divided in the one way that the verifier accepts."""
+    fitting: list[tuple[tuple[int, ...], Operation]] = []
+    problems: list[str] = []
+    prefix = f"'{definition.name}' op "
+    for sizes in islice(divisions(definition.operands, len(operands)), _MOST_DIVISIONS):
+        given = {**attributes, SEGMENTS: at.DenseArrayAttr(ty.I32, sizes)}
+        op = _made(definition, operands, sizes, given, result)
+        problem = problem_of(op)
+        if problem is None:
+            fitting.append((sizes, op))
+        else:
+            problems.append(f"{_sizes_text(sizes)}: {problem.message.removeprefix(prefix)}")
+    if len(fitting) == 1:
+        return fitting[0][1]
+    names = " and ".join(slot.name for slot in definition.operands)
+    if fitting:
+        ways = " or ".join(_sizes_text(sizes) for sizes, _ in fitting[:3])
+        message = f"{len(operands)} operands can be {names} of '{definition.name}' in several ways: {ways}"
+    else:
+        reasons = "; ".join(problems[:3]) or "there are too few or too many"
+        message = f"{len(operands)} operands cannot be {names} of '{definition.name}': as {reasons}"
+    example = _sizes_text(fitting[0][0] if fitting else (len(operands), *[0] * (len(definition.operands) - 1)))
+    raise VerifyError(message, op=definition.name, hint=f"say how many are which: {SEGMENTS}=[{example}]")
+
+
+def _sizes_text(sizes: Sequence[int]) -> str:
+    return ", ".join(map(str, sizes))
+
+
+def divisions(slots: Sequence[Slot], count: int) -> Iterator[tuple[int, ...]]:
+    """The ways to divide ``count`` values among declared operands: how many each one stands for."""
+    if not slots:
+        if not count:
+            yield ()
+        return
+    least = sum(slot.arity is Arity.ONE for slot in slots[1:])
+    ranges = {Arity.ONE: (1, 1), Arity.OPTIONAL: (0, 1), Arity.VARIADIC: (0, count)}
+    low, high = ranges[slots[0].arity]
+    for size in range(low, min(high, count - least) + 1):
+        for rest in divisions(slots[1:], count - size):
+            yield size, *rest
 
 
 def function_of(name: str, block: Block, results: Sequence[SSAValue]) -> Operation:
@@ -89,27 +172,69 @@ def property_of(definition: OpDefinition, name: str) -> Property | None:
 
 
 def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[str, at.Attribute]:
-    """The op's properties from keywords; defaults where none is given. Raises VerifyError for an unknown name or
-    value.
+    """The op's properties from keywords; defaults where none is given.
+
+    A value is an attribute; the keywords of an enum; True or False; any other text, which is read as MLIR's spelling
+    of an attribute, or is a string where the property is one; or a list of integers, or of such values.
+
+    Raises VerifyError for an unknown name or value, ParseError for a text that is no attribute.
     """
     attributes: dict[str, at.Attribute] = {}
     for name, value in given.items():
+        if name == SEGMENTS and Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
+            attributes[name] = _attribute(definition, name, value, ty.I32)
+            continue
         declared = property_of(definition, name)
         if declared is None:
             known = ", ".join(prop.name for prop in definition.properties) or "none"
             raise VerifyError(f"'{definition.name}' has no property '{name}'; it has {known}", op=definition.name)
-        if isinstance(declared.kind, EnumDefinition):
-            attributes[declared.name] = _enum_attribute(definition, declared.kind, name, value)
-        elif isinstance(value, at.Attribute):
+        if isinstance(value, at.Attribute):
             attributes[declared.name] = value
+        elif isinstance(declared.kind, EnumDefinition):
+            attributes[declared.name] = _enum_attribute(definition, declared.kind, name, value)
         elif value is True:
             attributes[declared.name] = at.UnitAttr()
+        elif isinstance(value, str) and declared.kind.accepts(at.StringAttr(value)):
+            attributes[declared.name] = at.StringAttr(value)
         elif value is not False and value is not None:
-            raise VerifyError(f"{name} of '{definition.name}' is {value!r}, but must be True, False or an attribute")
+            attributes[declared.name] = _attribute(definition, name, value)
     for declared in definition.properties:
         if declared.default is not None and isinstance(declared.kind, EnumDefinition):
             attributes.setdefault(declared.name, declared.kind.attribute(declared.default))
     return attributes
+
+
+def completed(
+    definition: OpDefinition, given: Mapping[str, Any], count: int
+) -> tuple[dict[str, at.Attribute], Sequence[ty.Type]]:
+    """The properties of an op of ``count`` operands, with those that it may be made without (`OpDefinition.assume`);
+    and the operands' element types, as far as they follow. Raises what `op_properties` raises.
+    """
+    attributes = op_properties(definition, given)
+    return attributes, () if definition.assume is None else definition.assume(attributes, count)
+
+
+def _attribute(definition: OpDefinition, name: str, value: Any, integers: ty.Type = ty.I64) -> at.Attribute:
+    """The attribute that a text or a list stands for."""
+    from halfulp.interp.text.parser import parse_attribute
+
+    if isinstance(value, at.Attribute):
+        return value
+    if isinstance(value, str):
+        try:
+            return parse_attribute(value)
+        except ParseError as error:
+            error.message = f"{name} of '{definition.name}': {error.message}"
+            raise
+    if isinstance(value, Sequence):
+        if value and all(isinstance(entry, int) and not isinstance(entry, bool) for entry in value):
+            mask = (1 << integers.width) - 1 if isinstance(integers, ty.IntegerType) else 0
+            return at.DenseArrayAttr(integers, tuple(entry & mask for entry in value))
+        return at.ArrayAttr(tuple(_attribute(definition, name, entry, integers) for entry in value))
+    raise VerifyError(
+        f"{name} of '{definition.name}' is {value!r}, but must be True, False, an attribute or its text, or a list",
+        op=definition.name,
+    )
 
 
 def _enum_attribute(definition: OpDefinition, enum: EnumDefinition, name: str, value: Any) -> at.Attribute:

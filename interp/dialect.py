@@ -7,7 +7,7 @@ Specification" in MLIR's documentation), so that a declaration can be compared w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from importlib import import_module
@@ -263,6 +263,9 @@ class OpDefinition:
     left out at the end of a region.
     ``evaluate`` is one of the evaluator classes of `halfulp.interp.executor`, or None: executing the op is
     `Unsupported`.
+    ``assume``: of an op that is made without text (`halfulp.interp.build`), given its properties and the number of its
+    operands: adds the properties that may be left out there, and returns the operands' element types, as far as they
+    follow.
     """
 
     name: str
@@ -281,6 +284,7 @@ class OpDefinition:
     named_results: tuple[str, ...] | Callable[[Operation], tuple[str | None, ...]] = ()
     implicit_terminator: str | None = None
     since: Schema = Schema.MLIR22
+    assume: Callable[[dict[str, Attribute], int], Sequence[Type]] | None = None
 
     @property
     def dialect(self) -> str:

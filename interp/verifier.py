@@ -113,6 +113,16 @@ def _leave_operation(operation: Operation) -> None:
         _verify_symbols(operation)
 
 
+def problem_of(operation: Operation) -> VerifyError | None:
+    """What is wrong with an op of a known definition, apart from what is around and inside it."""
+    assert operation.definition is not None
+    try:
+        _verify_registered(operation, operation.definition, {})
+    except VerifyError as error:
+        return error
+    return None
+
+
 def _verify_registered(operation: Operation, definition: OpDefinition, checked: dict[object, None]) -> None:
     # An op's types are checked once per combination: a large file has few of them.
     plain = not operation.successors and not operation.regions

@@ -35,7 +35,7 @@ from halfulp.interp.ir import Operation
 from halfulp.interp.values import Value, over_lanes, repeated, spell_shape
 from halfulp.semantics.kernel import Codes, Open
 from halfulp.semantics.tiled import Unpublished, multiply_accumulate, supports
-from halfulp.semantics.tiled_kinds import KINDS, Kind, Layout, TileOp, distribute, gather, operation_of
+from halfulp.semantics.tiled_kinds import Kind, Layout, TileOp, distribute, gather, operation_of
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -124,7 +124,7 @@ def inner_tiled(op: Operation, settings: Settings) -> Function:
 
 def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
     """The function of a distributed op in a batch, which the lanes of each subgroup do together; None of others."""
-    if _kind(op) is None or not _is(op, "distributed"):
+    if gpu.kind_of(op.properties["kind"]) is None or not _is(op, "distributed"):
         return None
     plan = _plan(op, settings.mma, batch=True)
     size = plan.kind.lanes
@@ -294,14 +294,6 @@ def _reached(plan: Plan, bounds: Shape, marks: Sequence[Array | None]) -> Array 
 # --- what the attributes say ------------------------------------------------------------------------------------------
 
 
-def _kind(op: Operation) -> Kind | None:
-    """The kind of tile, where what it computes is known."""
-    attribute = op.properties["kind"]
-    assert isinstance(attribute, at.DialectAttr)
-    known = attribute.definition in (gpu.MMA_LAYOUT, gpu.VIRTUAL_MMA_LAYOUT, gpu.SCALED_MMA_LAYOUT)
-    return KINDS[attribute["intrinsic"]] if known else None
-
-
 def _is(op: Operation, flag: str) -> bool:
     """A flag of the semantics of a known kind."""
     semantics = op.properties["semantics"]
@@ -310,9 +302,9 @@ def _is(op: Operation, flag: str) -> bool:
 
 
 def _plan(op: Operation, model: str, batch: bool = False) -> Plan:
-    kind, attribute = _kind(op), op.properties["kind"]
-    assert isinstance(attribute, at.DialectAttr)
-    if kind is None:
+    attribute = op.properties["kind"]
+    kind = gpu.kind_of(attribute)
+    if kind is None or not isinstance(attribute, at.DialectAttr):
         raise Unsupported(f"what {attribute} computes is not known")
     elements = [ty.element_type(value.type) for value in op.operands]
     operation = _operation(kind, elements)

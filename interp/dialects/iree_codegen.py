@@ -6,7 +6,7 @@ no successor, is kept as that word.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
@@ -25,6 +25,7 @@ from halfulp.interp.dialect import (
     Slot,
     Trait,
     TypeConstraint,
+    TypeRule,
     same_type,
 )
 from halfulp.interp.dialects import codegen_buffers as buffers
@@ -64,7 +65,7 @@ from halfulp.interp.text.tiles import (
     print_count_hint,
     print_inner_tiled,
 )
-from halfulp.semantics.tiled_kinds import KINDS, Kind
+from halfulp.semantics.tiled_kinds import Kind
 
 iree_codegen = Dialect("iree_codegen")
 
@@ -503,14 +504,6 @@ iree_codegen.op(
 # --- tile operations --------------------------------------------------------------------------------------------------
 
 
-def mma_kind_of(kind: at.Attribute) -> Kind | None:
-    """The row of the table that an attribute names by itself; None for data-tiled ones and those of a CPU."""
-    known = (gpu.MMA_LAYOUT, gpu.VIRTUAL_MMA_LAYOUT, gpu.SCALED_MMA_LAYOUT)
-    if isinstance(kind, at.DialectAttr) and kind.definition in known:
-        return KINDS[kind["intrinsic"]]
-    return None
-
-
 def operand_elements(kind: at.DialectAttr, row: Kind) -> tuple[ty.Type, ...]:
     """The element type of each operand, in the order of `Kind.operand_shapes`."""
     if row.block is None:
@@ -525,7 +518,7 @@ def _scalar(name: str) -> ty.Type:
 
 def expected_tiles(kind: at.Attribute, semantics: at.Attribute) -> tuple[ty.VectorType, ...] | None:
     """What the semantics makes of the tile of each operand, before its permutation; None where that is not known."""
-    row = mma_kind_of(kind)
+    row = gpu.kind_of(kind)
     if row is None or not isinstance(kind, at.DialectAttr) or not isinstance(semantics, at.DialectAttr):
         return None
     shapes = row.lane_shapes if semantics["distributed"] else row.operand_shapes
@@ -671,7 +664,7 @@ def _one_tile(properties: dict[str, at.Attribute], count: int) -> tuple[ty.Type,
     """
     kind = properties.get("kind")
     properties.setdefault("operandSegmentSizes", at.DenseArrayAttr(ty.I32, (max(0, count - 1), min(1, count))))
-    row = None if kind is None else mma_kind_of(kind)
+    row = None if kind is None else gpu.kind_of(kind)
     if row is not None:
         properties.setdefault("semantics", at.DialectAttr(gpu.MMA_SEMANTICS, (False, False)))
     if "iterator_types" not in properties:

@@ -4,7 +4,7 @@ how code is made. Targets and encodings are kept as they are written.
 
 from __future__ import annotations
 
-from halfulp.interp.attributes import ArrayAttr, DialectAttr
+from halfulp.interp.attributes import ArrayAttr, Attribute, DialectAttr
 from halfulp.interp.dialect import AttributeDefinition, Dialect, EnumDefinition, Parameter
 from halfulp.interp.text.parameters import (
     ATTRIBUTE,
@@ -20,7 +20,7 @@ from halfulp.interp.text.parameters import (
     nested,
     with_interface,
 )
-from halfulp.semantics.tiled_kinds import KINDS
+from halfulp.semantics.tiled_kinds import KINDS, Kind
 
 iree_gpu = Dialect("iree_gpu", partial=True)
 
@@ -98,6 +98,15 @@ MMA_SEMANTICS = iree_gpu.attribute(
     parameters=(Parameter("distributed", BOOLEAN), Parameter("opaque", BOOLEAN)),
     interfaces={"mma_semantics"},
 )
+
+
+def kind_of(attribute: Attribute) -> Kind | None:
+    """The row of the table that an attribute names by itself; None for data-tiled ones and those of a CPU."""
+    known = (MMA_LAYOUT, VIRTUAL_MMA_LAYOUT, SCALED_MMA_LAYOUT)
+    if isinstance(attribute, DialectAttr) and attribute.definition in known:
+        return KINDS[attribute["intrinsic"]]
+    return None
+
 
 # --- lanes ------------------------------------------------------------------------------------------------------------
 
