@@ -15,7 +15,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from io import BytesIO
 from multiprocessing import active_children
@@ -282,6 +282,25 @@ def test_interrupts_do_not_reach_workers_that_just_begin() -> None:
             assert process.pid is not None
             os.kill(process.pid, signal.SIGINT)
         assert found.result() == 8
+
+
+def test_an_interrupt_waits_until_a_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what was half started would say that it has been told nothing."""
+    started = []
+
+    def interrupted(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        started.append(True)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), process_pool(1) as pool:
+            pool.submit(pow, 2, 3)
+        assert started
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_error_of_a_worker_keeps_what_others_have_made(tmp_path: Path) -> None:
