@@ -133,6 +133,8 @@ class Buffer:
         parsed = None if type is None else as_type(type)
         if isinstance(parsed, ty.MemRefType):
             return buffer_of(data, parsed, "the buffer", max_bytes)
+        if isinstance(parsed, ty.ShapedType):
+            raise TypeMismatch(f"the buffer: '{parsed}' is no memref and no type of elements")
         value = data if isinstance(data, Value) else Value.from_numpy(data, _container(data, parsed))
         if parsed is not None and value.element_type != parsed:
             raise TypeMismatch(f"the buffer: expected elements of type '{parsed}', got '{value.element_type}'")
@@ -152,19 +154,24 @@ class Buffer:
         """The codes as a strided, writable view of the memory."""
         return self._strided(self.allocation.bits)
 
+    @property
+    def _steps(self) -> tuple[int, ...]:
+        """The strides, which may be any number where there is nothing to step to."""
+        return tuple([stride if size > 1 else 0 for size, stride in zip(self.shape, self.strides, strict=True)])
+
     def _strided(self, memory: npt.NDArray[Any]) -> npt.NDArray[Any]:
         shape = self.shape + memory.shape[1:]
         if 0 in self.shape:
             return np.empty(shape, memory.dtype)
         element = memory.strides[0]
-        strides = tuple([stride * element for stride in self.strides]) + memory.strides[1:]
+        strides = tuple([stride * element for stride in self._steps]) + memory.strides[1:]
         # NumPy checks once more that all of it lies inside.
         return np.ndarray(shape, memory.dtype, memory, self.offset * element, strides)
 
     def places(self) -> npt.NDArray[np.int64]:
         """Where in memory each element lies, in elements."""
         places = np.array(self.offset, np.int64)
-        for size, stride in zip(self.shape, self.strides, strict=True):
+        for size, stride in zip(self.shape, self._steps, strict=True):
             places = places[..., np.newaxis] + np.arange(size, dtype=np.int64) * stride
         return places
 
@@ -197,7 +204,7 @@ class Buffer:
         """A copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
         numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
         where = np.full(len(numbers[0]) if numbers else 1, self.offset, np.int64)
-        for number, stride in zip(numbers, self.strides, strict=True):
+        for number, stride in zip(numbers, self._steps, strict=True):
             where += number * stride
         memory = self._alive()
         return load_at(memory, where, ty.TensorType((len(where),), self.type.element), memory.origins or Origins())
@@ -211,9 +218,9 @@ class Buffer:
         """A copy of the elements as the natural NumPy or ml_dtypes array (see `Value.numpy`)."""
         return self.load().numpy()
 
-    def store(self, value: Value) -> None:
+    def store(self, value: Value, origins: Origins | None = None) -> None:
         """Write all elements of ``value``, whose shape must be the buffer's. Where elements of the buffer share a
-        place, the last one in row-major order stays.
+        place, the last one in row-major order stays. ``origins``: the table that poison in memory is to have.
 
         Raises TypeMismatch for another shape or element type, UndefinedBehavior where the memory was freed.
         """
@@ -225,13 +232,13 @@ class Buffer:
             raise TypeMismatch(f"elements of type '{value.element_type}' do not fit a buffer of '{self.type.element}'")
         memory = self._alive()
         if not is_injective(self.shape, self.strides):
-            store_at(memory, self.places(), value)
+            store_at(memory, self.places(), value, origins)
             return
 
         def put(array: npt.NDArray[Any], part: Any) -> None:
             self._strided(array)[...] = part
 
-        _write(memory, value, put)
+        _write(memory, value, put, origins)
 
     def _alive(self) -> Allocation:
         memory = self.allocation
@@ -260,23 +267,29 @@ def load_at(memory: Allocation, places: npt.NDArray[np.int64], type_: ty.Type, o
         memory.adopted(origins)
 
     def taken(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.asarray(array[places])
+        return np.asarray(array.take(places, 0))  # a copy, also of one element of several words
 
     poison, open_ = _masked(memory.poison, taken), _masked(memory.open, taken)
     return Value(type_, taken(memory.bits), poison, open_, None if poison is None else origins)
 
 
-def store_at(memory: Allocation, places: npt.NDArray[np.int64], value: Value) -> None:
-    """Write the elements of a value to some places of living memory; of those at the same place the last stays."""
+def store_at(memory: Allocation, places: npt.NDArray[np.int64], value: Value, origins: Origins | None = None) -> None:
+    """Write the elements of a value to some places of living memory; of those at the same place the last stays.
+    ``origins``: as for `Buffer.store`.
+    """
 
     def put(array: npt.NDArray[Any], part: Any) -> None:
         array[places] = part
 
-    _write(memory, value, put)
+    _write(memory, value, put, origins)
 
 
-def _write(memory: Allocation, value: Value, put: Callable[[npt.NDArray[Any], Any], None]) -> None:
+def _write(
+    memory: Allocation, value: Value, put: Callable[[npt.NDArray[Any], Any], None], origins: Origins | None
+) -> None:
     """Codes, poison and openness of a value, each written by ``put`` to part of an array of the memory."""
+    if origins is not None and memory.origins is not origins:
+        memory.adopted(origins)
     put(memory.bits, value.bits)
     memory.poison = _with_mask(memory, memory.poison, memory.ids_of(value), np.uint16, put)
     memory.open = _with_mask(memory, memory.open, value.open, np.uint8, put)

@@ -50,7 +50,7 @@ def store_to_buffer(op: Operation, settings: Settings) -> Function:
         if value.shape != buffer.shape:
             shapes = f"{spell_shape(value.shape)} into a memref of shape {spell_shape(buffer.shape)}"
             raise undefined(op, f"a tensor of shape {shapes}")
-        buffer.store(value)
+        buffer.store(value, run.origins)
         return ()
 
     return store

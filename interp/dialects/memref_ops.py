@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -76,15 +77,28 @@ def _place(op: Operation, slots: Slots, which: int, settings: Settings) -> int:
         if index.__class__ is not int or index >= size:
             return _checked_place(op, buffer, signed(op, slots[which + 1 :], settings))
         place += index * stride
-    return place if buffer.swizzle is None else int(_swizzled(op, buffer, place - buffer.offset, 1)[0])
+    return place if buffer.swizzle is None else _moved(op, buffer, place - buffer.offset)
 
 
 def _checked_place(op: Operation, buffer: Buffer, indices: tuple[int, ...]) -> int:
     if any(not 0 <= index < size for index, size in zip(indices, buffer.shape, strict=True)):
         raise _outside(op, buffer, indices)
     if buffer.swizzle is not None:
-        return int(_swizzled(op, buffer, indices[0], 1)[0])
+        return _moved(op, buffer, indices[0])
     return buffer.offset + sum(index * stride for index, stride in zip(indices, buffer.strides, strict=True))
+
+
+def _moved(op: Operation, buffer: Buffer, index: int) -> int:
+    """Where in memory an element of a swizzled buffer lies."""
+    assert buffer.swizzle is not None
+    place = buffer.swizzle.physical(index)
+    if place >= buffer.shape[0]:
+        raise _moved_outside(op, buffer, index, [place])
+    return buffer.offset + place
+
+
+def _moved_outside(op: Operation, buffer: Buffer, start: int, moved: list[int]) -> UndefinedBehavior:
+    return undefined(op, f"index [{start}] is swizzled to {moved}, outside the shape {spell_shape(buffer.shape)}")
 
 
 def _swizzled(op: Operation, buffer: Buffer, start: int, count: int) -> npt.NDArray[np.int64]:
@@ -92,9 +106,7 @@ def _swizzled(op: Operation, buffer: Buffer, start: int, count: int) -> npt.NDAr
     assert buffer.swizzle is not None
     moved = places(buffer.swizzle, start, count)
     if int(moved.max()) >= buffer.shape[0]:
-        raise undefined(
-            op, f"index [{start}] is swizzled to {list(map(int, moved))}, outside the shape {spell_shape(buffer.shape)}"
-        )
+        raise _moved_outside(op, buffer, start, moved.tolist())
     return moved + buffer.offset
 
 
@@ -131,7 +143,7 @@ def store(op: Operation, settings: Settings) -> Function:
             if memory.open is not None:
                 memory.open[place] = 0
         else:
-            store_at(memory, np.array(place, np.int64), lift(element, type_))
+            store_at(memory, np.array(place, np.int64), lift(element, type_), run.origins)
         return ()
 
     return store_element
@@ -177,9 +189,9 @@ def store_vector(op: Operation, settings: Settings) -> Function:
         buffer, where = _block(op, slots, 1, type_, settings)
         value = lift(slots[0], type_)
         if where is None:
-            buffer.store(value)
+            buffer.store(value, run.origins)
         else:
-            store_at(buffer.allocation, where, value)
+            store_at(buffer.allocation, where, value, run.origins)
         return ()
 
     return store_part
@@ -215,8 +227,8 @@ def allocate(op: Operation, settings: Settings) -> Function:
         reason = f"an element of {op.name} was never written"
         origin = Origin(op.name, spell_place(op.location), reason, (0,) * len(shape))
         buffer.allocation.spoil(origin, run.origins)
-        for listener in settings.listeners:
-            listener.poison_born(op, origin, len(buffer.allocation))
+        for listener in settings.listeners if 0 not in shape else ():
+            listener.poison_born(op, origin, prod(shape))
         return (buffer,)
 
     return make

@@ -80,6 +80,14 @@ def test_elements_of_any_width(element: str) -> None:
     )
 
 
+def test_strides_of_what_has_one_element_may_be_any_number() -> None:
+    memory = Buffer.from_numpy(np.array([[1, 2]], np.int64), f"memref<1x2xi64, strided<[{(1 << 63) - 1}, 1]>>")
+    memory.store(memory.load())
+    assert memory.numpy().tolist() == [[1, 2]]
+    assert memory.places().tolist() == [[0, 1]]
+    assert memory.first(5).numpy().tolist() == [1, 2]
+
+
 def test_complex_elements() -> None:
     bits = np.array([[1, 2], [3, 4]], np.uint32)
     value = Value(as_type("tensor<2xcomplex<f32>>"), bits)
@@ -247,6 +255,7 @@ def test_layouts_of_new_memory(type_: str, strides: tuple[int, ...], offset: int
             "spans 100000000002 bytes; the limit is 268435456",
         ),
         ("memref<2x3xi8, affine_map<(a, b) -> (b, a)>>", Unsupported, "affine_map<.*>' is no sum of strides"),
+        ("tensor<2x3xi8>", TypeMismatch, "'tensor<2x3xi8>' is no memref and no type of elements"),
         ("memref<2xvector<3xi8>>", Unsupported, "values of type 'memref<2xvector<3xi8>>' cannot be given"),
     ],
 )

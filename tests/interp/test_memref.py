@@ -193,6 +193,18 @@ def test_complex_elements_go_in_and_out() -> None:
     assert out.load() == value
 
 
+@pytest.mark.parametrize("element", ["i8", "i128"])
+def test_what_was_loaded_does_not_change_with_the_memory(element: str) -> None:
+    body = f"""\
+  %a = memref.load %m[%c1] : memref<2x{element}>
+  memref.store %x, %m[%c1] : memref<2x{element}>
+  return %a : {element}"""
+    memory = hu.Buffer.from_numpy(hu.Value.from_bits([5, 6], f"tensor<2x{element}>"))
+    (before,) = run(f"(%m: memref<2x{element}>, %x: {element}) -> {element}", body, memory, 9)
+    assert before.item() == 6
+    assert memory.numpy().tolist() == [5, 9]
+
+
 def test_poison_is_stored_and_loaded_with_its_origin() -> None:
     body = """\
   %m = memref.alloc() : memref<2xi8>
