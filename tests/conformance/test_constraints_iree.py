@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from collections import Counter
 from random import Random
 
@@ -9,9 +11,13 @@ import pytest
 
 from halfulp.conformance.constraints_iree import Diagnostic, ask, program, recorded
 from halfulp.constraints import constraints
+from halfulp.interp.attributes import StringAttr
 from halfulp.interp.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.ir import SSAValue
 from halfulp.interp.locations import Location, file_position
 from halfulp.interp.text.parser import parse_module
+from halfulp.interp.verdicts import EVALUATORS
+from halfulp.semantics.smt import MODELS, Term, Unknown
 
 VIOLATED = "pipeline constraints violated"
 UNHANDLED = "unsupported op in constraint evaluator"
@@ -73,6 +79,52 @@ def test_what_stops_iree_opt_has_no_value(iree_opt: str) -> None:
         assert ask(iree_opt, text.replace("%b = smt.int.constant -1", "%b = smt.int.constant -2")) is not None
         ((verdict,),) = (found.verdicts for found in constraints(parse_module(text), model="iree"))
         assert verdict.because == (f"-9223372036854775808 {op} -1 overflows",)
+
+
+CONVERT = "builtin.module(func.func(iree_codegen.smt.constraints(iree-codegen-convert-constraints-to-smt)))"
+
+
+def converted(tool: str, text: str, dims: list[int], knobs: dict[str, int]) -> list[Term]:
+    """What the asserts that IREE makes for a solver are for these numbers, which it declares as functions by name."""
+    command = [tool, f"--pass-pipeline={CONVERT}", "--mlir-print-op-generic"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    (solver,) = (op for op in parse_module(done.stdout).walk() if op.name == "smt.solver")
+    given = {f"problem_dim_{index}": dim for index, dim in enumerate(dims)} | knobs
+    terms: dict[SSAValue, Term] = {}
+    asserted = []
+    for op in solver.regions[0].blocks[0].operations:
+        operands = [terms[value] for value in op.operands]
+        if op.name == "smt.assert":
+            asserted += operands
+        elif op.results:
+            name = op.properties.get("namePrefix")
+            declared = given.get(name.value) if isinstance(name, StringAttr) else None
+            found = EVALUATORS[op.name](op, operands, {}, MODELS["smt"]) if declared is None else declared
+            terms[op.results[0]] = found
+    return asserted
+
+
+def test_the_model_of_solvers_is_what_iree_gives_to_solvers(iree_opt: str) -> None:
+    random, truths = Random(4), set()
+    words = {True: "holds", False: "FAILS"}
+    for number, (text, _) in enumerate(recorded()):
+        if "smt.lookup" not in text or "arith.constant 1 : i32" in text:
+            continue
+        dims = [random.choice((0, 2, 3, -7, 64)) for _ in re.findall(r"%d\d: !smt.int", text)]
+        knobs = {name: random.choice((0, 1)) for name in sorted(set(re.findall(r'smt.knob "(\w+)"', text)))}
+        (found,), (other,) = (
+            constraints(parse_module(text), model=model, dims=dims, knobs=knobs) for model in ("solver", "smt")
+        )
+        pairs = {(a.verdict, b.verdict) for a, b in zip(found.verdicts, other.verdicts, strict=True)}
+        if number % 10 and pairs <= {(word, word) for word in ("holds", "FAILS", "unknown")}:
+            continue
+        truths |= pairs
+        assert [verdict.verdict for verdict in found.verdicts] == [
+            "unknown" if isinstance(term, Unknown) else words[bool(term)]
+            for term in converted(iree_opt, text, dims, knobs)
+        ], text
+    # What a lookup without the key leaves unknown, the last value decides.
+    assert {("holds", "unknown"), ("FAILS", "unknown")} < truths
 
 
 @pytest.mark.exhaustive
