@@ -12,6 +12,7 @@ from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition, Property
 from halfulp.interp.errors import ParseError, TypeMismatch, VerifyError
 from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.operands import SEGMENTS, spread
+from halfulp.interp.text.assembly import only_type
 from halfulp.interp.verifier import problem_of, verify
 
 _MOST_DIVISIONS = 1000
@@ -69,6 +70,10 @@ def _made(
         types[slot.name] = full if slot.arity is Arity.ONE else (full,)
     for rule in definition.type_rules:
         rule.solve(types, attributes)
+    for slot in definition.results:
+        only = only_type(slot.constraint) if slot.arity is Arity.ONE else None
+        if only is not None:
+            types.setdefault(slot.name, only)
     missing = [slot.name for slot in definition.results if slot.name not in types]
     if missing:
         raise TypeMismatch(

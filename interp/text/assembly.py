@@ -276,7 +276,7 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
     defaults = default_properties(definition)
     sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
     passed = slots.passed
-    buildable = [_only_type(slot.constraint) for slot in slots.operands]
+    buildable = [only_type(slot.constraint) for slot in slots.operands]
     known: dict[tuple[Any, ...], list[Any]] = {}
     segments: dict[tuple[int, ...], DenseArrayAttr] = {}
 
@@ -364,13 +364,13 @@ def _solver(
     definition: OpDefinition, slots: _Slots
 ) -> Callable[[Parser, int, list[Any], Mapping[str, Attribute]], list[Any]]:
     """Complete a list of types by slot from the constraints and the type rules."""
-    fixed = {slot.name: only for slot in slots.all if slot.arity is Arity.ONE and (only := _only_type(slot.constraint))}
+    fixed = {slot.name: only for slot in slots.all if slot.arity is Arity.ONE and (only := only_type(slot.constraint))}
     rules = definition.type_rules
     # Values whose number may be none, or whose type is known by itself.
     optional = {
         slot.name
         for slot in slots.all
-        if slot.arity is not Arity.ONE and (_only_type(slot.constraint) or not definition.type_rules)
+        if slot.arity is not Arity.ONE and (only_type(slot.constraint) or not definition.type_rules)
     }
 
     def solve(p: Parser, at: int, types: list[Any], properties: Mapping[str, Attribute]) -> list[Any]:
@@ -403,7 +403,7 @@ _SAMPLES = (I1, I32, I64, INDEX)
 
 
 @cache
-def _only_type(constraint: TypeConstraint) -> Type | None:
+def only_type(constraint: TypeConstraint) -> Type | None:
     """The one type a constraint allows, where it is that narrow: an operand of it needs no type in the text."""
     if constraint.builds is not None:
         return constraint.builds

@@ -393,3 +393,18 @@ def test_a_count_hint_does_nothing_when_it_runs() -> None:
     assert hu.run(text, np.arange(4), batch=True)[0].numpy().tolist() == [0, 1, 2, 3]
     traced = hu.trace(text, 3)
     assert "iree_codegen.workgroup_count_hint(%x, 4, %x)" in str(traced)
+
+
+# --- one op by itself -------------------------------------------------------------------------------------------------
+
+
+def test_small_ops_alone() -> None:
+    tensor = np.array([1.5, -0.0], np.float32)
+    assert hu.eval("iree_codegen.fusion_barrier", tensor).numpy().tolist() == tensor.tolist()
+    hint = "#iree_gpu.lane_increment<16, aligned>"
+    assert hu.eval("iree_codegen.index_hint", 5, type="index", hint=hint).item() == 5
+    assert hu.eval("iree_codegen.null_pointer").item() is None
+    map_ = "affine_map<(d0)[s0] -> (d0 ceildiv s0)>"
+    assert hu.eval("affine.apply", 1000, 256, type="index", map=map_).item() == 4
+    with pytest.raises(hu.VerifyError, match="dimension and symbol count must match"):
+        hu.eval("affine.apply", 1000, type="index", map=map_)
