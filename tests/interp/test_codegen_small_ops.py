@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 
 import halfulp as hu
 from halfulp.cli import main
+from halfulp.interp.dialects.hints import Claim
 from halfulp.interp.events import Listener
-from halfulp.interp.types import TensorType
+from halfulp.interp.executor import Lanes
+from halfulp.interp.types import INDEX, TensorType
 
 # --- fusion_barrier ---------------------------------------------------------------------------------------------------
 
@@ -203,6 +206,38 @@ def test_poison_lanes_are_left_out() -> None:
     addends[0] = 2
     with pytest.raises(hu.UndefinedBehavior, match="7 in lane 0, but 6 in lane 2"):
         hu.run(text, 5, addends, batch=True, check_hints=True)
+
+
+def test_random_claims_against_their_definition() -> None:
+    """Claims that nearly hold, in some lanes of a batch, judged lane by lane."""
+    rng = random.Random(5)
+    verdicts = {True: 0, False: 0}
+    for _ in range(400):
+        size, step = rng.choice([1, 2, 3, 4, 8, 64]), rng.choice([0, 1, 2, -3, 1 << 40])
+        claim = Claim(size, step, rng.random() < 0.4)
+        count = rng.randint(1, 40)
+        running = sorted(rng.sample(range(count), rng.randint(1, count)))
+        start = rng.choice([0, size, 5, (1 << 63) - 2])
+        given = {lane: start + lane // size * size + lane % size * step for lane in running}
+        for lane in rng.sample(running, rng.randint(0, min(2, len(running)))):
+            given[lane] += rng.choice([0, 1, size])
+        wrong = []
+        for lane in running:
+            first = next(other for other in running if other // size == lane // size)
+            base = given[lane] - lane % size * step
+            grows = (given[lane] - given[first] - (lane - first) * step) % (1 << 64) == 0
+            if not grows or (claim.aligned and _signed(base) % size):
+                wrong.append(lane)
+        codes = np.array([given[lane] % (1 << 64) for lane in running], np.uint64)
+        lanes = Lanes(np.array(running), count)
+        found = claim.broken(hu.Value(INDEX, codes), lanes, 64)
+        assert wrong == [] if found is None else lanes.offending(found[0]).tolist() == wrong
+        verdicts[found is None] += 1
+    assert min(verdicts.values()) > 80
+
+
+def _signed(number: int) -> int:
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def test_hints_at_32_bits() -> None:
