@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from halfulp import plot as plot
     from halfulp.constraints import constraints as constraints
     from halfulp.explain import explain as explain
+    from halfulp.explain_dot import explain_dot as explain_dot
     from halfulp.explain_op import explain_op as explain_op
     from halfulp.fp_formats.formats import FORMATS as float_formats  # noqa: F401
     from halfulp.fp_formats.formats import FloatFormat as FloatFormat
@@ -80,6 +81,7 @@ _HOME: dict[str, tuple[str, str]] = {
     "Value": ("halfulp.interp.values", "Value"),
     "constraints": ("halfulp.constraints", "constraints"),
     "explain": ("halfulp.explain", "explain"),
+    "explain_dot": ("halfulp.explain_dot", "explain_dot"),
     "explain_op": ("halfulp.explain_op", "explain_op"),
     "float_format": ("halfulp.fp_formats.formats", "float_format"),
     "float_formats": ("halfulp.fp_formats.formats", "FORMATS"),

@@ -20,6 +20,7 @@ from halfulp import (
     cli_check_vectors,
     cli_constraints,
     cli_explain,
+    cli_explain_dot,
     cli_explore,
     cli_programs,
     cli_running,
@@ -104,8 +105,8 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="NAME[=VALUE]",
         help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others as MLIR has them",
     )
-    evaluate.set_defaults(command=_eval)
     cli_running.model_option(evaluate)
+    evaluate.set_defaults(command=_eval)
 
     formats = commands.add_parser("formats", help="list the float formats, or describe one", epilog=EXIT_CODES, **style)
     formats.add_argument("name", nargs="?", metavar="NAME", help="a format; up to 8 bits all its values are listed")
@@ -163,6 +164,7 @@ def build_parser() -> argparse.ArgumentParser:
     inspect.set_defaults(command=_inspect)
 
     cli_explain.register(commands, style)
+    cli_explain_dot.register(commands, style)
     cli_explore.register(commands, style)
     cli_trace.register(commands, style)
     cli_verify.register(commands, style)
@@ -295,9 +297,9 @@ def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
         profile=profile_named(arguments.profile),
         on_ub=arguments.on_ub,
         index_width=arguments.index_width,
+        mma=arguments.mma or "exact",
         **properties_of(arguments.op, arguments.attr, sources),
     )
-        mma=arguments.mma or "exact",
     results = outcome if isinstance(outcome, tuple) else (outcome,)
     for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
         if len(given) > len(results):
