@@ -9,6 +9,10 @@ row-major order, of the permuted tile where there is a permutation of its rank. 
 one lane, which has no result by itself. In a batch (`halfulp.interp.batch`) its lanes are those of subgroups, one after
 the other, and those of a subgroup do the op together: it is undefined where some of them do not come to it. Without a
 batch, the first parallel loop that is in all maps is that over the lanes.
+
+The document allows memrefs as operands; iree-opt 3.13 refuses them. Those of strided layouts are read and, as output,
+updated in place. What is not known is refused: which points see what others have written where an input lies in the
+memory of the output, and where a swizzled memref has its tiles.
 """
 
 from __future__ import annotations
@@ -26,12 +30,15 @@ import numpy.typing as npt
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.affine import Dimension
+from halfulp.interp.buffers import Buffer
 from halfulp.interp.dialects import iree_gpu as gpu
 from halfulp.interp.dialects.linalg import ITERATOR_TYPE
+from halfulp.interp.dialects.memref_ops import living
 from halfulp.interp.dialects.tensor import Function, Operands, undefined
 from halfulp.interp.errors import Unsupported
 from halfulp.interp.executor import Lanes, Run, Settings, in_lanes
 from halfulp.interp.ir import Operation
+from halfulp.interp.layouts import is_injective
 from halfulp.interp.values import Value, over_lanes, repeated, spell_shape
 from halfulp.semantics.kernel import Codes, Open
 from halfulp.semantics.tiled import Unpublished, multiply_accumulate, supports
@@ -119,7 +126,41 @@ class Plan:
 def inner_tiled(op: Operation, settings: Settings) -> Function:
     """The function of an op. Raises Unsupported for kinds without a layout or model, naming kind and chip."""
     plan = _plan(op, settings.mma)
-    return lambda run, operands: (_computed(op, plan, settings.mma, run, operands),)
+    in_memory = [isinstance(value.type, ty.MemRefType) for value in op.operands]
+
+    def run_tiles(run: Run, operands: Sequence[Any]) -> tuple[Any, ...]:
+        values: list[Value] = [
+            _read(op, number, operand, run) if held else operand
+            for number, (operand, held) in enumerate(zip(operands, in_memory, strict=True))
+        ]
+        *inputs, output = operands
+        if not in_memory[-1]:
+            return (_computed(op, plan, settings.mma, run, values),)
+        if prod(plan.bounds(op, values)) > 1:
+            _check_apart(inputs, output)
+        output.store(_computed(op, plan, settings.mma, run, values))
+        return ()
+
+    return run_tiles
+
+
+def _read(op: Operation, number: int, operand: Any, run: Run) -> Value:
+    buffer = living(op, operand, number)
+    if buffer.swizzle is not None:
+        raise Unsupported(f"operand #{number} is swizzled memory, where tiles have no place")
+    return buffer.load(origins=run.origins)
+
+
+def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
+    """Raises Unsupported where points write to the place of each other, or of what others read."""
+    written = output.places()
+    if not is_injective(output.shape, output.strides):
+        raise Unsupported("elements of the output lie at the same place in memory")
+    for number, operand in enumerate(inputs):
+        if not isinstance(operand, Buffer) or operand.allocation is not output.allocation:
+            continue
+        if np.intersect1d(operand.places(), written).size:
+            raise Unsupported(f"input #{number} and the output share memory, which points change in no known order")
 
 
 def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
@@ -198,7 +239,7 @@ def _computed(op: Operation, plan: Plan, model: str, run: Run, operands: Sequenc
     if poison is not None:
         codes[poison != 0] = 0
     reached = None if open_ is None else put_back(open_.astype(np.uint8))
-    return Value(op.results[0].type, codes, poison, reached, None if poison is None else run.origins)
+    return Value(operands[-1].type, codes, poison, reached, None if poison is None else run.origins)
 
 
 def _unpublished(error: Unpublished) -> Unsupported:

@@ -64,6 +64,7 @@ from halfulp.interp.text.tiles import (
     inner_tiled_parser,
     print_count_hint,
     print_inner_tiled,
+    results_of,
 )
 from halfulp.semantics.tiled_kinds import Kind
 
@@ -314,9 +315,12 @@ def _is_ranked(type_: ty.Type) -> bool:
 
 STRIDED_MEMREF = TypeConstraint("strided memref of any type values", is_strided, c.MEMREF_KIND)
 RANKED_TENSOR_OR_MEMREF = TypeConstraint("ranked tensor or memref of any type", _is_ranked)
-TILED = TypeConstraint(
-    "ranked tensor or vector of any type values", lambda type_: _is_ranked(type_) or isinstance(type_, ty.VectorType)
+TILED_RESULT = TypeConstraint(
+    "ranked tensor or vector of any type values",
+    lambda type_: isinstance(type_, ty.VectorType) or (isinstance(type_, ty.TensorType) and type_.shape is not None),
 )
+# The document has memrefs as well, which release 3.13 refuses.
+TILED = TypeConstraint(TILED_RESULT.description, lambda type_: is_strided(type_) or TILED_RESULT.accepts(type_))
 NULL_POINTER_TYPE = TypeConstraint(
     "Pseudo null-pointer type. Lowers to a null pointer.",
     lambda type_: type_ == hints.NULL_POINTER,
@@ -648,13 +652,13 @@ def _fits(tile: tuple[int | None, ...], shape: tuple[int, ...], opaque: bool) ->
 
 def _solve_results(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
     if "outputs" in types:
-        types.setdefault("results", types["outputs"])
+        types.setdefault("results", results_of(types["outputs"]))
 
 
 _TYPES_OF_OUTPUTS = TypeRule(
     "results must have the types of the outputs",
     _solve_results,
-    lambda types, properties: bool(types["results"] == types["outputs"]),
+    lambda types, properties: bool(types["results"] == results_of(types["outputs"])),
 )
 
 
@@ -683,7 +687,7 @@ iree_codegen.op(
     "inner_tiled",
     custom=(inner_tiled_parser, print_inner_tiled),
     operands=(Slot("inputs", TILED, Arity.VARIADIC), Slot("outputs", TILED, Arity.VARIADIC)),
-    results=(Slot("results", TILED, Arity.VARIADIC),),
+    results=(Slot("results", TILED_RESULT, Arity.VARIADIC),),
     properties=(
         Property("indexing_maps", c.AFFINE_MAP_ARRAY_ATTR),
         Property("iterator_types", AttributeConstraint("Iterator type should be an enum.", _are_iterators)),

@@ -17,7 +17,7 @@ from halfulp.interp.text.attribute_parser import integer_value
 from halfulp.interp.text.parameters import read_parameters
 from halfulp.interp.text.structured import keyword_of
 from halfulp.interp.text.type_parser import is_integer
-from halfulp.interp.types import I32, I64, INDEX, IntegerType, Type
+from halfulp.interp.types import I32, I64, INDEX, IntegerType, MemRefType, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,9 +88,14 @@ def inner_tiled_parser(definition: OpDefinition) -> CustomParse:
                 )
             values += [p.use(token, type) for token, type in zip(tokens, known, strict=True)]
         properties[SEGMENTS] = DenseArrayAttr(I32, (len(groups[0]), len(groups[1])))
-        return _made(p, at, definition, values, types[1], properties, attributes)
+        return _made(p, at, definition, values, results_of(types[1]), properties, attributes)
 
     return parse
+
+
+def results_of(outputs: Sequence[Type]) -> tuple[Type, ...]:
+    """The types of the results: memory is updated in place."""
+    return tuple(type_ for type_ in outputs if not isinstance(type_, MemRefType))
 
 
 def _operands_of(p: Parser, definition: OpDefinition, word: str) -> list[int]:

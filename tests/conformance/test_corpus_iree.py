@@ -158,7 +158,7 @@ def test_memrefs_are_accepted_by_tile_operations_as_the_document_says() -> None:
     maps = "[affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>]"
     text = (
         "func.func @f(%a: memref<4xf16>, %c: memref<4xf32>) {\n"
-        f"%0 = iree_codegen.inner_tiled ins(%a, %a) outs(%c) <indexing_maps = {maps}, iterator_types = [], "
+        f"iree_codegen.inner_tiled ins(%a, %a) outs(%c) <indexing_maps = {maps}, iterator_types = [], "
         "kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, "
         "opaque = false>> : memref<4xf16>, memref<4xf16> into memref<4xf32>\nreturn }"
     )
