@@ -1,4 +1,7 @@
-// Copies the columns of a matrix that are chosen into another buffer.
+// Copies the columns of a matrix that are chosen into another buffer:
+//
+//   halfulp run examples/columns.mlir --input="4x6xf32=1" --input="4x2xf32=0" --input=1
+
 func.func @columns(%source: memref<4x6xf32>, %target: memref<4x2xf32>, %first: index) {
   %view = memref.subview %source[0, %first] [4, 2] [1, 3]
     : memref<4x6xf32> to memref<4x2xf32, strided<[6, 3], offset: ?>>

@@ -1,4 +1,7 @@
-// How many workgroups the function beside it is dispatched with, from its workload.
+// How many workgroups the function beside it is dispatched with, from its workload:
+//
+//   halfulp workgroups examples/dispatch.mlir --input=1000 --input=4096 --input=64
+
 func.func @matmul() {
   return
 }

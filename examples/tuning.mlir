@@ -1,4 +1,7 @@
-// What a tiled matmul asks of the sizes of its tiles.
+// What a tiled matmul asks of the sizes of its tiles:
+//
+//   halfulp constraints examples/tuning.mlir --knob wg_m=32 --knob wg_n=64 --knob mma_idx=1 --dim 128 --dim 256 --dim 64
+
 func.func @matmul(%m: index, %n: index, %k: index) {
   iree_codegen.smt.constraints target = <set = 0>, pipeline = #iree_gpu.pipeline<VectorDistribute>,
     knobs = {workgroup = [#iree_codegen.smt.int_knob<"wg_m">, #iree_codegen.smt.int_knob<"wg_n">],
