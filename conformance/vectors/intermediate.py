@@ -376,6 +376,13 @@ def _split(case: Case, dice: Dice, total: int, rising: bool) -> tuple[int, int]:
     return first, total - first
 
 
+def _pair(fmt: FloatFormat, *numbers: tuple[int, int, int]) -> tuple[int, ...] | None:
+    """The codes closest to numbers of a sign, a significand and the exponent of its leading bit; None beyond range."""
+    codes = [nearest(fmt, sign, bits, exponent - bits.bit_length() + 1) for sign, bits, exponent in numbers]
+    found = tuple(code for code in codes if code is not None)
+    return found if len(found) == len(numbers) else None
+
+
 def _factors(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
     """Factors: exact ones with a short second factor, factors with the product's low bits, factors close to it."""
     fmt = case.float_source
@@ -388,9 +395,7 @@ def _factors(case: Case, dice: Dice, sign: int, significand: int, exponent: int)
             return None
         near = lead - (first * second).bit_length() + 1  # exponent of the product, so that its leading bit is right
         one, two = _split(case, dice, near + first.bit_length() + second.bit_length() - 2, False)
-        a = nearest(fmt, sign ^ other, first, one - first.bit_length() + 1)
-        b = nearest(fmt, other, second, two - second.bit_length() + 1)
-        return None if a is None or b is None else (a, b)
+        return _pair(fmt, (sign ^ other, first, one), (other, second, two))
 
     short = dice.bits(min(precision, 1 + dice.below(precision))) | 1
     full = 1 << precision - 1 | dice.bits(precision - 1)
@@ -431,9 +436,7 @@ def _dividends(case: Case, dice: Dice, sign: int, significand: int, exponent: in
         size = max(first.bit_length(), second.bit_length())
         below = first << size - first.bit_length() < second << size - second.bit_length()
         one, two = _split(case, dice, lead + below, True)
-        a = nearest(fmt, sign ^ other, first, one - first.bit_length() + 1)
-        b = nearest(fmt, other, second, two - second.bit_length() + 1)
-        return None if a is None or b is None else (a, b)
+        return _pair(fmt, (sign ^ other, first, one), (other, second, two))
 
     stripped = significand >> (significand & -significand).bit_length() - 1 if significand else 1
     room = precision - stripped.bit_length()
