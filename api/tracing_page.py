@@ -40,6 +40,7 @@ _STEP = (
     "lanes",
     "from",
 )
+"""What the row of a step holds, in this order."""
 
 
 class _Texts:
@@ -119,19 +120,7 @@ def _data(trace: Trace) -> dict[str, Any]:
             "rows": [[site.op, site.line, site.function, site.source] for site in trace.sites],
         },
         "steps": {
-            "fields": [
-                "number",
-                "site",
-                "depth",
-                "ends",
-                "operands",
-                "results",
-                "births",
-                "undefined",
-                "where",
-                "lanes",
-                "from",
-            ],
+            "fields": _STEP,
             "rows": steps,
         },
         "rows": trace.rows,
