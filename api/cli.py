@@ -447,7 +447,7 @@ def _bytecode(module: Module, version: int | None, schema: Schema, producer: str
 
 
 def _write_translated(output: bytes, arguments: argparse.Namespace) -> None:
-    from halfulp.cli_values import write_file
+    from halfulp.files import write_file
 
     if arguments.output is not None:
         write_file(arguments.output, output)

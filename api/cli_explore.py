@@ -28,8 +28,8 @@ def register(commands: Any, style: dict[str, Any]) -> None:
 
 
 def _explore(arguments: argparse.Namespace) -> int:
-    from halfulp.cli_values import write_file
     from halfulp.explore.page import page
+    from halfulp.files import write_file
     from halfulp.interp.errors import HalfulpError
 
     data = page().encode()

@@ -496,7 +496,7 @@ def _reduce_by_test(arguments: argparse.Namespace, sources: Sources) -> int:
 
 
 def _deliver(text: str, tests: int, arguments: argparse.Namespace) -> int:
-    from halfulp.cli_values import write_file
+    from halfulp.files import write_file
 
     say(f"{_plural(tests, 'program')} tried")
     if arguments.output is None:

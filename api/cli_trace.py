@@ -38,7 +38,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
 
 
 def _trace(arguments: argparse.Namespace) -> int:
-    from halfulp.cli_values import write_file
+    from halfulp.files import write_file
     from halfulp.interp.errors import HalfulpError
     from halfulp.tracing import MOST_ROWS, trace
     from halfulp.tracing_text import step_lines

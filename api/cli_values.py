@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.files import write_file
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp import types as ty
 from halfulp.interp.errors import HalfulpError, InputError, LimitExceeded
@@ -242,27 +241,6 @@ def write_npy(path: str, value: Value) -> None:
     stream = io.BytesIO()
     np.save(stream, stored_array(value), allow_pickle=False)
     write_file(path, stream.getbuffer())
-
-
-def write_file(path: str, data: bytes | memoryview) -> None:
-    """Write a file whole or not at all: under a name of its own first, then renamed. Raises InputError."""
-    target = Path(path)
-    try:
-        if target.exists() and not target.is_file():  # a pipe or a device is written to, never replaced
-            target.write_bytes(data)
-            return
-        target = Path(os.path.realpath(target))
-        partial = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            partial.write_bytes(data)
-            partial.replace(target)
-        except BaseException:
-            with suppress(OSError):
-                partial.unlink()
-            raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot write {path!r}: {reason}") from None
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------

@@ -211,9 +211,9 @@ def default_name(recipe: Recipe) -> str:
 
 
 def _stream(order: Order, metadata: str | None) -> Made:
-    from halfulp.cli_values import write_file
     from halfulp.conformance.vectors.metadata import to_text
     from halfulp.conformance.vectors.produce import document, write_stream
+    from halfulp.files import write_file
 
     sys.stdout.flush()
     made = write_stream(order, order.formats[0], sys.stdout.buffer)

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.explain import MODES, format_of
+from halfulp.files import write_file
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
@@ -213,18 +214,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
     Raises InputError for another ending, and when the file cannot be written.
     """
-    data = _image(figure, ending_of(path))
-    name = os.fspath(path)
-    temporary = f"{name}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-        os.replace(temporary, name)
-    except OSError as error:
-        raise InputError(f"cannot write {name!r}: {error.strerror}") from None
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
+    write_file(path, _image(figure, ending_of(path)))
 
 
 # --- numbers as text and as coordinates -------------------------------------------------------------------------------
