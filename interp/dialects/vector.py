@@ -11,7 +11,6 @@ from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import (
     Arity,
-    AttributeConstraint,
     Dialect,
     EnumDefinition,
     Property,
@@ -281,6 +280,12 @@ def _verify_access(op: Operation) -> str | None:
     assert isinstance(base, ty.MemRefType)
     assert isinstance(given, ty.VectorType)
     shape = base.shape or ()
+    alignment = op.properties.get("alignment")
+    if isinstance(alignment, at.IntegerAttr) and (alignment.value <= 0 or alignment.value.bit_count() != 1):
+        return (
+            "attribute 'alignment' failed to satisfy constraint: 64-bit signless integer attribute whose value is "
+            "positive and whose value is a power of two > 0"
+        )
     known = strides_and_offset(base)
     dense = known is not None and known[0][-1:] in ((), (1,))
     if not dense and not _is_of_one_element(given):
@@ -338,27 +343,16 @@ vector.op(
 )
 
 
-def _is_alignment(found: at.Attribute) -> bool:
-    if not isinstance(found, at.IntegerAttr) or not c.INTEGER_64_ATTR.accepts(found):
-        return False
-    return found.value > 0 and found.value.bit_count() == 1
-
-
 _INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
 _ACCESS = (
-    Property(
-        "alignment",
-        AttributeConstraint(
-            "64-bit signless integer attribute whose value is positive and whose value is a power of two > 0",
-            _is_alignment,
-        ),
-        optional=True,
-    ),
+    Property("alignment", c.INTEGER_64_ATTR, optional=True),
     Property("nontemporal", c.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)),
 )
+# LLVM 24 has these outside of the dictionary, where MLIR 22 has them.
+_CLAUSES = "also(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
 vector.op(
     "load",
-    "$base `[` $indices `]` attr-dict `:` type($base) `,` type($result)",
+    f"$base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($result)",
     operands=(Slot("base", MEMREF), _INDICES),
     results={"result": c.VECTOR},
     properties=_ACCESS,
@@ -367,7 +361,7 @@ vector.op(
 )
 vector.op(
     "store",
-    "$valueToStore `,` $base `[` $indices `]` attr-dict `:` type($base) `,` type($valueToStore)",
+    f"$valueToStore `,` $base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($valueToStore)",
     operands=(Slot("valueToStore", c.VECTOR), Slot("base", MEMREF), _INDICES),
     properties=_ACCESS,
     verify=_verify_access,

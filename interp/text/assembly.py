@@ -4,7 +4,7 @@ The notation is that of the "Declarative Assembly Format" section of MLIR's "Ope
 literals in back quotes (an empty one joins its neighbours), ``$name`` of an operand, attribute, region or successor,
 ``type($name)``, ``functional-type($operands, results)``, ``attr-dict``, ``attr-dict-with-keyword``, optional groups
 ``(… ^ …):(…)?`` with an anchor, clauses in any order ``oilist(… | …)``, and ``custom<Directive>(…)`` of the table
-`DIRECTIVES`.
+`DIRECTIVES`. One is not MLIR's: ``also(… | …)`` are clauses that another version has, which are read but not printed.
 
 A parser is a list of closures, one per element, each of which steps over what it reads and notes it in a `_State`;
 types that are not written are then worked out from the op's type rules, once per combination of those that are.
@@ -107,9 +107,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Clauses:
-    """``oilist(clause | clause)``: each begins with a literal and stands at most once."""
+    """``oilist(clause | clause)``: each begins with a literal and stands at most once. Those of ``also`` are not
+    ``printed``.
+    """
 
     clauses: tuple[tuple[Element, ...], ...]
+    printed: bool = True
 
 
 @dataclass(frozen=True)
@@ -158,12 +161,12 @@ def _read(tokens: list[str], at: int) -> tuple[list[Element], int, int]:
             end = tokens.index(")", at)
             elements.append(Directive(token[7:-1], tuple(name[1:] for name in tokens[at + 1 : end : 2])))
             at = end + 1
-        elif token == "oilist":
+        elif token in ("oilist", "also"):
             clauses: list[tuple[Element, ...]] = []
             while tokens[at] != ")":
                 clause, at, _ = _read(tokens, at + 1)
                 clauses.append(tuple(clause))
-            elements.append(Clauses(tuple(clauses)))
+            elements.append(Clauses(tuple(clauses), token == "oilist"))
             at += 1
         elif token == "^":
             anchor = len(elements) - 1
@@ -1000,7 +1003,7 @@ def _written_names(elements: Sequence[Element]) -> frozenset[str]:
             names.add(element.name)
         elif isinstance(element, Group):
             names |= _written_names(element.elements) | _written_names(element.otherwise)
-        elif isinstance(element, Clauses):
+        elif isinstance(element, Clauses) and element.printed:
             names |= {name for clause in element.clauses for name in _written_names(clause)}
         elif isinstance(element, Directive):
             names |= set(element.arguments)
@@ -1035,7 +1038,8 @@ def _named_in(clause: Sequence[Element]) -> Element:
 
 def _emit_clauses(clauses: Clauses, slots: _Slots, definition: OpDefinition) -> _Emit:
     emits = tuple(
-        (_presence(_named_in(clause), slots), _emit_all(clause, slots, definition)) for clause in clauses.clauses
+        (_presence(_named_in(clause), slots), _emit_all(clause, slots, definition))
+        for clause in (clauses.clauses if clauses.printed else ())
     )
 
     def emit(printer: Printer, operation: Operation, out: Out) -> None:

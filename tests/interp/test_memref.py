@@ -386,6 +386,28 @@ def test_vector_accesses_that_mlir_refuses(access: str, message: str) -> None:
         module_of(signature, f"  {access}\n  return")
 
 
+NEWER = """\
+func.func @f(%m: memref<8xf32>, %i: index, %v: vector<4xf32>) {
+  %0 = vector.load %m[%i] nontemporal = true alignment = 16 : memref<8xf32>, vector<4xf32>
+  %1 = vector.load %m[%i] alignment = 8 {foo} : memref<8xf32>, vector<4xf32>
+  vector.store %v, %m[%i] nontemporal = false : memref<8xf32>, vector<4xf32>
+  return
+}
+"""
+
+
+def test_the_newer_form_of_vector_accesses_is_read() -> None:
+    # iree-opt 3.13 has alignment and nontemporal in front of the dictionary.
+    printed = hu.print_module(hu.load(NEWER))
+    assert "vector.load %arg0[%arg1] {alignment = 16 : i64, nontemporal = true} :" in printed
+    assert "vector.load %arg0[%arg1] {alignment = 8 : i64, foo} :" in printed
+    assert "vector.store %arg2, %arg0[%arg1] :" in printed
+    with pytest.raises(hu.ParseError, match="`alignment` clause can appear at most once"):
+        hu.load(NEWER.replace("nontemporal = true", "alignment = 4"))
+    with pytest.raises(hu.VerifyError, match="whose value is a power of two > 0"):
+        hu.load(NEWER.replace("alignment = 8", "alignment = 12"))
+
+
 ACCESSES = """\
 func.func @f(%m: memref<8x8xf32>, %i: index, %v: vector<4xf32>, %w: vector<2x4xf32>, %r: memref<f32>) {
   %0 = vector.load %m[%i, %i] : memref<8x8xf32>, vector<4xf32>
