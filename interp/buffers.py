@@ -323,8 +323,9 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
     value = _values_of(data, type_, what)
     try:
         strides, offset = chosen_layout(type_, value.shape)
-    except TypeMismatch as error:
-        raise TypeMismatch(f"{what}: {error.message}") from None
+    except HalfulpError as error:
+        error.message = f"{what}: {error.message}"
+        raise
     _, high = spanned(value.shape, strides, offset)
     dtype, trailing = code_layout(type_.element)
     size = high * prod(trailing) * dtype.itemsize

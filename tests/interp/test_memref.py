@@ -286,6 +286,12 @@ def test_a_memref_that_is_poison_is_undefined() -> None:
     assert "the memref is poison" in message
 
 
+def test_a_memref_that_is_poison_is_returned_as_a_tensor() -> None:
+    (value,) = run("() -> memref<2xi8>", "  %m = ub.poison : memref<2xi8>\n  return %m : memref<2xi8>")
+    assert str(value.type) == "tensor<2xi8>"
+    assert value.poisoned.all()
+
+
 def test_negative_numbers_with_32_bits_of_index() -> None:
     memory = hu.Buffer.from_numpy(np.array([-1, 5], np.int64), "index")
     (value,) = run(
