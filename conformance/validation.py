@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -216,7 +216,10 @@ def _count(report: Report, arguments: Arguments, start: int, stop: int, before: 
             element = tuple(int(k) for k in place)
             lane = start + element[0] if in_lanes else start
             if lane not in differing:
-                differing[lane] = element_mismatch(one, answer, index, element), one.element_type
+                mismatch = element_mismatch(one, answer, index, element)
+                if in_lanes:
+                    mismatch = replace(mismatch, element=element[1:])
+                differing[lane] = mismatch, one.element_type
     report.differing += len(differing)
     for lane, (mismatch, type_) in sorted(differing.items())[: SHOWN - len(report.counterexamples)]:
         report.counterexamples.append(Counterexample(arguments.row(lane), mismatch, type_))
@@ -226,8 +229,6 @@ def counterexample_lines(function: Operation, found: Counterexample) -> list[str
     """A counterexample for people; the place is that of the function in the second version."""
     mismatch, type_ = found.mismatch, found.type
     where = "" if mismatch is None or mismatch.element == () else element_text(mismatch)
-    if mismatch is not None and not isinstance(result_types(function)[mismatch.result], ty.ShapedType):
-        where = ""  # the element is the lane
     what = f"@{function.symbol_name} may not do this{where}"
     lines = [str(HalfulpError(what, location=function.location))]
     lines += [f"  argument {number}: {spell_value(value, limit=16)}" for number, value in enumerate(found.arguments)]

@@ -100,6 +100,20 @@ def test_tensors_and_branches_are_run_one_by_one() -> None:
     assert (report.inputs, report.differing) == (256, 0)
 
 
+def test_a_tensor_made_of_scalars_has_its_place_without_the_lane() -> None:
+    body = "  %t = tensor.from_elements %a, %{0} : tensor<2xi8>\n  return %t : tensor<2xi8>"
+    wrong = """  %c = arith.constant 77 : i8
+  %e = arith.cmpi eq, %a, %c : i8
+  %z = arith.xori %a, %a : i8
+  %s = arith.select %e, %z, %a : i8
+"""
+    after = function(wrong + body.format("s"), "i8", 1, "tensor<2xi8>")
+    report = compared(function(body.format("a"), "i8", 1, "tensor<2xi8>"), after, 256)
+    assert (report.differing, report.verdicts[Verdict.EQUAL]) == (1, 511)
+    lines = counterexample_lines(hu.parse(after, "after.mlir").body[0], report.counterexamples[0])
+    assert lines[:2] == ["after.mlir:1:1: error: @f may not do this at element [1]", "  argument 0: i8=77"]
+
+
 def test_an_endless_loop_is_skipped_not_agreed_on() -> None:
     loop = "  cf.br ^bb1\n^bb1:\n  cf.br ^bb1"
     report = compared(function(loop, "i1", 1), function(loop, "i1", 1))

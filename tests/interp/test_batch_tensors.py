@@ -159,6 +159,20 @@ def test_shapes_that_disagree_are_told_without_the_lanes() -> None:
             run(select, condition, a, np.zeros(3, np.int8), batch=True)
 
 
+def test_a_scalar_that_stands_for_all_elements_stands_for_those_of_its_lane() -> None:
+    text = """func.func @main(%t: tensor<2xf4E2M1FN>, %s: f8E8M0FNU) -> tensor<2xf32> {
+      %0 = arith.scaling_extf %t, %s : tensor<2xf4E2M1FN>, f8E8M0FNU to tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }"""
+    codes, scales = np.array([[2, 4], [3, 6]], np.uint8), np.array([127, 130], np.uint8)
+    numbers = np.array([[1, 2], [1.5, 4]], np.float32)
+    t, s = Value.from_bits(codes, "f4E2M1FN"), Value.from_bits(scales, "f8E8M0FNU")
+    one, same = Value.from_bits(128, "f8E8M0FNU"), Value.from_bits(codes[0], "f4E2M1FN")
+    assert run(text, t, s, batch=True)[0].numpy().tolist() == (numbers * [[1], [8]]).tolist()
+    assert run(text, t, one, batch=True)[0].numpy().tolist() == (numbers * 2).tolist()
+    assert run(text, same, s, batch=True)[0].numpy().tolist() == [[1, 2], [8, 16]]
+
+
 # --- control flow -----------------------------------------------------------------------------------------------------
 
 
