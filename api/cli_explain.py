@@ -61,7 +61,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
 
 def negative_values(argv: list[str]) -> list[str]:
     """Let ``explain -inf f32`` pass: argparse takes -inf and -1e5 for options, unless there is a space in them."""
-    if argv[:1] != ["explain"]:
+    if argv[:1] not in (["explain"], ["explain-dot"]):
         return argv
     return [f" {word}" if word[:1] == "-" and word[1:2] in tuple("0123456789.iIn") else word for word in argv]
 

@@ -25,6 +25,7 @@ from halfulp.conformance.rewrite import (
     definition_of,
     dependents,
     function,
+    function_around,
     isolated,
     module_with,
     returns,
@@ -35,6 +36,7 @@ from halfulp.interp import types as ty
 from halfulp.interp.errors import AssertionFailed, HalfulpError, UndefinedBehavior, spell_place
 from halfulp.interp.events import Listener
 from halfulp.interp.executor import Settings, program_for, result_types
+from halfulp.interp.function_attributes import profile_of
 from halfulp.interp.ir import Block, Module, Operation, SSAValue
 from halfulp.interp.spelling import spell_element, spell_value
 from halfulp.interp.values import Value, element_width
@@ -154,7 +156,7 @@ def observed(module: Module, name: str) -> Observed | None:
                 returned.append(carrier)
                 places.append((number, result.index))
     arguments = tuple(block.arguments)
-    copy = function(original.symbol_name or "", block, returned)
+    copy = function(original.symbol_name or "", block, returned, like=original)
     found = module_with([op for op in module.body if op is not original], module)
     found.operation.regions[0].blocks[0].append(copy)
     return Observed(found, original.symbol_name or "", arguments, tuple(ops), tuple(places))
@@ -358,7 +360,7 @@ class Search:
             value.bits if value.shape == shape else np.broadcast_to(value.bits, shape + value.bits.shape)
             for value in full
         ]
-        expected = reference(task, inputs, self.profile)
+        expected = reference(task, inputs, profile_of(function_around(op), self.profile))
         rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
         tally = compare(task, inputs, expected, answers, rows)
         if tally.unexplained:

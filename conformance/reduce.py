@@ -297,7 +297,7 @@ def rebuilt(
         block.append(copied(op, made, retype))
     if not all(available(value) for value in returned):
         return None
-    main = function(state.name, block, [made[value] for value in returned])
+    main = function(state.name, block, [made[value] for value in returned], like=state.module.lookup(state.name))
     others = [op for op in state.module.body if op.symbol_name != state.name]
     module = module_with(others, state.module)
     module.operation.regions[0].blocks[0].append(main)
@@ -641,7 +641,7 @@ def closed(program: Program) -> Program | None:
     for op in body.operations[:-1]:
         block.append(copied(op, made))
     name = main.symbol_name or "main"
-    entry = function(name, block, [made[value] for value in body.operations[-1].operands])
+    entry = function(name, block, [made[value] for value in body.operations[-1].operands], like=main)
     module = module_with([op for op in program.module.body if op is not main], program.module)
     module.operation.regions[0].blocks[0].append(entry)
     return _sound(Program(module, program.function, ()))

@@ -10,6 +10,7 @@ from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.dialect import EnumDefinition, OpDefinition, Property, default_registry
 from halfulp.interp.executor import Elementwise
+from halfulp.interp.function_attributes import ruling_attributes
 from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.values import element_width
 
@@ -67,12 +68,18 @@ def definition_of(name: str) -> OpDefinition:
     return found
 
 
-def function(name: str, block: Block, results: Sequence[SSAValue]) -> Operation:
-    """A public function of one block, which is ended by returning ``results``."""
+def function(name: str, block: Block, results: Sequence[SSAValue], like: Operation | None = None) -> Operation:
+    """A public function of one block, which is ended by returning ``results``.
+
+    ``like``: the function that the ops are from, whose attributes may change how they run.
+    """
     block.append(Operation("func.return", definition_of("func.return"), list(results)))
     signature = ty.FunctionType(tuple(a.type for a in block.arguments), tuple(value.type for value in results))
     properties: dict[str, at.Attribute] = {"function_type": at.TypeAttr(signature), "sym_name": at.StringAttr(name)}
-    return Operation("func.func", definition_of("func.func"), properties=properties, regions=[Region([block])])
+    made = Operation("func.func", definition_of("func.func"), properties=properties, regions=[Region([block])])
+    if like is not None:
+        made.attributes.update(ruling_attributes(like))
+    return made
 
 
 def module_with(functions: Iterable[Operation], like: Module) -> Module:
@@ -133,7 +140,7 @@ def dependents(module: Module, seeds: Iterable[Operation]) -> set[SSAValue]:
             elif op.name == "func.func" or not (used or op.regions):
                 continue
             elif op.successors and not found.isdisjoint(op.operands):
-                found.update(_values_inside(_function_around(op)))
+                found.update(_values_inside(function_around(op)))
             elif op.regions:
                 inner = _values_inside(op)
                 if used or not found.isdisjoint(inner) or any(not found.isdisjoint(o.operands) for o in op.walk()):
@@ -179,7 +186,8 @@ def _values_inside(op: Operation) -> set[SSAValue]:
     return found
 
 
-def _function_around(op: Operation) -> Operation:
+def function_around(op: Operation) -> Operation:
+    """The function that an op is in."""
     while op.name != "func.func" and op.parent_op is not None:
         op = op.parent_op
     return op
@@ -195,7 +203,7 @@ def isolated(module: Module, op: Operation, name: str = "op") -> Module:
     copy = copied(op, values)
     block.append(copy)
     found = module_with(others, module)
-    found.operation.regions[0].blocks[0].append(function(name, block, copy.results))
+    found.operation.regions[0].blocks[0].append(function(name, block, copy.results, like=function_around(op)))
     return found
 
 

@@ -38,6 +38,11 @@ def settings_of(function: Operation, settings: Settings) -> Settings:
     return settings if profile is settings.profile else replace(settings, profile=profile)
 
 
+def ruling_attributes(function: Operation) -> dict[str, at.Attribute]:
+    """Those of a function's attributes that an op needs around it to do elsewhere what it does there."""
+    return {name: function.attributes[name] for name in (DENORMAL_F32, _TRANSLATION) if name in function.attributes}
+
+
 def profile_of(function: Operation, profile: Profile) -> Profile:
     """The profile that holds in the body of a function that runs with this one. Raises VerifyError."""
     given = function.attributes

@@ -445,6 +445,8 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     scaled = ["--a=1*64", "--b=0.5*64", "--scale-a=2*4", "--scale-b=1*4", "--mma=chip:blackwell"]
     assert main(["explain-dot", NVF4, *scaled]) == 0
     assert "result        64 (0x42800000)" in capsys.readouterr().out
+    assert main([*words, "--c", "-1e5"]) == 0
+    assert "-100000 (0xC7C35000)" in capsys.readouterr().out
     for more, code, said in (
         (["--mma=chip:hoper"], 2, "did you mean `chip:hopper`?"),
         (["--mma=chip:volta"], 3, "is not published"),

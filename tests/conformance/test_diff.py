@@ -319,3 +319,24 @@ def test_the_module_is_not_changed() -> None:
     compared(FakeOracle(exchanged={"arith.subi": "arith.addi"}), p)
     assert isinstance(p.module, Module)
     assert hu.print_module(p.module) == before
+
+
+FLUSHING = """\
+func.func @main(%a: f32, %b: f32) -> f32
+    attributes {iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"preserve-sign">} {
+  %0 = arith.mulf %a, %b : f32
+  %1 = arith.maximumf %0, %a : f32
+  return %1 : f32
+}
+"""
+
+
+def test_ops_alone_keep_what_the_attributes_of_their_function_ask_for() -> None:
+    """2^-149 is 0 in that function, wherever its ops are asked one by one."""
+    asked = program(FLUSHING, "f32=1.401298464324817e-45", "f32=1")
+    assert not compared(FakeOracle(), asked).differs
+    report = compared(FakeOracle(exchanged={"arith.mulf": "arith.addf"}), asked)
+    (difference,) = report.differences
+    lines = difference_lines(difference, "fake")
+    assert lines[0] == "p.mlir:3:8: error: arith.mulf f32 differs by fake"
+    assert lines[-2].strip() == "expected: 0x00000000 (0)"

@@ -99,6 +99,21 @@ class OnlyTensors(FakeOracle):
         return super()._one(program)
 
 
+def test_what_is_left_keeps_what_the_attributes_of_its_function_ask_for() -> None:
+    text = """\
+func.func @main(%a: f32, %b: f32) -> f32
+    attributes {iree_codegen.denormal_fp_math_f32 = #iree_codegen.denormal_fp_math<"positive-zero">} {
+  %0 = arith.addf %a, %b : f32
+  %1 = arith.mulf %0, %b : f32
+  return %1 : f32
+}
+"""
+    oracle = FakeOracle(exchanged={"arith.mulf": "arith.subf"})
+    found, _ = reduced(oracle, program(text, "f32=1.401298464324817e-45", "f32=0.5"))
+    assert 'denormal_fp_math<"positive-zero">' in found
+    assert found.count("arith.") == 1 + found.count("arith.constant")
+
+
 def test_a_difference_of_tensors_keeps_one_element() -> None:
     text = LONG.replace("4xf32", "2x2xf32").replace("4xf8E8M0FNU", "2x2xf8E8M0FNU")
     oracle = OnlyTensors(exchanged={"arith.negf": "arith.flush_denormals"})
