@@ -1220,7 +1220,9 @@ class Program:
     def _result(self, run: Run, slot: Any, type_: ty.Type, arguments: Sequence[Any]) -> Value:
         value = lift(slot, type_)
         if isinstance(value, Buffer):
-            return value.load()
+            value = value.load()
+        if isinstance(type_, ty.MemRefType):
+            type_ = ty.TensorType(value.shape, type_.element)
         bits = value.bits
         if any(isinstance(a, Value) and np.may_share_memory(a.bits, bits) for a in arguments):
             bits = bits.copy()

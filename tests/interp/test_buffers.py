@@ -254,7 +254,11 @@ def test_layouts_of_new_memory(type_: str, strides: tuple[int, ...], offset: int
             LimitExceeded,
             "spans 100000000002 bytes; the limit is 268435456",
         ),
-        ("memref<2x3xi8, affine_map<(a, b) -> (b, a)>>", Unsupported, "the buffer: the layout 'affine_map<.*>' is no sum"),
+        (
+            "memref<2x3xi8, affine_map<(a, b) -> (b, a)>>",
+            Unsupported,
+            "the buffer: the layout 'affine_map<.*>' is no sum",
+        ),
         ("tensor<2x3xi8>", TypeMismatch, "'tensor<2x3xi8>' is no memref and no type of elements"),
         ("memref<2xvector<3xi8>>", Unsupported, "values of type 'memref<2xvector<3xi8>>' cannot be given"),
     ],
