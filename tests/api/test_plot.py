@@ -549,6 +549,20 @@ def test_files_are_the_same_each_time(ending: str, tmp_path: Path) -> None:
         assert b"<dc:date>" not in first
 
 
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    """What it leads to is replaced, or, where that is a device, written to."""
+    figure = hu.plot.number_line("f4E2M1FN")
+    (tmp_path / "file.svg").write_text("old")
+    (tmp_path / "link.svg").symlink_to("file.svg")
+    (tmp_path / "null.svg").symlink_to("/dev/null")
+    for name in ("link.svg", "null.svg"):
+        hu.plot.save(figure, tmp_path / name)
+    assert (tmp_path / "file.svg").read_bytes().startswith(b"<?xml")
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["file.svg", "link.svg", "null.svg"]
+    assert (tmp_path / "link.svg").is_symlink()
+    assert Path("/dev/null").is_char_device()
+
+
 def test_notebooks_show_figures() -> None:
     assert hu.plot.number_line("f4E2M1FN")._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
 
