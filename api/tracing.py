@@ -501,7 +501,8 @@ def trace(
 
     ``limit``: how many steps are kept; of a longer run the first, the last, and some in which poison was born.
     ``keep``: keep large values too, not only their summaries: as much memory as all of them take. ``npz``: a folder to
-    write the values to while the program runs. Everything else is as for `run`.
+    write the values to while the program runs. Of a large buffer each step notes the beginning only, with
+    ``keep`` all of it. Everything else is as for `run`.
 
     A program that stops, because it is undefined or for another reason, has a trace up to there, with the error in
     ``Trace.error``. Raises the errors of `run` for what is wrong before the first op runs, InputError where the folder
