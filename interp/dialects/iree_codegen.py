@@ -675,11 +675,12 @@ def _one_tile(properties: dict[str, at.Attribute], count: int) -> tuple[ty.Type,
         properties.setdefault("indexing_maps", at.ArrayAttr((at.AffineMapAttr(0, 0, ()),) * count))
     maps = properties.get("indexing_maps")
     last = maps.elements[-1] if isinstance(maps, at.ArrayAttr) and maps.elements else None
+    words: list[str] = []
     if isinstance(last, at.AffineMapAttr):
         kept = {result.position for result in last.results if isinstance(result, Dimension)}
         words = ["parallel" if loop in kept else "reduction" for loop in range(last.dimensions)]
-        iterators = [at.EnumAttr(ITERATOR_TYPE, ITERATOR_TYPE.cases[word]) for word in words]
-        properties.setdefault("iterator_types", at.ArrayAttr(tuple(iterators)))
+    iterators = [at.EnumAttr(ITERATOR_TYPE, ITERATOR_TYPE.cases[word]) for word in words]
+    properties.setdefault("iterator_types", at.ArrayAttr(tuple(iterators)))
     return operand_elements(kind, row) if row is not None and isinstance(kind, at.DialectAttr) else ()
 
 

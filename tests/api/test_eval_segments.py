@@ -110,6 +110,13 @@ def test_wrong_properties_are_named(keywords: dict[str, Any], kind_of_error: typ
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 4])
+def test_a_kind_says_how_many_operands_there_are(count: int) -> None:
+    with pytest.raises(hu.VerifyError) as caught:
+        hu.eval(TILED, *[np.zeros((32, 32), np.float32)] * count, kind=KIND, type=["f32"] * count)
+    assert "doesn't match expected number from kind" in str(caught.value)
+
+
 def test_one_lane_has_no_result() -> None:
     semantics = "#iree_gpu.mma_semantics<distributed = true, opaque = false>"
     shares = np.ones(4, np.float16), np.ones(4, np.float16), np.ones(16, np.float32)
@@ -189,6 +196,17 @@ def test_operands_that_cannot_be_divided_say_why() -> None:
     )
     with pytest.raises(hu.VerifyError, match="does not match with the total size"):
         eval_of("more", "i8", operandSegmentSizes=[1, 1, 1])
+
+
+def test_variable_operands_and_lists_of_numbers() -> None:
+    array = np.arange(4, dtype=np.float32)
+    assert hu.eval("tensor.extract", array, 2, type=["f32", "index"]).item() == 2
+    assert hu.eval("vector.extract", array, type="vector<4xf32>", static_position=[1]).item() == 1
+    assert hu.eval("tensor.from_elements", 1, 2, type="i8", to="tensor<2xi8>").numpy().tolist() == [1, 2]
+    assert hu.eval("memref.alloc", 3, type="index", to="memref<?xf32>").poisoned.tolist() == [True] * 3
+    assert hu.eval("arith.constant", value="3 : i8").item() == 3
+    with pytest.raises(hu.VerifyError, match="expected 2 operands, but found 3"):
+        hu.eval("arith.addi", 1, 2, 3, type="i8")
 
 
 def test_text_is_a_string_where_the_property_is_one() -> None:
