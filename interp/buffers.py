@@ -85,8 +85,9 @@ class Buffer:
     """A strided view of memory that other buffers may view as well: what a memref is.
 
     ``offset`` and ``strides`` count elements of the ``allocation``; strides may be 0 or negative. ``swizzle``: where
-    single elements and vectors that ops load and store lie, if not at their index (`halfulp.semantics.swizzle`); only
-    for elements that lie one after the other. ``is_view``: made by taking a part of another buffer.
+    elements and vectors lie that ops directly load from a hint's result and store to it, if not at their index
+    (`halfulp.semantics.swizzle`); only for elements that lie one after the other. ``is_view``: made by taking a part of
+    another buffer.
 
     Made of an array or value by `from_numpy`, and read by `load` and `numpy`; given as an argument of `halfulp.run`, it
     has afterwards what the program stored. A buffer must not be used by two runs at a time.
@@ -218,12 +219,14 @@ class Buffer:
         """A copy of the elements as the natural NumPy or ml_dtypes array (see `Value.numpy`)."""
         return self.load().numpy()
 
-    def store(self, value: Value, origins: Origins | None = None) -> None:
-        """Write all elements of ``value``, whose shape must be the buffer's. Where elements of the buffer share a
-        place, the last one in row-major order stays. ``origins``: the table that poison in memory is to have.
+    def store(self, value: Value | npt.ArrayLike, origins: Origins | None = None) -> None:
+        """Write all elements of a value or array, whose shape must be the buffer's. Where elements of the buffer share
+        a place, the last one in row-major order stays. ``origins``: the table that poison in memory is to have.
 
         Raises TypeMismatch for another shape or element type, UndefinedBehavior where the memory was freed.
         """
+        if not isinstance(value, Value):
+            value = to_value(value, ty.TensorType(self.shape, self.type.element), "what is stored")
         if value.shape != self.shape:
             raise TypeMismatch(
                 f"a value of shape {spell_shape(value.shape)} does not fit a buffer of shape {spell_shape(self.shape)}"

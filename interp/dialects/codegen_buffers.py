@@ -1,9 +1,10 @@
 """iree_codegen on buffers: copies between tensors and memrefs, the numbers of a memref, and swizzled memory.
 
 With the setting ``swizzle="physical"``, what `swizzle_hint` returns for a memref is swizzled: elements and vectors that
-are loaded from it or stored go to their physical place, so that others who use the same memory see it permuted. It is a
-hint, and does nothing to a tensor, to a memref of another rank than 1 or whose elements do not lie one after the other,
-and to whatever is taken from its result by memref.cast, memref.subview, load_from_buffer and store_to_buffer.
+ops directly load from it or store to it go to their physical place, so that others who use the same memory see it
+permuted. It is a hint, and does nothing to a tensor, to a memref of another rank than 1 or whose elements do not lie
+one after the other, to whatever is taken from its result by memref.cast, memref.subview, load_from_buffer and
+store_to_buffer, and where its result has gone through a call, a branch, a loop or a selection.
 """
 
 from __future__ import annotations

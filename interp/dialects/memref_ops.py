@@ -64,7 +64,15 @@ def _outside(op: Operation, buffer: Buffer, indices: tuple[int, ...]) -> Undefin
     return undefined(op, f"index {list(indices)} is outside the shape {spell_shape(buffer.shape)}")
 
 
-def _place(op: Operation, slots: Slots, which: int, settings: Settings) -> int:
+def _is_swizzled(op: Operation, which: int, settings: Settings) -> bool:
+    """Whether operand ``which`` is the very result of a hint that moves elements: any other way to the same memref,
+    through a block argument too, is none.
+    """
+    hint = getattr(op.operands[which], "owner", None)
+    return settings.swizzle == "physical" and hint is not None and hint.name == "iree_codegen.swizzle_hint"
+
+
+def _place(op: Operation, slots: Slots, which: int, swizzled: bool, settings: Settings) -> int:
     """Where in memory the element lies that a load or store names: its memref is operand ``which``, the last before
     the indices.
     """
@@ -75,15 +83,15 @@ def _place(op: Operation, slots: Slots, which: int, settings: Settings) -> int:
     for index, size, stride in zip(slots[which + 1 :], buffer.shape, buffer.strides, strict=True):
         # A negative index is a large code.
         if index.__class__ is not int or index >= size:
-            return _checked_place(op, buffer, signed(op, slots[which + 1 :], settings))
+            return _checked_place(op, buffer, signed(op, slots[which + 1 :], settings), swizzled)
         place += index * stride
-    return place if buffer.swizzle is None else _moved(op, buffer, place - buffer.offset)
+    return _moved(op, buffer, place - buffer.offset) if swizzled and buffer.swizzle is not None else place
 
 
-def _checked_place(op: Operation, buffer: Buffer, indices: tuple[int, ...]) -> int:
+def _checked_place(op: Operation, buffer: Buffer, indices: tuple[int, ...], swizzled: bool) -> int:
     if any(not 0 <= index < size for index, size in zip(indices, buffer.shape, strict=True)):
         raise _outside(op, buffer, indices)
-    if buffer.swizzle is not None:
+    if swizzled and buffer.swizzle is not None:
         return _moved(op, buffer, indices[0])
     return buffer.offset + sum(index * stride for index, stride in zip(indices, buffer.strides, strict=True))
 
@@ -117,9 +125,10 @@ def load(op: Operation, settings: Settings) -> Function:
     """memref.load; a clean element of at most 64 bits is an integer at once."""
     type_ = op.results[0].type
     plain = not isinstance(type_, ty.ComplexType) and not code_layout(type_)[1]
+    swizzled = _is_swizzled(op, 0, settings)
 
     def load_element(run: Run, slots: Slots) -> tuple[Any, ...]:
-        place = _place(op, slots, 0, settings)
+        place = _place(op, slots, 0, swizzled, settings)
         memory = slots[0].allocation
         if plain and memory.open is None and (memory.poison is None or not memory.poison[place]):
             return (memory.bits.item(place),)
@@ -132,9 +141,10 @@ def store(op: Operation, settings: Settings) -> Function:
     """memref.store."""
     type_ = op.operands[0].type
     plain = not code_layout(type_)[1]
+    swizzled = _is_swizzled(op, 1, settings)
 
     def store_element(run: Run, slots: Slots) -> tuple[Any, ...]:
-        place = _place(op, slots, 1, settings)
+        place = _place(op, slots, 1, swizzled, settings)
         memory, element = slots[1].allocation, slots[0]
         if plain and element.__class__ is int:
             memory.bits[place] = element
@@ -161,7 +171,7 @@ def _block(op: Operation, slots: Slots, which: int, type_: ty.Type, settings: Se
     if any(not 0 <= index <= size - count for index, size, count in zip(indices, buffer.shape, taken, strict=True)):
         what = f"the vector of shape {spell_shape(extents)} from index {list(indices)} on"
         raise undefined(op, f"{what} is outside the shape {spell_shape(buffer.shape)}")
-    if buffer.swizzle is not None:
+    if buffer.swizzle is not None and _is_swizzled(op, which, settings):
         return buffer, _swizzled(op, buffer, indices[0], taken[0]).reshape(extents)
     start = buffer.offset + sum(index * stride for index, stride in zip(indices, buffer.strides, strict=True))
     strides = buffer.strides[len(indices) - len(extents) :]

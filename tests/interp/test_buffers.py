@@ -154,6 +154,16 @@ def test_stores_of_another_shape_or_type_are_refused() -> None:
         memory.store(Value.from_bits([1, 2], "i4"))
 
 
+def test_arrays_are_stored_too() -> None:
+    memory = Buffer.allocate(ty.MemRefType((2,), I8), (2,))
+    memory.store(np.array([1, 2], np.int8))
+    assert memory.numpy().tolist() == [1, 2]
+    with pytest.raises(TypeMismatch, match="what is stored: expected 'tensor<2xi8>', got an array of dtype float64"):
+        memory.store(np.zeros(2))
+    with pytest.raises(TypeMismatch, match="what is stored: a value of shape 3 is not of type 'tensor<2xi8>'"):
+        memory.store(np.zeros(3, np.int8))
+
+
 def test_freed_memory_is_not_read() -> None:
     memory = Buffer.from_numpy(np.zeros(2, np.int8))
     memory.allocation.freed = " at f.mlir:1:2"

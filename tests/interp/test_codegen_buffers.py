@@ -338,6 +338,31 @@ def test_what_a_hint_does_not_reach(what: str) -> None:
     assert value.numpy().tolist() == expected
 
 
+def test_only_what_uses_the_result_of_a_hint_directly_is_swizzled() -> None:
+    module = hu.load("""\
+func.func private @at(%m: memref<8xi8>, %i: index) -> i8 {
+  %x = memref.load %m[%i] : memref<8xi8>
+  return %x : i8
+}
+func.func @main(%m: memref<8xi8>, %i: index, %c: i1) -> (i8, i8, i8, vector<1xi8>, i8) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %h = iree_codegen.swizzle_hint %m[#iree_codegen.rotate_rows<4, 1>] : memref<8xi8>
+  %direct = memref.load %h[%i] : memref<8xi8>
+  %called = call @at(%h, %i) : (memref<8xi8>, index) -> i8
+  %looped = scf.for %k = %c0 to %c1 step %c1 iter_args(%p = %h) -> (memref<8xi8>) {
+    scf.yield %p : memref<8xi8>
+  }
+  %a = memref.load %looped[%i] : memref<8xi8>
+  %v = vector.load %looped[%i] : memref<8xi8>, vector<1xi8>
+  %s = arith.select %c, %h, %m : memref<8xi8>
+  %b = memref.load %s[%i] : memref<8xi8>
+  return %direct, %called, %a, %v, %b : i8, i8, i8, vector<1xi8>, i8
+}""")
+    results = hu.run(module, np.arange(8, dtype=np.int8), 4, True, entry="main", swizzle="physical")
+    assert [int(result.numpy().ravel()[0]) for result in results] == [5, 4, 4, 4, 4]
+
+
 def test_a_hint_on_elements_that_do_not_lie_side_by_side_does_nothing() -> None:
     type_ = "memref<?xi8, strided<[?], offset: ?>>"
     body = f"""\
