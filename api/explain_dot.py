@@ -32,6 +32,7 @@ from halfulp.tile_names import operation_named
 
 _MOST_DROPPED = 24
 """So many dropped bits of a term are shown."""
+_MOST_ELEMENTS = 1 << 14
 _DIGITS = 24
 """Values in tables are cut to so many digits."""
 
@@ -610,6 +611,8 @@ def explain_dot(
     if len(addend) != 1:
         raise InputError(f"c has {len(addend)} elements: give the one that the row and the column belong to")
     k = op.shape[2] if op.order is None else len(op.order)
+    if len(row) > _MOST_ELEMENTS:
+        raise InputError(f"a has {len(row)} elements; at most {_MOST_ELEMENTS} can be explained")
     if len(row) != len(column) or not row or len(row) % k:
         raise InputError(
             f"{op.name} takes {k} elements along K, or a multiple of that; a has {len(row)}, b has {len(column)}"

@@ -28,17 +28,20 @@ _NAME = re.compile(
     r"(?P<unit>mma|wgmma|tcgen05|mfma)\.m(?P<m>\d{1,4})n(?P<n>\d{1,4})k(?P<k>\d{1,4})"
     r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)(?:\.(?P<c>(?!ue)\w+))?(?:\.(?P<scale>ue\w+)\.block(?P<block>\d{1,3}))?"
 )
+_ATTRIBUTE = re.compile(r"#iree_gpu\.(?:virtual_)?mma_layout<\s*(\w+)\s*(?:,.*)?>")
 _MOST_K = 4096
 
 
 def operation_named(kind: str, a_type: str | None = None, b_type: str | None = None) -> TileOp:
     """The operation of a kind such as ``MFMA_F32_16x16x16_F16``, or of an instruction such as `SPELLING`.
 
-    An instruction is one of mma, wgmma, tcgen05 and mfma; its types are written as in PTX or in MLIR, D's first. C's
-    may be left out where it is D's. The types of scales and how many elements share one follow them:
-    ``mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16``. ``a_type``, ``b_type``: of the scaled kinds, which leave them
-    open. Raises InputError.
+    A kind may stand in its attribute, ``#iree_gpu.mma_layout<…>``. An instruction is one of mma, wgmma, tcgen05 and
+    mfma; its types are written as in PTX or in MLIR, D's first. C's may be left out where it is D's. The types of
+    scales and how many elements share one follow them: ``mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16``. ``a_type``,
+    ``b_type``: of the scaled kinds, which leave them open. Raises InputError.
     """
+    if written := _ATTRIBUTE.fullmatch(kind.strip()):
+        kind = written[1]
     if kind in KINDS:
         return _of_kind(kind, a_type, b_type)
     if a_type is not None or b_type is not None:

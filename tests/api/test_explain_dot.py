@@ -378,6 +378,12 @@ def test_several_instructions() -> None:
     assert virtual.groups[0].title == "k = 0 to 3, 8 to 11"
 
 
+def test_a_kind_in_its_attribute() -> None:
+    for text in (f"#iree_gpu.mma_layout<{NV}>", f"#iree_gpu.mma_layout<{NV}, col_major = true>"):
+        assert dot(text, CANCEL, 0, "chip:hopper").title == dot(NV, CANCEL, 0, "chip:hopper").title
+    assert operation_named("#iree_gpu.virtual_mma_layout<VMFMA_F32_16x16x32_F16>").name == "VMFMA_F32_16x16x32_F16"
+
+
 def test_ranges() -> None:
     assert ranges([0, 1, 2, 5, 7, 8]) == "0 to 2, 5, 7 to 8"
     assert ranges([3]) == "3"
@@ -401,6 +407,7 @@ def test_ranges() -> None:
         (NV, {"a": [1] * 8, "b": [1] * 8}, InputError, "takes 16 elements along K, or a multiple of that; a has 8, b has 8"),
         (NV, {"b": [1] * 32}, InputError, "a has 16, b has 32"),
         (NV, {"a": []}, InputError, "a has 0, b has 16"),
+        (NV, {"a": [1] * 20000}, InputError, "a has 20000 elements; at most 16384 can be explained"),
         (NV, {"a": ["x"] * 16}, InputError, r"a\[0\]: 'x' is not a number"),
         (NV, {"a": ["0x12345"] * 16}, InputError, r"a\[0\]: the bit pattern 0x12345 does not fit the 16 bits of f16"),
         (NV, {"a": [None] * 16}, InputError, r"a\[0\]: explain takes a number"),

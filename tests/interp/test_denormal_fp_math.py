@@ -137,6 +137,24 @@ def test_conversions(mode: str) -> None:
     )
 
 
+def test_scaling() -> None:
+    """Each step of the ops rounds, and flushes: the scale 2^-127 is a subnormal of f32, 2^-126 is none."""
+    tiny, least = 0x00, 0x01
+    for scale, element, result in ((tiny, 1.0, 0), (least, 1.0, 0x80_0000), (least, 0.5, 0)):
+        types = "tensor<1xf8E4M3FN> tensor<1xf8E8M0FNU>"
+        extf = "arith.scaling_extf %a, %b : tensor<1xf8E4M3FN>, tensor<1xf8E8M0FNU> to tensor<1xf32>"
+        text = function(extf, types, "tensor<1xf32>", attribute(SIGNED))
+        operand = np.array([element], ml_dtypes.float8_e4m3fn)
+        assert codes_of(run(text, operand, np.array([scale], np.uint8).view(ml_dtypes.float8_e8m0fnu))[0]) == [result]
+    # 2^-127 / 2^-126 is 0.5; flushed, 0.
+    truncf = "arith.scaling_truncf %a, %b : tensor<2xf32>, tensor<2xf8E8M0FNU> to tensor<2xf8E4M3FN>"
+    text = function(truncf, "tensor<2xf32> tensor<2xf8E8M0FNU>", "tensor<2xf8E4M3FN>", attribute(SIGNED))
+    operand = natural(np.array([0x40_0000, 0x80_0000], np.uint32), "f32")
+    scales = np.array([least, least], np.uint8).view(ml_dtypes.float8_e8m0fnu)
+    assert codes_of(run(text, operand, scales)[0]) == [0, 0x38]
+    assert codes_of(run(text.replace(attribute(SIGNED), ""), operand, scales)[0]) == [0x30, 0x38]
+
+
 @pytest.mark.parametrize("mode", ZEROS)
 def test_what_moves_bits_keeps_them(mode: str) -> None:
     codes = np.array([1, MINUS | 0x7F_FFFF, 0x80_0000], np.uint32)
