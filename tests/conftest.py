@@ -14,6 +14,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Generator, Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import hypothesis
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 # Whether numba takes over must not depend on how much the tests before have computed; test_compiled.py asks for it.
 os.environ.setdefault("HALFULP_BACKEND", "numpy")
+# Where two processes compile one function for different types at once, numba may keep the one's code as the other's.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    kept = Path(__file__).parent.parent / "build" / "numba" / os.environ["PYTEST_XDIST_WORKER"]
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(kept))
 
 REQUIRE_MLIR = os.environ.get("HALFULP_REQUIRE_MLIR") == "1"
 MLIR_OPT = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")
