@@ -22,7 +22,7 @@ from halfulp.fp_formats.spelling import decimal_text, hex_text, number_text, sig
 from halfulp.interp import types as ty
 from halfulp.interp.errors import HalfulpError, InputError, Unsupported, did_you_mean
 from halfulp.interp.spelling import parse_element
-from halfulp.interp.values import Value, element_width, to_value
+from halfulp.interp.values import Value, element_width, natural_dtypes, to_value
 from halfulp.semantics import tiled
 from halfulp.semantics.tiled_chips import Rule
 from halfulp.semantics.tiled_kinds import TileOp
@@ -256,27 +256,27 @@ class DotExplanation:
         return dot_html(self)
 
 
-def sum_rows(aligned: AlignedSum) -> list[tuple[str, ...]]:
+def sum_rows(aligned: AlignedSum, digits: int = _DIGITS) -> list[tuple[str, ...]]:
     """The terms of a sum: bits, kept|dropped, the value, and what was lost; then the total."""
     rows = [
         (
             term.label,
             f"{term.kept}|{term.dropped}" if term.dropped else term.kept,
-            decimal_text(term.value, _DIGITS),
-            _lost_text(term, aligned.down) if term.lost else "",
+            decimal_text(term.value, digits),
+            _lost_text(term, aligned.down, digits) if term.lost else "",
         )
         for term in aligned.terms
     ]
     if aligned.zeros:
         rows.append((f"{aligned.zeros} zero{'s'[: aligned.zeros != 1]}", "", "", ""))
     total = aligned.total
-    return [*rows, ("sum", total.kept, decimal_text(total.value, _DIGITS), "")]
+    return [*rows, ("sum", total.kept, decimal_text(total.value, digits), "")]
 
 
-def _lost_text(term: Term, down: bool) -> str:
-    lost = f"loses {decimal_text(term.lost, _DIGITS)}"
+def _lost_text(term: Term, down: bool, digits: int) -> str:
+    lost = f"loses {decimal_text(term.lost, digits)}"
     # The bits of a negative term that are kept are not those of what is below it.
-    return f"{lost}: counts as {decimal_text(term.added, _DIGITS)}" if down and term.value < 0 else lost
+    return f"{lost}: counts as {decimal_text(term.added, digits)}" if down and term.value < 0 else lost
 
 
 def rounding_rows(roundings: Sequence[Rounding]) -> list[tuple[str, ...]]:
@@ -590,10 +590,10 @@ def explain_dot(
     it, ``wgmma.m64n8k32.f32.e4m3.e4m3`` (D, A, B, C if it differs from D; see `halfulp.tile_names`). ``a``: a row of A;
     ``b``: a column of B; ``c``: an element of C. With ``element``, (i, j), they are whole tiles [M, K], [K, N] and
     [M, N], of which row i and column j are taken. Each is a list of numbers as `explain` takes them (decimals are
-    rounded to the type, ``"0x3C00"`` are its bits), or a NumPy array or `Value` of exactly that type. K is the kind's,
-    or a multiple: several instructions, one after the other. ``mma``: "exact", "ieee" or "chip:<name>". ``scale_a``,
-    ``scale_b``: of scaled operations, [K / block], or with ``element`` [M, K / block] and [K / block, N]. ``a_type``,
-    ``b_type``: of the kinds that leave them open.
+    rounded to the type, ``"0x3C00"`` are its bits), or a NumPy array or `Value` of exactly that type (raw codes will do
+    for types of ml_dtypes). K is the kind's, or a multiple: several instructions, one after the other. ``mma``:
+    "exact", "ieee" or "chip:<name>". ``scale_a``, ``scale_b``: of scaled operations, [K / block], or with ``element``
+    [M, K / block] and [K / block, N]. ``a_type``, ``b_type``: of the kinds that leave them open.
 
     Raises InputError for operands, names and sizes that are wrong, TypeMismatch for arrays of another type, and
     Unsupported where nobody has published how that chip computes the operation, or infinities and NaNs in it.
@@ -745,9 +745,14 @@ def _line(
             raise InputError(f"{name} is poison: {given.origin(*np.argwhere(given.poisoned)[0])}")
         return _codes(_picked(given.bits, name, axis, index, pick, then), element)
     if isinstance(given, np.ndarray):
+        natural = natural_dtypes().get(element)
+        if natural is not None and given.dtype == np.dtype((np.void, natural.itemsize)):
+            given = given.view(natural)  # what np.save makes of an ml_dtypes array
         picked = np.atleast_1d(_picked(given, name, axis, index, pick, then))
-        value = to_value(np.ascontiguousarray(picked), ty.TensorType(picked.shape, element), name)
-        return _codes(value.bits, element)
+        whole = ty.TensorType(picked.shape, element)
+        if natural is not None and natural.isbuiltin != 1 and picked.dtype == np.dtype(f"u{natural.itemsize}"):
+            return _codes(Value.from_bits(picked, whole).bits, element)  # codes, as files have them
+        return _codes(to_value(np.ascontiguousarray(picked), whole, name).bits, element)
     rows = _picked_from_lists(given, name, axis, index, then) if pick else given
     numbers = list(rows) if isinstance(rows, list | tuple) else [rows]
     return [

@@ -12,6 +12,9 @@ from halfulp.fp_formats.display import code, fragment, table, title
 if TYPE_CHECKING:
     from halfulp.explain_dot import AlignedSum, DotExplanation, Group
 
+_DIGITS = 10
+"""Values beside bits are cut to so many digits."""
+
 
 def dot_html(explanation: DotExplanation) -> str:
     """An explanation as a fragment of HTML."""
@@ -21,12 +24,12 @@ def dot_html(explanation: DotExplanation) -> str:
     steps = [_group(e.group_title(number), group) for number, group in enumerate(e.groups)]
     unpublished = [f"<p>{escape(line)}</p>" for line in e.unpublished_lines()]
     tables = _plain(e.operand_rows()), table([*notes, *rows], named=True)
-    return fragment(title(e.title), *tables, *steps, _plain(e.model_rows()), *unpublished)
+    return fragment(title(e.title), *tables, *steps, _plain(e.model_rows(), named=False), *unpublished)
 
 
-def _plain(rows: Sequence[tuple[str, ...]]) -> str:
+def _plain(rows: Sequence[tuple[str, ...]], named: bool = True) -> str:
     head, *body = rows
-    return table([[escape(cell) for cell in row] for row in body], head, named=True)
+    return table([[escape(cell) for cell in row] for row in body], head, named)
 
 
 def _group(heading: str, group: Group) -> str:
@@ -42,7 +45,7 @@ def _group(heading: str, group: Group) -> str:
 
 def _terms(aligned: AlignedSum) -> Iterator[list[str]]:
     """The rows of a sum; the bits that are dropped are struck out."""
-    for label, bits, *rest in sum_rows(aligned):
+    for label, bits, *rest in sum_rows(aligned, _DIGITS):
         kept, _, dropped = bits.partition("|")
-        shown = code(kept) + (f"<wbr><del>{code(dropped)}</del>" if dropped else "") if kept else ""
-        yield [escape(label), shown, *map(escape, rest)]
+        shown = code(kept) + (f"<del>{code(dropped)}</del>" if dropped else "") if kept else ""
+        yield [escape(label), f'<td style="white-space:nowrap">{shown}</td>', *map(escape, rest)]

@@ -361,6 +361,8 @@ def test_operands() -> None:
         assert e.notes == ()
     bf16 = np.ones(16, ml_dtypes.bfloat16)
     assert value(explain_dot("NV_MMA_SYNC_F32_16x8x16_BF16", bf16, bf16)) == 16
+    codes = np.full(32, 0x3C, np.uint8)  # 1.5
+    assert value(explain_dot(FP8, codes, codes.view(ml_dtypes.float8_e4m3fn))) == 72
     rounded = explain_dot(NV, [0.3] + [0] * 15, ["1/3"] + [0] * 15)
     assert rounded.notes == (
         "a[0]: 0.3 is no f16 value: 0.300048828125 (0x34CD)",
@@ -449,6 +451,9 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     files = [f"--a=@{tmp_path}/a.npy", f"--b=@{tmp_path}/a.npy", f"--c=@{tmp_path}/c.npy", "--element=15,3"]
     assert main(["explain-dot", NV, *files]) == 0
     assert "result        18 (0x41900000)" in capsys.readouterr().out
+    np.save(tmp_path / "bf16.npy", np.full((16,), 1.5, ml_dtypes.bfloat16))
+    assert main(["explain-dot", "NV_MMA_SYNC_F32_16x8x16_BF16", f"--a=@{tmp_path}/bf16.npy", "--b=1*16"]) == 0
+    assert "result        24 (0x41C00000)" in capsys.readouterr().out
     scaled = ["--a=1*64", "--b=0.5*64", "--scale-a=2*4", "--scale-b=1*4", "--mma=chip:blackwell"]
     assert main(["explain-dot", NVF4, *scaled]) == 0
     assert "result        64 (0x42800000)" in capsys.readouterr().out
