@@ -544,10 +544,10 @@ class ElementwiseStep:
             undefined.append((fault, mask))
         if undefined:
             report = self._report(run.lanes, lead, operands, shape, undefined)
-            for listener in self.settings.listeners:
-                listener.undefined_behavior(self.op, report)
             if self.settings.on_ub == "raise":
                 raise report
+            for listener in self.settings.listeners:
+                listener.undefined_behavior(self.op, report)
             spoiling += [(f"undefined behaviour: {fault.reason}", mask) for fault, mask in undefined]
         return self._spoil(run, lead, shape, ids, spoiling)
 
@@ -669,10 +669,7 @@ def _merged_poison(operands: tuple[Value, ...], shape: tuple[int, ...]) -> Poiso
 
 
 def _undefined(op: Operation, message: str, run: Run) -> UndefinedBehavior:
-    report = in_lanes(UndefinedBehavior(message, location=op.location, op=op.name), run.lanes)
-    for listener in run.settings.listeners:
-        listener.undefined_behavior(op, report)
-    return report
+    return in_lanes(UndefinedBehavior(message, location=op.location, op=op.name), run.lanes)
 
 
 # --- compiling --------------------------------------------------------------------------------------------------------
@@ -1118,6 +1115,12 @@ def seen(slot: Any, type_: ty.Type) -> Any:
     return _scalar_value(slot, type_) if slot.__class__ is int else slot
 
 
+def _report_stop(op: Operation, listeners: Sequence[Listener], report: UndefinedBehavior) -> None:
+    """Tell the listeners of undefined behaviour that is about to stop the run."""
+    for listener in listeners:
+        listener.undefined_behavior(op, report)
+
+
 def _observed(op: Operation, operands: tuple[int, ...], results: tuple[int, ...], step: Step | None) -> Step:
     operand_types = [value.type for value in op.operands]
     result_types = [value.type for value in op.results]
@@ -1128,7 +1131,11 @@ def _observed(op: Operation, operands: tuple[int, ...], results: tuple[int, ...]
         for listener in listeners:
             listener.op_will_run(op, before)
         if step is not None:
-            step(slots)
+            try:
+                step(slots)
+            except UndefinedBehavior as report:
+                _report_stop(op, listeners, report)
+                raise
         after = [seen(slots[slot], type_) for slot, type_ in zip(results, result_types, strict=True)]
         for listener in listeners:
             listener.op_did_run(op, before, after)
@@ -1145,7 +1152,11 @@ def observed_control(op: Operation, operands: tuple[int, ...], action: Action) -
         before = [seen(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
         for listener in listeners:
             listener.op_will_run(op, before)
-        following = action(frame)
+        try:
+            following = action(frame)
+        except UndefinedBehavior as report:
+            _report_stop(op, listeners, report)
+            raise
         if not op.results and not op.regions:
             for listener in listeners:
                 listener.op_did_run(op, before, ())

@@ -142,8 +142,6 @@ def index_hint(op: Operation, settings: Settings) -> Function:
             report = UndefinedBehavior(
                 f"{op.name}: the hint {hint} does not hold: {what}", location=op.location, op=op.name
             )
-            for listener in settings.listeners:
-                listener.undefined_behavior(op, report)
             raise in_lanes(report, run.lanes, mask)
         return slots
 

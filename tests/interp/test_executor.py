@@ -297,6 +297,29 @@ class Recorder(Listener):
         self.events.append(("branch", op.name, target.label))
 
 
+@pytest.mark.parametrize(
+    ("op", "declared", "name"),
+    [
+        ("%r = memref.load %m[%i] : memref<4xi32>", "%m: memref<4xi32>", "memref.load"),
+        ("%r = tensor.extract %t[%i] : tensor<4xi32>", "%t: tensor<4xi32>", "tensor.extract"),
+        (
+            "%p = ub.poison : i1\n%r = scf.if %p -> i32 { scf.yield %x : i32 } else { scf.yield %x : i32 }",
+            "%x: i32",
+            "scf.if",
+        ),
+        ("%r = arith.divsi %x, %x : i32", "%x: i32", "arith.divsi"),
+    ],
+)
+def test_listeners_hear_once_of_undefined_behavior_that_stops_the_run(op: str, declared: str, name: str) -> None:
+    given: Any = np.zeros(4, np.int32) if "<4" in declared else 0
+    recorder = Recorder()
+    text = f"func.func @main({declared}, %i: index) -> i32 {{\n{op}\nreturn %r : i32\n}}"
+    with pytest.raises(UndefinedBehavior):
+        run(text, given, 4, listeners=[recorder])
+    assert [event for event in recorder.events if event[0] == "undefined"] == [("undefined", name)]
+    assert recorder.events[-1] == ("undefined", name)
+
+
 def test_listeners_hear_everything_in_order() -> None:
     text = """
     func.func private @half(%x: i8) -> i8 {
