@@ -45,6 +45,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     add("--scale-b", metavar="VALUES", help="the scales of the column")
     add("--a-type", metavar="TYPE", help="the element type of A, of a kind that leaves it open")
     add("--b-type", metavar="TYPE", help="the element type of B")
+    add("--html", metavar="FILE", help="write the explanation as a page instead")
     explain.set_defaults(command=_explain)
 
 
@@ -80,6 +81,7 @@ def _values(text: str | None, name: str) -> Any:
 
 def _explain(arguments: argparse.Namespace) -> int:
     from halfulp.explain_dot import explain_dot
+    from halfulp.files import write_file
     from halfulp.interp.errors import HalfulpError, InputError
 
     given = arguments
@@ -103,7 +105,10 @@ def _explain(arguments: argparse.Namespace) -> int:
             a_type=given.a_type,
             b_type=given.b_type,
         )
+        if given.html is not None:
+            write_file(given.html, explanation.html().encode("utf-8"))
     except HalfulpError as error:
         return report(error, Sources(arguments))
-    write(f"{explanation}\n")
+    if given.html is None:
+        write(f"{explanation}\n")
     return SUCCESS

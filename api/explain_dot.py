@@ -255,6 +255,12 @@ class DotExplanation:
 
         return dot_html(self)
 
+    def html(self) -> str:
+        """A page of its own: one file that needs nothing else."""
+        from halfulp.explain_dot_html import dot_page
+
+        return dot_page(self)
+
 
 def sum_rows(aligned: AlignedSum, digits: int = _DIGITS) -> list[tuple[str, ...]]:
     """The terms of a sum: bits, kept|dropped, the value, and what was lost; then the total."""

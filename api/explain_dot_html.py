@@ -27,6 +27,17 @@ def dot_html(explanation: DotExplanation) -> str:
     return fragment(title(e.title), *tables, *steps, _plain(e.model_rows(), named=False), *unpublished)
 
 
+def dot_page(explanation: DotExplanation) -> str:
+    """The same as a page of its own, which needs nothing else."""
+    heading = escape(explanation.title)
+    head = '<meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+    style = "<style>body{font-family:system-ui,sans-serif;margin:24px}</style>"
+    return (
+        f'<!doctype html><html lang="en"><head>{head}<title>{heading}</title>{style}</head>'
+        f"<body>{dot_html(explanation)}</body></html>\n"
+    )
+
+
 def _plain(rows: Sequence[tuple[str, ...]], named: bool = True) -> str:
     head, *body = rows
     return table([[escape(cell) for cell in row] for row in body], head, named)

@@ -459,7 +459,13 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "result        64 (0x42800000)" in capsys.readouterr().out
     assert main([*words, "--c", "-1e5"]) == 0
     assert "-100000 (0xC7C35000)" in capsys.readouterr().out
+    assert main([*words, f"--html={tmp_path}/dot.html"]) == 0
+    assert capsys.readouterr().out == ""
+    page = (tmp_path / "dot.html").read_text(encoding="utf-8")
+    assert page == dot(NV, CANCEL, 0, "chip:hopper").html()
+    assert page.startswith("<!doctype html>")
     for more, code, said in (
+        (["--html=/no/such/folder/dot.html"], 2, "/no/such/folder/dot.html"),
         (["--mma=chip:hoper"], 2, "did you mean `chip:hopper`?"),
         (["--mma=chip:volta"], 3, "is not published"),
         (["--c=1 2"], 2, "--c is one number, not 2"),
