@@ -87,7 +87,7 @@ def distribute(tile: Codes, layout: Layout, lanes: int) -> Codes:
     rank = len(layout.shape)
     if tile.shape[tile.ndim - rank :] != layout.shape:
         raise ValueError(f"the layout is that of a tile of shape {layout.shape}, not {tile.shape}")
-    flat = tile.reshape(*tile.shape[: tile.ndim - rank], -1)
+    flat = tile.reshape(*tile.shape[: tile.ndim - rank], math.prod(layout.shape))
     return flat[..., layout.positions(lanes)]
 
 
@@ -102,7 +102,7 @@ def gather(held: Codes, layout: Layout) -> Codes:
     lead = held.shape[:-2]
     tile = np.empty((*lead, math.prod(layout.shape)), held.dtype)
     # Of several assignments to an element NumPy keeps the last one.
-    tile[..., layout.positions(lanes)[::-1].reshape(-1)] = held[..., ::-1, :].reshape(*lead, -1)
+    tile[..., layout.positions(lanes)[::-1].reshape(-1)] = held[..., ::-1, :].reshape(*lead, lanes * registers)
     return tile.reshape(*lead, *layout.shape)
 
 

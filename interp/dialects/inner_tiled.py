@@ -136,8 +136,7 @@ def inner_tiled(op: Operation, settings: Settings) -> Function:
         *inputs, output = operands
         if not in_memory[-1]:
             return (_computed(op, plan, settings.mma, run, values),)
-        if prod(plan.bounds(op, values)) > 1:
-            _check_apart(inputs, output)
+        _check_apart(inputs if prod(plan.bounds(op, values)) > 1 else (), output)
         output.store(_computed(op, plan, settings.mma, run, values))
         return ()
 
@@ -152,7 +151,7 @@ def _read(op: Operation, number: int, operand: Any, run: Run) -> Value:
 
 
 def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
-    """Raises Unsupported where points write to the place of each other, or of what others read."""
+    """Raises Unsupported where elements of the output share their place with each other, or with the inputs."""
     written = output.places()
     if not is_injective(output.shape, output.strides):
         raise Unsupported("elements of the output lie at the same place in memory")
@@ -176,7 +175,7 @@ def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
         count = len(run.lanes)
 
         def grouped(value: Value) -> Value:
-            return _reshaped(value if over_lanes(value) else repeated(value, count), (-1, size))
+            return _reshaped(value if over_lanes(value) else repeated(value, count), (count // size, size))
 
         result = _computed(op, plan, settings.mma, run, [grouped(value) for value in operands])
         return (_reshaped(result, (count,), 2),)
@@ -197,9 +196,9 @@ def _check_subgroups(op: Operation, kind: Kind, lanes: Lanes) -> None:
     """Raises UndefinedBehavior where not all lanes of a subgroup are there."""
     groups = lanes.numbers // kind.lanes
     present, counts = np.unique(groups, return_counts=True)
-    partial = counts < kind.lanes
-    if partial.any():
-        first = int(np.argmax(partial))
+    fewer = counts < kind.lanes
+    if fewer.any():
+        first = int(np.argmax(fewer))
         report = undefined(
             op,
             f"{kind.name} is what all {kind.lanes} lanes of a subgroup do together, but {counts[first]} of subgroup "
@@ -207,7 +206,7 @@ def _check_subgroups(op: Operation, kind: Kind, lanes: Lanes) -> None:
         )
         if lanes.total % kind.lanes:
             report.hint = f"the batch has {lanes.total} lanes: give it a multiple of {kind.lanes}"
-        raise in_lanes(report, lanes, np.isin(groups, present[partial]))
+        raise in_lanes(report, lanes, np.isin(groups, present[fewer]))
 
 
 def _computed(op: Operation, plan: Plan, model: str, run: Run, operands: Sequence[Value]) -> Value:

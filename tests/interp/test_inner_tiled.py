@@ -107,6 +107,15 @@ def test_no_points(m: int, n: int, k: int) -> None:
     assert np.array_equal(result.numpy(), c)
 
 
+def test_no_points_in_any_lane() -> None:
+    shapes = ((64, 2, 0, 4), (64, 3, 0, 4), (64, 2, 3, 16))
+    operands = tuple(zip(("f16", "f16", "f32"), ((None, None, None, shape[-1]) for shape in shapes), strict=True))
+    text = program("imk,ink->imn", f"mma_layout<{MFMA}>", operands, distributed=True)
+    c = small(np.random.default_rng(SEED), shapes[2], np.float32)
+    (result,) = run(text, *(np.ones(shape, np.float16) for shape in shapes[:2]), c)
+    assert np.array_equal(result.numpy(), c)
+
+
 @pytest.mark.parametrize("model", ["exact", "ieee"])
 def test_reductions_follow_each_other_in_row_major_order(model: str) -> None:
     """Of the loops k and l each point rounds once (exact) or per product (ieee); the order shows in the bits."""

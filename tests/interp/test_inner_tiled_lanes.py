@@ -272,6 +272,13 @@ def test_outer_sizes_that_disagree_are_told_by_the_loops_of_the_op() -> None:
         run(ONE_LANE, *(np.zeros(*shape) for shape in shapes), batch=True)
 
 
+@pytest.mark.parametrize(("m", "n", "k"), [(0, 2, 2), (2, 0, 2), (2, 2, 0)])
+def test_no_points(m: int, n: int, k: int) -> None:
+    c = small(np.random.default_rng(SEED), (64, m, n, 16), np.float32)
+    (result,) = run(ONE_LANE, np.ones((64, m, k, 4), np.float16), np.ones((64, n, k, 4), np.float16), c, batch=True)
+    assert np.array_equal(result.numpy(), c)
+
+
 def test_kinds_that_are_not_computed_are_refused() -> None:
     kind = KINDS["VDMFMA_F32_8x16x64x2_F16"]
     assert kind.lane_shapes is not None

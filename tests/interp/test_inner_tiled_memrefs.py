@@ -196,6 +196,13 @@ def test_an_output_with_elements_at_one_place_is_refused() -> None:
         run(given, ones, ones, Buffer.from_numpy(np.zeros((2, 16, 16), np.float32), layout))
 
 
+def test_so_is_one_tile_with_elements_at_one_place() -> None:
+    layout = "memref<16x16xf32, strided<[0, 1]>>"
+    ones = np.ones((16, 16), np.float16)
+    with pytest.raises(Unsupported, match="elements of the output lie at the same place in memory"):
+        run(text("memref<16x16xf16>", "memref<16x16xf16>", layout), ones, ones, np.zeros((16, 16), np.float32))
+
+
 def test_freed_memory_is_undefined_behaviour() -> None:
     given = """func.func @main(%a: tensor<16x16xf16>, %c: memref<16x16xf32>) {
       %b = memref.alloc() : memref<16x16xf16>
