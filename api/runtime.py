@@ -322,6 +322,8 @@ def _no_lanes(type_: ty.Type) -> str | None:
 
 def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None) -> Value:
     """A value of a type, or one that has a leading axis over lanes more than that."""
+    if isinstance(argument, Buffer):
+        raise TypeMismatch(f"{what}: expected '{type_}', got a buffer of type '{argument.type}'")
     shape = runtime_shape(type_, vscale)
     assert shape is not None
     element = ty.element_type(type_)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from halfulp.interp.buffers import Buffer
 from halfulp.interp.errors import AssertionFailed, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.events import Listener
 from halfulp.interp.values import Value
@@ -71,6 +72,12 @@ def test_no_lanes_have_results_without_elements() -> None:
 def test_arguments_of_other_ranks_and_shapes_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(TypeMismatch, match="argument 1 of @main: .*<[?]x2xi8>"):
         run(ADD.format("tensor<2xi8>"), np.zeros((3, 2), np.int8), np.zeros(shape, np.int8), batch=True)
+
+
+def test_a_buffer_is_no_argument_of_lanes() -> None:
+    buffer = Buffer.from_numpy(np.zeros((3, 2), np.int8))
+    with pytest.raises(TypeMismatch, match="expected 'tensor<2xi8>', got a buffer of type 'memref<3x2xi8>'"):
+        run(ADD.format("tensor<2xi8>"), np.zeros((3, 2), np.int8), buffer, batch=True)
 
 
 def test_lanes_of_another_number_are_refused() -> None:
