@@ -1365,3 +1365,63 @@ func.func @f(%v: vector<f32>) {
   %0 = vector.extract %v[] : vector<f32> from vector<f32>
   return
 }
+// -----
+func.func @f(%m: memref<8xf32>, %i: index) {
+  %0 = vector.load %m[%i, %i] : memref<8xf32>, vector<4xf32>
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %i: index) {
+  %0 = vector.load %m[%i] : memref<8xf32>, vector<4xf64>
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %i: index) {
+  %0 = vector.load %m[%i] : memref<8xf32>, vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32, strided<[?]>>, %i: index) {
+  %0 = vector.load %m[%i] : memref<8xf32, strided<[?]>>, vector<4xf32>
+  return
+}
+// -----
+func.func @f(%m: memref<2xvector<4xf32>>, %i: index) {
+  %0 = vector.load %m[%i] : memref<2xvector<4xf32>>, vector<2xf32>
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %i: index, %v: vector<4xf32>) {
+  vector.store %v, %m[] : memref<8xf32>, vector<4xf32>
+  return
+}
+// -----
+func.func @f(%m: memref<8xi32>, %i: index, %v: vector<4xf32>) {
+  vector.store %v, %m[%i] : memref<8xi32>, vector<4xf32>
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %i: index, %v: vector<2x4xf32>) {
+  vector.store %v, %m[%i] : memref<8xf32>, vector<2x4xf32>
+  return
+}
+// -----
+func.func @f(%m: memref<2xvector<4xf32>>, %i: index, %v: vector<2xf32>) {
+  vector.store %v, %m[%i] : memref<2xvector<4xf32>>, vector<2xf32>
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %i: index, %v: vector<4xf32>) {
+  "vector.store"(%v, %m, %i) <{alignment = 12 : i64}> : (vector<4xf32>, memref<8xf32>, index) -> ()
+  return
+}
+// -----
+func.func @f(%m: memref<*xf32>, %i: index, %v: vector<4xf32>) {
+  vector.store %v, %m[%i] : memref<*xf32>, vector<4xf32>
+  return
+}
+// -----
+func.func @f(%m: memref<8xf32>, %i: index) {
+  %0 = vector.load %m[%i] : memref<8xf32>, f32
+  return
+}

@@ -157,3 +157,34 @@ func.func @extract(%v: vector<2x4xf32>, %w: vector<2x1xf32>, %x: vector<2x[1]xf3
   %3 = vector.extract %x[0] : f32 from vector<2x[1]xf32>
   return
 }
+// -----
+// Accesses to memory, with each property and without.
+func.func @access(%m: memref<8x8xf32>, %i: index, %v: vector<4xf32>, %w: vector<2x[4]xf32>, %r: memref<f32>, %z: vector<f32>) {
+  %0 = vector.load %m[%i, %i] : memref<8x8xf32>, vector<4xf32>
+  %1 = vector.load %m[%i, %i] {nontemporal = true, alignment = 16} : memref<8x8xf32>, vector<2x4xf32>
+  %2 = vector.load %m[%i, %i] {some.word} : memref<8x8xf32>, vector<2x[4]xf32>
+  %3 = vector.load %r[] : memref<f32>, vector<f32>
+  vector.store %v, %m[%i, %i] : memref<8x8xf32>, vector<4xf32>
+  vector.store %w, %m[%i, %i] {some.word, nontemporal = true} : memref<8x8xf32>, vector<2x[4]xf32>
+  vector.store %z, %r[] {alignment = 1} : memref<f32>, vector<f32>
+  return
+}
+// -----
+// The same in the generic form; one element needs no unit stride.
+"builtin.module"() ({
+  "func.func"() <{function_type = (memref<4xf16, strided<[2], offset: ?>>, index) -> (), sym_name = "access"}> ({
+  ^bb0(%m: memref<4xf16, strided<[2], offset: ?>>, %i: index):
+    %0 = "vector.load"(%m, %i) <{alignment = 2 : i64, nontemporal = true}> : (memref<4xf16, strided<[2], offset: ?>>, index) -> vector<1xf16>
+    %1 = "vector.load"(%m, %i) <{nontemporal = true}> : (memref<4xf16, strided<[2], offset: ?>>, index) -> vector<1xf16>
+    "vector.store"(%1, %m, %i) {other} : (vector<1xf16>, memref<4xf16, strided<[2], offset: ?>>, index) -> ()
+    "vector.store"(%1, %m, %i) <{alignment = 64 : i64}> : (vector<1xf16>, memref<4xf16, strided<[2], offset: ?>>, index) -> ()
+    "func.return"() : () -> ()
+  }) : () -> ()
+}) : () -> ()
+// -----
+// Memory whose elements are vectors.
+func.func @vectors(%m: memref<2xvector<4xf32>>, %i: index) {
+  %0 = vector.load %m[%i] : memref<2xvector<4xf32>>, vector<4xf32>
+  vector.store %0, %m[%i] : memref<2xvector<4xf32>>, vector<4xf32>
+  return
+}
