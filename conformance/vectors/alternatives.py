@@ -16,7 +16,7 @@ from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.intermediate import case_of, exact, operand
 from halfulp.conformance.vectors.subject import Computed, OpSubject, Subject
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp import types as ty
 from halfulp.interp.build import property_of
@@ -79,7 +79,7 @@ def alternatives(subject: Subject) -> Iterator[Alternative]:
             yield Alternative(
                 f"{subject.task.op}(b, a)", subject, lambda inputs: (inputs[1], inputs[0], *inputs[operands:])
             )
-    for name, profile in _other_profiles(subject.profile):
+    for name, profile in _other_profiles(subject.profile, _has_f32_beside_others(subject)):
         yield Alternative(name, replace(subject, profile=profile), same)  # type: ignore[type-var]
 
 
@@ -117,8 +117,18 @@ def _task(name: str, op: str, own: Task, properties: Mapping[str, Any]) -> Itera
         return
 
 
-def _other_profiles(own: Profile) -> Iterator[tuple[str, Profile]]:
-    """Each other value of each field, flushing with a positive zero, and the named profiles."""
+def _has_f32_beside_others(subject: Subject) -> bool:
+    """Whether f32 flushing alone may give anything that no flushing of all formats gives."""
+    if not isinstance(subject, OpSubject):
+        return True
+    types = {*subject.task.operands, *subject.task.results}
+    return "f32" in types and len(types & FORMATS.keys()) > 1
+
+
+def _other_profiles(own: Profile, f32_apart: bool) -> Iterator[tuple[str, Profile]]:
+    """Each other value of each field, flushing with a positive zero, and the named profiles. ``f32_apart``: with the
+    fields of f32 alone.
+    """
 
     def changed(**fields: str) -> tuple[str, Profile]:
         name = ",".join(f"{field}={value}" for field, value in fields.items())
@@ -126,12 +136,14 @@ def _other_profiles(own: Profile) -> Iterator[tuple[str, Profile]]:
         return name, replace(own, name=f"{own.name},{name}", **fields)
 
     for field, values in profile_choices().items():
-        for value in values:
+        for value in values if f32_apart or not field.endswith("_f32") else ():
             if value != getattr(own, field):
                 yield changed(**{field: value})
     for value in profile_choices()["denormals"]:
         if value not in ("ieee", own.denormals):
             yield changed(denormals=value, denormal_zero="positive")
+        if f32_apart and value not in ("ieee", own.denormals_f32):
+            yield changed(denormals_f32=value, denormal_zero_f32="positive")
     for name, profile in PROFILES.items():
         if name != own.name:
             yield f"profile={name}", profile

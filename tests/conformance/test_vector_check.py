@@ -42,6 +42,12 @@ PROGRAM = ProgramSubject(
     "f",
 )
 
+TWO_FORMATS = ProgramSubject(
+    "func.func @f(%a: f32, %b: f16) -> (f32, f16) {\n  %0 = arith.mulf %a, %a : f32\n  %1 = arith.mulf %b, %b : f16\n"
+    "  return %0, %1 : f32, f16\n}\n",
+    "f",
+)
+
 
 @cache
 def rows_of(subject: Subject, count: int = 3000) -> Chunk:
@@ -189,6 +195,7 @@ def test_one_wrong_bit_is_found_in_every_format(format: str) -> None:
             "predicate=ult",
         ),
         (PROGRAM, replace(PROGRAM, profile=Profile(denormals="flush_results")), "denormals=flush_results"),
+        (TWO_FORMATS, replace(TWO_FORMATS, profile=Profile(denormals_f32="flush_both")), "denormals_f32=flush_both"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
