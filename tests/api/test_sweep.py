@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters import local_cluster
 from command import PATIENCE, halfulp, heeds_interrupts
 from tree import ROOT
 
@@ -134,9 +135,9 @@ def test_an_interrupt_before_anything_was_made(tmp_path: Path, capsys: Captured,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_dask(tmp_path: Path, capsys: Captured) -> None:
-    distributed = pytest.importorskip("distributed", reason="the extra `scale` is not installed")
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster:
+def test_dask(tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halfulp.cli_sweep.DASK_SECONDS", PATIENCE)
+    with local_cluster(workers=1, threads=2) as cluster:
         assert main([*ADD, "--out", str(tmp_path), "--dask", cluster.scheduler_address]) == 0
     assert capsys.readouterr().out.endswith(f"sha256 {ADDED}\n")
 

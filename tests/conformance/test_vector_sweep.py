@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from importlib import import_module
 from io import BytesIO
 from multiprocessing import active_children
 from pathlib import Path
@@ -25,6 +26,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from clusters import local_cluster
 
 from halfulp.conformance.task import task
 from halfulp.conformance.vectors import metadata, shards
@@ -224,9 +226,10 @@ def test_threads_and_never_more_in_flight_than_asked(tmp_path: Path, whole: tupl
 
 
 def test_dask(tmp_path: Path, whole: tuple[str, Path]) -> None:
-    distributed = pytest.importorskip("distributed", reason="the extra `scale` is not installed")
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
-    with cluster, distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+    with (
+        local_cluster(workers=2, threads=1) as cluster,
+        import_module("distributed").Client(cluster.scheduler_address, set_as_default=False) as client,
+    ):
         found = sweep_shards(add_f8(), tmp_path, executor=client.get_executor(pure=False), in_flight=4)
         assert found.digest == whole[0]
         assert (tmp_path / METADATA).read_bytes() == (whole[1] / METADATA).read_bytes()

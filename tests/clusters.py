@@ -1,0 +1,24 @@
+"""Dask clusters of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from command import PATIENCE
+
+
+@contextmanager
+def local_cluster(workers: int, threads: int) -> Iterator[Any]:
+    """A cluster of so many processes, of so many threads each, which may be slow; without Dask the test is skipped."""
+    distributed = pytest.importorskip("distributed", reason="the extra `scale` is not installed")
+    dask = pytest.importorskip("dask")
+    patient = dict.fromkeys(("distributed.comm.timeouts.connect", "distributed.comm.timeouts.tcp"), f"{PATIENCE}s")
+    with (
+        dask.config.set(patient),
+        # At a port of its own: at the usual one there may be that of another test.
+        distributed.LocalCluster(n_workers=workers, threads_per_worker=threads, dashboard_address=":0") as cluster,
+    ):
+        yield cluster
