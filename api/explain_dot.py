@@ -461,11 +461,13 @@ class _Steps:
             before = scalar.value(self.format, self.c)
             exact = None if x is None or y is None or before is None else x * y + before
             step: RoundedStep = self._next(RoundedStep)
-            moved = exact is None or x is None or x * (y or 0) != 0 or step.code != self.c
+            moved = step.code != self.c or (exact is not None and x != 0 and y != 0)
             self.c = step.code
             if moved or k == self.order[-1]:
                 roundings.append(Rounding(f"+ k = {k}", exact, step.code, self.format, "to nearest even"))
-        return Group(tuple(self.order), (), tuple(roundings))
+        inexact = self.dot.rounded_scaled
+        note = f"scaled elements are rounded to {self.format.name}: k = {ranges(inexact)}" if inexact else ""
+        return Group(tuple(self.order), (), tuple(roundings), note)
 
 
 def _plus(x: Fraction | None, y: Fraction | None) -> Fraction | None:
@@ -564,6 +566,12 @@ class _Dot:
                 number = scalar.value(d, scalar.multiply(d, scalar.convert(fmt, d, code).code, factor).code)
             found.append(number)
         return found[0], found[1]
+
+    @cached_property
+    def rounded_scaled(self) -> list[int]:
+        """The elements that are no longer exact when they were scaled in D's format."""
+        pairs = [self.factors(k, False) for k in range(len(self.a))] if self.scales else []
+        return [k for k, (x, y) in enumerate(pairs) if x is None or y is None or x * y != self.products[k]]
 
     def run(self, model: str) -> tuple[int, Trace]:
         """What a model gives. Raises `halfulp.semantics.tiled.Unpublished`."""
@@ -705,6 +713,8 @@ def _why(op: TileOp, model: str, dot: _Dot, groups: Sequence[Group]) -> str:
     effects = []
     if flushed := [name for group in groups for name in group.flushed]:
         effects.append(f"flushes {_some(flushed)}")
+    if rule.how == "chain" and dot.rounded_scaled:
+        effects.append(f"rounds scaled {_some([f'k = {k}' for k in dot.rounded_scaled])}")
     if cut := [term.label for group in groups for each in group.sums for term in each.terms if term.lost]:
         effects.append(f"cuts {_some(cut)}")
     *inner, last = [each for group in groups for each in group.roundings]

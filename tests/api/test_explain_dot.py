@@ -215,6 +215,20 @@ def test_ieee_one_by_one() -> None:
     assert given_by(e, "ieee") == (2.0**24, "fused multiply-adds one by one: 2 inexact steps on the way")
 
 
+def test_ieee_scales_first() -> None:
+    """57344 * 2^127 is beyond f32, which 2^-16 * 2^-127 cannot undo; the exact product is 0.875."""
+    kind, types = "MFMA_SCALE_F32_16x16x128_B32", {"a_type": "f8E5M2", "b_type": "f8E5M2"}
+    row, column = [57344] + [0] * 127, [p(-16)] + [0] * 127
+    e = explain_dot(kind, row, column, 0, "ieee", scale_a=["0xFE"] * 4, scale_b=["0x00"] * 4, **types)
+    (group,) = e.groups
+    assert group.note == "scaled elements are rounded to f32: k = 0"
+    assert [r.label for r in group.roundings] == ["+ k = 0", "+ k = 127"]
+    assert (e.exact, e.result) == (Fraction(7, 8), 0x7F80_0000)
+    assert e.models[0].why == "fused multiply-adds one by one: rounds scaled k = 0, overflows"
+    kept = explain_dot(kind, row, column, 0, "ieee", scale_a=["0x80"] * 4, scale_b=["0x7E"] * 4, **types)  # 2 and 0.5
+    assert (kept.groups[0].note, value(kept)) == ("", Fraction(7, 8))
+
+
 def test_infinities_and_nans() -> None:
     e = dot(NV, [("inf", 1), (1, 2)], 0, "chip:hopper")
     assert (e.exact, e.products[0], e.result, e.error) == (None, None, 0x7F80_0000, None)
