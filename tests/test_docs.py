@@ -204,7 +204,7 @@ def test_search_works_from_a_folder_without_network(context: BrowserContext, sit
     view = context.new_page()
     view.on("request", lambda request: asked.append(request.url))
     view.goto((site / "index.html").as_uri())
-    found = view.locator(".md-search-result__link", has_text="Semantics")
+    found = view.locator(".md-search-result__link", has_text="Semantics").first
     # What is typed before the page's script listens, it does not hear.
     for _ in range(60):
         view.fill(".md-search__input", "")
