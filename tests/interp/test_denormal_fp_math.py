@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from itertools import product
 from typing import Any
 
@@ -272,6 +273,30 @@ def test_where_the_attribute_stands() -> None:
         text = op.replace("ATTRIBUTES", attributes)
         assert codes_of(run(text, tiny, one)[0]) == [expected], attributes
         assert codes_of(run(print_module(load(text)), tiny, one)[0]) == [expected], attributes
+
+
+def test_iree_takes_the_translation_info(iree_opt: str) -> None:
+    """What IREE's own pass makes of a function that has both."""
+    info = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1]"
+    text = f"""
+hal.executable private @executable {{
+  hal.executable.variant public @variant target(<"rocm", "rocm-hsaco-fb", {{}}>) {{
+    hal.executable.export public @f ordinal(0) layout(#hal.pipeline.layout<bindings = []>)
+    builtin.module {{
+      func.func @f() attributes {{{attribute(SIGNED)}, translation_info = {info}, {{{attribute(POSITIVE)}}}>}} {{
+        return
+      }}
+    }}
+  }}
+}}"""
+    nested = "builtin.module(iree-codegen-reconcile-translation-info)"
+    passes = f"builtin.module(hal.executable(hal.executable.variant({nested})))"
+    done = subprocess.run(
+        [iree_opt, f"--pass-pipeline={passes}"], input=text, capture_output=True, text=True, check=True
+    )
+    (line,) = [line for line in done.stdout.splitlines() if "func.func @f" in line]
+    assert attribute(POSITIVE) in line
+    assert "preserve-sign" not in line
 
 
 def test_profiles() -> None:
