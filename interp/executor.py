@@ -50,6 +50,7 @@ from halfulp.interp.values import (
     narrowed_index,
     over_lanes,
     shape_conflict,
+    shape_problem,
     spell_shape,
 )
 from halfulp.semantics.kernel import Codes, Fault, FaultKind, Kernel, Mask, Open
@@ -1303,6 +1304,9 @@ def host_values(produced: Any, types: Sequence[ty.Type], source: str, settings: 
 
 def check_allocation(type_: ty.Type, shape: tuple[int, ...], settings: Settings) -> None:
     """Refuse a value too large to be held. Raises LimitExceeded with both numbers."""
+    problem = shape_problem(shape)
+    if problem:
+        raise LimitExceeded(f"a value of type '{type_}' {problem}")
     dtype, trailing = code_layout(ty.element_type(type_))
     size = prod(shape) * prod(trailing) * dtype.itemsize
     if size > settings.limits.bytes:

@@ -31,6 +31,7 @@ from halfulp.interp.values import (
     float_code,
     numeric,
     range_text,
+    shape_problem,
     spell_shape,
 )
 from halfulp.semantics.poison import Origin, Origins
@@ -232,6 +233,9 @@ def parse_value(type_: ty.Type, text: str) -> Value:
     if sizes is None or None in sizes:
         raise InputError(f"'{type_}' needs all its dimensions here")
     shape = tuple(size for size in sizes if size is not None)
+    problem = shape_problem(shape)
+    if problem:
+        raise InputError(f"a value of type '{type_}' {problem}")
     texts = list(_elements(text, shape, type_))
     splat = len(texts) == 1 and bool(shape)
     if not splat and len(texts) != prod(shape):
@@ -294,6 +298,9 @@ def value_of_attribute(attribute: Any) -> Value:
     from halfulp.interp import attributes as at
 
     if isinstance(attribute, at.DenseElementsAttr):
+        problem = shape_problem(ty.shape_of(attribute.type) or ())
+        if problem:
+            raise InputError(f"a value of type '{attribute.type}' {problem}")
         return Value(attribute.type, attribute.array())
     if isinstance(attribute, at.IntegerAttr | at.FloatAttr):
         width = element_width(attribute.type)

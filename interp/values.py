@@ -9,6 +9,7 @@ element has a trailing axis of two (real, imaginary) before the limbs. Elements 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -80,6 +81,23 @@ def shape_conflict(type_: ty.Type, shape: tuple[int, ...], vscale: int | None = 
         return f"a value of shape {spell_shape(shape)} is not of type '{type_}'"
     element = ty.element_type(type_)
     return ty.check_quantized_container(element, shape) if isinstance(element, ty.UniformQuantizedType) else None
+
+
+MAX_RANK = 62
+"""NumPy's limit of 64 axes, less those that one element may take: real and imaginary part, and limbs."""
+_MAX_ARRAY_BYTES = (1 << 63) - 1
+_WIDEST = 1 << 8
+"""At least the bytes of one element, whatever its type."""
+
+
+def shape_problem(shape: Sequence[int]) -> str | None:
+    """Why NumPy has no arrays of this shape, though perhaps no element needs memory; or None."""
+    if len(shape) > MAX_RANK:
+        return f"has {len(shape)} dimensions; the limit is {MAX_RANK}"
+    # Dimensions of size 0 do not count.
+    if math.prod([size for size in shape if size]) > _MAX_ARRAY_BYTES // _WIDEST:
+        return f"has the shape {spell_shape(tuple(shape))}, too large for any array"
+    return None
 
 
 def concrete(type_: ty.Type, shape: tuple[int, ...]) -> ty.Type:

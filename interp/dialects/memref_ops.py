@@ -227,6 +227,7 @@ def allocate(op: Operation, settings: Settings) -> Function:
         shape = tuple(next(given) if size is None else size for size in shape_of_type)
         if any(size < 0 for size in shape):
             raise undefined(op, f"the shape {list(shape)} has a negative size")
+        check_allocation(type_, shape, settings)
         symbols = numbers[dynamic:]
         try:
             strides, offset = chosen_layout(type_, shape, symbols)

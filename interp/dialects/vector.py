@@ -23,7 +23,7 @@ from halfulp.interp.dialects.memref import MEMREF
 from halfulp.interp.dialects.memref_ops import load_vector, store_vector
 from halfulp.interp.dialects.tensor import Function, Operands, element_at, numbers, picked, repeated, replaced
 from halfulp.interp.errors import Unsupported
-from halfulp.interp.executor import Pure, Run, Settings
+from halfulp.interp.executor import Pure, Run, Settings, check_allocation
 from halfulp.interp.ir import Operation
 from halfulp.interp.layouts import strides_and_offset
 from halfulp.interp.spelling import spell_element
@@ -112,6 +112,7 @@ def _broadcast(op: Operation, settings: Settings) -> Function:
 
     def broadcast(run: Run, operands: Operands) -> tuple[Any, ...]:
         shape = tuple(size for size in runtime_shape(type_, settings.vscale) or () if size is not None)
+        check_allocation(type_, shape, settings)
         return (repeated(operands[0], shape, type_, len(operands[0].shape)),)
 
     return broadcast

@@ -62,6 +62,7 @@ from halfulp.interp.types import (
     element_count,
     is_dynamic,
 )
+from halfulp.interp.values import shape_problem
 
 _ESCAPED = re.compile(r'(?:[^\\]|\\(?:["\\nt]|[0-9a-fA-F]{2}))*')
 _UNIT = UnitAttr()
@@ -778,16 +779,18 @@ def _dense_attribute(
     element = type.element
     count = element_count(type)
     assert count is not None
+    problem = shape_problem(_static(type))
+    # One element for all is not repeated in memory.
+    if problem and not (count and literal is not None and not literal.bracketed and not _is_text(parser, literal)):
+        parser.error(f"the elements of '{type}' cannot be held: it {problem}", start)
     if literal is None:
         if count:
             parser.error(f"parsed zero elements, but type ('{type}') expected at least 1", start)
         return _empty(type)
-    tokens = parser.tokens
     scalar = element.element if isinstance(element, ComplexType) else element
     if not isinstance(scalar, IntegerType | IndexType | FloatType):
         return _string_elements(parser, literal, type, count, start)
-    first = tokens[literal.elements[0]] if literal.elements else ""
-    if first[:1] == '"' and not literal.bracketed:
+    if not literal.bracketed and _is_text(parser, literal):
         return _blob_elements(parser, literal.elements[0], type, start)
     per_element = 2 if isinstance(element, ComplexType) else 1
     if literal.bracketed and literal.shape != _static(type):
@@ -813,6 +816,10 @@ def _dense_attribute(
     array = store_codes(codes[:per_element] if splat else codes, scalar)
     shape = () if splat else _static(type)
     return DenseElementsAttr(type, array.reshape(shape + _element_shape(element)), splat)
+
+
+def _is_text(parser: AttributeParser, literal: _Literal) -> bool:
+    return bool(literal.elements) and parser.tokens[literal.elements[0]][:1] == '"'
 
 
 def _static(type: ElementsType) -> tuple[int, ...]:

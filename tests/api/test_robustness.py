@@ -218,6 +218,61 @@ def test_npy_files(data: bytes, message: str, tmp_path: Path) -> None:
     check(halfulp("run", "m.mlir", "--input=@x.npy", cwd=tmp_path), 2, message)
 
 
+MANY = "1x" * 70
+
+
+@pytest.mark.parametrize(
+    ("body", "type_"),
+    [
+        (f"%r = arith.constant dense<1.0> : tensor<{MANY}f32>", f"tensor<{MANY}f32>"),
+        (f"%r = arith.constant dense<{'[' * 71}1.0, 2.0{']' * 71}> : tensor<{MANY}2xf32>", f"tensor<{MANY}2xf32>"),
+        (f'%r = arith.constant dense<"0x0000000000000001"> : tensor<{MANY}2xf32>', f"tensor<{MANY}2xf32>"),
+        (f"%r = arith.constant dense_resource<x> : tensor<{MANY}2xf32>", f"tensor<{MANY}2xf32>"),
+        ("%r = arith.constant dense<> : tensor<0x9223372036854775807x4xf32>", "tensor<0x9223372036854775807x4xf32>"),
+        (f"%x = arith.constant 0 : i8 %r = vector.broadcast %x : i8 to vector<{MANY}i8>", f"vector<{MANY}i8>"),
+        (f"%r = memref.alloc() : memref<{MANY}f32>", f"memref<{MANY}f32>"),
+        ("%r = memref.alloc() : memref<0x9223372036854775807x4xf32>", "memref<0x9223372036854775807x4xf32>"),
+        (
+            "%n = arith.constant 4611686018427387904 : index %z = arith.constant 0 : index "
+            "%r = tensor.empty(%z, %n) : tensor<?x?xf32>",
+            "tensor<?x?xf32>",
+        ),
+        (
+            "%r = memref.alloc() : memref<1000000x1000000xf32, strided<[0, 0]>>",
+            "memref<1000000x1000000xf32, strided<[0, 0]>>",
+        ),
+    ],
+)
+def test_shapes_that_no_array_has(body: str, type_: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from halfulp.cli import main
+
+    (tmp_path / "f.mlir").write_text(
+        f"func.func @f() -> {type_} {{ {body} return %r : {type_} }}\n"
+        '{-# dialect_resources: { builtin: { x: "0x040000000000000000000001" } } #-}'
+    )
+    assert main(["run", str(tmp_path / "f.mlir")]) == 2
+    said = capsys.readouterr().err
+    assert "the limit is" in said or "too large for any array" in said
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        f"{MANY}f32=1",
+        f"dense<1.0> : tensor<{MANY}f32>",
+        "0x4611686018427387904x4xf32=",
+        "dense<> : tensor<0x4611686018427387904x4xf32>",
+    ],
+)
+def test_inputs_of_shapes_that_no_array_has(given: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from halfulp.cli import main
+
+    (tmp_path / "f.mlir").write_text("func.func @f(%a: tensor<*xf32>) { return }")
+    assert main(["run", str(tmp_path / "f.mlir"), f"--input={given}"]) == 2
+    said = capsys.readouterr().err
+    assert "the limit is" in said or "too large for any array" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
