@@ -204,7 +204,8 @@ class Buffer:
     def first(self, count: int) -> Value:
         """A copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
         numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
-        where = np.full(len(numbers[0]) if numbers else 1, self.offset, np.int64)
+        # Of no elements, the offset may be any number.
+        where = np.full(len(numbers[0]) if numbers else 1, 0 if 0 in self.shape else self.offset, np.int64)
         for number, stride in zip(numbers, self._steps, strict=True):
             where += number * stride
         memory = self._alive()

@@ -51,6 +51,8 @@ def spanned(shape: Sequence[int], strides: Sequence[int], offset: int) -> tuple[
 
 def is_injective(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether no two elements are known to share a place: each stride steps over all that smaller ones reach."""
+    if 0 in shape:
+        return True
     reach = 0
     for stride, size in sorted((abs(stride), size) for size, stride in zip(shape, strides, strict=True) if size > 1):
         if stride <= reach:

@@ -16,7 +16,7 @@ from typing import Any
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
 from halfulp.interp.buffers import Buffer
-from halfulp.interp.dialects.memref_ops import living
+from halfulp.interp.dialects.memref_ops import buffer_in, living
 from halfulp.interp.dialects.tensor import undefined
 from halfulp.interp.errors import Unsupported
 from halfulp.interp.executor import Function, Run, Settings, check_allocation, lift
@@ -66,7 +66,7 @@ def extract_strided_metadata(op: Operation, settings: Settings) -> Function:
     mask = (1 << settings.index_width) - 1
 
     def extract(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = living(op, slots[0], 0)
+        buffer = buffer_in(op, slots[0], 0)
         start = Buffer(base, buffer.allocation, 0, (), ())
         return (start, *(number & mask for number in (buffer.offset, *buffer.shape, *buffer.strides)))
 
@@ -81,8 +81,8 @@ def swizzle_hint(op: Operation, settings: Settings) -> Function:
     assert isinstance(swizzle, at.DialectAttr)
 
     def swizzled(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = living(op, slots[0], 0)
-        if len(buffer.shape) != 1 or not buffer.is_contiguous:
+        buffer = slots[0]
+        if not isinstance(buffer, Buffer) or len(buffer.shape) != 1 or not buffer.is_contiguous:
             return (buffer,)
         return (replace(buffer, swizzle=_permutation(swizzle)),)
 

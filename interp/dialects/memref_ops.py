@@ -1,6 +1,7 @@
 """What the ops of the memref dialect do to buffers, and vector.load and vector.store with them.
 
-An access outside of a memref, at an index that is poison, or to memory that was freed, is undefined behaviour.
+An access outside of a memref, at an index that is poison, or to memory that was freed, is undefined behaviour. So is a
+view that leaves the memref; one of memory that was freed is not, since views touch no memory and MLIR may move them.
 """
 
 from __future__ import annotations
@@ -33,16 +34,24 @@ DYNAMIC = -(1 << 63)
 # --- operands ---------------------------------------------------------------------------------------------------------
 
 
-def living(op: Operation, slot: Any, which: int) -> Buffer:
-    """The buffer in the slot of operand ``which``. Raises UndefinedBehavior for memory that was freed, and for what is
-    poison; Unsupported for the result of a cast that nobody resolved.
+def buffer_in(op: Operation, slot: Any, which: int) -> Buffer:
+    """The buffer in the slot of operand ``which``, whose memory may have been freed. Raises UndefinedBehavior for what
+    is poison, Unsupported for the result of a cast that nobody resolved.
     """
     if not isinstance(slot, Buffer):
         lift(slot, op.operands[which].type)
         raise undefined(op, "the memref is poison")
-    if slot.allocation.freed is not None:
-        raise undefined(op, f"the memory of operand {which} was freed by memref.dealloc{slot.allocation.freed}")
     return slot
+
+
+def living(op: Operation, slot: Any, which: int) -> Buffer:
+    """The buffer in the slot of operand ``which``, for an access. Raises UndefinedBehavior for memory that was freed,
+    and what `buffer_in` raises.
+    """
+    buffer = buffer_in(op, slot, which)
+    if buffer.allocation.freed is not None:
+        raise undefined(op, f"the memory of operand {which} was freed by memref.dealloc{buffer.allocation.freed}")
+    return buffer
 
 
 def signed(op: Operation, slots: Slots, settings: Settings) -> tuple[int, ...]:
@@ -266,9 +275,7 @@ def dimension(op: Operation, settings: Settings) -> Function:
     """memref.dim."""
 
     def dim(run: Run, slots: Slots) -> tuple[Any, ...]:
-        if not isinstance(slots[0], Buffer):
-            living(op, slots[0], 0)
-        shape = slots[0].shape
+        shape = buffer_in(op, slots[0], 0).shape
         (axis,) = signed(op, slots[1:], settings)
         if not 0 <= axis < len(shape):
             raise undefined(op, f"dimension {axis} of a memref of rank {len(shape)}")
@@ -286,7 +293,7 @@ def cast(op: Operation, settings: Settings) -> Function:
     assert isinstance(type_, ty.MemRefType)
 
     def recast(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = living(op, slots[0], 0)
+        buffer = buffer_in(op, slots[0], 0)
         conflict = layout_conflict(type_, buffer.shape, buffer.layout)
         if conflict:
             raise undefined(op, conflict)
@@ -311,7 +318,7 @@ def subview(op: Operation, settings: Settings) -> Function:
     rank = len(type_.shape or ())
 
     def view(run: Run, slots: Slots) -> tuple[Any, ...]:
-        buffer = living(op, slots[0], 0)
+        buffer = buffer_in(op, slots[0], 0)
         given = iter(signed(op, slots[1:], settings))
         offsets, sizes, steps = (
             tuple([next(given) if number is None else number for number in numbers]) for numbers in written
