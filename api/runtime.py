@@ -443,6 +443,7 @@ def eval(
 
 def _operand(definition: OpDefinition, index: int, operand: Any, spelling: str | ty.Type | None) -> Value:
     what = f"operand {index} of {definition.name}"
+    operand = operand.load() if isinstance(operand, Buffer) else operand
     if isinstance(operand, Value):
         return operand
     slots = definition.operands
@@ -535,6 +536,7 @@ def convert(
     Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
     """
     cpu.check()
+    x = x.load() if isinstance(x, Buffer) else x
     source = x if isinstance(x, Value) else _source(x, type)
     target = as_type(to)
     from_, element = source.element_type, ty.element_type(target)

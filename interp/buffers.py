@@ -16,6 +16,7 @@ from halfulp.interp.layouts import chosen_layout, is_injective, layout_conflict,
 from halfulp.interp.values import (
     Codes,
     Value,
+    as_array,
     as_type,
     code_layout,
     element_width,
@@ -121,9 +122,9 @@ class Buffer:
 
     @classmethod
     def from_numpy(
-        cls, data: npt.ArrayLike | Value, type: ty.Type | str | None = None, *, max_bytes: int = MOST_BYTES
+        cls, data: npt.ArrayLike | Value | Buffer, type: ty.Type | str | None = None, *, max_bytes: int = MOST_BYTES
     ) -> Buffer:
-        """A buffer with a copy of an array or value.
+        """A buffer with a copy of an array or value, or of what another buffer holds.
 
         ``type``: of the memref, or its spelling, layout included (``"memref<2x3xf32, strided<[8, 1]>>"``), or of the
         elements; without it the type that the dtype or value names, elements one after the other. Where a layout leaves
@@ -132,14 +133,15 @@ class Buffer:
         Raises TypeMismatch where dtype, shape or layout do not fit, Unsupported, LimitExceeded.
         """
         parsed = None if type is None else as_type(type)
-        if isinstance(parsed, ty.MemRefType):
-            return buffer_of(data, parsed, "the buffer", max_bytes)
-        if isinstance(parsed, ty.ShapedType):
+        data = data.load() if isinstance(data, Buffer) else data
+        if parsed is None:
+            data = data if isinstance(data, Value) else Value.from_numpy(data)
+            parsed = ty.MemRefType(data.shape, data.element_type)
+        elif not isinstance(parsed, ty.ShapedType):
+            parsed = ty.MemRefType(_shape_of(data, parsed), parsed)
+        if not isinstance(parsed, ty.MemRefType):
             raise TypeMismatch(f"the buffer: '{parsed}' is no memref and no type of elements")
-        value = data if isinstance(data, Value) else Value.from_numpy(data, _container(data, parsed))
-        if parsed is not None and value.element_type != parsed:
-            raise TypeMismatch(f"the buffer: expected elements of type '{parsed}', got '{value.element_type}'")
-        return buffer_of(value, ty.MemRefType(value.shape, value.element_type), "the buffer", max_bytes)
+        return buffer_of(data, parsed, "the buffer", max_bytes)
 
     @property
     def layout(self) -> tuple[tuple[int, ...], int]:
@@ -160,6 +162,11 @@ class Buffer:
         """The strides, which may be any number where there is nothing to step to."""
         return tuple([stride if size > 1 else 0 for size, stride in zip(self.shape, self.strides, strict=True)])
 
+    @property
+    def _start(self) -> int:
+        """The offset, which may be any number where there are no elements."""
+        return 0 if 0 in self.shape else self.offset
+
     def _strided(self, memory: npt.NDArray[Any]) -> npt.NDArray[Any]:
         shape = self.shape + memory.shape[1:]
         if 0 in self.shape:
@@ -171,7 +178,7 @@ class Buffer:
 
     def places(self) -> npt.NDArray[np.int64]:
         """Where in memory each element lies, in elements."""
-        places = np.array(self.offset, np.int64)
+        places = np.array(self._start, np.int64)
         for size, stride in zip(self.shape, self._steps, strict=True):
             places = places[..., np.newaxis] + np.arange(size, dtype=np.int64) * stride
         return places
@@ -204,8 +211,7 @@ class Buffer:
     def first(self, count: int) -> Value:
         """A copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
         numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
-        # Of no elements, the offset may be any number.
-        where = np.full(len(numbers[0]) if numbers else 1, 0 if 0 in self.shape else self.offset, np.int64)
+        where = np.full(len(numbers[0]) if numbers else 1, self._start, np.int64)
         for number, stride in zip(numbers, self._steps, strict=True):
             where += number * stride
         memory = self._alive()
@@ -220,14 +226,21 @@ class Buffer:
         """A copy of the elements as the natural NumPy or ml_dtypes array (see `Value.numpy`)."""
         return self.load().numpy()
 
-    def store(self, value: Value | npt.ArrayLike, origins: Origins | None = None) -> None:
-        """Write all elements of a value or array, whose shape must be the buffer's. Where elements of the buffer share
-        a place, the last one in row-major order stays. ``origins``: the table that poison in memory is to have.
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if copy is False:
+            raise ValueError("the elements of a buffer are always copied")
+        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+
+    def store(self, value: Value | Buffer | npt.ArrayLike, origins: Origins | None = None) -> None:
+        """Write all elements of a value, array or buffer, whose shape must be this buffer's. Where elements of the
+        buffer share a place, the last one in row-major order stays. ``origins``: the table that poison in memory is to
+        have.
 
         Raises TypeMismatch for another shape or element type, UndefinedBehavior where the memory was freed.
         """
+        value = value.load() if isinstance(value, Buffer) else value
         if not isinstance(value, Value):
-            value = to_value(value, ty.TensorType(self.shape, self.type.element), "what is stored")
+            value = _values_of(value, ty.MemRefType(self.shape, self.type.element), "what is stored")
         if value.shape != self.shape:
             raise TypeMismatch(
                 f"a value of shape {spell_shape(value.shape)} does not fit a buffer of shape {spell_shape(self.shape)}"
@@ -310,13 +323,13 @@ def _with_mask(memory: Allocation, mask: Any, part: Any, dtype: type, put: Calla
 # --- the boundary -----------------------------------------------------------------------------------------------------
 
 
-def _container(data: Any, element: ty.Type | None) -> ty.Type | None:
-    """The type of an array of elements of that type."""
-    if element is None:
-        return None
-    array = np.asarray(data)
+def _shape_of(data: Any, element: ty.Type) -> tuple[int, ...]:
+    """The shape of what is given for elements of a type."""
+    if isinstance(data, Value):
+        return data.shape
+    array = as_array(data, "the buffer")
     trailing = len(code_layout(element)[1]) if array.dtype == np.uint64 else 0
-    return ty.TensorType(array.shape[: array.ndim - trailing], element)
+    return array.shape[: array.ndim - trailing]
 
 
 def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_BYTES) -> Buffer:

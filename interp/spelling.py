@@ -298,7 +298,7 @@ def value_of_attribute(attribute: Any) -> Value:
     from halfulp.interp import attributes as at
 
     if isinstance(attribute, at.DenseElementsAttr):
-        problem = shape_problem(ty.shape_of(attribute.type) or ())
+        problem = shape_problem([size or 0 for size in attribute.type.shape or ()])
         if problem:
             raise InputError(f"a value of type '{attribute.type}' {problem}")
         return Value(attribute.type, attribute.array())

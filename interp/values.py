@@ -315,12 +315,14 @@ def as_array(data: Any, what: str) -> npt.NDArray[Any]:
 def as_type(spelling: ty.Type | FloatFormat | str) -> ty.Type:
     """The type itself, that of a float format, or the one a spelling such as ``tensor<4xf32>`` names.
 
-    Raises ParseError.
+    Raises ParseError; TypeMismatch for what is none of these.
     """
     if isinstance(spelling, ty.Type):
         return spelling
     if isinstance(spelling, FloatFormat):
         return ty.FloatType(spelling)
+    if not isinstance(spelling, str):
+        raise TypeMismatch(f"{spelling!r} is no type", hint='spell it as MLIR does, as in "f32" or "tensor<4xf32>"')
     from halfulp.interp.text.parser import parse_type
 
     return parse_type(spelling)

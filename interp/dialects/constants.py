@@ -33,7 +33,7 @@ def constant_value(op: Operation, compiler: Compiler) -> Value:
         case at.DenseElementsAttr():
             return Value(type_, _dense(op, attribute.codes, attribute.splat, settings))
         case at.DenseResourceAttr():
-            check_allocation(type_, ty.shape_of(type_) or (), settings)
+            check_allocation(type_, tuple([size or 0 for size in attribute.type.shape or ()]), settings)
             return Value(type_, _dense(op, _resource(op, attribute, compiler), False, settings))
         case at.DenseStringAttr():
             texts = np.array(attribute.values, object)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp import types as ty
 from halfulp.interp.buffers import Allocation, Buffer, store_at, to_argument
@@ -158,10 +159,45 @@ def test_arrays_are_stored_too() -> None:
     memory = Buffer.allocate(ty.MemRefType((2,), I8), (2,))
     memory.store(np.array([1, 2], np.int8))
     assert memory.numpy().tolist() == [1, 2]
-    with pytest.raises(TypeMismatch, match="what is stored: expected 'tensor<2xi8>', got an array of dtype float64"):
+    with pytest.raises(TypeMismatch, match="what is stored: expected 'memref<2xi8>', got an array of dtype float64"):
         memory.store(np.zeros(2))
-    with pytest.raises(TypeMismatch, match="what is stored: a value of shape 3 is not of type 'tensor<2xi8>'"):
+    with pytest.raises(TypeMismatch, match="what is stored: a value of shape 3 is not of type 'memref<2xi8>'"):
         memory.store(np.zeros(3, np.int8))
+
+
+def test_a_buffer_is_an_array_to_numpy_and_a_value_to_halfulp() -> None:
+    memory = Buffer.from_numpy(np.array([1, 2], np.float32))
+    spoiled = poisoned([False, True], [0, 0])
+    memory.store(Value(memory.load().type, np.array([0x3F800000, 0], np.uint32), spoiled.poison, None, spoiled.origins))
+    assert np.asarray(memory).dtype == np.float32
+    assert np.asarray(memory, np.float64).tolist() == [1, 0]
+    with pytest.raises(ValueError, match="copied"):
+        np.array(memory, copy=False)
+    other = Buffer.from_numpy(memory, "memref<2xf32, strided<[3]>>")
+    again = Buffer.from_numpy(np.zeros(2, np.float32))
+    again.store(other)
+    for held in (other.load(), again.load(), Buffer.from_numpy(memory).load()):
+        assert held == memory.load()
+        assert str(held.origin(1)) == "spoiled (test at here)"
+    assert hu.convert(memory, "f16").poisoned.tolist() == [False, True]
+    assert hu.eval("arith.negf", memory).poisoned.tolist() == [False, True]
+
+
+def test_one_number_is_a_buffer_of_rank_0() -> None:
+    memory = Buffer.from_numpy(1.5, "f32")
+    assert str(memory.type) == "memref<f32>"
+    memory.store(2.5)
+    assert memory.load().item() == 2.5
+    with pytest.raises(TypeMismatch, match="5 is no type"):
+        Buffer.from_numpy(1.5, 5)  # type: ignore[arg-type]
+
+
+def test_a_part_without_elements_may_lie_anywhere() -> None:
+    memory = Buffer.from_numpy(np.zeros((0, 2), np.int8))
+    part = memory.part(memory.type, 1 << 80, (0, 2), (1 << 70, 0))
+    assert part.places().shape == part.load().shape == (0, 2)
+    assert part.first(1).shape == (0,)
+    part.store(np.zeros((0, 2), np.int8))
 
 
 def test_freed_memory_is_not_read() -> None:
