@@ -167,16 +167,16 @@ def specials_of(a: Numbers, b: Numbers, c: Numbers, scales: tuple[Numbers, ...] 
         return None
     shape = np.broadcast_shapes(a.significand.shape, b.significand.shape)
     nan, positive, negative = (np.zeros(shape[1:], np.bool_) for _ in range(3))
+    infinite, zero, minus = (np.zeros(shape, np.bool_) for _ in range(3))
     for x in (a, b, *scales):
+        zero |= x.significand == 0
+        minus ^= x.significand < 0
         if x.nan is not None:
             nan |= np.broadcast_to(x.nan, shape).any(axis=0)
-    infinite = np.zeros(shape, np.bool_)
-    for x, y in ((a, b), (b, a)):
         if x.infinite is not None:
-            nan |= (x.infinite & (y.significand == 0)).any(axis=0)
             infinite |= x.infinite
     if infinite.any():
-        minus = (a.significand < 0) ^ (b.significand < 0)
+        nan |= (infinite & zero).any(axis=0)
         positive |= (infinite & ~minus).any(axis=0)
         negative |= (infinite & minus).any(axis=0)
     if c.nan is not None:

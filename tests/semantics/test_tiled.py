@@ -208,6 +208,28 @@ def test_signs_of_zero() -> None:
             assert tiled.explain(model, F16_OP, a, b, c)[0] == want
 
 
+SIGNED_SCALES = TileOp("test", "f8E5M2", "f8E5M2", "f32", "f32", (1, 1, 2), scale="f8E4M3FN", block=2)
+BY_SIGNED_SCALES = (
+    # the factors and scales of two products that are alike, C, and the result
+    ((0x7C, 0x3C, 0xB8, 0x38), 0, 0xFF800000),  # infinity times 1, times -1
+    ((0x7C, 0x3C, 0xB8, 0xB8), 0, 0x7F800000),
+    ((0x3C, 0xFC, 0x38, 0xB8), 0x3F800000, 0x7F800000),
+    ((0x7C, 0x3C, 0xB8, 0x38), 0x7F800000, 0x7FC00000),
+    ((0x7C, 0x3C, 0x38, 0x00), 0, 0x7FC00000),  # infinity times a scale of zero
+    ((0x80, 0x00, 0x38, 0x38), 0x80000000, 0x80000000),  # -0 times 0, to -0
+    ((0x00, 0x00, 0xB8, 0x38), 0x80000000, 0x80000000),
+    ((0x80, 0x00, 0xB8, 0x38), 0x80000000, 0),
+)
+
+
+@pytest.mark.parametrize("row", BY_SIGNED_SCALES)
+def test_scales_are_factors_of_infinities_and_zeros(row: tuple[tuple[int, ...], int, int]) -> None:
+    factors, c, want = row
+    a, b, scale_a, scale_b = (np.full(size, code, np.uint8) for size, code in zip((2, 2, 1, 1), factors, strict=True))
+    for model in ("exact", "ieee"):
+        assert tiled.explain(model, SIGNED_SCALES, a, b, c, scale_a, scale_b)[0] == want, model
+
+
 # Lanes.
 
 
