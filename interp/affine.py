@@ -9,7 +9,7 @@ printed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 
@@ -238,6 +238,45 @@ def largest_known_divisor(expr: AffineExpr) -> int:
         return abs(left // divisor) if divisor and left % divisor == 0 else 1
     right = largest_known_divisor(expr.rhs)
     return left * right if expr.operator == "*" else gcd(left, right)
+
+
+Linear = tuple[tuple[int | None, ...], int | None]
+"""The factor of each dimension, and what is added to their sum; None for what depends on symbols."""
+
+
+def linear(expr: AffineExpr, dimensions: int, symbols: Sequence[int] = ()) -> Linear | None:
+    """An expression as a sum of dimensions times factors, as MLIR reads the layouts of memrefs; None where it is none.
+
+    ``symbols``: their values, where those are known.
+    """
+    none = (0,) * dimensions
+    if isinstance(expr, Dimension):
+        return tuple([int(position == expr.position) for position in range(dimensions)]), 0
+    if isinstance(expr, Symbol):
+        return none, symbols[expr.position] if symbols else None
+    if isinstance(expr, Constant):
+        return none, expr.value
+    assert isinstance(expr, Binary)
+    if expr.operator not in ("+", "*"):
+        return None
+    left, right = linear(expr.lhs, dimensions, symbols), linear(expr.rhs, dimensions, symbols)
+    if left is None or (right is None and expr.operator == "+"):
+        return None
+    # What is symbolic stands on the right of a product, and may be anything.
+    factors, constant = right or (none, None)
+    if expr.operator == "+":
+        return tuple(map(_sum, left[0], factors)), _sum(left[1], constant)
+    return tuple([_product(factor, constant) for factor in left[0]]), _product(left[1], constant)
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
+
+
+def _product(a: int | None, b: int | None) -> int | None:
+    if a == 0 or b == 0:
+        return 0
+    return None if a is None or b is None else a * b
 
 
 OPERATORS: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
+from halfulp.interp.affine import linear
 from halfulp.interp.errors import TypeMismatch, Unsupported
 
 Strides = tuple[tuple[int | None, ...], int | None]
@@ -21,11 +22,19 @@ def strides_and_offset(type_: ty.MemRefType) -> Strides | None:
     if isinstance(type_.layout, at.StridedLayoutAttr):
         return type_.layout.strides, type_.layout.offset
     if type_.layout is not None:
-        return None
+        return _mapped(type_)
     strides: list[int | None] = [1] if shape else []
     for size in reversed(shape[1:]):
         strides.append(None if size is None or strides[-1] is None else size * strides[-1])
     return tuple(reversed(strides)), 0
+
+
+def _mapped(type_: ty.MemRefType, symbols: Sequence[int] = ()) -> Strides | None:
+    """What a layout that is a map says: strides where it adds up dimensions. ``symbols``: their values, if known."""
+    map = type_.layout
+    if not isinstance(map, at.AffineMapAttr) or len(map.results) != 1:
+        return None
+    return linear(map.results[0], map.dimensions, symbols)
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
@@ -75,12 +84,17 @@ def expected_layout(type_: ty.MemRefType, shape: tuple[int, ...]) -> Strides:
 
 
 def chosen_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int] = ()) -> Layout:
-    """The layout of new memory of a type: what the type leaves open are the ``symbols``, the offset first, then the
-    strides; without any, elements lie one after the other as far as the type lets them, from the start of memory.
+    """The layout of new memory of a type: what the type leaves open are the ``symbols`` (of strides the offset first,
+    then the strides; of a map its symbols); without any, elements lie one after the other as far as the type lets them,
+    from the start of memory.
 
     Raises Unsupported, and TypeMismatch for elements that would lie below the start.
     """
     strides, offset = expected_layout(type_, shape)
+    if symbols and isinstance(type_.layout, at.AffineMapAttr):
+        strides, offset = _mapped(type_, symbols) or (strides, offset)
+        if None in (offset, *strides):
+            raise Unsupported(f"the layout '{type_.layout}' divides symbols: memory of type '{type_}' is not run")
     given = iter(symbols)
     if symbols and offset is None:
         offset = next(given)

@@ -272,6 +272,7 @@ def test_views_against_numpy_indices(
         ("memref<2x3xi8, strided<[?, 2], offset: ?>>", (6, 2), 0, 11),
         ("memref<2x3xi8, strided<[-3, 1], offset: ?>>", (-3, 1), 3, 6),
         ("memref<?x3xi8, strided<[?, -1], offset: 4>>", (3, -1), 4, 8),
+        ("memref<2x3xi8, affine_map<(d0, d1) -> (d1 * 2 + d0 + 3)>>", (1, 2), 3, 9),
         ("memref<*xi8>", (3, 1), 0, 6),
         ("i8", (3, 1), 0, 6),
     ],

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import halfulp as hu
 from halfulp.conformance.oracles.jit import UTILITIES, library
+from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.interp.ir import Module
 from halfulp.interp.values import as_type, element_width
@@ -471,6 +472,60 @@ def test_dim_is_what_it_is_when_it_runs() -> None:
     assert [result.item() for result in results] == [5, 2]
     body = "  %a = memref.dim %m, %c2 : memref<?x?xi8>\n  return"
     assert "dimension 2 of a memref of rank 2" in undefined("(%m: memref<?x?xi8>)", body, np.zeros((2, 5), np.int8))
+
+
+LAYOUTS = [
+    # A map, strides, and whether mlir-opt 22 casts memrefs of one to the other.
+    ("(d0, d1) -> (d0 * 4 + d1 + 3)", "strided<[4, 1], offset: 3>", True),
+    ("(d0, d1) -> (d0 * 4 + d1 + 3)", "strided<[4, 1], offset: 2>", False),
+    ("(d0, d1) -> ((d1 * 4 + d0) * 2)", "strided<[2, 8]>", True),
+    ("(d0, d1) -> (d0 * 2)", "strided<[2, 0]>", True),
+    ("(d0, d1) -> (5)", "strided<[0, 0], offset: 5>", True),
+    ("(d0, d1) -> (d0 mod 2)", "strided<[1, 0]>", False),
+    ("(d0, d1) -> (d1, d0)", "strided<[1, 4]>", False),
+    ("(d0, d1)[s0] -> (d0 * s0 + d1 * 3)", "strided<[7, 3]>", True),
+    ("(d0, d1)[s0] -> (d0 * s0 + d1 * 3)", "strided<[7, 1]>", False),
+    ("(d0, d1)[s0] -> (d0 * (s0 mod 2) + d1)", "strided<[4, 1]>", True),
+    ("(d0, d1)[s0] -> (d0 * 4 + d1 + s0 floordiv 2)", "strided<[4, 1], offset: 2>", False),
+]
+
+
+def of_layouts(map: str, strides: str) -> str:
+    source, target = f"memref<4x4xi8, affine_map<{map}>>", f"memref<?x4xi8, {strides}>"
+    return f"func.func @f(%m: {source}) {{\n  %r = memref.cast %m : {source} to {target}\n  return\n}}"
+
+
+@pytest.mark.parametrize(("map", "strides", "fits"), LAYOUTS)
+def test_maps_that_add_up_dimensions_are_strides(map: str, strides: str, fits: bool) -> None:
+    if fits:
+        hu.load(of_layouts(map, strides))
+    else:
+        with pytest.raises(hu.VerifyError, match="are cast incompatible"):
+            hu.load(of_layouts(map, strides))
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize(("map", "strides", "fits"), LAYOUTS)
+def test_maps_are_strides_where_mlir_says_so(map: str, strides: str, fits: bool) -> None:
+    optimizer = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
+    if fits:
+        optimizer.run([], of_layouts(map, strides))
+    else:
+        with pytest.raises(OracleError, match="are cast incompatible"):
+            optimizer.run([], of_layouts(map, strides))
+
+
+def test_symbols_of_a_layout_come_from_the_op() -> None:
+    layout = "memref<2x2xi8, affine_map<(d0, d1)[s0] -> (d0 * s0 + d1 + s0)>>"
+    body = f"""\
+  %m = memref.alloc()[%c5] : {layout}
+  %b, %offset, %sizes:2, %strides:2 = iree_codegen.extract_strided_metadata %m
+    : {layout} -> memref<i8>, index, index, index, index, index
+  return %offset, %strides#0, %strides#1 : index, index, index"""
+    assert [found.item() for found in run("() -> (index, index, index)", body)] == [5, 5, 1]
+    divided = layout.replace("d0 * s0", "d0 * (s0 mod 8)")
+    with pytest.raises(hu.Unsupported, match="divides symbols"):
+        run("()", f"  %m = memref.alloc()[%c5] : {divided}\n  return")
 
 
 CAST = "  %r = memref.cast %m : {0} to {1}\n  return %r : {1}"
