@@ -265,15 +265,17 @@ def linear(expr: AffineExpr, dimensions: int, symbols: Sequence[int] = ()) -> Li
     # What is symbolic stands on the right of a product, and may be anything.
     factors, constant = right or (none, None)
     if expr.operator == "+":
-        return tuple(map(_sum, left[0], factors)), _sum(left[1], constant)
-    return tuple([_product(factor, constant) for factor in left[0]]), _product(left[1], constant)
+        return tuple(map(known_sum, left[0], factors)), known_sum(left[1], constant)
+    return tuple([known_product(factor, constant) for factor in left[0]]), known_product(left[1], constant)
 
 
-def _sum(a: int | None, b: int | None) -> int | None:
+def known_sum(a: int | None, b: int | None) -> int | None:
+    """The sum of two numbers, None for what is not known."""
     return None if a is None or b is None else a + b
 
 
-def _product(a: int | None, b: int | None) -> int | None:
+def known_product(a: int | None, b: int | None) -> int | None:
+    """The product of two numbers, None for what is not known: zero times anything is zero."""
     if a == 0 or b == 0:
         return 0
     return None if a is None or b is None else a * b

@@ -8,6 +8,7 @@ from typing import Any
 
 from halfulp.interp import attributes as at
 from halfulp.interp import types as ty
+from halfulp.interp.affine import known_product, known_sum
 from halfulp.interp.dialect import (
     Arity,
     Dialect,
@@ -65,8 +66,8 @@ def viewed_type(
         return None
     strides, offset = known
     for start, stride in zip(offsets, strides, strict=True):
-        offset = None if offset is None or start is None or stride is None else offset + start * stride
-    stepped = tuple(None if a is None or b is None else a * b for a, b in zip(steps, strides, strict=True))
+        offset = known_sum(offset, known_product(start, stride))
+    stepped = tuple(map(known_product, steps, strides))
     return with_layout(type_, sizes, stepped, offset)
 
 

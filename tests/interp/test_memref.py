@@ -515,6 +515,37 @@ def test_maps_are_strides_where_mlir_says_so(map: str, strides: str, fits: bool)
             optimizer.run([], of_layouts(map, strides))
 
 
+PARTS = [
+    # Of a memref<?x?xi8> with these strides the numbers of a subview, and the strides that its result has to have.
+    ("strided<[?, ?], offset: 3>", "[0, 0] [2, 2] [1, 1]", "strided<[?, ?], offset: 3>"),
+    ("strided<[?, 0], offset: 3>", "[0, %i] [2, 2] [%i, %i]", "strided<[?, 0], offset: 3>"),
+    ("strided<[?, 1], offset: 3>", "[1, 0] [2, 2] [0, 1]", "strided<[0, 1], offset: ?>"),
+]
+
+
+def of_parts(layout: str, numbers: str, result: str) -> str:
+    types = f"memref<?x?xi8, {layout}> to memref<2x2xi8, {result}>"
+    return (
+        f"func.func @f(%m: memref<?x?xi8, {layout}>, %i: index) {{ %v = memref.subview %m{numbers} : {types} return }}"
+    )
+
+
+@pytest.mark.parametrize(("layout", "numbers", "result"), PARTS)
+def test_nothing_times_what_is_not_known_is_nothing(layout: str, numbers: str, result: str) -> None:
+    hu.load(of_parts(layout, numbers, result))
+    with pytest.raises(hu.VerifyError, match=re.escape(f"'memref<2x2xi8, {result}>' or a rank-reduced version")):
+        hu.load(of_parts(layout, numbers, "strided<[?, ?], offset: ?>"))
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize(("layout", "numbers", "result"), PARTS)
+def test_parts_have_the_strides_that_mlir_gives_them(layout: str, numbers: str, result: str) -> None:
+    optimizer = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
+    optimizer.run([], of_parts(layout, numbers, result))
+    with pytest.raises(OracleError, match=re.escape(f"'memref<2x2xi8, {result}>' or a rank-reduced version")):
+        optimizer.run([], of_parts(layout, numbers, "strided<[?, ?], offset: ?>"))
+
+
 def test_symbols_of_a_layout_come_from_the_op() -> None:
     layout = "memref<2x2xi8, affine_map<(d0, d1)[s0] -> (d0 * s0 + d1 + s0)>>"
     body = f"""\
