@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import TYPE_CHECKING, Any
 
 from halfulp.cli_common import DIFFERENT, EXIT_CODES, SUCCESS, UNPRINTABLE, Sources, read, report, say, write
 
 if TYPE_CHECKING:
     from halfulp.constraints import Constraints
+    from halfulp.interp.verdicts import Verdict
 
 _ABOUT = """\
 Evaluate every iree_codegen.smt.constraints of a file, and print a verdict for each of its asserts:
@@ -72,6 +74,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
         help="smt (default), solver or iree; with ,FIELD=VALUE for other choices, as in smt,lookup_miss=last",
     )
     add("--strict", action="store_true", help="exit with 1 when a verdict is unknown, too")
+    add("--json", action="store_true", help="one JSON object per assert")
     add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
     constraints.set_defaults(command=_constraints)
 
@@ -115,11 +118,27 @@ def _constraints(arguments: argparse.Namespace) -> int:
     code = SUCCESS
     for one in found:
         for verdict in one.verdicts:
-            write(str(verdict).translate(_ONE_LINE) + "\n")
+            write((_record(one, verdict) if arguments.json else str(verdict).translate(_ONE_LINE)) + "\n")
             code = DIFFERENT if verdict.verdict in failing else code
         if not sources.json:
             _note(one)
     return code
+
+
+def _record(one: Constraints, verdict: Verdict) -> str:
+    """A verdict as a JSON object."""
+    from halfulp.interp.errors import spell_place
+
+    known = {
+        "function": one.function,
+        "set": one.target,
+        "location": spell_place(verdict.location) or None,
+        "verdict": verdict.verdict,
+        "text": verdict.text,
+        "values": verdict.values,
+        "because": verdict.because,
+    }
+    return json.dumps(known)
 
 
 def _note(one: Constraints) -> None:

@@ -16,7 +16,7 @@ from halfulp.interp.ir import Module, Operation
 from halfulp.interp.knobs import configuration, constant, function_of
 from halfulp.interp.locations import Location
 from halfulp.interp.verdicts import Verdict, Word, judge, unjudged
-from halfulp.runtime import Source, load
+from halfulp.runtime import Source, function_path, load
 from halfulp.semantics.smt import INT64, MAX_BITS, SmtModel, Term, Unknown, as_model
 
 MAX_LISTED = 20
@@ -62,7 +62,7 @@ def constraints(
     module: Module | Source,
     *,
     knobs: Mapping[str, int | str] | None = None,
-    dims: Dims = (),
+    dims: Dims | None = None,
     model: SmtModel | str = "smt",
     entry: str | None = None,
     target: int | None = None,
@@ -79,28 +79,33 @@ def constraints(
     lookup has its last value, as in what IREE gives to solvers) or "iree" (IREE's evaluator: 64 bits, truncating
     division, fewer ops; without ``knobs`` only what the module's configuration fits is evaluated), with
     ``,field=value`` for other choices, or an SmtModel.
-    ``entry``: only those in this function. ``target``: only those of this set.
+    ``entry``: only those in this function (``@a::@b`` for a nested module). ``target``: only those of this set.
 
     Raises InputError for what does not exist, TypeMismatch for what is no integer, Unsupported at an op that the model
     does not evaluate.
     """
     chosen = as_model(model)
+    given = () if dims is None else dims
+    if not hasattr(given, "__len__"):
+        raise TypeMismatch(f"dims is {short(dims)}, but must be a list of numbers, or numbers by name", values=(dims,))
     found = _selected(module if isinstance(module, Module) else load(module), entry, target)
-    _check_names(found, knobs or {}, dims)
-    return tuple(_judged(one, knobs, dims, chosen) for one in found)
+    _check_names(found, knobs or {}, given)
+    return tuple(_judged(one, knobs, given, chosen) for one in found)
 
 
 class _Found:
     """One `iree_codegen.smt.constraints`.
 
-    ``dims``: the names of the block arguments, with ``%``; of one that has none its position. ``positions``: of all
-    that a dimension can be called. ``knobs``: those of the template, by name, in its order.
+    ``function``, ``path``: the function around it, its name and how to find it. ``dims``: the names of the block
+    arguments, with ``%``; of one that has none its position. ``positions``: of all that a dimension can be called.
+    ``knobs``: those of the template, by name, in its order.
     """
 
     def __init__(self, op: Operation) -> None:
         self.op = op
         function = function_of(op)
         self.function = None if function is None else function.symbol_name
+        self.path = None if function is None else function_path(function)
         target = op.properties["target"]
         assert isinstance(target, DialectAttr)
         self.target: int = target["set"]
@@ -118,10 +123,12 @@ def _selected(module: Module, entry: str | None, target: int | None) -> list[_Fo
     if not found:
         raise InputError(f"{module.filename} has no {CONSTRAINTS}")
     if entry is not None:
-        name, known = entry.removeprefix("@"), sorted({one.function for one in found if one.function is not None})
-        found = [one for one in found if one.function == name]
+        wanted = "::".join(f"@{name.removeprefix('@')}" for name in entry.split("::"))
+        known = sorted({one.path for one in found if one.path is not None})
+        found = [one for one in found if one.path == wanted]
         if not found:
-            raise InputError(f"no function @{name} has constraints", hint=did_you_mean(name, known))
+            there = f"; there are some in {_listed(known)}" if known else ""
+            raise InputError(f"no function {wanted} has constraints{there}", hint=did_you_mean(wanted, known))
     if target is not None:
         sets = sorted({one.target for one in found})
         found = [one for one in found if one.target == target]
@@ -190,7 +197,7 @@ def _integer(value: Any, what: str, model: SmtModel) -> int:
     if number.bit_length() > MAX_BITS:
         raise InputError(f"{what} has more than {MAX_BITS} bits")
     if model.arithmetic == "int64" and number not in INT64:
-        raise InputError(f"{what} is {number}, which does not fit in the model's 64 bits", values=(value,))
+        raise InputError(f"{what} is {short(number)}, which does not fit in the model's 64 bits", values=(value,))
     return number
 
 

@@ -143,6 +143,15 @@ def test_functions_and_sets() -> None:
     assert (found.function, found.verdict, repr(found)) == (None, "holds", "<set 5: no asserts>")
 
 
+def test_functions_of_nested_modules() -> None:
+    nested = f"module @a {{\n{TWO}\n}}\nmodule @b {{\n{TWO}\n}}"
+    assert len(hu.constraints(nested)) == 4
+    (found,) = hu.constraints(nested, entry="b::@two", dims=None)
+    assert (found.function, found.location.line > 1) == ("two", True)
+    with pytest.raises(hu.InputError, match="no function @two has constraints; there are some in @a::@one, @a::@two"):
+        hu.constraints(nested, entry="two")
+
+
 def test_modules_paths_and_bytecode(tmp_path: Path) -> None:
     path = tmp_path / "two.mlir"
     path.write_text(TWO)
@@ -168,10 +177,16 @@ def test_modules_paths_and_bytecode(tmp_path: Path) -> None:
         ({"dims": [1.0]}, hu.TypeMismatch, "dimension %m is 1.0, but must be an integer"),
         ({"dims": [True]}, hu.TypeMismatch, "dimension %m is True, but must be an integer"),
         ({"dims": "8"}, hu.TypeMismatch, "dimension %m is '8', but must be an integer"),
+        ({"dims": 8}, hu.TypeMismatch, "dims is 8, but must be a list of numbers, or numbers by name"),
+        ({"dims": [10**50], "model": "iree"}, hu.InputError, "dimension %m is 1000000000000000"),
         ({"dims": [1 << 9000]}, hu.InputError, "dimension %m has more than 8192 bits"),
         ({"knobs": {"tile": None}}, hu.TypeMismatch, "knob tile is None, but must be an integer"),
         ({"knobs": {"tile": "8"}}, hu.TypeMismatch, "knob tile is '8', but must be an integer"),
-        ({"entry": "ones"}, hu.InputError, "no function @ones has constraints\nhint: did you mean `one`?"),
+        (
+            {"entry": "ones"},
+            hu.InputError,
+            "no function @ones has constraints; there are some in @one, @two\nhint: did you mean `@one`?",
+        ),
         ({"target": 1}, hu.InputError, "there are no constraints of set 1, but of 0, 3"),
         ({"target": 0, "entry": "two"}, hu.InputError, "there are no constraints of set 0, but of 3"),
     ],
@@ -332,7 +347,10 @@ def test_an_assert_stays_on_its_line(run: Any) -> None:
         (["--dim", "q=1"], "there is no dimension q; there are %m, %k"),
         (["--set", "7"], "there are no constraints of set 7, but of 0, 3"),
         (["--set", "x"], "argument --set: 'x' is no number"),
-        (["--function", "tow"], "no function @tow has constraints\nhint: did you mean `two`?"),
+        (
+            ["--function", "tow"],
+            "no function @tow has constraints; there are some in @one, @two\nhint: did you mean `@two`?",
+        ),
         (["--model", "ire"], "--model: the model is 'ire', but must be one of smt, solver, iree"),
         (["--model", "smt,lookup_miss=first"], "--model: lookup_miss is 'first', but must be one of unknown, last"),
     ],
@@ -354,3 +372,24 @@ def test_errors_as_json(run: Any) -> None:
     code, out, err = run(TWO, "--dim", "1", "--dim", "2", "--diagnostics", "json")
     assert (code, out) == (2, "")
     assert json.loads(err)["message"].startswith("2 dimensions are given")
+
+
+def test_verdicts_as_json(run: Any) -> None:
+    code, out, _ = run(MATMUL, "--json")
+    assert code == 1
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {
+            "function": "matmul",
+            "set": 0,
+            "location": f"file.mlir:{line}:5",
+            "verdict": verdict,
+            "text": text,
+            "values": values,
+            "because": because,
+        }
+        for line, verdict, text, values, because in (
+            (14, "holds", "dim_0 == 128", [], []),
+            (16, "FAILS", "wg_x (64) < wg_y (32)", [64, 32], []),
+            (19, "unknown", "? is a multiple of 32", [None, 32], ["dimension %n is not given"]),
+        )
+    ]
