@@ -50,8 +50,8 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
         codes = _rounded_digits(fmt, digits, lowest).reshape(c.shape)
         # Of exact zeros only the sum of negative ones is negative.
         minus = _negative(fmt_a, a) ^ _negative(fmt_b, b)
-        for scale in scales:
-            minus = minus ^ _negative(FORMATS[op.scale], scale)
+        for factor in scales:
+            minus = minus ^ _negative(FORMATS[op.scale], factor)
         minus = minus.all(axis=0) & _negative(fmt, c)
         codes = np.where((codes == 0) & minus, fmt.sign_mask or 0, codes)
         specials = specials_of(x, y, addend, z)
