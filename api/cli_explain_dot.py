@@ -56,7 +56,7 @@ def _element(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-_REPEATED = re.compile(r"([^*]+)\*(\d{1,4})", re.ASCII)
+_REPEATED = re.compile(r"([^*]+)\*(\d{1,18})", re.ASCII)
 _MOST = 1 << 16
 
 
@@ -73,9 +73,10 @@ def _values(text: str | None, name: str) -> Any:
     numbers: list[str] = []
     for word in re.split(r"[\s,]+", text.strip()):
         repeated = _REPEATED.fullmatch(word)
-        numbers += [repeated[1]] * int(repeated[2]) if repeated else [word]
-        if len(numbers) > _MOST:
+        number, times = (repeated[1], int(repeated[2])) if repeated else (word, 1)
+        if len(numbers) + times > _MOST:
             raise InputError(f"--{name} has more than {_MOST} values")
+        numbers += [number] * times
     return numbers
 
 

@@ -6,6 +6,7 @@ the elements along K, their bits, kept and dropped, and words.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -143,7 +144,7 @@ class DotExplanation:
     ``result``: the code, of D's type; ``rounding``: the exact sum rounded to that type, None of integers and where
     there is none. ``groups``: the steps of the model. ``models``: what each model gives, this one's first;
     ``unpublished``: those of which nobody has said it, by what is not known. ``notes``: operands that were rounded to
-    their type.
+    their type, the elements of one value together.
     """
 
     operation: TileOp
@@ -396,10 +397,12 @@ class _Steps:
         if self.rule.how == "fused" and self.format.name == "f32":
             how = f"toward zero, {self.rule.fraction} fraction bits"
         final = Rounding("sum", sums[-1].total.value, rounded.code, self.format, how)
+        unsigned = [k for k in elements if self.rule.dot > 1 and k in self.dot.negatively_scaled]
+        note = f"the signs of scales do not count: k = {ranges(unsigned)}" if unsigned else ""
         idle = not any(self.dot.products[k] for k in elements) and not any(t.lost for each in sums for t in each.terms)
         if idle and unchanged:
             return Group(elements, roundings=(final,), note=f"all products are zero: {before} stays")
-        return Group(elements, tuple(sums), (final,))
+        return Group(elements, tuple(sums), (final,), note)
 
     def _label(self, label: str, elements: Sequence[int], before: str) -> str:
         assert self.rule is not None
@@ -573,6 +576,15 @@ class _Dot:
         pairs = [self.factors(k, False) for k in range(len(self.a))] if self.scales else []
         return [k for k, (x, y) in enumerate(pairs) if x is None or y is None or x * y != self.products[k]]
 
+    @cached_property
+    def negatively_scaled(self) -> list[int]:
+        """The elements whose scales have a negative product."""
+        if self.scales is None:
+            return []
+        fmt = FORMATS[self.op.scale]
+        signs = [fmt.signed and bool((x ^ y) & (fmt.sign_mask or 0)) for x, y in zip(*self.scales, strict=True)]
+        return [k for k in range(len(self.a)) if signs[k // self.op.block] and self.products[k]]
+
     def run(self, model: str) -> tuple[int, Trace]:
         """What a model gives. Raises `halfulp.semantics.tiled.Unpublished`."""
         op = self.op
@@ -613,11 +625,11 @@ def explain_dot(
     Unsupported where nobody has published how that chip computes the operation, or infinities and NaNs in it.
     """
     op = operation_named(kind, a_type, b_type)
-    if mma not in tiled.MODELS:
-        near = did_you_mean(mma, tiled.MODELS)
+    if not isinstance(mma, str) or mma not in tiled.MODELS:
+        near = did_you_mean(str(mma), tiled.MODELS)
         raise InputError(f"no model is called '{mma}'", hint=near or f"choose one of {', '.join(tiled.MODELS)}")
     notes: list[str] = []
-    i, j = element or (0, 0)
+    i, j = (0, 0) if element is None else _place(element)
     pick = element is not None
     row = _line(a, op.a, "a", 0, i, pick, notes)
     column = _line(b, op.b, "b", 1, j, pick, notes)
@@ -715,6 +727,8 @@ def _why(op: TileOp, model: str, dot: _Dot, groups: Sequence[Group]) -> str:
         effects.append(f"flushes {_some(flushed)}")
     if rule.how == "chain" and dot.rounded_scaled:
         effects.append(f"rounds scaled {_some([f'k = {k}' for k in dot.rounded_scaled])}")
+    if rule.dot > 1 and dot.negatively_scaled:
+        effects.append("ignores signs of scales")
     if cut := [term.label for group in groups for each in group.sums for term in each.terms if term.lost]:
         effects.append(f"cuts {_some(cut)}")
     *inner, last = [each for group in groups for each in group.roundings]
@@ -746,6 +760,14 @@ def _how(rule: Rule, op: TileOp) -> str:
 # --- operands ---------------------------------------------------------------------------------------------------------
 
 
+def _place(element: Any) -> tuple[int, int]:
+    try:
+        i, j = map(operator.index, element)
+    except (TypeError, ValueError):
+        raise InputError(f"element is {element!r}, but must be the row and the column of D, as (3, 5)") from None
+    return i, j
+
+
 def _line(
     given: Any, type_: str, name: str, axis: int, index: int, pick: bool, notes: list[str], then: int | None = None
 ) -> list[int]:
@@ -771,9 +793,16 @@ def _line(
         return _codes(to_value(np.ascontiguousarray(picked), whole, name).bits, element)
     rows = _picked_from_lists(given, name, axis, index, then) if pick else given
     numbers = list(rows) if isinstance(rows, list | tuple) else [rows]
-    return [
-        _number(each, element, f"{name}[{k}]" if len(numbers) > 1 else name, notes) for k, each in enumerate(numbers)
+    found, said = [], dict[str, list[int]]()
+    for k, each in enumerate(numbers):
+        code, note = _number(each, element, f"{name}[{k}]" if len(numbers) > 1 else name)
+        found.append(code)
+        if note:
+            said.setdefault(note, []).append(k)
+    notes += [
+        f"{name}[{ranges(places)}]: {note}" if len(numbers) > 1 else f"{name}: {note}" for note, places in said.items()
     ]
+    return found
 
 
 def _codes(bits: Any, element: ty.Type) -> list[int]:
@@ -816,14 +845,14 @@ def _check_index(name: str, index: int, size: int) -> None:
         raise InputError(f"element: {name} has no {index}, only 0 to {size - 1}")
 
 
-def _number(given: Any, element: ty.Type, name: str, notes: list[str]) -> int:
-    """The code of one number; a note where it had to be rounded."""
+def _number(given: Any, element: ty.Type, name: str) -> tuple[int, str]:
+    """The code of one number, and a note where it had to be rounded."""
     try:
         if not isinstance(element, ty.FloatType):
             whole = parse_element(element, str(given).strip())
             if whole is None:
                 raise InputError("a poison element has no explanation")
-            return whole
+            return whole, ""
         fmt = element.format
         explanation = explained(given_number(given, fmt), fmt, "to_nearest_even", _spec(), (), others=False)
     except HalfulpError as error:
@@ -832,5 +861,5 @@ def _number(given: Any, element: ty.Type, name: str, notes: list[str]) -> int:
     if code is None:
         raise InputError(f"{name}: {explanation.given} is poison in {fmt.name}: {explanation.rule}")
     if explanation.result.error:
-        notes.append(f"{name}: {explanation.given} is no {fmt.name} value: {text_of(fmt.name, code)}")
-    return code
+        return code, f"{explanation.given} is no {fmt.name} value: {text_of(fmt.name, code)}"
+    return code, ""

@@ -40,6 +40,7 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
     scales and how many elements share one follow them: ``mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16``. ``a_type``,
     ``b_type``: of the scaled kinds, which leave them open. Raises InputError.
     """
+    kind = str(kind)  # what is no text at all names no operation, either
     if written := _ATTRIBUTE.fullmatch(kind.strip()):
         kind = written[1]
     if kind in KINDS:
@@ -70,7 +71,7 @@ def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:
             raise InputError(f"{name} is '{chosen}', but {kind} has {own}")
         if not own and chosen is None:
             raise InputError(f"{kind} leaves the types of A and B open", hint=f"name it: {name}='f8E4M3FN'")
-        element = own or _type(kind, chosen or "")
+        element = own or _type(kind, str(chosen))
         if element not in FORMATS and not own:
             raise InputError(f"{name} is '{element}', but must be a float type")
         given.append(element)

@@ -30,7 +30,8 @@ class Rule:
     ``fraction``: of a fused sum in f32: its fraction bits, cut off toward zero. In f16 it is rounded to nearest even.
     ``interleaved``: (late) even and odd k are summed apart and those sums aligned downward; and C vanishes where it is
         more than 25 binades below.
-    ``dot``: (fused) so many products with the same scales are added exactly, before they count as one.
+    ``dot``: (fused) so many products with the same scales are added exactly, before they count as one, whatever the
+        signs of the scales.
     ``flush``: (tree) subnormals and -0 in A, B and C count as +0, as does such a sum in the next group; subnormal
         products, sums of those and results become zeros of their sign.
     ``specials``: infinite and NaN operands: known, or not published.

@@ -202,6 +202,27 @@ def test_block_scales() -> None:
     assert "1.125 (0x39) * 2 (0x40)" in str(e)
 
 
+def test_signs_of_scales() -> None:
+    """Chips have no sign in ue4m3: 1.5 * -2 counts as 3, where the sum has -3; products of zero have no sign to lose."""
+    scales = {"scale_a": [-2, -1, 1, 1], "scale_b": [1, -1, 1, -1]}
+    pairs = [(1.5, 1)] + [(0, 0)] * 15 + [(1, 1)]
+    e = dot(NVF4, pairs, 0, "chip:blackwell", **scales)
+    assert (value(e), e.exact) == (4, -2)
+    assert e.groups[0].words == ["the signs of scales do not count: k = 0"]
+    assert given_by(e, "chip:blackwell")[1].endswith(": ignores signs of scales")
+    assert given_by(e, "ieee") == (-2, "fused multiply-adds one by one: nothing lost")
+    assert dot(NVF4, pairs, 0, "chip:blackwell", scale_a=[2, -1, 1, 1], scale_b=[1, -1, 1, -1]).groups[0].words == []
+
+
+def test_notes_of_equal_numbers_are_one() -> None:
+    e = explain_dot(NV, [0.1, 1, 0.1, 0.1, "0.3"] + [0] * 11, [1] * 16, 0.1)
+    assert e.notes[:2] == (
+        "a[0, 2 to 3]: 0.1 is no f16 value: 0.0999755859375 (0x2E66)",
+        "a[4]: 0.3 is no f16 value: 0.300048828125 (0x34CD)",
+    )
+    assert [note.partition(":")[0] for note in e.notes[2:]] == ["c"]
+
+
 def test_ieee_one_by_one() -> None:
     """2^24 + 1 is a tie, to even: 2^24; so is the next one."""
     e = dot(NV, [(4096, 4096), (1, 1), (1, 1)], 0, "ieee")
@@ -418,6 +439,12 @@ def test_ranges() -> None:
         (NV, {"a_type": "f32"}, InputError, "a_type is 'f32', but NV.* has f16"),
         (FP8, {"a_type": "f32"}, InputError, "is no kind whose element types are open"),
         (NV, {"mma": "chip:hoper"}, InputError, "no model is called 'chip:hoper'"),
+        (NV, {"mma": 5}, InputError, "no model is called '5'"),
+        (7, {}, InputError, "no tile operation is called '7'"),
+        ("MFMA_SCALE_F32_16x16x128_B32", {"a_type": 5, "b_type": "f16"}, InputError, "'5' is no element type"),
+        (NV, {"element": (0.5, 1)}, InputError, r"element is \(0.5, 1\), but must be the row and the column"),
+        (NV, {"element": (0, 0, 0)}, InputError, r"element is \(0, 0, 0\), but must be"),
+        (NV, {"element": 3}, InputError, "element is 3, but must be"),
         (NV, {"mma": "chip:volta"}, Unsupported, "chip:volta: how hardware computes NV_MMA_SYNC_F32_16x8x16_F16 is not"),
         ("VDMFMA_F32_8x16x64x1_F16", {"a": [1] * 64, "b": [1] * 64}, Unsupported, "exact: how hardware computes VDMFMA"),
         (NV, {"a": [1] * 8, "b": [1] * 8}, InputError, "takes 16 elements along K, or a multiple of that; a has 8, b has 8"),
@@ -442,7 +469,7 @@ def test_ranges() -> None:
         ("MFMA_I32_16x16x16_I8", {"a": ["poison"] * 16}, InputError, r"a\[0\]: a poison element has no explanation"),
     ],
 )  # fmt: skip
-def test_errors(kind: str, how: dict[str, Any], error: Any, message: str) -> None:
+def test_errors(kind: Any, how: dict[str, Any], error: Any, message: str) -> None:
     given = {"a": [1] * 16, "b": [1] * 16, **how}
     with pytest.raises(error, match=message):
         explain_dot(kind, given.pop("a"), given.pop("b"), **given)
@@ -485,6 +512,8 @@ def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         (["--c=1 2"], 2, "--c is one number, not 2"),
         (["--c=@no.npy"], 2, "cannot read 'no.npy'"),
         (["--a=1*9999 1*9999 1*9999 1*9999 1*9999 1*9999 1*9999"], 2, "--a has more than 65536 values"),
+        (["--a=1*999999999999"], 2, "--a has more than 65536 values"),
+        (["--a=1*20000"], 2, "a has 20000 elements; at most 16384"),
     ):
         assert main([*words, *more]) == code
         assert said in capsys.readouterr().err
