@@ -37,6 +37,7 @@ outputs:
                                1, 8, 16, 32 and 64) are written as raw bits: unsigned integers; wider than 64 bits,
                                uint64 words on a last axis, least significant first. --input=@y.npy takes them back.
   --expected_output="f32=1"    compare the first result (again for the next one) by type, bits and poison
+  Both go on after the results with what stands in the memrefs that were given, in order.
 """
 
 
@@ -108,7 +109,9 @@ def _tile_model(name: str) -> str:
 
 @dataclass(frozen=True)
 class Given:
-    """The arguments of a run, the values expected of its results, and the keywords of `halfulp.run` but the profile."""
+    """The arguments of a run, the values expected of its results and then of memory, and the keywords of `halfulp.run`
+    but the profile.
+    """
 
     values: tuple[Value | Buffer, ...]
     expected: tuple[Value, ...]
@@ -120,6 +123,7 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
     from halfulp.cli_values import read_value
     from halfulp.interp.errors import TypeMismatch
     from halfulp.interp.executor import Limits, argument_types, result_types
+    from halfulp.interp.types import MemRefType
     from halfulp.runtime import find_entry
 
     function = find_entry(module, arguments.function)
@@ -131,11 +135,12 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
             hint="give each with --input",
         )
     results_expected = result_types(function)
+    memory = tuple([type_ for type_ in types if isinstance(type_, MemRefType)])
     for option, given in (("--output", arguments.output), ("--expected_output", arguments.expected_output)):
-        if len(given) > len(results_expected):
+        if len(given) > len(results_expected) + len(memory):
+            there = f"{len(results_expected)} results{f' and {len(memory)} memrefs' if memory else ''}"
             raise TypeMismatch(
-                f"{name} has {len(results_expected)} results, but {len(given)} are named by {option}",
-                location=function.location,
+                f"{name} has {there}, but {len(given)} are named by {option}", location=function.location
             )
     limits = Limits()
     max_bytes = arguments.max_bytes or limits.bytes
@@ -147,7 +152,7 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
     values = inputs(arguments, types, sources, max_bytes)
     expected = [
         read_value(text, _tensor_type(type_), f"<expected output {index}>", sources, arguments.vscale)
-        for index, (text, type_) in enumerate(zip(arguments.expected_output, expecting, strict=False))
+        for index, (text, type_) in enumerate(zip(arguments.expected_output, (*expecting, *memory), strict=False))
     ]
     keywords = {
         "entry": arguments.function,

@@ -231,7 +231,9 @@ def parse_value(type_: ty.Type, text: str) -> Value:
     element = ty.element_type(type_)
     sizes = ty.shape_of(type_)
     if sizes is None or None in sizes:
-        raise InputError(f"'{type_}' needs all its dimensions here")
+        raise InputError(
+            f"'{type_}' needs all its dimensions here", hint=f'write them, as in "2x3x{element}=…" (type=elements)'
+        )
     shape = tuple(size for size in sizes if size is not None)
     problem = shape_problem(shape)
     if problem:

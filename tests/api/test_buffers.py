@@ -168,7 +168,7 @@ def test_what_stands_in_memory_is_printed_after_the_results(program: str, capsys
     assert capsys.readouterr().out.endswith("result[0]: index=4\nargument[0]: 4xi32=0 2 4 3\n")
 
 
-def test_outputs_and_expectations_are_about_results(
+def test_outputs_and_expectations_are_about_results_and_then_memory(
     program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["run", program, "--input=2xi32=5 6", "--input=1"]
@@ -176,9 +176,18 @@ def test_outputs_and_expectations_are_about_results(
     assert main([*options, f"--output=@{out}", "--expected_output=2"]) == 0
     assert capsys.readouterr().out == "argument[0]: 2xi32=10 6\n"
     assert np.load(out) == 2
-    assert main([*options, "--output=@a", "--output=@b"]) == 2
-    assert "@main has 1 results, but 2 are named by --output" in capsys.readouterr().err
+    assert main([*options, "--output=@a", "--output=@b", "--output=@c"]) == 2
+    assert "@main has 1 results and 1 memrefs, but 3 are named by --output" in capsys.readouterr().err
     assert main([*options, "--expected_output=3"]) == 1
+    capsys.readouterr()
+    memory = tmp_path / "memory.npy"
+    expected = ["--expected_output=2", "--expected_output=2xi32=10 6"]
+    assert main([*options, f"--output=@{out}", f"--output=@{memory}", *expected]) == 0
+    assert capsys.readouterr().out == ""
+    assert np.load(memory).tolist() == [10, 6]
+    assert main([*options, "--expected_output=2", "--expected_output=2xi32=10 7"]) == 1
+    assert "error: argument[0]: [1]: expected 7" in capsys.readouterr().err
+    assert main(["trace", *options[1:], "--expected_output=2", f"--expected_output=@{memory}"]) == 0
     np.save(tmp_path / "x.npy", np.array([7, 8], np.int32))
     assert main(["run", program, f"--input=@{tmp_path / 'x.npy'}", "--input=2"]) == 0
     assert "argument[0]: 2xi32=14 16" in capsys.readouterr().out
