@@ -430,15 +430,23 @@ class AttributeParser(TypeParser):
         return DenseArrayAttr(element, tuple(codes))
 
     def array_values(self, element: Type) -> DenseArrayAttr:
-        """``[1, 2]``: how a custom form writes a dense array of a known element type."""
+        """``[1, 2]``: how a custom form writes a dense array of a known element type. Integers are signed there."""
+        read = self._signed_code if isinstance(element, IntegerType) and element != I1 else self._array_code
         self.expect("[")
         codes = []
         if self.tokens[self.pos] != "]":
-            codes.append(self._array_code(element))
+            codes.append(read(element))
             while self.take(","):
-                codes.append(self._array_code(element))
+                codes.append(read(element))
         self.expect("]")
         return DenseArrayAttr(element, tuple(codes))
+
+    def _signed_code(self, element: IntegerType) -> int:
+        at = self.pos
+        value = self.integer()
+        if value.bit_length() >= element.width and value != -(1 << element.width - 1):
+            self.error("integer value too large", at)
+        return value & ((1 << element.width) - 1)
 
     def _array_code(self, element: Type) -> int:
         token = self.tokens[self.pos]

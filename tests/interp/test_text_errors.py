@@ -189,3 +189,19 @@ def test_a_negative_literal_of_an_unsigned_format() -> None:
 def test_exit_codes() -> None:
     assert (ParseError.exit_code, Unsupported.exit_code, UndefinedBehavior.exit_code) == (2, 3, 4)
     assert (TypeMismatch.exit_code, LimitExceeded.exit_code) == (2, 2)
+
+
+# iree-opt 3.13 says of both: integer value too large.
+TOO_LARGE = {
+    "iree_codegen.dispatch_config": "iree_codegen.dispatch_config @f workgroup_size = [{}] {{ }}",
+    "iree_codegen.smt.lookup": "%v = iree_codegen.smt.lookup %a [{}] -> [1] : !smt.int",
+}
+
+
+@pytest.mark.parametrize("op", TOO_LARGE)
+def test_lists_of_signed_integers_do_not_wrap(op: str) -> None:
+    for number in (1 << 63, -(1 << 63) - 1, 1 << 64):
+        text = f"func.func @f(%a: vector<4xi8>) {{\n{TOO_LARGE[op].format(number)}\nreturn }}"
+        with pytest.raises(ParseError, match="integer value too large") as caught:
+            parse_module(text)
+        assert caught.value.location == FileLineCol("<string>", 2, TOO_LARGE[op].index("{}") + 1)
