@@ -704,8 +704,8 @@ def _models(
             continue
         try:
             code, trace = dot.run(name)
-        except tiled.Unpublished:
-            missing.setdefault("not published for infinities and NaNs", []).append(name)
+        except tiled.Unpublished as error:
+            missing.setdefault(f"not published{error.what}", []).append(name)
             continue
         own = replace(dot, result=code)
         found.setdefault((code, _why(op, name, own, _groups(op, name, own, trace))), []).append(name)

@@ -139,14 +139,17 @@ def profile_fields() -> str:
 
 # --- matrix units -----------------------------------------------------------------------------------------------------
 
+UNKNOWN = {"all": "", "nan": "infinities not published", "none": "infinities and NaN not published"}
 NOTES: Mapping[str, Any] = {
     "fraction": lambda rule: f"f32 results have {rule.fraction} fraction bits" if rule.fraction != 23 else "",
     "dot": lambda rule: (
         f"{rule.dot} products of one scale count as one, exactly; signs of scales do not count" if rule.dot != 1 else ""
     ),
-    "interleaved": lambda rule: "even and odd k apart" if rule.interleaved else "",
+    "interleaved": lambda rule: (
+        "even and odd k apart; C vanishes more than 25 binades below" if rule.interleaved else ""
+    ),
     "flush": lambda rule: "subnormals are zeros" if rule.flush else "",
-    "specials": lambda rule: "" if rule.specials else "infinities and NaN not published",
+    "specials": lambda rule: UNKNOWN[rule.specials],
 }
 
 

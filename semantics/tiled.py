@@ -37,11 +37,14 @@ MODELS = ("exact", "ieee", *(f"chip:{name}" for name in CHIPS))
 
 
 class Unpublished(Exception):
-    """Nobody has published how hardware computes this operation. ``model`` and ``operation`` name both."""
+    """Nobody has published how hardware computes this operation.
+
+    ``model`` and ``operation`` name both; ``what`` says of which operands, if not of all.
+    """
 
     def __init__(self, model: str, operation: str, what: str = "") -> None:
         super().__init__(f"{model}: how hardware computes {operation}{what} is not published")
-        self.model, self.operation = model, operation
+        self.model, self.operation, self.what = model, operation, what
 
 
 # Models.
@@ -181,8 +184,8 @@ def multiply_accumulate(
     if chunk is None:
         return _integers(op, a, b, c)
     if rule is not None:
-        if not rule.specials and any(_any_special(name, x) for name, x in ((op.a, a), (op.b, b), (op.c, c))):
-            raise Unpublished(model, op.name, " with infinite or NaN operands")
+        if any(_unknown_special(rule, name, x) for name, x in ((op.a, a), (op.b, b), (op.c, c))):
+            raise Unpublished(model, op.name, _UNKNOWN[rule.specials])
         if op.order is not None:
             order = np.add.outer(np.arange(0, a.shape[-1], len(op.order)), op.order).reshape(-1)
             a, b = a[..., order], b[..., order, :]
@@ -213,9 +216,14 @@ def _of_columns(x: Codes) -> Codes:
     return np.ascontiguousarray(x.transpose(1, 2, 0))[:, None, :, :]
 
 
-def _any_special(name: str, codes: Codes) -> bool:
-    if name not in FORMATS:
+_UNKNOWN = {"nan": " with infinite operands", "none": " with infinite or NaN operands"}
+
+
+def _unknown_special(rule: Rule, name: str, codes: Codes) -> bool:
+    if name not in FORMATS or rule.specials == "all":
         return False
+    if rule.specials == "nan":
+        return bool(exact.is_infinite(FORMATS[name], codes).any())
     special = exact.specials_of(FORMATS[name], codes.astype(np.uint64))
     return special is not None and bool(special.any())
 

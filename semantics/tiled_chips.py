@@ -19,8 +19,8 @@ class Rule:
     """What an instruction does with the products along K, a group of them at a time.
 
     ``how``: fused: C and the products are aligned to the largest exponent among them, cut off toward zero and added.
-        late: so are the products alone; their sum and C are then aligned, cut off downward, added, and rounded to
-        nearest even.
+        late: so are the products alone; their sum, of which 7 bits more are kept, and C are then aligned, cut off
+        downward, added, and rounded to nearest even.
         tree: products are rounded to nearest even, and so are the sums of pairs of them, of pairs of those, and of
         the last one and C.
         chain: a fused multiply-add for each product, in the order of K.
@@ -34,7 +34,7 @@ class Rule:
         signs of the scales.
     ``flush``: (tree) subnormals and -0 in A, B and C count as +0, as does such a sum in the next group; subnormal
         products, sums of those and results become zeros of their sign.
-    ``specials``: infinite and NaN operands: known, or not published.
+    ``specials``: which infinite and NaN operands are known: "all", "nan" alone, or "none"; others are not published.
     """
 
     how: How
@@ -44,7 +44,7 @@ class Rule:
     interleaved: bool = False
     dot: int = 1
     flush: bool = False
-    specials: bool = True
+    specials: Literal["all", "nan", "none"] = "all"
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ _VOLTA = Rule("fused", bits=23)
 _TURING = Rule("fused", bits=24)
 _HOPPER = Rule("fused", bits=25)
 _NARROW = Rule("fused", bits=13, fraction=13)
-_DOTS = Rule("fused", bits=35, dot=16)
+_DOTS = Rule("fused", bits=35, dot=16, specials="nan")
 
 _AMPERE_ROWS = (
     _row("mma", "f64,f64", "f64,f64", "8x8x4", CHAIN),
@@ -110,9 +110,9 @@ _WHOLE_K_ROWS = (
     _row("mma", "bf16,bf16", "f32,f32", "16x8x16 16x8x8", _HOPPER),
 )
 
-_AMD_CHAIN = replace(CHAIN, specials=False)
-_TREE = Rule("tree", group=4, specials=False)
-_LATE = Rule("late", bits=24, specials=False)
+_AMD_CHAIN = replace(CHAIN, specials="none")
+_TREE = Rule("tree", group=4, specials="none")
+_LATE = Rule("late", bits=24, specials="none")
 _ONE_BLOCK_32, _ONE_BLOCK_16 = "16x16x16 32x32x8", "16x16x8 32x32x4"
 _BLOCKS_4, _BLOCKS_2 = "4x4x4x16B 16x16x4x4B 32x32x4x2B", "4x4x2x16B 16x16x2x4B 32x32x2x2B"
 _F32_SHAPES = "16x16x4 32x32x2 4x4x1x16B 16x16x1x4B 32x32x1x2B"

@@ -377,6 +377,19 @@ def test_what_is_not_published() -> None:
             tiled.multiply_accumulate(f"chip:{chip}", op, a, b, c)
 
 
+@pytest.mark.parametrize("c", [0x7F800000, 0xFF800000])
+def test_infinite_c_beside_dots_of_sixteen(c: int) -> None:
+    """What mxf4 and nvf4 instructions make of it is not published; of NaN it is, and of infinite sums."""
+    op = TileOp("nvf4", "f4E2M1FN", "f4E2M1FN", "f32", "f32", (16, 8, 64), 1, "mma", "f8E4M3FN", 16)
+    ones, scales = np.full(64, 2, np.uint8), np.full(4, 0x38, np.uint8)
+    with pytest.raises(tiled.Unpublished, match="computes nvf4 with infinite operands is not published") as caught:
+        tiled.explain("chip:rtx-blackwell", op, ones, ones, c, scales, scales)
+    assert (caught.value.operation, caught.value.what) == ("nvf4", " with infinite operands")
+    assert tiled.explain("exact", op, ones, ones, c, scales, scales)[0] == c
+    assert tiled.explain("chip:rtx-blackwell", op, ones, ones, 0x7F800001, scales, scales)[0] == 0x7FFFFFFF
+    assert tiled.explain("chip:rtx-blackwell", op, ones, ones, 0x3F800000, scales, scales)[0] == 0x42820000  # 65
+
+
 def test_errors() -> None:
     op, (a, b, c) = random_tiles(KINDS["MFMA_F32_16x16x16_F16"], 1)
     with pytest.raises(ValueError, match="unknown model 'chip:pascal': choose one of exact, ieee, chip:volta"):
