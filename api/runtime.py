@@ -205,8 +205,9 @@ def run(
     afterwards what was stored into it, while anything else is copied. ``entry``: the function's name (``@a::@b`` for a
     nested module); it may be left out where there is just one public function with a body. ``profile``: a name,
     ``name,field=value``, or a `Profile`. ``on_ub``: what undefined behaviour does: "raise" stops with
-    `UndefinedBehavior`, "poison" makes the offending elements poison. ``index_width``: bits at which index wraps.
-    ``vscale``: the multiple of scalable vectors.
+    `UndefinedBehavior`, "poison" makes the offending elements poison where arithmetic is undefined; a branch on poison
+    and an access outside of memory stop all the same. ``index_width``: bits at which index wraps. ``vscale``: the
+    multiple of scalable vectors.
     ``track_open``: keep masks of elements the language leaves open. ``externals``: Python functions for declarations,
     by name; and one by the name "iree_codegen.query_tile_sizes", which gets a tensor type, an object with ``shape`` and
     ``element``, and returns as many integers as the op has results.
