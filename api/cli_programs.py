@@ -194,11 +194,19 @@ def _given(arguments: argparse.Namespace, function: Operation, sources: Sources)
     """The arguments of --input, if there are any."""
     from halfulp.cli_values import read_value
     from halfulp.conformance.arguments import given
-    from halfulp.interp.errors import TypeMismatch
+    from halfulp.interp.errors import TypeMismatch, Unsupported
     from halfulp.interp.executor import argument_types
+    from halfulp.interp.types import MemRefType
     from halfulp.interp.values import to_value
 
     types = argument_types(function)
+    memory = next((type_ for type_ in types if isinstance(type_, MemRefType)), None)
+    if memory is not None:
+        raise Unsupported(
+            f"@{function.symbol_name} has an argument of type '{memory}', but only programs on values are compared",
+            location=function.location,
+            hint="let it take a tensor, and store that into memory of its own (iree_codegen.store_to_buffer)",
+        )
     if not arguments.input:
         return None
     if len(arguments.input) != len(types):

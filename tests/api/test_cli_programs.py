@@ -236,6 +236,23 @@ def test_reduce_by_a_script(file: str, capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize(
+    "command", [["diff", "m.mlir", "m.mlir"], ["diff", "m.mlir", "--against=fake"], ["reduce", "m.mlir", "--test=true"]]
+)
+@pytest.mark.parametrize("given", [[], ["--input=2xi8=1 2"]])
+def test_programs_on_memory_are_not_compared(
+    command: list[str],
+    given: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.mlir").write_text("func.func @f(%m: memref<2xi8>) { return }")
+    assert cli.main([*command, *given]) == 3
+    assert "@f has an argument of type 'memref<2xi8>', but only programs on values" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         ([], 2, "what is to stay?"),
