@@ -29,7 +29,7 @@ from halfulp.interp.ir import Operation
 from halfulp.interp.types import I1
 from halfulp.interp.values import Value
 
-scf = Dialect("scf")
+scf = Dialect("scf", partial=True)
 
 _RESULTS = (Slot("results", c.ANY, Arity.VARIADIC),)
 

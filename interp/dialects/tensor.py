@@ -17,7 +17,7 @@ from halfulp.interp.ir import Operation
 from halfulp.interp.values import Value, shape_conflict, spell_shape
 from halfulp.semantics.poison import Origin
 
-tensor = Dialect("tensor")
+tensor = Dialect("tensor", partial=True)
 
 Operands = tuple[Value, ...]
 Function = Callable[[Run, Operands], tuple[Any, ...]]

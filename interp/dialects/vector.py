@@ -29,7 +29,7 @@ from halfulp.interp.layouts import strides_and_offset
 from halfulp.interp.spelling import spell_element
 from halfulp.interp.values import Value, element_width, runtime_shape
 
-vector = Dialect("vector")
+vector = Dialect("vector", partial=True)
 
 DYNAMIC = -(1 << 63)
 """In ``static_position``: the index is given by an operand."""

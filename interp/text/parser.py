@@ -358,7 +358,11 @@ class Parser(AttributeParser):
         tried = "" if "." in token else f" (tried '{name}' as well)"
         known = self.registry.dialects.get(name.partition(".")[0])
         ops = () if known is None else known.ops if "." in token else [op.partition(".")[2] for op in known.ops]
-        self.error(f"custom op '{token}' is unknown{tried}", at, hint=did_you_mean(token, ops))
+        hint = did_you_mean(token, ops)
+        if hint is None and known is not None and known.partial:
+            # The real dialect may well have it.
+            hint = f"of '{known.name}' halfulp knows a part; any op is read in generic form (--mlir-print-op-generic)"
+        self.error(f"custom op '{token}' is unknown{tried}", at, hint=hint)
 
     def trailing_location(self, target: Operation | BlockArgument) -> None:
         """``loc(…)`` after an operation or an argument."""
