@@ -431,22 +431,22 @@ class AttributeParser(TypeParser):
 
     def array_values(self, element: Type) -> DenseArrayAttr:
         """``[1, 2]``: how a custom form writes a dense array of a known element type. Integers are signed there."""
-        read = self._signed_code if isinstance(element, IntegerType) and element != I1 else self._array_code
+        width = element.width if isinstance(element, IntegerType) and element != I1 else None
         self.expect("[")
-        codes = []
-        if self.tokens[self.pos] != "]":
-            codes.append(read(element))
-            while self.take(","):
-                codes.append(read(element))
+        codes: list[int] = []
+        while self.tokens[self.pos] != "]" or codes:
+            codes.append(self._array_code(element) if width is None else self._signed_code(width))
+            if not self.take(","):
+                break
         self.expect("]")
         return DenseArrayAttr(element, tuple(codes))
 
-    def _signed_code(self, element: IntegerType) -> int:
+    def _signed_code(self, width: int) -> int:
         at = self.pos
         value = self.integer()
-        if value.bit_length() >= element.width and value != -(1 << element.width - 1):
+        if not -(1 << width - 1) <= value < 1 << width - 1:
             self.error("integer value too large", at)
-        return value & ((1 << element.width) - 1)
+        return value & ((1 << width) - 1)
 
     def _array_code(self, element: Type) -> int:
         token = self.tokens[self.pos]
