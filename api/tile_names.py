@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.errors import InputError, did_you_mean
-from halfulp.semantics.tiled_kinds import KINDS, TileOp, operation_of
+from halfulp.semantics.tiled_kinds import KINDS, TileOp, holds, operation_of
 
 SPELLING = "mma.m16n8k16.f32.f16.f16.f32"
 """An instruction: its shape, and the types of D, A, B and C."""
@@ -72,8 +72,8 @@ def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:
         if not own and chosen is None:
             raise InputError(f"{kind} leaves the types of A and B open", hint=f"name it: {name}='f8E4M3FN'")
         element = own or _type(kind, str(chosen))
-        if element not in FORMATS and not own:
-            raise InputError(f"{name} is '{element}', but must be a float type")
+        if not own and not _fits(element, row.types[2]):
+            raise InputError(f"{name} is '{element}', but must be a float type that {row.types[2]} has all numbers of")
         given.append(element)
     return operation_of(row, *given)
 
@@ -89,5 +89,4 @@ def _fits(narrow: str, wide: str) -> bool:
     """Whether every value of one type is one of the other, in which matrix units add."""
     if narrow not in FORMATS or wide not in FORMATS:
         return narrow in ("i8", "i32") and wide == "i32"
-    x, y = FORMATS[narrow], FORMATS[wide]
-    return y.name in ("f16", "f32", "f64") and x.precision <= y.precision and x.emax <= y.emax and x.emin >= y.emin
+    return wide in ("f16", "f32", "f64") and holds(wide, narrow)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics.kernel import Codes
 
 Index = npt.NDArray[np.intp]
@@ -234,6 +235,13 @@ class TileOp:
 
     def __str__(self) -> str:
         return self.name
+
+
+def holds(wide: str, narrow: str) -> bool:
+    """Whether a float type has all numbers of another, as the type that models add in must have those of A and B."""
+    x, y = FORMATS[wide], FORMATS[narrow]
+    quantum = y.emin - y.mantissa_bits >= x.emin - x.mantissa_bits
+    return y.precision <= x.precision and y.emax <= x.emax and quantum
 
 
 UNITS = {"NV_MMA_SYNC": "mma", "MFMA": "mfma", "VMFMA": "mfma"}

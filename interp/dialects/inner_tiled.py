@@ -42,7 +42,7 @@ from halfulp.interp.layouts import is_injective
 from halfulp.interp.values import Value, over_lanes, repeated, spell_shape
 from halfulp.semantics.kernel import Codes, Open
 from halfulp.semantics.tiled import Unpublished, multiply_accumulate, supports
-from halfulp.semantics.tiled_kinds import Kind, Layout, TileOp, distribute, gather, operation_of
+from halfulp.semantics.tiled_kinds import Kind, Layout, TileOp, distribute, gather, holds, operation_of
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -378,8 +378,9 @@ def _operation(kind: Kind, elements: Sequence[ty.Type]) -> TileOp:
     if kind.block is None:
         return operation_of(kind)
     names = [element.format.name if isinstance(element, ty.FloatType) else str(element) for element in elements]
-    if not all(isinstance(element, ty.FloatType) for element in elements) or names[-1] != kind.types[2]:
-        raise Unsupported(f"{kind.name} multiplies floats and adds to {kind.types[2]}, not {', '.join(names)}")
+    floats, acc = all(isinstance(element, ty.FloatType) for element in elements), kind.types[2]
+    if not floats or names[-1] != acc or not all(holds(acc, name) for name in names[:2]):
+        raise Unsupported(f"{kind.name} multiplies floats that {acc} has and adds to {acc}, not {', '.join(names)}")
     return operation_of(kind, names[0], names[1], names[2])
 
 

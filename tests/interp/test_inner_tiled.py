@@ -272,6 +272,25 @@ def test_scales() -> None:
         run(text, *values, c, mma="chip:cdna3")
 
 
+@pytest.mark.parametrize("element", ["f64", "f80", "f128"])
+def test_elements_wider_than_the_accumulator_are_refused(element: str) -> None:
+    """The attribute takes any; but all models add in C's type, which has not all of their numbers."""
+    kind = KINDS["MFMA_SCALE_F32_16x16x128_B32"]
+    types = f"lhs_elem_type = f8E5M2, rhs_elem_type = {element}, acc_elem_type = f32"
+    elements = ("f8E5M2", element, "f8E8M0FNU", "f8E8M0FNU", "f32")
+    operands = tuple(zip(elements, kind.operand_shapes, strict=True))
+    text = program(",,,->", f"scaled_mma_layout<intrinsic = {kind.name}, {types}>", operands)
+    zeros = [Value.from_bits(code_zeros(shape, name), name) for name, shape in operands]
+    for model in ("exact", "ieee"):
+        with pytest.raises(Unsupported, match=f"multiplies floats that f32 has and adds to f32, not f8E5M2, {element}"):
+            run(text, *zeros, mma=model)
+
+
+def code_zeros(shape: tuple[int, ...], element: str) -> Any:
+    fmt = FORMATS[element]
+    return np.zeros((*shape, fmt.limbs) if fmt.bits > 64 else shape, fmt.storage_dtype)
+
+
 # --- models -----------------------------------------------------------------------------------------------------------
 
 NVIDIA, AMD = "NV_MMA_SYNC_F32_16x8x16_F16", "MFMA_F32_16x16x16_F16"
