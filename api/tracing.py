@@ -143,17 +143,19 @@ class Step:
 class Trace:
     """A run as it went: print it, or show it in a notebook; `html` makes a page of it, `save_npz` a folder.
 
-    ``function``: the one that was called. ``profile``: that of the run; ``profiles``: by function, those of functions
-    that ran and whose attributes ask for another. ``arguments``: its arguments. ``steps``: those that were kept: the
-    first ones, the last ones, and of those between, some in which poison was born. ``rows``: how many steps there were;
-    ``executed``: how many ops ran. ``results``: of the run; none where ``error`` stopped it. ``lines``: the source that
-    is shown; the first is line number ``first_line``. ``sites``: the ops that ran.
+    ``function``: the one that was called. ``profile``: that of the run; ``profiles``: by function, those of
+    functions that ran and whose attributes ask for another. ``mma``: the model of matrix units. ``arguments``: its
+    arguments. ``steps``: those that were kept: the first ones, the last ones, and of those between, some in which
+    poison was born. ``rows``: how many steps there were; ``executed``: how many ops ran. ``results``: of the run;
+    none where ``error`` stopped it. ``lines``: the source that is shown; the first is line number ``first_line``.
+    ``sites``: the ops that ran.
     """
 
     file: str
     function: str
     profile: str
     profiles: dict[str, str] = field(default_factory=dict)
+    mma: str = "exact"
     arguments: tuple[TracedValue, ...] = ()
     steps: list[Step] = field(default_factory=list)
     rows: int = 0
@@ -163,6 +165,11 @@ class Trace:
     lines: list[str] = field(default_factory=list)
     first_line: int = 1
     sites: list[Site] = field(default_factory=list)
+
+    @property
+    def numerics(self) -> str:
+        """The profile and, where it is not the default, the model of matrix units."""
+        return f"profile {self.profile}" + (f", matrix units {self.mma}" if self.mma != "exact" else "")
 
     def __str__(self) -> str:
         from halfulp.tracing_text import text_lines
@@ -516,7 +523,7 @@ def trace(
         module = load(module)
     function = find_entry(module, entry)
     profile = as_profile(profile)
-    traced = Trace(module.filename, f"@{function.symbol_name}", profile.name)
+    traced = Trace(module.filename, f"@{function.symbol_name}", profile.name, mma=mma)
     with no_archive() if npz is None else Archive(npz) as archive:
         recorder = Recorder(module, traced, profile, limit, keep, None if archive is None else archive.note)
         try:

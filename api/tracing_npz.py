@@ -153,6 +153,7 @@ class Archive:
             "semantics_version": SEMANTICS_VERSION,
             "profile": trace.profile,
             "profiles": trace.profiles,
+            "mma": trace.mma,
             "file": trace.file,
             "function": trace.function,
             "arguments": self._values(trace.arguments),

@@ -107,7 +107,7 @@ def _data(trace: Trace) -> dict[str, Any]:
     return {
         "title": _title(trace),
         "function": trace.function,
-        "summary": ", ".join([f"profile {trace.profile}", *own, f"{plural(trace.executed, 'op')} ran"]),
+        "summary": ", ".join([trace.numerics, *own, f"{plural(trace.executed, 'op')} ran"]),
         "arguments": [_value(seen, texts) for seen in trace.arguments],
         "results": [_value(look_at(f"result[{k}]", value, False), texts) for k, value in enumerate(trace.results)],
         "stopped": "" if trace.error is None else trace.error.message,

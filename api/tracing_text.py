@@ -32,7 +32,7 @@ def step_lines(trace: Trace) -> Iterator[str]:
 
 
 def _lines(trace: Trace) -> Iterator[str]:
-    yield f"{trace.function} ({trace.file}), profile {trace.profile}"
+    yield f"{trace.function} ({trace.file}), {trace.numerics}"
     yield from (f"in {function}: profile {profile}, by its attributes" for function, profile in trace.profiles.items())
     yield from (f"  {value.name} {value}" for value in trace.arguments)
     births = trace.births()

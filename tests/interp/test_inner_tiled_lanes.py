@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -356,3 +357,19 @@ def test_a_trace_shows_what_all_lanes_have() -> None:
     assert [operand.shape for operand in step.operands] == [(64, 2, 3, 4), (64, 4, 3, 4), (64, 2, 4, 16)]
     assert step.results[0].text.startswith("64x2x4x16xf32=")
     assert traced.html()
+
+
+def test_a_trace_says_by_which_model_matrix_units_add(tmp_path: Path) -> None:
+    arguments = (
+        np.ones((64, 2, 3, 4), np.float16),
+        np.ones((64, 4, 3, 4), np.float16),
+        np.ones((64, 2, 4, 16), np.float32),
+    )
+    by_default = trace(ONE_LANE, *arguments, batch=True)
+    assert str(by_default).splitlines()[0].endswith("profile spec")
+    traced = trace(ONE_LANE, *arguments, batch=True, mma="chip:cdna3", npz=tmp_path / "run")
+    said = "profile spec, matrix units chip:cdna3"
+    assert str(traced).splitlines()[0].endswith(said)
+    assert said in traced.html()
+    (index,) = (tmp_path / "run").glob("*.json")
+    assert json.loads(index.read_text(encoding="utf-8"))["mma"] == "chip:cdna3"
