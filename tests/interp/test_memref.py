@@ -546,6 +546,46 @@ def test_parts_have_the_strides_that_mlir_gives_them(layout: str, numbers: str, 
         optimizer.run([], of_parts(layout, numbers, "strided<[?, ?], offset: ?>"))
 
 
+@pytest.mark.parametrize(
+    ("start", "count", "step", "problem"),
+    [
+        (1, 3, -1, "slice along dimension 0 runs out-of-bounds: -1 < 0"),
+        (2, 3, -1, None),
+        (2, 3, 1, "slice along dimension 0 runs out-of-bounds: 4 >= 4"),
+        (1, 3, 1, None),
+        (4, 1, 1, "offset 0 is out-of-bounds: 4 >= 4"),
+        (4, 0, 1, None),
+    ],
+)
+def test_parts_end_inside(start: int, count: int, step: int, problem: str | None) -> None:
+    signature = "(%m: memref<3x4xi8>, %at: index, %n: index, %step: index)"
+    body = """\
+  %row = memref.subview %m[1, 0] [1, 4] [1, 1] : memref<3x4xi8> to memref<4xi8, strided<[1], offset: 4>>
+  %v = memref.subview %row[%at] [%n] [%step]
+    : memref<4xi8, strided<[1], offset: 4>> to memref<?xi8, strided<[?], offset: ?>>
+  return"""
+    given = np.zeros((3, 4), np.int8), start, count, step
+    if problem is None:
+        run(signature, body, *given)
+    else:
+        assert problem in undefined(signature, body, *given)
+
+
+def test_a_store_of_what_is_not_open_closes_an_element() -> None:
+    program = """\
+func.func @main(%m: memref<2xf32>, %i: index, %a: f32, %b: f32) -> memref<2xf32> {
+  %s = arith.addf %a, %a fastmath<reassoc> : f32
+  memref.store %s, %m[%i] : memref<2xf32>
+  memref.store %b, %m[%i] : memref<2xf32>
+  return %m : memref<2xf32>
+}"""
+    memory = hu.Buffer.from_numpy(np.zeros(2, np.float32))
+    memory.allocation.open = np.array([1, 1], np.uint8)
+    (held,) = hu.run(program, memory, 1, 1.0, 2.0, track_open=True)
+    assert held.open is not None
+    assert held.open.tolist() == [1, 0]
+
+
 def test_symbols_of_a_layout_come_from_the_op() -> None:
     layout = "memref<2x2xi8, affine_map<(d0, d1)[s0] -> (d0 * s0 + d1 + s0)>>"
     body = f"""\
