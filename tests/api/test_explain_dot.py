@@ -138,6 +138,14 @@ def test_a_zero_may_have_the_largest_exponent() -> None:
     assert lost(e) == {"k = 1": Fraction(1, 2**26)}
 
 
+def test_the_term_that_leads_is_no_zero_if_another_is_as_high() -> None:
+    """Zero times 1 counts with the exponent -126, which 2^-63 * 2^-63 has, too."""
+    e = dot("NV_MMA_SYNC_F32_16x8x16_BF16", [(0, 1), (p(-63), p(-63))], 0, "chip:hopper")
+    (aligned,) = e.groups[0].sums
+    assert (aligned.largest, aligned.leading, aligned.zeros) == (-126, "k = 1", 16)
+    assert [term.label for term in aligned.terms] == ["k = 1"]
+
+
 def test_cdna2_flushes() -> None:
     """2^-24 is subnormal in f16: it counts as zero, also times 2^14. So does C below 2^-126; results become zeros."""
     e = dot(MFMA, [(1, 1), (p(-24), p(14))], 0, "chip:cdna2")
@@ -148,6 +156,23 @@ def test_cdna2_flushes() -> None:
     of_c = dot(MFMA, [], "0x00000005", "chip:cdna2")
     assert of_c.groups[0].flushed == ("c",)
     assert of_c.result == 0
+
+
+def test_cdna2_flushes_c_and_what_comes_to_stand_in_its_place() -> None:
+    """1.5 * 2^-126 - 2^-126 is subnormal: the second group of four begins with zero."""
+    kind = "MFMA_F32_16x16x16_BF16"
+    e = dot(kind, [(p(-63), -p(-63))], 1.5 * p(-126), "chip:cdna2")
+    assert value(e) == 0
+    assert [group.flushed for group in e.groups] == [(), ("the sum so far",), (), ()]
+    assert [group.flushed for group in dot(kind, [], p(-127), "chip:cdna2").groups] == [("c",), (), (), ()]
+
+
+def test_only_what_is_cut_off_downward_from_negative_terms_counts_as_more() -> None:
+    """2^-25 beside 1 has no place in C's 24 bits: it counts as 0, and -2^-25 as -2^-24."""
+    up, down = (str(dot(MFMA, [(1, 1)], c, "chip:cdna3")) for c in (p(-25), -p(-25)))
+    assert "counts as" not in up
+    assert "loses 2.98023223876953125e-8\n" in up
+    assert "loses 2.98023223876953125e-8: counts as -5.9604644775390625e-8\n" in down
 
 
 def test_cdna1_adds_pairs() -> None:

@@ -255,6 +255,7 @@ def test_subgroups_may_part_but_not_the_lanes_of_one() -> None:
         assert caught.value.location is not None
         assert caught.value.lanes is not None
         assert caught.value.lanes.tolist() == np.flatnonzero(go).tolist()
+        assert caught.value.hint is None  # 192 lanes are whole subgroups
 
 
 @pytest.mark.parametrize(("lanes", "offending"), [(63, range(63)), (65, [64]), (100, range(64, 100))])
@@ -311,6 +312,7 @@ def test_poison_of_one_lane_reaches_what_is_made_of_it() -> None:
     row[1, 5] = True
     assert np.array_equal(result.poisoned, share(row, layouts_of(kind)[2], kind, 2))
     assert (result.numpy()[~result.poisoned] == 8).all()
+    assert not result.bits[result.poisoned].any()
     lane = int(np.argmax(result.poisoned.any(axis=1)))
     origin = result.origin(lane, int(np.argmax(result.poisoned[lane])))
     assert origin is not None
