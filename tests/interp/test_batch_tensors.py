@@ -130,6 +130,36 @@ def test_poison_that_an_op_makes_lane_by_lane_is_told_of_with_its_lane() -> None
     assert origin.element == (0, 0)
 
 
+def test_lanes_without_poison_have_none_after_they_part_from_others() -> None:
+    text = """func.func @main(%a: vector<2xi8>, %b: vector<2xi8>, %p: i1) -> vector<2xi8> {
+      %s = arith.shli %a, %b : vector<2xi8>
+      %r = scf.if %p -> (vector<2xi8>) {
+        scf.yield %s : vector<2xi8>
+      } else {
+        scf.yield %a : vector<2xi8>
+      }
+      return %r : vector<2xi8>
+    }"""
+    (result,) = run(text, i8([1, 2], [3, 4]), i8([1, 1], [9, 1]), np.array([True, False]), batch=True)
+    assert result.poison is None
+    assert result.numpy().tolist() == [[2, 4], [3, 4]]
+    (result,) = run(text, i8([1, 2], [3, 4]), i8([1, 1], [9, 1]), np.array([False, True]), batch=True)
+    assert result.poisoned.tolist() == [[False, False], [True, False]]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error"), [([-1, 1 << 40, -5], UndefinedBehavior), ([1 << 40, -1, 1 << 41], LimitExceeded)]
+)
+def test_lanes_that_fail_otherwise_are_not_named_with_the_first(sizes: list[int], error: Any) -> None:
+    text = """func.func @main(%n: index) -> tensor<?xi8> {
+      %e = tensor.empty(%n) : tensor<?xi8>
+      return %e : tensor<?xi8>
+    }"""
+    with pytest.raises(error, match=r"\(lane 0; 2 of 3 lanes\)") as caught:
+        run(text, np.array(sizes, np.int64), batch=True)
+    assert caught.value.lanes.tolist() == [0, 2]
+
+
 def test_an_index_outside_in_some_lanes_names_these() -> None:
     text = """func.func @main(%t: tensor<2xi8>, %i: index) -> i8 {
       %x = tensor.extract %t[%i] : tensor<2xi8>
