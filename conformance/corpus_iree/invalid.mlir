@@ -421,3 +421,23 @@ func.func @f(%m: memref<*xf32>, %i: index) {
 }) : () -> ()
 // -----
 func.func private @f() attributes {a = #iree_codegen.workgroup_scope<>}
+// -----
+func.func @microkernel_of_other_results(%c: tensor<4xf32>, %m: memref<4xf32>) {
+  iree_codegen.ukernel.generic "k" outs(%m, %c : memref<4xf32>, tensor<4xf32>)
+  return
+}
+// -----
+func.func @microkernel_of_another_type(%c: tensor<4xf32>, %m: memref<4xf32>) -> tensor<?xf32> {
+  %0 = iree_codegen.ukernel.generic "k" ins(%m : memref<4xf32>) outs(%c, %m : tensor<4xf32>, memref<4xf32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+// -----
+func.func @microkernel_into_a_scalar(%c: f32) -> f32 {
+  %0 = iree_codegen.ukernel.generic "k" ins(%c : f32) outs(%c : f32) -> f32
+  return %0 : f32
+}
+// -----
+func.func @microkernel_of_wrong_strides(%c: f32) {
+  "iree_codegen.ukernel.generic"(%c) <{u_kernel_fn_name = "k", operandSegmentSizes = array<i32: 1, 0, 0>, strided_dims = [0]}> : (f32) -> ()
+  return
+}

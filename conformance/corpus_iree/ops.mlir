@@ -237,3 +237,13 @@ func.func @iterators_are_not_held_against_the_maps(%a: tensor<2x4xf16>, %b: tens
   %1 = iree_codegen.inner_tiled ins(%a, %b) outs(%d) <indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = [#linalg.iterator_type<reduction>], kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>> : tensor<2x4xf16>, tensor<2x4xf16> into tensor<2x4xf32>
   return
 }
+// -----
+func.func @microkernel(%a: tensor<?x4xf16>, %b: memref<8xi8, strided<[2]>>, %c: tensor<4xf32>, %i: i32) -> tensor<4xf32> {
+  %0 = iree_codegen.ukernel.generic {mark} "kernel.one" ins(%a, %b : tensor<?x4xf16>, memref<8xi8, strided<[2]>>) outs(%c, %b : tensor<4xf32>, memref<8xi8, strided<[2]>>) (%i, %a : i32, tensor<?x4xf16>) fn_def_attrs {import = "static", n = 3 : i32} strided_dims([[0, 1], [], [0]]) -> tensor<4xf32>
+  iree_codegen.ukernel.generic "two" ins(%i : i32)
+  iree_codegen.ukernel.generic "three" (%i : i32)
+  iree_codegen.ukernel.generic "four"
+  iree_codegen.ukernel.generic "five" outs(%b : memref<8xi8, strided<[2]>>) strided_dims([])
+  "iree_codegen.ukernel.generic"(%i, %b) <{u_kernel_fn_name = "odd \22name\22", operandSegmentSizes = array<i32: 1, 1, 0>}> : (i32, memref<8xi8, strided<[2]>>) -> ()
+  return %0 : tensor<4xf32>
+}

@@ -440,6 +440,60 @@ iree_codegen.op(
     evaluate=Pure(buffers.swizzle_hint, raw=True),
 )
 
+# --- microkernels -----------------------------------------------------------------------------------------------------
+
+
+def _is_integer_array(found: at.Attribute) -> bool:
+    return isinstance(found, at.ArrayAttr) and all(c.INTEGER_64_ATTR.accepts(element) for element in found.elements)
+
+
+def _verify_microkernel(op: Operation) -> str | None:
+    """Tensors among the outputs come out as results, buffers are written to."""
+    segments = op.properties["operandSegmentSizes"]
+    assert isinstance(segments, at.DenseArrayAttr)
+    first, count = segments.values[:2]
+    places = range(first, first + count)
+    tensors = [place for place in places if isinstance(op.operands[place].type, ty.TensorType)]
+    if len(op.results) != len(tensors):
+        given, wanted = len(op.results), len(tensors)
+        return f"expected the number of tensor results ({given}) to be equal to the number of output tensors ({wanted})"
+    for place, result in zip(tensors, op.results, strict=True):
+        type_ = op.operands[place].type
+        if type_ != result.type:
+            return (
+                f"expected type of operand #{place} ('{type_}') to match type of corresponding result ('{result.type}')"
+            )
+    return None
+
+
+# Not in the document: any function of the target may be its body.
+iree_codegen.op(
+    "ukernel.generic",
+    "attr-dict $u_kernel_fn_name (`ins` `(` $inputs^ `:` type($inputs) `)`)? "
+    "(`outs` `(` $outputs^ `:` type($outputs) `)`)? (`(` $other_operands^ `:` type($other_operands) `)`)? "
+    "(`fn_def_attrs` $fn_def_attrs^)? (`strided_dims` `(` $strided_dims^ `)`)? (`->` type($results)^)?",
+    operands=(
+        Slot("inputs", c.ANY, Arity.VARIADIC),
+        Slot("outputs", RANKED_TENSOR_OR_MEMREF, Arity.VARIADIC),
+        Slot("other_operands", c.ANY, Arity.VARIADIC),
+    ),
+    results=(Slot("results", c.ANY, Arity.VARIADIC),),
+    properties=(
+        Property("u_kernel_fn_name", c.STRING_ATTR),
+        Property("fn_def_attrs", c.DICTIONARY_ATTR, optional=True),
+        Property(
+            "strided_dims",
+            AttributeConstraint(
+                "Array of 64-bit integer array attributes",
+                lambda found: isinstance(found, at.ArrayAttr) and all(map(_is_integer_array, found.elements)),
+            ),
+            optional=True,
+        ),
+    ),
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=_verify_microkernel,
+)
+
 # --- workgroups -------------------------------------------------------------------------------------------------------
 
 

@@ -1020,16 +1020,28 @@ def _emit_group(group: Group, slots: _Slots, definition: OpDefinition) -> _Emit:
         and element.name in slots.properties
         and _is_unit(slots.properties[element.name])
     }
-    inner = _emit_all(
-        [e for e in group.elements if not (isinstance(e, Variable) and e.name in units)], slots, definition
-    )
+    written = [e for e in group.elements if not (isinstance(e, Variable) and e.name in units)]
+    inner = _emit_all(written, slots, definition)
     otherwise = _emit_all(group.otherwise, slots, definition)
+    space, punctuation = _spacing_after((*written, *group.otherwise)[-1])
 
     def emit(printer: Printer, operation: Operation, out: Out) -> None:
         for step in inner if present(operation) else otherwise:
             step(printer, operation, out)
+        # MLIR decides on spaces when it compiles the format: as if all had been printed.
+        out.space, out.punctuation = space, punctuation
 
     return emit
+
+
+def _spacing_after(element: Element) -> tuple[bool, bool]:
+    """What `Out` knows of spaces behind the last element of a group."""
+    if isinstance(element, Group):
+        return _spacing_after((*element.elements, *element.otherwise)[-1])
+    out = Out()
+    if isinstance(element, Literal):
+        out.literal(element.text)
+    return out.space, out.punctuation
 
 
 def _named_in(clause: Sequence[Element]) -> Element:
