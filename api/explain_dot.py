@@ -178,12 +178,12 @@ class DotExplanation:
         return error_of(code, self.rounding)
 
     def operand_rows(self) -> list[tuple[str, ...]]:
-        """The factors that are not zero, with their products, and C; with a head."""
+        """The factors that are not +0, with their products, and C; with a head."""
         op, scaled = self.operation, self.scales is not None
         rows: list[tuple[str, ...]] = [("", "a", "b", *(("scales",) if scaled else ()), "product")]
         hidden = 0
         for k, (x, y, product) in enumerate(zip(self.a, self.b, self.products, strict=True)):
-            if product == 0 and scalar_number(op.a, x) == 0 and scalar_number(op.b, y) == 0:
+            if product == 0 and x == y == 0:
                 hidden += 1
                 continue
             scales: tuple[str, ...] = ()
@@ -203,9 +203,10 @@ class DotExplanation:
         rows = [] if self.exact is None else [("exact", number_text(self.exact))]
         rows.append(("result", text_of(d, self.result, 60)))
         if self.rounding is not None:
-            assert self.rounding.result.code is not None
             assert self.rounding.ulp is not None
-            rows.append(("rounded once", text_of(d, self.rounding.result.code, 60)))
+            # The number alone does not say which zero: that is up to the signs of all terms.
+            once = next(row.code for row in self.models if "exact" in row.models)
+            rows.append(("rounded once", text_of(d, once, 60)))
             error = "none: the result is no number" if self.error is None else f"{signed_text(self.error)} ulp"
             rows.append(("error", f"{error}; an ulp is 2^{_top(self.rounding.ulp)} here"))
         elif d not in FORMATS:
@@ -287,10 +288,10 @@ def _lost_text(term: Term, down: bool, digits: int) -> str:
 
 
 def rounding_rows(roundings: Sequence[Rounding]) -> list[tuple[str, ...]]:
-    """Roundings: of what, how, what became of it, and what was lost. Zeros that became zeros are left out."""
+    """Roundings: of what, how, what became of it, and what was lost. Zeros that became +0 are left out."""
     rows, hidden = [], 0
     for each in roundings:
-        if each.exact == 0 and scalar.value(each.format, each.code) == 0 and each is not roundings[-1]:
+        if each.exact == 0 and each.code == 0 and each is not roundings[-1]:
             hidden += 1
             continue
         lost = "" if not each.lost else f"loses {decimal_text(each.lost, _DIGITS)}"

@@ -14,7 +14,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.cli import main
-from halfulp.explain_dot import DotExplanation, explain_dot, ranges
+from halfulp.explain_dot import DotExplanation, explain_dot, ranges, rounding_rows
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.errors import InputError, TypeMismatch, Unsupported
@@ -246,6 +246,26 @@ def test_notes_of_equal_numbers_are_one() -> None:
         "a[4]: 0.3 is no f16 value: 0.300048828125 (0x34CD)",
     )
     assert [note.partition(":")[0] for note in e.notes[2:]] == ["c"]
+
+
+def test_zeros_have_signs() -> None:
+    """A sum of negative zeros is -0, with one positive zero among them +0; NVIDIA's chips give +0 anyway."""
+    e = dot(NV, [("-0", 1)] * 16, "-0", "exact")
+    assert e.result == 0x80000000
+    assert ("rounded once", "-0 (0x80000000)") in e.result_rows()
+    assert ("k = 15", "-0 (0x8000)", "1 (0x3C00)", "0") in e.operand_rows()
+    assert {row.models[0]: row.code for row in e.models} == {
+        "exact": 1 << 31,
+        "ieee": 1 << 31,
+        "chip:ampere": 0,
+        "chip:hopper": 0,
+    }
+    mixed = dot(NV, [("-0", 0)] * 15, "-0", "exact")
+    assert ("rounded once", "0 (0x00000000)") in mixed.result_rows()
+    assert [row[0] for row in mixed.operand_rows()] == ["", *(f"k = {k}" for k in range(15)), "c", "1 more"]
+    (first, *_) = dot(MFMA, [(1, 1), ("-0", 1), ("-0", 1), ("-0", 1)], 0, "chip:cdna1").groups
+    minus = [row[0] for row in rounding_rows(first.roundings) if row[2] == "-0 (0x80000000)"]
+    assert minus == ["k = 1", "k = 2", "k = 3", "k = 2 to 3"]
 
 
 def test_ieee_one_by_one() -> None:
