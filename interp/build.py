@@ -229,7 +229,9 @@ def _attribute(definition: OpDefinition, name: str, value: Any, integers: ty.Typ
         try:
             return parse_attribute(value)
         except ParseError as error:
-            error.message = f"{name} of '{definition.name}': {error.message}"
+            error.message = f"{name} of '{definition.name}' is {value!r}: {error.message}"
+            if value.isidentifier():
+                error.hint = "write the attribute as MLIR does, as in '#iree_gpu.mma_layout<…>' or '[0, 1]'"
             raise
     if isinstance(value, Sequence):
         if value and all(isinstance(entry, int) and not isinstance(entry, bool) for entry in value):

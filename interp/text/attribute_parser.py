@@ -345,9 +345,11 @@ class AttributeParser(TypeParser):
 
     def enum_keyword(self, definition: EnumDefinition, prefix: str = "") -> int:
         """One keyword of an enum."""
-        value = definition.cases.get(self.tokens[self.pos].strip('"'))
+        word = self.tokens[self.pos].strip('"')
+        value = definition.cases.get(word)
         if value is None:
-            self.error(f"{prefix}expected {definition.name} to be one of: {', '.join(definition.cases)}")
+            choices, hint = ", ".join(definition.cases), self.similar(word, definition.cases)
+            self.error(f"{prefix}expected {definition.name} to be one of: {choices}", hint=hint)
         self.pos += 1
         return value
 

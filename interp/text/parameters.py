@@ -93,7 +93,8 @@ def keyword(definition: EnumDefinition) -> ParameterKind:
             p.pos += 2
             word += f"-{p.tokens[p.pos]}"
         if word not in definition.cases:
-            p.error(f"expected {definition.name} to be one of: {', '.join(definition.cases)}", at)
+            choices = ", ".join(definition.cases)
+            p.error(f"expected {definition.name} to be one of: {choices}", at, hint=p.similar(word, definition.cases))
         p.pos += 1
         return word
 

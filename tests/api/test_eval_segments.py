@@ -93,7 +93,11 @@ def test_the_command_line_takes_the_same(tmp_path: Path) -> None:
     ("keywords", "kind_of_error", "message"),
     [
         ({}, hu.VerifyError, "requires attribute 'kind'"),
-        ({"kind": "#iree_gpu.mma_layout<MFMA>"}, hu.ParseError, f"kind of '{TILED}': "),
+        (
+            {"kind": "#iree_gpu.mma_layout<MFMA>"},
+            hu.ParseError,
+            f"kind of '{TILED}' is '#iree_gpu.mma_layout<MFMA>': expected",
+        ),
         ({"kind": "3 : i8"}, hu.VerifyError, "attribute 'kind' failed to satisfy constraint"),
         ({"kind": 3}, hu.VerifyError, "kind of 'iree_codegen.inner_tiled' is 3, but must be True, False, an attribute"),
         ({"kind": KIND, "maps": []}, hu.VerifyError, "has no property 'maps'; it has indexing_maps, "),

@@ -27,8 +27,9 @@ from halfulp.cli import main
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp import types as ty
-from halfulp.interp.errors import HalfulpError, UndefinedBehavior, Unsupported
+from halfulp.interp.errors import HalfulpError, ParseError, UndefinedBehavior, Unsupported
 from halfulp.interp.values import Value
+from halfulp.runtime import eval as evaluate
 from halfulp.runtime import run
 from halfulp.semantics.kernel import Open
 from halfulp.semantics.poison import Origin, Origins
@@ -270,6 +271,29 @@ def test_scales() -> None:
         assert np.array_equal(expected.astype(np.float32), expected)
     with pytest.raises(Unsupported, match=f"chip:cdna3: how hardware computes {kind.name} is not published"):
         run(text, *values, c, mma="chip:cdna3")
+
+
+MFMA_16 = "MFMA_F32_16x16x16_F16"
+
+
+def test_a_kind_that_is_misspelled_is_told_its_name() -> None:
+    a, c = np.ones((16, 16), np.float16), np.zeros((16, 16), np.float32)
+    for kind, said, hint in (
+        (
+            MFMA_16,
+            f"kind of 'iree_codegen.inner_tiled' is '{MFMA_16}': expected attribute value",
+            "write the attribute as",
+        ),
+        (
+            f"#iree_gpu.mma_layout<{MFMA_16[:-1]}>",
+            "to be one of: MFMA_F32_16x16x4_F32, MFMA",
+            f"did you mean `{MFMA_16}`",
+        ),
+    ):
+        with pytest.raises(ParseError, match=said) as caught:
+            evaluate("iree_codegen.inner_tiled", a, a, c, kind=kind)
+        assert caught.value.hint is not None
+        assert caught.value.hint.startswith(hint)
 
 
 @pytest.mark.parametrize("element", ["f64", "f80", "f128"])
