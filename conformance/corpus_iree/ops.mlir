@@ -241,6 +241,7 @@ func.func @iterators_are_not_held_against_the_maps(%a: tensor<2x4xf16>, %b: tens
 func.func @microkernel(%a: tensor<?x4xf16>, %b: memref<8xi8, strided<[2]>>, %c: tensor<4xf32>, %i: i32) -> tensor<4xf32> {
   %0 = iree_codegen.ukernel.generic {mark} "kernel.one" ins(%a, %b : tensor<?x4xf16>, memref<8xi8, strided<[2]>>) outs(%c, %b : tensor<4xf32>, memref<8xi8, strided<[2]>>) (%i, %a : i32, tensor<?x4xf16>) fn_def_attrs {import = "static", n = 3 : i32} strided_dims([[0, 1], [], [0]]) -> tensor<4xf32>
   iree_codegen.ukernel.generic "two" ins(%i : i32)
+  %1:2 = iree_codegen.ukernel.generic "status" outs(%c : tensor<4xf32>) -> tensor<4xf32>, i32
   iree_codegen.ukernel.generic "three" (%i : i32)
   iree_codegen.ukernel.generic "four"
   iree_codegen.ukernel.generic "five" outs(%b : memref<8xi8, strided<[2]>>) strided_dims([])

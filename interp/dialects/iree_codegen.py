@@ -448,21 +448,23 @@ def _is_integer_array(found: at.Attribute) -> bool:
 
 
 def _verify_microkernel(op: Operation) -> str | None:
-    """Tensors among the outputs come out as results, buffers are written to."""
+    """A tensor among the outputs comes out as the result of the same number; a buffer is written to."""
     segments = op.properties["operandSegmentSizes"]
     assert isinstance(segments, at.DenseArrayAttr)
     first, count = segments.values[:2]
-    places = range(first, first + count)
-    tensors = [place for place in places if isinstance(op.operands[place].type, ty.TensorType)]
-    if len(op.results) != len(tensors):
-        given, wanted = len(op.results), len(tensors)
+    results = [result.type for result in op.results]
+    tensors = [place for place in range(first, first + count) if isinstance(op.operands[place].type, ty.TensorType)]
+    given, wanted = sum(isinstance(type_, ty.TensorType) for type_ in results), len(tensors)
+    if given != wanted:
         return f"expected the number of tensor results ({given}) to be equal to the number of output tensors ({wanted})"
-    for place, result in zip(tensors, op.results, strict=True):
+    for place in tensors:
         type_ = op.operands[place].type
-        if type_ != result.type:
-            return (
-                f"expected type of operand #{place} ('{type_}') to match type of corresponding result ('{result.type}')"
-            )
+        if place - first >= len(results):
+            # IREE reads past the end here.
+            return f"expected operand #{place} to have a corresponding result"
+        result = results[place - first]
+        if type_ != result:
+            return f"expected type of operand #{place} ('{type_}') to match type of corresponding result ('{result}')"
     return None
 
 
