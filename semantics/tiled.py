@@ -55,7 +55,7 @@ def _slices(k: int, size: int) -> Iterator[slice]:
         yield slice(start, start + size)
 
 
-def _chip(op: TileOp, rule: Rule) -> Chunk:
+def _chip(model: str, op: TileOp, rule: Rule) -> Chunk:
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
     group = min(rule.group or op.shape[2], op.shape[2])
 
@@ -81,12 +81,14 @@ def _chip(op: TileOp, rule: Rule) -> Chunk:
 
     each = aligning if rule.how in ("fused", "late") else rounding
 
-    def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: Trace | None) -> Codes:
-        for part in _slices(len(a), op.shape[2]):
+    def compute(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: Trace | None) -> Codes:
+        for number, part in enumerate(_slices(len(a), op.shape[2])):
+            if number:  # what one instruction has left is an operand of the next
+                _check_known(model, op, rule, ((op.d, c),))
             c = each(a[part], b[part], c, tuple(scale[part] for scale in scales), trace)
         return c
 
-    return model
+    return compute
 
 
 def _ieee(op: TileOp) -> Chunk:
@@ -157,7 +159,7 @@ def _model(model: str, op: TileOp) -> Model:
     if op.d not in FORMATS:
         return Model(None, rule)
     if rule is not None:
-        return Model(_chip(op, rule), rule)
+        return Model(_chip(model, op, rule), rule)
     if model == "ieee":
         return Model(_ieee(op))
     chunk, digits = exact_model(op)
@@ -184,8 +186,7 @@ def multiply_accumulate(
     if chunk is None:
         return _integers(op, a, b, c)
     if rule is not None:
-        if any(_unknown_special(rule, name, x) for name, x in ((op.a, a), (op.b, b), (op.c, c))):
-            raise Unpublished(model, op.name, _UNKNOWN[rule.specials])
+        _check_known(model, op, rule, ((op.a, a), (op.b, b), (op.c, c)))
         if op.order is not None:
             order = np.add.outer(np.arange(0, a.shape[-1], len(op.order)), op.order).reshape(-1)
             a, b = a[..., order], b[..., order, :]
@@ -217,6 +218,12 @@ def _of_columns(x: Codes) -> Codes:
 
 
 _UNKNOWN = {"nan": " with infinite operands", "none": " with infinite or NaN operands"}
+
+
+def _check_known(model: str, op: TileOp, rule: Rule, operands: tuple[tuple[str, Codes], ...]) -> None:
+    """Raise `Unpublished` for operands, each with its type, of which a rule does not know what becomes of them."""
+    if any(_unknown_special(rule, name, codes) for name, codes in operands):
+        raise Unpublished(model, op.name, _UNKNOWN[rule.specials])
 
 
 def _unknown_special(rule: Rule, name: str, codes: Codes) -> bool:

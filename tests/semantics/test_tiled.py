@@ -377,6 +377,18 @@ def test_what_is_not_published() -> None:
             tiled.multiply_accumulate(f"chip:{chip}", op, a, b, c)
 
 
+@pytest.mark.parametrize("chip", ["cdna2", "cdna3"])
+def test_what_one_instruction_leaves_is_an_operand_of_the_next(chip: str) -> None:
+    """bf16 0x7F00 is 2^127: its square overflows in the first of two instructions, or in the last one."""
+    op = operation_of(KINDS["MFMA_F32_16x16x16_BF16"])
+    a, b, c = np.zeros((16, 32), np.uint16), np.zeros((32, 16), np.uint16), np.zeros((16, 16), np.uint32)
+    a[3, 31] = b[31, 5] = 0x7F00
+    assert tiled.multiply_accumulate(f"chip:{chip}", op, a, b, c)[3, 5] == 0x7F800000
+    a[3, 2] = b[2, 5] = 0x7F00
+    with pytest.raises(tiled.Unpublished, match="infinite or NaN operands"):
+        tiled.multiply_accumulate(f"chip:{chip}", op, a, b, c)
+
+
 @pytest.mark.parametrize("c", [0x7F800000, 0xFF800000])
 def test_infinite_c_beside_dots_of_sixteen(c: int) -> None:
     """What mxf4 and nvf4 instructions make of it is not published; of NaN it is, and of infinite sums."""
