@@ -2,10 +2,15 @@
 
     python -m halfulp.conformance.corpus_iree
 
-rewrites ``recorded/iree_opt_3_13.json.gz``. The modules stand in ``corpus_iree/``, several to a file between lines
-``// -----``: ``attributes`` and ``ops`` are what iree-opt takes, ``invalid`` what it must reject, ``document`` the
-examples of the dialect's document in its own syntax, which iree-opt may reject. Of the latter it is recorded whether
-iree-opt takes what halfulp prints for them.
+rewrites ``recorded/iree_opt_3_13.json.gz``, and
+
+    python -m halfulp.conformance.corpus_iree FOLDER
+
+goes through the tests of IREE in a checkout: what iree-opt prints of them in generic form is read, printed, and given
+back to iree-opt, which must print the same again. The modules stand in ``corpus_iree/``, several to a file between
+lines ``// -----``: ``attributes`` and ``ops`` are what iree-opt takes, ``invalid`` what it must reject, ``document``
+the examples of the dialect's document in its own syntax, which iree-opt may reject. Of the latter it is recorded
+whether iree-opt takes what halfulp prints for them.
 """
 
 from __future__ import annotations
@@ -15,7 +20,9 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
@@ -24,6 +31,7 @@ from shutil import which
 from typing import Any
 
 from halfulp.conformance.corpus import SEPARATOR, Entry, Record, digest
+from halfulp.interp.errors import HalfulpError
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
 
@@ -91,17 +99,67 @@ def recorded() -> Mapping[str, Record]:
     }
 
 
-def main() -> None:
-    """Record every module anew."""
+_OURS = re.compile(r"\biree_(codegen|gpu|cpu)\.|\bsmt\.")
+_BETWEEN_MODULES = re.compile(r"^// -----.*$", re.MULTILINE)
+
+
+def modules_below(folder: Path) -> Iterator[Entry]:
+    """The modules of all tests in a folder that use the dialects."""
+    for path in sorted(folder.rglob("*.mlir")):
+        parts = _BETWEEN_MODULES.split(path.read_text(encoding="utf-8", errors="replace"))
+        name = str(path.relative_to(folder))
+        yield from (Entry(name, index, part) for index, part in enumerate(parts) if _OURS.search(part))
+
+
+def goes_around(tool: str, text: str) -> str:
+    """What becomes of a module that is read in generic form, printed and given back: "the same", or what went wrong;
+    "not taken" where iree-opt does not take the module itself.
+    """
+
+    def printed(given: str, *arguments: str) -> str | None:
+        done = subprocess.run(
+            [tool, "--mlir-print-local-scope", *arguments], input=given.encode(), capture_output=True, timeout=SECONDS
+        )
+        return None if done.returncode else done.stdout.decode()
+
+    before, generic = printed(text), printed(text, *FORMS["generic"])
+    if before is None or generic is None:
+        return "not taken"
+    try:
+        after = printed(print_module(parse_module(generic, "<stdin>")))
+    except HalfulpError as error:
+        return str(error)
+    return "the same" if after == before else "refused" if after is None else "different"
+
+
+def go_around(tool: str, folder: Path) -> int:
+    """Print what becomes of each module below a folder that does not come out the same, and the counts; 1 for such."""
+    found = list(modules_below(folder))
+    with ThreadPoolExecutor() as pool:
+        outcomes = list(pool.map(lambda entry: goes_around(tool, entry.text), found))
+    expected = ("the same", "not taken")
+    for entry, outcome in zip(found, outcomes, strict=True):
+        if outcome not in expected:
+            print(f"{entry.name}: {outcome}")
+    counts = Counter(outcome if outcome in expected else "otherwise" for outcome in outcomes)
+    print(", ".join(f"{name}: {counts[name]}" for name in (*expected, "otherwise")))
+    return int(counts["otherwise"] > 0)
+
+
+def main(arguments: list[str]) -> int:
+    """Record every module anew, or with a folder, go through the tests in it."""
     tool = find_iree_opt()
     if tool is None:
         raise SystemExit("iree-opt is not installed (package iree-base-compiler); HALFULP_IREE_OPT names one")
+    if arguments:
+        return go_around(tool, Path(arguments[0]))
     with ThreadPoolExecutor(2) as pool:
         records = list(pool.map(lambda entry: record(tool, asked_text(entry)), entries()))
     rows = {entry.name: made.to_json() for entry, made in zip(entries(), records, strict=True)}
     text = json.dumps(rows, indent=0, ensure_ascii=False)
     RECORDED.write_bytes(gzip.compress(text.encode("utf-8"), mtime=0))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

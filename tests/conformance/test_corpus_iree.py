@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from random import Random
 
 import pytest
 
 import halfulp
 from halfulp.conformance.corpus import Entry, digest
-from halfulp.conformance.corpus_iree import asked_text, entries, is_of_document, record, recorded
+from halfulp.conformance.corpus_iree import asked_text, entries, go_around, is_of_document, record, recorded
 from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.dialect import Schema, default_registry
@@ -241,6 +242,22 @@ def test_iree_opt_still_says_so(iree_opt: str) -> None:
 @pytest.mark.exhaustive
 def test_iree_opt_says_so_of_every_module(iree_opt: str) -> None:
     check_against(iree_opt, entries())
+
+
+def test_going_around_a_checkout(iree_opt: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Modules of other dialects are not looked at; what iree-opt prints otherwise afterwards is told."""
+    (tmp_path / "deeper").mkdir()
+    taken = "func.func private @f() attributes {a = #iree_codegen.local_mapping<1>}\n"
+    refused = "func.func private @f() attributes {a = #iree_codegen.no_such_thing}\n"
+    (tmp_path / "deeper" / "one.mlir").write_text(f"{taken}// ----- \n{refused}// -----\nmodule {{}}\n")
+    assert go_around(iree_opt, tmp_path) == 0
+    assert capsys.readouterr().out == "the same: 1, not taken: 1, otherwise: 0\n"
+    # A tool that prints its own number in place of another: never the same twice.
+    tool = tmp_path / "tool"
+    tool.write_text(f'#!/bin/sh\n{iree_opt} "$@" | sed "s/<1>/<$$>/"\n')
+    tool.chmod(0o755)
+    assert go_around(str(tool), tmp_path) == 1
+    assert "one.mlir#0: different\n" in capsys.readouterr().out
 
 
 def all_kinds() -> list[str]:
