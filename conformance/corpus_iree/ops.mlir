@@ -248,3 +248,9 @@ func.func @microkernel(%a: tensor<?x4xf16>, %b: memref<8xi8, strided<[2]>>, %c: 
   "iree_codegen.ukernel.generic"(%i, %b) <{u_kernel_fn_name = "odd \22name\22", operandSegmentSizes = array<i32: 1, 1, 0>}> : (i32, memref<8xi8, strided<[2]>>) -> ()
   return %0 : tensor<4xf32>
 }
+// -----
+func.func @sizes_in_the_dictionary(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %0 = iree_codegen.inner_tiled ins(%a, %b) outs(%c) <indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = [], kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = false, opaque = false>> {mark, operandSegmentSizes = array<i32: 2, 1>} : tensor<16x16xf16>, tensor<16x8xf16> into tensor<16x8xf32>
+  %1 = iree_codegen.inner_tiled ins(%a, %b) outs(%0) <indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = [], kind = #iree_gpu.mma_layout<NV_MMA_SYNC_F32_16x8x16_F16>, semantics = #iree_gpu.mma_semantics<distributed = false, opaque = false>> {operandSegmentSizes = 3} : tensor<16x16xf16>, tensor<16x8xf16> into tensor<16x8xf32>
+  return %1 : tensor<16x8xf32>
+}

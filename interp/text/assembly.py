@@ -338,11 +338,7 @@ def _finisher(definition: OpDefinition, slots: _Slots, steps: tuple[_Step, ...])
             operation = Operation(
                 name, definition, operands, results, properties, state.attributes, state.regions, successors
             )
-        if p.forward:
-            p.pending.append(operation.operands)
-        operation.source = p.source
-        operation.token = at
-        return operation
+        return p.placed(operation, at)
 
     return parse
 

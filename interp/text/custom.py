@@ -256,12 +256,7 @@ def _select_parser(definition: OpDefinition) -> CustomParse:
         if p.take(","):
             condition, result = result, p.type()
         operands = [p.use(name, type) for name, type in zip(names, (condition, result, result), strict=True)]
-        operation = Operation(definition.name, definition, operands, (result,), {}, attributes)
-        operation.source = p.source
-        operation.token = at
-        if p.forward:
-            p.pending.append(operation.operands)
-        return operation
+        return p.placed(Operation(definition.name, definition, operands, (result,), {}, attributes), at)
 
     return parse
 
@@ -342,12 +337,8 @@ def _switch_parser(definition: OpDefinition) -> CustomParse:
         if p.tokens[p.pos] == "{":
             p.dictionary(attributes)
         flag = p.use(name, type)
-        operation = Operation(definition.name, definition, [flag], (), properties, attributes, successors=successors)
-        operation.source = p.source
-        operation.token = at
-        if p.forward:
-            p.pending.append(operation.operands)
-        return operation
+        made = Operation(definition.name, definition, [flag], (), properties, attributes, successors=successors)
+        return p.placed(made, at)
 
     return parse
 

@@ -416,15 +416,20 @@ class Parser(AttributeParser):
         if definition is not None and (attributes or not whole):
             move_inherent(definition, properties, attributes)
         operation = Operation(met.name, definition, operands, type.results, properties, attributes, regions, successors)
-        operation.source = self.source
-        operation.token = at
         operation.raw_properties = raw
-        if self.forward:
-            self.pending.append(operation.operands)
+        self.placed(operation, at)
         if successors:
             parts = split_successor_operands(operation)
             if self.forward:
                 self.pending += parts
+        return operation
+
+    def placed(self, operation: Operation, at: int) -> Operation:
+        """An op that begins at the token ``at``. Of its operands, those that are defined further on are put in then."""
+        operation.source = self.source
+        operation.token = at
+        if self.forward:
+            self.pending.append(operation.operands)
         return operation
 
     def _first_met(self, at: int) -> _Met:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from halfulp.interp.attributes import Attribute, UnitAttr
 from halfulp.interp.dialect import OpDefinition, Trait
 from halfulp.interp.ir import Block, Operation, Region, SSAValue
+from halfulp.interp.operands import move_inherent
 from halfulp.interp.text.parser import Argument
 from halfulp.interp.types import I1, INDEX, FunctionType, Type
 
@@ -39,15 +40,8 @@ def _made(
     if p.tokens[p.pos] == ("attributes" if keyword else "{"):
         p.pos += keyword
         p.dictionary(attributes)
-        for prop in definition.properties:
-            if prop.name in attributes:
-                properties[prop.name] = attributes.pop(prop.name)
-    operation = Operation(definition.name, definition, operands, results, properties, attributes, regions)
-    operation.source = p.source
-    operation.token = at
-    if p.forward:
-        p.pending.append(operation.operands)
-    return operation
+        move_inherent(definition, properties, attributes)
+    return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
 
 
 def keyword_of(p: Parser, definition: OpDefinition, keyword: str) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from halfulp.interp.attributes import AffineMapAttr, Attribute, DenseArrayAttr, DialectAttr, DictionaryAttr, IntegerAttr
 from halfulp.interp.dialect import AttributeDefinition, OpDefinition, ParameterKind
-from halfulp.interp.ir import Block, Operation, Region, SSAValue
-from halfulp.interp.operands import SEGMENTS
+from halfulp.interp.ir import Block, Operation, SSAValue
+from halfulp.interp.operands import SEGMENTS, move_inherent
 from halfulp.interp.text.assembly import DYNAMIC, CustomParse
 from halfulp.interp.text.attribute_parser import integer_value
 from halfulp.interp.text.parameters import read_parameters
@@ -26,32 +26,8 @@ if TYPE_CHECKING:
     from halfulp.interp.text.printer import Printer
 
 
-def _made(
-    p: Parser,
-    at: int,
-    definition: OpDefinition,
-    operands: list[SSAValue],
-    results: Sequence[Type],
-    properties: dict[str, Attribute],
-    attributes: dict[str, Attribute],
-    regions: Sequence[Region] = (),
-) -> Operation:
-    operation = Operation(definition.name, definition, operands, results, properties, attributes, regions)
-    operation.source = p.source
-    operation.token = at
-    if p.forward:
-        p.pending.append(operation.operands)
-    return operation
-
-
 def _dictionary(p: Parser) -> dict[str, Attribute]:
     return p.dictionary() if p.tokens[p.pos] == "{" else {}
-
-
-def _move(definition: OpDefinition, properties: dict[str, Attribute], attributes: dict[str, Attribute]) -> None:
-    for prop in definition.properties:
-        if prop.name in attributes:
-            properties[prop.name] = attributes.pop(prop.name)
 
 
 def _discardable(printer: Printer, operation: Operation) -> str:
@@ -70,7 +46,7 @@ def inner_tiled_parser(definition: OpDefinition) -> CustomParse:
         if p.take("<"):
             _properties(p, definition, properties)
         attributes = _dictionary(p)
-        _move(definition, properties, attributes)
+        move_inherent(definition, properties, attributes)
         for prop in definition.properties:
             if not prop.optional and prop.name not in properties:
                 p.error(f"properties dictionary is missing required attribute: {prop.name}", at)
@@ -87,8 +63,12 @@ def inner_tiled_parser(definition: OpDefinition) -> CustomParse:
                     tokens[0] if tokens else None,
                 )
             values += [p.use(token, type) for token, type in zip(tokens, known, strict=True)]
-        properties[SEGMENTS] = DenseArrayAttr(I32, (len(groups[0]), len(groups[1])))
-        return _made(p, at, definition, values, results_of(types[1]), properties, attributes)
+        # IREE takes them from the dictionary where they are of that kind, and drops them there in any case.
+        segments = properties.get(SEGMENTS)
+        if not isinstance(segments, DenseArrayAttr) or len(segments.values) != len(groups):
+            properties[SEGMENTS] = DenseArrayAttr(I32, tuple(map(len, groups)))
+        results = results_of(types[1])
+        return p.placed(Operation(definition.name, definition, values, results, properties, attributes), at)
 
     return parse
 
@@ -162,8 +142,8 @@ def count_hint_parser(definition: OpDefinition) -> CustomParse:
         p.expect(")")
         properties: dict[str, Attribute] = {"static_sizes": DenseArrayAttr(I64, tuple(codes))}
         attributes = _dictionary(p)
-        _move(definition, properties, attributes)
-        return _made(p, at, definition, values, (), properties, attributes)
+        move_inherent(definition, properties, attributes)
+        return p.placed(Operation(definition.name, definition, values, (), properties, attributes), at)
 
     return parse
 
@@ -216,7 +196,7 @@ def constraints_form(
             region = p.region(definition.name)
             if not region.blocks:
                 region.append(Block())
-            return _made(p, at, definition, dims, (), properties, attributes, [region])
+            return p.placed(Operation(definition.name, definition, dims, (), properties, attributes, [region]), at)
 
         return parse
 
@@ -255,7 +235,7 @@ def int_constant_parser(definition: OpDefinition) -> CustomParse:
         attribute = IntegerAttr(code, IntegerType(width, "unsigned"))
         result = definition.results[0].constraint.builds
         assert result is not None
-        return _made(p, at, definition, [], (result,), {"value": attribute}, _dictionary(p))
+        return p.placed(Operation(definition.name, definition, [], (result,), {"value": attribute}, _dictionary(p)), at)
 
     return parse
 
@@ -282,7 +262,8 @@ def same_type_parser(definition: OpDefinition) -> CustomParse:
         type = p.type()
         result = definition.results[0].constraint.builds
         assert result is not None
-        return _made(p, at, definition, [p.use(token, type) for token in tokens], (result,), {}, attributes)
+        operands = [p.use(token, type) for token in tokens]
+        return p.placed(Operation(definition.name, definition, operands, (result,), {}, attributes), at)
 
     return parse
 
@@ -315,7 +296,7 @@ def apply_parser(definition: OpDefinition) -> CustomParse:
             p.error(f"custom op '{definition.name}' dimension or symbol index mismatch", at)
         operands = [p.use(token, INDEX) for token in tokens]
         results = (INDEX,) * len(map.results)
-        return _made(p, at, definition, operands, results, {"map": map}, _dictionary(p))
+        return p.placed(Operation(definition.name, definition, operands, results, {"map": map}, _dictionary(p)), at)
 
     return parse
 
