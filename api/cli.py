@@ -35,6 +35,7 @@ from halfulp.cli_common import (
     SUCCESS,
     WRONG_USE,
     Sources,
+    diagnostics_option,
     fail,
     profile_named,
     properties_of,
@@ -143,7 +144,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="the MLIR to write for: mlir22 refuses what only newer MLIR has; llvm24, or newer, is another layout of "
         "bytecode, and does not pack i1 in blobs of text (default: MLIR 22's spelling of anything; bytecode: mlir22)",
     )
-    add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
+    diagnostics_option(translate)
     add(
         "--verify-diagnostics",
         action="store_true",

@@ -153,6 +153,16 @@ def positive(text: str) -> int:
     return number
 
 
+def diagnostics_option(parser: argparse.ArgumentParser) -> None:
+    """``--diagnostics``, for commands whose errors `Sources` tells."""
+    parser.add_argument(
+        "--diagnostics",
+        choices=("text", "json"),
+        default="text",
+        help="errors as text, or as one JSON object a line",
+    )
+
+
 def properties_of(op: str, given: Sequence[str], sources: Sources) -> dict[str, Any]:
     """The keywords of ``--attr``: a name alone is true; what is no keyword of an enum is read as an MLIR attribute."""
     from halfulp.cli_values import naming

@@ -6,7 +6,18 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from halfulp.cli_common import DIFFERENT, EXIT_CODES, SUCCESS, UNPRINTABLE, Sources, read, report, say, write
+from halfulp.cli_common import (
+    DIFFERENT,
+    EXIT_CODES,
+    SUCCESS,
+    UNPRINTABLE,
+    Sources,
+    diagnostics_option,
+    read,
+    report,
+    say,
+    write,
+)
 
 if TYPE_CHECKING:
     from halfulp.constraints import Constraints
@@ -75,7 +86,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     )
     add("--strict", action="store_true", help="exit with 1 when a verdict is unknown, too")
     add("--json", action="store_true", help="one JSON object per assert")
-    add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
+    diagnostics_option(constraints)
     constraints.set_defaults(command=_constraints)
 
 

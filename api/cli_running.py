@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from halfulp.cli_common import DIFFERENT, SUCCESS, UNDEFINED, Sources, positive, say, write
+from halfulp.cli_common import DIFFERENT, SUCCESS, UNDEFINED, Sources, diagnostics_option, positive, say, write
 
 if TYPE_CHECKING:
     from halfulp.interp.buffers import Buffer
@@ -55,17 +55,32 @@ def options() -> argparse.ArgumentParser:
         metavar="VALUE",
         help="compare the next result",
     )
+    semantics_options(running)
+    add("--on-ub", choices=("raise", "poison"), default="raise", help="stop at undefined behaviour, or make it poison")
+    add("--forbid-poison", action="store_true", help="exit with 4 when a result, or a memref afterwards, has poison")
+    return running
+
+
+def semantics_options(parser: argparse.ArgumentParser) -> None:
+    """The options that say what results mean, and how large a value may be."""
+    add = parser.add_argument
     add(
         "--profile",
         default="spec",
         metavar="NAME[,FIELD=VALUE...]",
         help="the semantics where documents or tools differ",
     )
-    add("--on-ub", choices=("raise", "poison"), default="raise", help="stop at undefined behaviour, or make it poison")
     add("--index-width", type=int, choices=(64, 32), default=64, help="bits at which index wraps")
-    add("--forbid-poison", action="store_true", help="exit with 4 when a result, or a memref afterwards, has poison")
     add("--max-bytes", type=positive, metavar="N", help="limit on the bytes of one value")
-    return running
+
+
+def call_options(parser: argparse.ArgumentParser) -> None:
+    """The options of a call, whatever it is for."""
+    add = parser.add_argument
+    add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
+    add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
+    add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
+    diagnostics_option(parser)
 
 
 def function_options(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +89,6 @@ def function_options(parser: argparse.ArgumentParser) -> None:
     add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
     add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
     add("--batch", action="store_true", help="call the function for each entry of the inputs (see below)")
-    add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
     model_option(parser)
     add("--check-hints", action="store_true", help="with --batch, stop where iree_codegen.index_hint claims wrongly")
     add(
@@ -83,9 +97,7 @@ def function_options(parser: argparse.ArgumentParser) -> None:
         default="hint",
         help="whether iree_codegen.swizzle_hint moves elements in memory",
     )
-    add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
-    add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
-    add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
+    call_options(parser)
 
 
 def model_option(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from halfulp import cli_running
-from halfulp.cli_common import EXIT_CODES, SUCCESS, Sources, positive, profile_named, read, report, write
+from halfulp.cli_common import EXIT_CODES, SUCCESS, Sources, profile_named, read, report, write
 
 if TYPE_CHECKING:
     from halfulp.interp.ir import Module
@@ -40,18 +40,8 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     add("--function", metavar="NAME", help="the function (default: the only one with a dispatch_config, or public)")
     add("--input", action="append", default=[], metavar="VALUE", help="the next workload value or argument")
     add("--json", action="store_true", help="one JSON object")
-    add(
-        "--profile",
-        default="spec",
-        metavar="NAME[,FIELD=VALUE...]",
-        help="the semantics where documents or tools differ",
-    )
-    add("--index-width", type=int, choices=(64, 32), default=64, help="bits at which index wraps")
-    add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
-    add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
-    add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
-    add("--max-bytes", type=positive, metavar="N", help="limit on the bytes of one value")
-    add("--diagnostics", choices=("text", "json"), default="text", help="errors as text, or as one JSON object a line")
+    cli_running.semantics_options(parser)
+    cli_running.call_options(parser)
     parser.set_defaults(command=_workgroups)
 
 
