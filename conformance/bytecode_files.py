@@ -13,16 +13,15 @@ import base64
 import gzip
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
 
 from halfulp.conformance.corpus import RECORDED, Entry, entries, recorded
+from halfulp.conformance.corpus_iree import find_iree_opt
 from halfulp.interp.bytecode.encoding import MAX_VERSION
 from halfulp.interp.bytecode.inspect import codes_of
 from halfulp.interp.bytecode.reader import read_bytecode
@@ -56,12 +55,6 @@ def recorded_files() -> tuple[BytecodeFile, ...]:
     """Every recorded file."""
     rows = json.loads(gzip.decompress(FILES.read_bytes()))["files"]
     return tuple(BytecodeFile(name, tool, version, base64.b64decode(data)) for name, tool, version, data in rows)
-
-
-def find_iree_opt() -> str | None:
-    """The path of iree-opt: beside this Python, or on PATH."""
-    beside = Path(sys.executable).parent / "iree-opt"
-    return str(beside) if beside.exists() else shutil.which("iree-opt")
 
 
 def emit(tool: str, text: str, version: int = MAX_VERSION, arguments: Sequence[str] = ()) -> bytes:

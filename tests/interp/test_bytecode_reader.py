@@ -17,7 +17,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.conformance import bytecode_files
-from halfulp.conformance.bytecode_files import VERSIONS, emit, find_iree_opt, recorded_files, valid_entries
+from halfulp.conformance.bytecode_files import VERSIONS, emit, recorded_files, valid_entries
 from halfulp.conformance.corpus import Entry, entries
 from halfulp.interp import attributes as at
 from halfulp.interp.attributes import IntegerAttr
@@ -138,22 +138,14 @@ def test_modules_read_otherwise_as_text_are_other_modules() -> None:
         assert not same, name
 
 
-def _iree() -> str:
-    tool = find_iree_opt()
-    if tool is None:
-        pytest.skip("iree-opt is not installed")
-    return tool
-
-
 @pytest.mark.exhaustive
-def test_the_corpus_as_newer_mlir_writes_it() -> None:
-    tool = _iree()
+def test_the_corpus_as_newer_mlir_writes_it(iree_opt: str) -> None:
     chosen = (*valid_entries(), *(entry for entry in entries() if entry.newer))
 
     def read(entry: Entry) -> str | None:
         """Whether a module is the same; None where LLVM 24 does not take its text."""
         try:
-            data = emit(tool, entry.text)
+            data = emit(iree_opt, entry.text)
         except RuntimeError:
             return None
         return "same" if full(read_bytecode(data)) == text_of(entry.name) else entry.name
@@ -180,18 +172,16 @@ def _after_newer_mlir(tool: str, entry: Entry, folder: Path) -> str | None:
     return None if full(read_bytecode(again)) == full(module) else entry.name
 
 
-def test_newer_mlir_reads_what_is_written_for_it(tmp_path: Path) -> None:
-    tool = _iree()
+def test_newer_mlir_reads_what_is_written_for_it(tmp_path: Path, iree_opt: str) -> None:
     chosen = [entry for entry in entries() if entry.file == "newer/arith.mlir"][::3]
-    assert [wrong for entry in chosen if (wrong := _after_newer_mlir(tool, entry, tmp_path))] == []
+    assert [wrong for entry in chosen if (wrong := _after_newer_mlir(iree_opt, entry, tmp_path))] == []
 
 
 @pytest.mark.exhaustive
-def test_newer_mlir_reads_the_corpus_as_written_for_it(tmp_path: Path) -> None:
-    tool = _iree()
+def test_newer_mlir_reads_the_corpus_as_written_for_it(tmp_path: Path, iree_opt: str) -> None:
     chosen = [*valid_entries(), *(entry for entry in entries() if entry.newer)]
     with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda entry: _after_newer_mlir(tool, entry, tmp_path), chosen))
+        found = list(pool.map(lambda entry: _after_newer_mlir(iree_opt, entry, tmp_path), chosen))
     assert [wrong for wrong in found if wrong] == []
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from command import PATIENCE
 
-from halfulp.conformance.bytecode_files import BytecodeFile, emit, find_iree_opt, recorded_files, valid_entries
+from halfulp.conformance.bytecode_files import BytecodeFile, emit, recorded_files, valid_entries
 from halfulp.conformance.corpus import Entry, entries, recorded
 from halfulp.interp import attributes as at
 from halfulp.interp.bytecode.encoding import MAX_VERSION, Cursor, Emitter, Section, varint
@@ -132,14 +132,6 @@ NEWER_TEXT = {
     "attributes/float.mlir#39": "decimals are rounded at once, not through f64",
     "syntax/lenient.mlir#7": "si8 is a storage type of its own",
 }
-
-
-@pytest.fixture(scope="session")
-def iree_opt() -> str:
-    found = find_iree_opt()
-    if found is None and os.environ.get("HALFULP_REQUIRE_MLIR") == "1":
-        pytest.fail("iree-opt is required (HALFULP_REQUIRE_MLIR=1)", pytrace=False)
-    return found or pytest.skip("iree-opt IS ABSENT")
 
 
 def generic(tool: str, data: bytes) -> bytes | None:
