@@ -105,10 +105,10 @@ def test_the_tree_obeys() -> None:
 
 
 SOUND = {
-    "halfulp": "from halfulp.interp.run.executor import run",
+    "halfulp": "from halfulp.interp.executor import run",
     "halfulp.interp": "",
-    "halfulp.interp.run.executor": "from halfulp.interp import values\nfrom halfulp.fp_formats.formats import FORMATS\n",
-    "halfulp.interp.values.value": "def f():\n    from halfulp.interp.run.executor import run\n",
+    "halfulp.interp.executor": "from halfulp.interp import values\nfrom halfulp.fp_formats.formats import FORMATS\n",
+    "halfulp.interp.values": "def f():\n    from halfulp.interp.executor import run\n",
     "halfulp.semantics": "",
     "halfulp.fp_formats": "",
     "halfulp.fp_formats.formats": "if TYPE_CHECKING:\n    import halfulp.fp_formats.scalar\n",
@@ -119,7 +119,7 @@ SOUND = {
 @pytest.mark.parametrize(
     ("module", "source", "complaint"),
     [
-        ("halfulp.interp.values.value", "", None),
+        ("halfulp.interp.values", "", None),
         (
             "halfulp.fp_formats.scalar",
             "import halfulp.semantics",
@@ -135,16 +135,12 @@ SOUND = {
         ),
         (
             "halfulp.fp_formats",
-            "if TYPE_CHECKING:\n  from halfulp.interp.values.value import Value",
-            ":2: imports halfulp.interp.values.value.Value from a layer above",
+            "if TYPE_CHECKING:\n  from halfulp.interp.values import Value",
+            ":2: imports halfulp.interp.values.Value from a layer above",
         ),
-        ("halfulp.interp.values.value", "from .executor import run", "relative import of executor.run"),
-        ("halfulp.interp.values.value", "from . import executor", "relative import"),
-        (
-            "halfulp.interp.values.value",
-            "try:\n  from halfulp.interp.run.executor import run\nfinally:\n  pass",
-            "cycle: ",
-        ),
+        ("halfulp.interp.values", "from .executor import run", "relative import of executor.run"),
+        ("halfulp.interp.values", "from . import executor", "relative import"),
+        ("halfulp.interp.values", "try:\n  from halfulp.interp.executor import run\nfinally:\n  pass", "cycle: "),
         ("halfulp.fp_formats.formats", "class C:\n  from halfulp.fp_formats.scalar import add", "cycle: "),
     ],
 )

@@ -589,7 +589,7 @@ def test_without_matplotlib(tmp_path: Path) -> None:
         [sys.executable, "-c", script + call], check=False, timeout=PATIENCE, capture_output=True, text=True
     )
     assert done.stderr.splitlines()[-1] == "ModuleNotFoundError: pictures need matplotlib: pip install halfulp[plot]"
-    call = "from halfulp import cli; sys.exit(cli.main(['explain', '0.3', 'f8E4M3FN', '--plot', 'out.svg']))"
+    call = "from halfulp.command.main import main; sys.exit(main(['explain', '0.3', 'f8E4M3FN', '--plot', 'out.svg']))"
     done = subprocess.run(
         [sys.executable, "-c", script + call],
         check=False,
