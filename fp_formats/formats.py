@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.fp_formats.codes import limb_count, storage_dtype
+
 
 class NanEncoding(Enum):
     """Where a format keeps its NaNs."""
@@ -106,12 +108,12 @@ class FloatFormat:
     @cached_property
     def limbs(self) -> int:
         """How many uint64 words a code takes in an array; above 1 they are a trailing axis, least significant first."""
-        return -(-self.bits // 64)
+        return limb_count(self.bits)
 
     @cached_property
     def storage_dtype(self) -> np.dtype[Any]:
         """The unsigned NumPy type of an array of codes."""
-        return np.dtype(next((f"u{size}" for size in (1, 2, 4) if self.bits <= 8 * size), "u8"))
+        return storage_dtype(self.bits)
 
     # Exponents of normal values.
 

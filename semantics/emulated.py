@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import emulation, fast
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
@@ -30,7 +31,7 @@ class Lane(NamedTuple):
 
 LANES = (
     Lane(scalar, emulation.widen, emulation.narrow, scalar.Result),
-    Lane(fast, emulation.widen_codes, emulation.narrow_codes, exact.Result),
+    Lane(fast, emulation.widen_codes, emulation.narrow_codes, ArrayResult),
 )
 """The faces in the order in which kernels take them."""
 

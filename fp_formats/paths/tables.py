@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import storage_dtype
-from halfulp.fp_formats.exact import Codes, Result
+from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.paths import compiled
 
-Mask = npt.NDArray[np.bool_]
 Work = Callable[..., Mask | None]
 Ahead = Callable[[Codes, Codes], int]
 
@@ -36,7 +35,7 @@ _TWICE: dict[int, npt.DTypeLike] = {1: "u2", 2: "u4", 4: "u8", 8: "c16"}  # type
 
 def in_chunks(
     shape: tuple[int, ...], dtype: np.dtype[Any], work: Work, *operands: Codes, longest: int = CHUNK
-) -> Result:
+) -> ArrayResult:
     """Results of operands that broadcast to the shape: ``work(out, *chunks)`` fills ``out`` and returns what is poison.
 
     Chunks are contiguous, of one dimension, and no longer than ``longest``.
@@ -52,7 +51,7 @@ def in_chunks(
             poison = np.zeros(size, np.bool_) if poison is None else poison
             poison[part] = bad
         start = part.stop
-    return Result(codes.reshape(shape), None if poison is None else poison.reshape(shape))
+    return ArrayResult(codes.reshape(shape), None if poison is None else poison.reshape(shape))
 
 
 def _pieces(
@@ -96,13 +95,13 @@ def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
 
 
 class Table(NamedTuple):
-    """Result codes; ``marker`` stands for poison, if there is any: a code that no result has."""
+    """ArrayResult codes; ``marker`` stands for poison, if there is any: a code that no result has."""
 
     codes: Codes
     marker: int | None = None
 
 
-def _table(bits: int, operation: Callable[[Codes], Result]) -> Table | None:
+def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> Table | None:
     """The table of an operation on codes of that many bits, made in parts."""
     size, storage = 1 << bits, storage_dtype(bits)
     codes = np.empty(size, operation(np.empty(0, storage)).codes.dtype)
@@ -113,10 +112,10 @@ def _table(bits: int, operation: Callable[[Codes], Result]) -> Table | None:
         codes[start:stop] = result.codes
         if result.poison is not None:
             poison[start:stop] = result.poison
-    return _marked(Result(codes, poison if poison.any() else None))
+    return _marked(ArrayResult(codes, poison if poison.any() else None))
 
 
-def _marked(result: Result) -> Table | None:
+def _marked(result: ArrayResult) -> Table | None:
     """A table of these results; None if they are of all codes and poison beside."""
     if result.poison is None:
         return Table(result.codes)
@@ -181,7 +180,7 @@ CACHE = Cache(LIMIT)
 # Looking up. The key names the operation with all that its result depends on beside the operands.
 
 
-def table_of(key: Hashable, bits: int, operation: Callable[[Codes], Result], elements: int) -> Table | None:
+def table_of(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult], elements: int) -> Table | None:
     """The table of an operation on one operand of ``bits`` bits, if it pays for that many elements."""
     return CACHE.get(key, 1 << bits, elements, lambda: _table(bits, operation))
 
@@ -189,11 +188,11 @@ def table_of(key: Hashable, bits: int, operation: Callable[[Codes], Result], ele
 def by_table(
     key: Hashable,
     bits: int,
-    operation: Callable[[Codes], Result],
+    operation: Callable[[Codes], ArrayResult],
     codes: Codes,
     shift: int = 0,
     ahead: Ahead | None = None,
-) -> Result | None:
+) -> ArrayResult | None:
     """An operation on one operand of ``bits`` bits, if its table pays.
 
     With a ``shift`` the table is that of the upper bits of longer codes, the last of them set if any lower bit is: the
@@ -238,8 +237,8 @@ def by_table(
 
 
 def by_pairs(
-    key: Hashable, bits: int, operation: Callable[[Codes, Codes], Result], a: Codes, b: Codes
-) -> Result | None:
+    key: Hashable, bits: int, operation: Callable[[Codes, Codes], ArrayResult], a: Codes, b: Codes
+) -> ArrayResult | None:
     """An operation on two operands of ``bits`` bits, at most 8, if its table pays."""
     shape = common_shape(a, b)
 

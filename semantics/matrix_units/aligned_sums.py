@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.exact.core import RoundingOptions, nans_of, specials_of, unpack
+from halfulp.fp_formats.exact.encoding import round_pack
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import SPEC
 from halfulp.fp_formats.scalar import OVERFLOW, RNE, RZ
-from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.matrix_units.chips import Rule
 
 Integers = npt.NDArray[np.int64]
@@ -136,14 +137,14 @@ class Numbers(NamedTuple):
 def decode(fmt: FloatFormat, codes: Codes) -> Numbers:
     """Take codes of a format of up to 64 bits apart."""
     lifted = codes.astype(np.uint64)
-    sign, significand, exponent = exact.unpack(fmt, lifted)
+    sign, significand, exponent = unpack(fmt, lifted)
     signed = significand.view(np.int64)
     exponent = np.where(signed == 0, ZERO_EXPONENT, exponent + fmt.mantissa_bits)
     signed = np.where(sign != 0, -signed, signed)
-    special = exact.specials_of(fmt, lifted)
+    special = specials_of(fmt, lifted)
     if special is None or not special.any():
         return Numbers(signed, exponent, fmt.mantissa_bits)
-    nan = exact.nans_of(fmt, lifted)
+    nan = nans_of(fmt, lifted)
     infinite = special if nan is None else special & ~nan
     return Numbers(signed, exponent, fmt.mantissa_bits, nan, infinite)
 
@@ -162,7 +163,7 @@ class Specials(NamedTuple):
         return np.where(self.nan | (self.positive & self.negative), nan_code, codes)
 
 
-def specials_of(a: Numbers, b: Numbers, c: Numbers, scales: tuple[Numbers, ...] = ()) -> Specials | None:
+def special_terms(a: Numbers, b: Numbers, c: Numbers, scales: tuple[Numbers, ...] = ()) -> Specials | None:
     """The special terms of sum(a * b, axis 0) + c, or None where there are none."""
     if all(x.nan is None and x.infinite is None for x in (a, b, c, *scales)):
         return None
@@ -234,12 +235,12 @@ def aligned_sum(
 
 def rounded(fmt: FloatFormat, total: Integers, exponent: Integers, rounding: int) -> tuple[Codes, Mask]:
     """Codes of total * 2**exponent, and which of them overflow."""
-    packed = exact.round_pack(
+    packed = round_pack(
         fmt,
         (total < 0).reshape(-1).astype(np.uint64),
         np.abs(total).reshape(-1).view(np.uint64),
         exponent.reshape(-1),
-        exact.How(rounding, SPEC, want_flags=True),
+        RoundingOptions(rounding, SPEC, want_flags=True),
     )
     assert packed.flags is not None
     return packed.codes.reshape(total.shape), (packed.flags & OVERFLOW != 0).reshape(total.shape)
@@ -273,7 +274,7 @@ def fused(rule: Rule, fmt: FloatFormat, group: Group, c: Codes, trace: Trace | N
         codes, over = rounded(result, total, largest - rule.bits, RZ)
         codes = np.where(over, codes + 1, codes) << np.uint64(F32.mantissa_bits - rule.fraction)
     codes = np.where(codes == fmt.sign_mask, 0, codes)
-    specials = specials_of(group.a, group.b, addend, group.scales)
+    specials = special_terms(group.a, group.b, addend, group.scales)
     if specials is not None:
         codes = specials.into(fmt, codes, fmt.code_mask >> 1)
     return codes.astype(fmt.storage_dtype)

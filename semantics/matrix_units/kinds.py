@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.semantics.kernel import Codes
 
 Index = npt.NDArray[np.intp]
 

@@ -23,10 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.exact import comparisons
+from halfulp.fp_formats.exact.core import specials_of
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
-from halfulp.semantics.kernel import Codes
 from halfulp.semantics.matrix_units.aligned_sums import (
     Group,
     Integers,
@@ -241,8 +242,8 @@ def _unknown_special(rule: Rule, name: str, codes: Codes) -> bool:
     if name not in FORMATS or rule.specials == "all":
         return False
     if rule.specials == "nan":
-        return bool(exact.is_infinite(FORMATS[name], codes).any())
-    special = exact.specials_of(FORMATS[name], codes.astype(np.uint64))
+        return bool(comparisons.is_infinite(FORMATS[name], codes).any())
+    special = specials_of(FORMATS[name], codes.astype(np.uint64))
     return special is not None and bool(special.any())
 
 

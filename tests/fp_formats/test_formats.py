@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding, float_format
 from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding, policy_choices
 
@@ -88,7 +89,7 @@ def test_every_code_is_in_one_class(fmt: FloatFormat) -> None:
     per_sign = {IEEE: (1 << fmt.mantissa_bits) - 1, ONES: 1, MINUS_ZERO: Fraction(1, 2), NONE: 0}
     assert len(nans) == per_sign[fmt.nan] * (2 if fmt.signed else 1)
     codes = np.arange(1 << fmt.bits, dtype=fmt.storage_dtype)
-    assert [code for code in range(codes.size) if exact.is_nan(fmt, codes)[code]] == nans
+    assert [code for code in range(codes.size) if comparisons.is_nan(fmt, codes)[code]] == nans
 
 
 def test_x87_classes() -> None:

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import Codes
 from halfulp.interp.dialects import iree_gpu as gpu
 from halfulp.interp.dialects.linalg import ITERATOR_TYPE
 from halfulp.interp.dialects.memref.evaluate import living
@@ -40,7 +41,7 @@ from halfulp.interp.run.executor import Lanes, Run, Settings, in_lanes
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.memref_layout import is_injective
 from halfulp.interp.values.value import Value, over_lanes, repeated, spell_shape
-from halfulp.semantics.kernel import Codes, Open
+from halfulp.semantics.kernel import Open
 from halfulp.semantics.matrix_units.kinds import Kind, Layout, TileOp, distribute, gather, holds, operation_of
 from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate, supports
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from float_samples import codes
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.chips import CHIPS
@@ -244,7 +245,9 @@ def random_tiles(kind: Kind, seed: int) -> tuple[TileOp, list[Any]]:
             continue
         fmt = FORMATS[name]
         bits = rng.integers(0, 1 << min(fmt.bits, 63), shape, dtype=np.uint64).astype(fmt.storage_dtype)
-        found.append(np.where(exact.is_nan(fmt, bits) | exact.is_infinite(fmt, bits), 1, bits).astype(bits.dtype))
+        found.append(
+            np.where(comparisons.is_nan(fmt, bits) | comparisons.is_infinite(fmt, bits), 1, bits).astype(bits.dtype)
+        )
     return op, found
 
 

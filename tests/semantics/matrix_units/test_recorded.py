@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tree import ROOT
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.chips import CHIPS, Rule
@@ -64,7 +64,7 @@ def differences(name: str, results: Any) -> int:
     assert results.shape == wanted.shape
     wrong = results != wanted
     if op.d == "f64":
-        wrong &= ~(exact.is_nan(FORMATS["f64"], results) & exact.is_nan(FORMATS["f64"], wanted))
+        wrong &= ~(comparisons.is_nan(FORMATS["f64"], results) & comparisons.is_nan(FORMATS["f64"], wanted))
     return int(wrong.sum())
 
 
