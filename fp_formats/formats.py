@@ -6,12 +6,12 @@ for x87's format, without its explicit integer bit: magnitudes of finite values 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -85,10 +85,11 @@ class FloatFormat:
     def __reduce__(self) -> tuple[Any, ...]:
         return FloatFormat, tuple(getattr(self, field.name) for field in fields(self))
 
-    def _repr_html_(self) -> str:
-        from halfulp.fp_formats.display import format_html
+    html: ClassVar[Callable[[FloatFormat], str]] = str
+    """What notebooks show: `display` puts its function here, since it needs formats itself."""
 
-        return format_html(self)
+    def _repr_html_(self) -> str:
+        return FloatFormat.html(self)
 
     def __str__(self) -> str:
         return self.name

@@ -45,7 +45,7 @@ def dtype_of(fmt: FloatFormat) -> np.dtype[Any]:
     return np.dtype(np.float16) if fmt == FORMATS["f16"] else NATIVE[fmt]
 
 
-class Path(NamedTuple):
+class ConversionPath(NamedTuple):
     """How a conversion is done.
 
     native: by a cast of `CASTS`; NaNs, and where overflow saturates what is larger than a format's maximum, by `exact`.
@@ -61,12 +61,14 @@ class Path(NamedTuple):
     shift: int = 0
 
 
-EXACT, FLUSHED = Path("exact"), Path("flushed")
+EXACT, FLUSHED = ConversionPath("exact"), ConversionPath("flushed")
 
 
 @cpu.forgotten
 @lru_cache(maxsize=4096)
-def conversion_path(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Path:
+def conversion_path(
+    src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC
+) -> ConversionPath:
     """The path of conversions from ``src`` to ``dst``. No path but `EXACT` gives flags or rounds stochastically."""
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1:
         return EXACT
@@ -74,11 +76,11 @@ def conversion_path(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, pol
         return FLUSHED if policy.flushing(F32).operands or not policy.flushing(dst).operands else EXACT
     plain = rounding == RNE and not _flushes(src, dst, policy) and cpu.keeps_subnormals()
     if src.bits > 32 and (scalar.through_f32(dst, policy) or scalar.cuts(dst, policy)):
-        return Path("through_f32") if src == F64 else EXACT
+        return ConversionPath("through_f32") if src == F64 else EXACT
     if plain and src in FORMATS.values() and dst in FORMATS.values():
         for kind, pairs in (("native", CASTS), ("sum", SUMS)):
             if (src.name, dst.name) in pairs:
-                return Path(kind)
+                return ConversionPath(kind)
     return table_path(src, dst)
 
 
@@ -87,7 +89,7 @@ def _flushes(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def table_path(src: FloatFormat, dst: FloatFormat) -> Path:
+def table_path(src: FloatFormat, dst: FloatFormat) -> ConversionPath:
     """The path by a table, for all modes and policies, or `EXACT`.
 
     Codes of up to 16 bits are indices themselves. Of longer ones the sign, the exponent and the leading fraction bits
@@ -95,14 +97,14 @@ def table_path(src: FloatFormat, dst: FloatFormat) -> Path:
     is, in every mode, and show as much of a NaN.
     """
     if src.bits <= 16:
-        return Path("table", src)
+        return ConversionPath("table", src)
     kept = dst.mantissa_bits + 2 + max(0, src.emin - dst.emin)
     bits = src.signed + src.exponent_bits + kept
     splits = src.nan is NanEncoding.IEEE and src.zero and not src.explicit_integer_bit
     if splits and kept < src.mantissa_bits and bits <= TABLE_BITS:
         head = FloatFormat(f"head of {src.name}", src.exponent_bits, kept, src.bias, src.signed)
-        return Path("table", head, src.mantissa_bits - kept)
-    return Path("table", src) if src.bits <= TABLE_BITS else EXACT
+        return ConversionPath("table", head, src.mantissa_bits - kept)
+    return ConversionPath("table", src) if src.bits <= TABLE_BITS else EXACT
 
 
 def convert(
@@ -135,7 +137,7 @@ def convert(
 
 
 def _tabled(
-    path: Path, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy, ahead: Ahead | None = None
+    path: ConversionPath, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy, ahead: Ahead | None = None
 ) -> ArrayResult | None:
     """By the path's table, if it has one and that pays."""
     head = path.head
@@ -223,7 +225,7 @@ def _largest(src: FloatFormat, dst: FloatFormat) -> float:
 
 
 # Compiled loops that need no table. They go ahead until they meet a NaN, or what is above the limit: larger than the
-# destination's maximum, if that does not become infinity. What follows goes the way that `Path` says.
+# destination's maximum, if that does not become infinity. What follows goes the way that `ConversionPath` says.
 
 
 @cpu.forgotten

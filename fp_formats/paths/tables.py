@@ -94,14 +94,14 @@ def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
 # Tables.
 
 
-class Table(NamedTuple):
+class LookupTable(NamedTuple):
     """ArrayResult codes; ``marker`` stands for poison, if there is any: a code that no result has."""
 
     codes: Codes
     marker: int | None = None
 
 
-def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> Table | None:
+def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> LookupTable | None:
     """The table of an operation on codes of that many bits, made in parts."""
     size, storage = 1 << bits, storage_dtype(bits)
     codes = np.empty(size, operation(np.empty(0, storage)).codes.dtype)
@@ -115,16 +115,16 @@ def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> Table | None
     return _marked(ArrayResult(codes, poison if poison.any() else None))
 
 
-def _marked(result: ArrayResult) -> Table | None:
+def _marked(result: ArrayResult) -> LookupTable | None:
     """A table of these results; None if they are of all codes and poison beside."""
     if result.poison is None:
-        return Table(result.codes)
+        return LookupTable(result.codes)
     used = np.unique(result.codes[~result.poison])
     gaps = np.flatnonzero(used != np.arange(used.size, dtype=np.uint64))
     marker = int(gaps[0]) if gaps.size else used.size
     if marker > np.iinfo(used.dtype).max:
         return None
-    return Table(np.where(result.poison, used.dtype.type(marker), result.codes), marker)
+    return LookupTable(np.where(result.poison, used.dtype.type(marker), result.codes), marker)
 
 
 class Cache:
@@ -136,11 +136,13 @@ class Cache:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.size = 0
-        self._tables: OrderedDict[Hashable, Table | None] = OrderedDict()
+        self._tables: OrderedDict[Hashable, LookupTable | None] = OrderedDict()
         self._asked: dict[Hashable, int] = {}
         self._lock = Lock()
 
-    def get(self, key: Hashable, worth: int, elements: int, make: Callable[[], Table | None]) -> Table | None:
+    def get(
+        self, key: Hashable, worth: int, elements: int, make: Callable[[], LookupTable | None]
+    ) -> LookupTable | None:
         """The table, or None if it does not exist or pay; ``worth``: for how many elements making it does."""
         with self._lock:
             if key in self._tables:
@@ -170,7 +172,7 @@ class Cache:
             self.size = 0
 
 
-def _bytes(table: Table | None) -> int:
+def _bytes(table: LookupTable | None) -> int:
     return 0 if table is None else table.codes.nbytes
 
 
@@ -180,7 +182,7 @@ CACHE = Cache(LIMIT)
 # Looking up. The key names the operation with all that its result depends on beside the operands.
 
 
-def table_of(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult], elements: int) -> Table | None:
+def table_of(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult], elements: int) -> LookupTable | None:
     """The table of an operation on one operand of ``bits`` bits, if it pays for that many elements."""
     return CACHE.get(key, 1 << bits, elements, lambda: _table(bits, operation))
 
@@ -242,7 +244,7 @@ def by_pairs(
     """An operation on two operands of ``bits`` bits, at most 8, if its table pays."""
     shape = common_shape(a, b)
 
-    def make() -> Table | None:
+    def make() -> LookupTable | None:
         every = np.arange(1 << bits, dtype=np.uint8)
         return _marked(operation(np.repeat(every, every.size), np.tile(every, every.size)))
 
@@ -274,7 +276,7 @@ def by_pairs(
 
 
 def _compiled_look_up(
-    table: Table, code: np.dtype[Any], elements: int, shift: int
+    table: LookupTable, code: np.dtype[Any], elements: int, shift: int
 ) -> Callable[[Codes, Codes], None] | None:
     """How to fill an array with the entries at codes, or at their upper bits; None where NumPy is to do it."""
     entry = table.codes.dtype
@@ -295,11 +297,11 @@ def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
     return out
 
 
-def _of_two(table: Table) -> Table:
+def _of_two(table: LookupTable) -> LookupTable:
     """Two results by two bytes, in the order of memory."""
     pairs = np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2)
     results: Codes = np.take(table.codes, pairs, mode="wrap")  # bytes that are no codes get anything
-    return Table(results.view(_TWICE[table.codes.itemsize]).reshape(-1))
+    return LookupTable(results.view(_TWICE[table.codes.itemsize]).reshape(-1))
 
 
 def _take_two(two: Codes, codes: Codes, out: Codes, index: npt.NDArray[np.intp]) -> None:
@@ -309,7 +311,7 @@ def _take_two(two: Codes, codes: Codes, out: Codes, index: npt.NDArray[np.intp])
     np.take(two, where, out=out[:even].view(two.dtype), mode="wrap")
 
 
-def _poison(table: Table, out: Codes) -> Mask | None:
+def _poison(table: LookupTable, out: Codes) -> Mask | None:
     if table.marker is None:
         return None
     poison: Mask = np.equal(out, table.marker)

@@ -59,7 +59,7 @@ class Alignment:
 
 
 @dataclass(frozen=True)
-class Rounded:
+class RoundedResult:
     """A rounded intermediate or final result, as a code of the format; ``label`` says of what."""
 
     label: str
@@ -75,15 +75,15 @@ class ExactSum:
     total: Fraction
 
 
-Step = Alignment | Rounded | ExactSum
+SumStep = Alignment | RoundedResult | ExactSum
 
 
-class Trace(list[Step]):
+class SumTrace(list[SumStep]):
     """The steps that led to one element, filled by the models themselves."""
 
     def rounded(self, label: str, fmt: FloatFormat, codes: Codes) -> None:
         """Note a rounded number."""
-        self.append(Rounded(label, fmt.name, int(codes.reshape(-1)[0])))
+        self.append(RoundedResult(label, fmt.name, int(codes.reshape(-1)[0])))
 
     def aligned(
         self,
@@ -213,7 +213,7 @@ def aligned(x: Numbers, largest: Integers, bits: int, down: bool = False) -> Int
 
 
 def aligned_sum(
-    products: Numbers, bits: int, trace: Trace | None, addend: Numbers | None = None, label: str = "product"
+    products: Numbers, bits: int, trace: SumTrace | None, addend: Numbers | None = None, label: str = "product"
 ) -> tuple[Integers, Integers]:
     """The sum along the first axis, and of the addend, of terms cut off toward zero; and the largest exponent.
 
@@ -254,7 +254,7 @@ def products_of(a: Numbers, b: Numbers) -> Numbers:
 # Rules. Each takes one group of factors at a time and the accumulator's codes, in D's format.
 
 
-class Group(NamedTuple):
+class Factors(NamedTuple):
     """Factors [k, M, 1, tiles] and [k, 1, N, tiles], and their scales."""
 
     a: Numbers
@@ -262,7 +262,7 @@ class Group(NamedTuple):
     scales: tuple[Numbers, ...] = ()
 
 
-def fused(rule: Rule, fmt: FloatFormat, group: Group, c: Codes, trace: Trace | None) -> Codes:
+def fused(rule: Rule, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
     """See `Rule`. NaN results are all ones but the sign, and zeros positive; overflow gives infinity."""
     addend = decode(fmt, c)
     products = scaled_products(rule, group) if group.scales else products_of(group.a, group.b)
@@ -285,7 +285,7 @@ def _cut_format(fraction: int) -> FloatFormat:
     return FloatFormat(f"f32 with {fraction} fraction bits", F32.exponent_bits, fraction, F32.bias)
 
 
-def scaled_products(rule: Rule, group: Group) -> Numbers:
+def scaled_products(rule: Rule, group: Factors) -> Numbers:
     """Products times their scales, which are never negative; or exact sums of ``dot`` of them with the same scales."""
     scale = products_of(*group.scales)
     if rule.dot == 1:
@@ -303,7 +303,7 @@ def scaled_products(rule: Rule, group: Group) -> Numbers:
     )
 
 
-def late(rule: Rule, fmt: FloatFormat, group: Group, c: Codes, trace: Trace | None) -> Codes:
+def late(rule: Rule, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
     """See `Rule`. Products of 2**128 and more are infinite."""
     addend = decode(fmt, c)
     products = products_of(group.a, group.b)
@@ -361,7 +361,7 @@ def flushed(fmt: FloatFormat, codes: Codes, signed: bool) -> Codes:
     return np.where(magnitude < fmt.min_normal_code, zeros, codes)
 
 
-def tree(rule: Rule, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: Trace | None) -> Codes:
+def tree(rule: Rule, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
     """See `Rule`: one group of factors, as codes of C's format."""
 
     def done(label: str, codes: Codes) -> Codes:
@@ -382,7 +382,7 @@ def tree(rule: Rule, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: Trac
     return c
 
 
-def chain(fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: Trace | None) -> Codes:
+def chain(fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
     """Fused multiply-adds along the first axis, of codes of C's format."""
     for left, right in zip(a, b, strict=True):
         c = fast.fma(fmt, left, right, c).codes

@@ -16,12 +16,12 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.limbs import Wide
 from halfulp.fp_formats.policy import SPEC
 from halfulp.fp_formats.scalar import RNE
-from halfulp.semantics.matrix_units.aligned_sums import ExactSum, Integers, Numbers, Trace, decode, special_terms
+from halfulp.semantics.matrix_units.aligned_sums import ExactSum, Integers, Numbers, SumTrace, decode, special_terms
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 DIGIT = np.int64((1 << 32) - 1)
 
-Chunk = Callable[[Codes, Codes, Codes, tuple[Codes, ...], Trace | None], Codes]
+Chunk = Callable[[Codes, Codes, Codes, tuple[Codes, ...], SumTrace | None], Codes]
 """What a model does with a chunk of tiles: A [K, M, 1, tiles], B [K, 1, N, tiles], C [M, N, tiles], and scales."""
 
 
@@ -34,7 +34,7 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
     highest = max(sum(each.emax + 1 for each in formats), fmt.emax + 1) + 32
     length = (highest - lowest) // 32 + 4
 
-    def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: Trace | None) -> Codes:
+    def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         x, y, addend = decode(fmt_a, a), decode(fmt_b, b), decode(fmt, c)
         z = tuple(decode(FORMATS[op.scale], scale) for scale in scales)
         digits = np.zeros((length, c.size), np.int64)

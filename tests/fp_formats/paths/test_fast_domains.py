@@ -385,9 +385,9 @@ def test_a_table_is_made_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "CALL", 10)
     made = []
 
-    def make() -> tables.Table:
+    def make() -> tables.LookupTable:
         made.append(1)
-        return tables.Table(np.zeros(256, np.uint8))
+        return tables.LookupTable(np.zeros(256, np.uint8))
 
     assert cache.get("key", 256, 100, make) is None
     assert cache.get("key", 256, 100, make) is None
@@ -400,8 +400,8 @@ def test_a_table_is_made_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_least_recently_used_tables_go() -> None:
     cache = tables.Cache(1000)
 
-    def make() -> tables.Table:
-        return tables.Table(np.zeros(400, np.uint8))
+    def make() -> tables.LookupTable:
+        return tables.LookupTable(np.zeros(400, np.uint8))
 
     first = cache.get(1, 0, 1, make)
     second = cache.get(2, 0, 1, make)
