@@ -218,7 +218,7 @@ def _all_values(fmt: FloatFormat) -> str:
     return table(rows, ["", *(f"+{offset}" for offset in range(columns))], named=True)
 
 
-FloatFormat.html = format_html
+FloatFormat._html = format_html
 
 
 def short_decimal(number: Fraction) -> str:

@@ -85,11 +85,11 @@ class FloatFormat:
     def __reduce__(self) -> tuple[Any, ...]:
         return FloatFormat, tuple(getattr(self, field.name) for field in fields(self))
 
-    html: ClassVar[Callable[[FloatFormat], str]] = str
+    _html: ClassVar[Callable[[FloatFormat], str]] = str
     """What notebooks show: `display` puts its function here, since it needs formats itself."""
 
     def _repr_html_(self) -> str:
-        return FloatFormat.html(self)
+        return FloatFormat._html(self)
 
     def __str__(self) -> str:
         return self.name

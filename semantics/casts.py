@@ -140,9 +140,7 @@ def to_integer(
     """
     policy = profile.conversions
     if rounding is None:
-        rounding = (
-            Rounding[profile.to_integer_rounding.upper()] if profile.to_integer_rounding else Rounding.TOWARD_ZERO
-        )
+        rounding = Rounding[profile.to_integer_rounding.upper()]
     outside = poison(
         f"NaN, infinity or a value outside the range of {'a signed' if signed else 'an unsigned'} i{width}"
     )

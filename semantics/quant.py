@@ -119,7 +119,7 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
     q = quantization
     fmt, width = q.expressed, q.storage_width
     scales, points = q.parameters(profile)
-    rounding = Rounding[profile.qcast_rounding.upper()] if profile.qcast_rounding else RNE
+    rounding = Rounding[profile.qcast_rounding.upper()]
     saturates = profile.qcast_out_of_range == "saturate"
     policy = replace(profile.conversions, float_to_int="saturate" if saturates else "poison")
     outside = poison(

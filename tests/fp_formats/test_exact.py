@@ -17,7 +17,7 @@ from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.exact.core import CHUNK, ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
-from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding, policy_choices
+from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, FloatPolicy, Rounding
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide", "remainder")
 EXTREMA = ("maximum", "minimum", "maximum_number", "minimum_number")
@@ -28,7 +28,7 @@ WIDTHS = (0, 1, 2, 7, 8, 16, 31, 32, 33, 62, 63, 64, 65, 80, 126, 127, 128, 200,
 # Every value of every field on its own, and the combinations that model something.
 POLICIES = (
     SPEC,
-    *(FloatPolicy(**{field: value}) for field, values in policy_choices().items() for value in values[1:]),
+    *(FloatPolicy(**{field: value}) for field, choice in POLICY_FIELDS.items() for value in choice.values[1:]),
     FloatPolicy(denormals="flush_both", denormal_zero="positive", tininess="before"),
     FloatPolicy(denormals_f32="flush_both", denormal_zero_f32="positive"),
     FloatPolicy(denormals="flush_both", denormal_zero="positive", denormals_f32="ieee"),

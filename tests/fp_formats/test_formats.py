@@ -12,7 +12,7 @@ import pytest
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding, float_format
-from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding, policy_choices
+from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, Flags, FloatPolicy, Rounding
 
 IEEE, ONES, MINUS_ZERO, NONE = NanEncoding.IEEE, NanEncoding.ALL_ONES, NanEncoding.NEGATIVE_ZERO, NanEncoding.NONE
 
@@ -163,11 +163,11 @@ def test_formats_and_policies_are_values() -> None:
 
 
 def test_policy_values_are_checked() -> None:
-    for field, choices in policy_choices().items():
-        assert getattr(SPEC, field) == choices[0]
-        for choice in choices:
-            assert getattr(FloatPolicy(**{field: choice}), field) == choice
-        with pytest.raises(ValueError, match=f"{field} is 'other', but must be one of {choices[0]}, "):
+    for field, choice in POLICY_FIELDS.items():
+        assert getattr(SPEC, field) == choice.values[0]
+        for value in choice.values:
+            assert getattr(FloatPolicy(**{field: value}), field) == value
+        with pytest.raises(ValueError, match=f"{field} is 'other', but must be one of {choice.values[0]}, "):
             FloatPolicy(**{field: "other"})
 
 
