@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, Mask, ints_to_codes
+from halfulp.fp_formats.codes import Codes, Mask, element_shape, ints_to_codes
 from halfulp.fp_formats.exact import comparisons, conversions
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -225,7 +225,7 @@ def _scaled_in_steps(
     inner, outer = profile.arithmetic, profile.conversions
     modules: tuple[Any, Any] = scalar, fast
     if emulated.emulates(profile, source, scale, target):
-        modules = emulated.Steps(0), emulated.Steps(1)
+        modules = emulated.EmulatedOps(0), emulated.EmulatedOps(1)
 
     def run(module: Any, x: Any, s: Any) -> tuple[Any, list[Any]]:
         steps = []
@@ -252,7 +252,7 @@ def _scaled_in_steps(
         codes, steps = run(modules[1], x, s)
         masks = [step.poison for step in steps if step.poison is not None]
         # A lost NaN of the scale alone has the scale's shape, which may be that of one element for all.
-        shape = np.broadcast_shapes(_elements(target, codes), *(mask.shape for mask in masks))
+        shape = np.broadcast_shapes(element_shape(codes, target.bits), *(mask.shape for mask in masks))
         poison = np.logical_or.reduce([np.broadcast_to(mask, shape) for mask in masks]) if masks else None
         return ArrayResult(codes, poison, None)
 
@@ -290,7 +290,3 @@ def _scaled_exactly(
         return ArrayResult(codes, found.poison if poison is None else poison, None)
 
     return specification, array
-
-
-def _elements(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
-    return codes.shape[:-1] if fmt.limbs > 1 else codes.shape

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.codes import Codes, Mask, element_shape
 from halfulp.fp_formats.exact import arithmetic, comparisons
 from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FloatFormat
@@ -112,7 +112,9 @@ def float_kernel(
         masks = [(lost, found.poison)]
         for fault, _, test in rules:
             pairs = zip((result, *operands), (found.codes, *codes), strict=True)
-            hit = np.logical_or.reduce([np.broadcast_to(test(f, c), _shape(result, found.codes)) for f, c in pairs])
+            hit = np.logical_or.reduce(
+                [np.broadcast_to(test(f, c), element_shape(found.codes, result.bits)) for f, c in pairs]
+            )
             masks.append((fault, hit))
         return Outcome((found.codes,), faults_of(masks))
 
@@ -124,10 +126,6 @@ def float_kernel(
         faults=((lost,) if loses else ()) + tuple(fault for fault, _, _ in rules),
         flags=flags,
     )
-
-
-def _shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
-    return codes.shape[:-1] if fmt.limbs > 1 else codes.shape
 
 
 _FASTMATH_RULES = (
@@ -157,7 +155,7 @@ def _open_rule(result: FloatFormat, fastmath: int, extra: OpenRule | None, open_
 
     def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
         codes = results[0]
-        mask = np.zeros(_shape(result, codes), np.uint8)
+        mask = np.zeros(element_shape(codes, result.bits), np.uint8)
         if opens & Open.NAN.value:
             mask = np.where(is_nan(result, codes), np.uint8(Open.NAN.value), mask)
         if opens & Open.SIGN.value and fastmath & NSZ:
