@@ -27,9 +27,8 @@ from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.ops.sweep import jobs
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
-from halfulp.fp_formats.codes import code_shape, storage_dtype
+from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes
 
 FILE = Path(__file__).parent / "recorded" / "oracles.npz"
 NOT_RECORDED = frozenset({"exact", "npz", "command"})

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import Task
+from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Codes
 
 
 class Status(IntEnum):

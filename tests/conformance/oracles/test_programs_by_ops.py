@@ -25,7 +25,7 @@ from halfulp.conformance.oracles.oracle import (
 from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.diff import Search, against
 from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, text_of
-from halfulp.semantics.kernel import Codes
+from halfulp.fp_formats.codes import Codes
 
 
 class Single:
