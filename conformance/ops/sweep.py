@@ -332,13 +332,17 @@ def jobs(level: str, seed: int = 0, oracles: Iterable[str] | None = None, family
     """The jobs of a level ("full" or "sample"), for the given oracles (all) and family (all)."""
     wanted = None if oracles is None else set(oracles)
     for row in FAMILIES:
-        if family not in (None, row.name):
-            continue
-        for asked in row.tasks():
-            for name in row.oracles:
-                count, bits = (row.full, row.bits) if level == "full" else (row.sample, 0)
-                if (count or bits) and (wanted is None or name in wanted):
-                    yield Job(row.name, name, asked, count, bits, seed)
+        count, bits = (row.full, row.bits) if level == "full" else (row.sample, 0)
+        names = [name for name in row.oracles if wanted is None or name in wanted]
+        if family in (None, row.name) and names and (count or bits):
+            for asked, name in product(_tasks(row), names):
+                yield Job(row.name, name, asked, count, bits, seed)
+
+
+@cache
+def _tasks(family: Family) -> tuple[Task, ...]:
+    """Return the tasks of a family, made once: each is checked as a module of its own."""
+    return tuple(family.tasks())
 
 
 def sweep(

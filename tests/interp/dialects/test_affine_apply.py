@@ -13,6 +13,7 @@ import halfulp as hu
 from halfulp.interp.dialects.affine import DIVISION, REMAINDER, Formula, apply_kernel
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.text.parser import parse_attribute
+from halfulp.interp.text.printer import print_module
 from halfulp.semantics.kernel import Fault, Kernel
 
 Number = int | str
@@ -336,7 +337,15 @@ def test_what_affine_loops_count_is_no_symbol(body: str) -> None:
 
 @pytest.mark.parametrize("body", ACCEPTED)
 def test_symbols(body: str) -> None:
-    hu.load(LOOP.format(body=body))
+    """What a loop does not count is a symbol: the last affine.apply keeps it as one, also printed and read again."""
+    module = hu.load(LOOP.format(body=body))
+    again = hu.load(print_module(module))
+    for read in (module, again):
+        *_, apply = (op for op in read.walk() if op.name == "affine.apply")
+        assert apply.properties["map"] == parse_attribute("affine_map<()[s0] -> (s0)>")
+        (operand,) = apply.operands
+        assert str(operand.type) == "index"
+    assert print_module(again) == print_module(module)
 
 
 @pytest.mark.mlir
