@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from halfulp.interp.declare.declarations import Arity, EnumDefinition, OpDefinition, Slot, Trait, Unprefixed
+from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, Trait, Unprefixed
 from halfulp.interp.declare.operands import SEGMENTS, all_operands, shares_name, shares_of, spread
 from halfulp.interp.ir.attributes import ArrayAttr, Attribute, DictionaryAttr, StringAttr, SymbolRefAttr, TypeAttr
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import VerifyError, did_you_mean
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import (

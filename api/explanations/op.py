@@ -48,13 +48,15 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.fp_formats.spelling import number_text, signed_text, value_text
 from halfulp.interp.declare.build import single_op_module
-from halfulp.interp.declare.declarations import EnumDefinition, default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.executor import Elementwise, Settings
 from halfulp.interp.values.spelling import parse_element, parse_type_head
-from halfulp.interp.values.value import Value, as_type, element_width, numeric, to_value
+from halfulp.interp.values.value import Value, as_type, numeric, to_value
 from halfulp.semantics import casts, emulated
 from halfulp.semantics.kernel import Fault, Kernel, Open
 from halfulp.semantics.profile import SPEC, Profile, as_profile

@@ -22,7 +22,7 @@ from halfulp.conformance.comparing.divergences import Divergence
 from halfulp.conformance.comparing.op_case import Reference, Task, reference
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 SHOWN = 5

@@ -18,7 +18,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, code_shape, element_shape, limb_count, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 from halfulp.semantics import floats
 from halfulp.semantics.kernel import Open
 

@@ -25,7 +25,7 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.limbs import equal, nonzero
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 
 FLOAT_CLASSES = ("zero", "subnormal", "normal", "max", "infinity", "quiet NaN", "signalling NaN")
 INTEGER_CLASSES = ("0", "1", "-1", "signed min", "signed max", "positive", "negative")

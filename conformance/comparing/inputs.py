@@ -19,7 +19,7 @@ from halfulp.conformance.comparing.op_case import Task, container_shape
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, ints_to_codes, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 
 EXHAUSTIVE_BITS = 24
 """Tasks whose operands have no more bits together are asked exhaustively."""

@@ -28,7 +28,7 @@ from halfulp.conformance.ops.sweep import jobs
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
 from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 
 FILE = Path(__file__).parent / "recorded" / "oracles.npz"
 NOT_RECORDED = frozenset({"exact", "npz", "command"})

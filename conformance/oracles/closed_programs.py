@@ -17,15 +17,18 @@ from halfulp.conformance.oracles.oracle import Answer, Program, Status, Unanswer
 from halfulp.conformance.whole_programs.rewrite import copied
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.interp.declare.build import function_of
-from halfulp.interp.declare.declarations import OpDefinition, Schema, default_registry
+from halfulp.interp.declare.declarations import OpDefinition, Schema
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, Region, SSAValue, symbols_of
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.loading import parse_module
 from halfulp.interp.run.executor import argument_types, result_types
-from halfulp.interp.text.parser import parse_module, split_input
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.value import Value, code_layout, element_width
+from halfulp.interp.text.split_input import split_input
+from halfulp.interp.values.value import Value, code_layout
 
 MARKER = "// -----"
 """What stands between the modules of one text."""

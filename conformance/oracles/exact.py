@@ -9,8 +9,8 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.executor import Elementwise
-from halfulp.interp.values.value import element_width
 from halfulp.semantics.kernel import Fault, FaultKind
 from halfulp.semantics.profile import SEMANTICS_VERSION
 

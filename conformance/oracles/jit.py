@@ -20,12 +20,13 @@ from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Rep
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.whole_programs.rewrite import module_with
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, code_shape, limb_count, storage_dtype
-from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")
 UTILITIES = "libmlir_c_runner_utils.so"

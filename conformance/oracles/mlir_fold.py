@@ -16,7 +16,7 @@ from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, sto
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 from halfulp.semantics.profile import SPEC, Profile
 
 VERSION = "22."

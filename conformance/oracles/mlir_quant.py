@@ -14,7 +14,7 @@ from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Rep
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, ints_to_codes
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 from halfulp.semantics.profile import PROFILES
 
 LOWERING = "func.func(lower-quant-ops),canonicalize"

@@ -23,8 +23,8 @@ from halfulp.conformance.whole_programs.rewrite import task_of
 from halfulp.fp_formats.codes import Codes, Mask, code_shape, element_shape, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.executor import result_types
-from halfulp.interp.values.value import element_width
 
 STEPS = 10_000
 """Ops of one program, those of its calls included."""

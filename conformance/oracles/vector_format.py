@@ -21,7 +21,7 @@ from halfulp.conformance.comparing.op_case import Task, task
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, unanswered
 from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 
 VERSION = 1
 WORDS: Mapping[str, Status] = {"poison": Status.POISON, "trap": Status.TRAP, "-": Status.UNANSWERED}

@@ -20,15 +20,16 @@ from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
 from halfulp.conformance.vectors.rows import exhaustive
 from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, storage_dtype
-from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import AssertionFailed, InputError, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.loading import parse_module
 from halfulp.interp.run.executor import Elementwise, Program, Settings, argument_types, program_for, result_types
 from halfulp.interp.run.stochastic import stochastic_kernel
-from halfulp.interp.text.parser import parse_module
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import FaultKind, Kernel, Open
 from halfulp.semantics.profile import SPEC, Profile
 

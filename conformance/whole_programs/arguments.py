@@ -17,8 +17,9 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.executor import Limits
-from halfulp.interp.values.value import Value, concrete, element_width, runtime_shape
+from halfulp.interp.values.value import Value, concrete, runtime_shape
 
 EXHAUSTIVE_BITS = 16
 """Functions whose arguments have no more bits together are run on all of them."""

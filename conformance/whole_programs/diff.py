@@ -35,11 +35,12 @@ from halfulp.conformance.whole_programs.rewrite import (
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.executor import Settings, program_for, result_types
 from halfulp.interp.run.function_attributes import profile_of
 from halfulp.interp.values.spelling import spell_element, spell_value
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 NoMeaning = UndefinedBehavior | AssertionFailed

@@ -50,9 +50,10 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, UndefinedBehavior
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.spelling import spell_value
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 from halfulp.interp.verifier import verify
 from halfulp.semantics.profile import SPEC, Profile
 

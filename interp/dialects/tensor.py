@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Slot, TypeRule, derived_type
+from halfulp.interp.declare.declarations import Arity, Dialect, Slot
+from halfulp.interp.declare.type_rules import TypeRule, derived_type
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Operation

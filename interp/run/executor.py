@@ -44,6 +44,7 @@ from halfulp.interp.ir.errors import (
     spell_place,
 )
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.function_attributes import settings_of
 from halfulp.interp.values.buffers import Buffer, to_argument
@@ -53,7 +54,6 @@ from halfulp.interp.values.value import (
     alike,
     code_layout,
     concrete,
-    element_width,
     narrowed_index,
     over_lanes,
     shape_conflict,

@@ -28,7 +28,8 @@ MOST_ORIGINS = 5
 
 def value_html(value: Value) -> str:
     """A value: its type, its elements with their codes, hatched where they are poison; of a large one a summary."""
-    from halfulp.interp.values.value import code_layout, element_width
+    from halfulp.interp.ir.types import element_width
+    from halfulp.interp.values.value import code_layout
 
     element = value.element_type
     width = element_width(element)
@@ -113,7 +114,7 @@ def _summary(value: Value, size: int) -> list[tuple[str, str]]:
 
 
 def _width(element: ty.Type) -> int:
-    from halfulp.interp.values.value import element_width
+    from halfulp.interp.ir.types import element_width
 
     return element_width(element) or 0
 

@@ -20,8 +20,8 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run import executor
-from halfulp.interp.values.value import element_width
 from halfulp.traces import trace as tracing
 from halfulp.traces.values import Statistics, statistics
 

@@ -29,7 +29,7 @@ from halfulp.conformance.oracles.vector_format import (
     save_records,
 )
 from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 
 DOCUMENT = (ROOT / "docs" / "vector-format.md").read_text(encoding="utf-8")
 PROGRAM, WRITER = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)

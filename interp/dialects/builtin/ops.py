@@ -9,6 +9,7 @@ from typing import Any
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.dialects.builtin.forms import MODULE
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.executor import Cast, Pure, Run, Settings, lift
 
@@ -16,7 +17,7 @@ builtin = Dialect("builtin")
 
 builtin.op(
     "module",
-    custom="module",
+    custom=MODULE,
     properties=(
         Property("sym_name", c.STRING_ATTR, optional=True),
         Property("sym_visibility", c.STRING_ATTR, optional=True),
@@ -30,6 +31,7 @@ builtin.op(
         Trait.ISOLATED_FROM_ABOVE,
         Trait.GRAPH_REGION,
     ),
+    default_dialect="builtin",
 )
 
 

@@ -12,8 +12,9 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.executor import Compiler, Settings, check_allocation
-from halfulp.interp.values.value import Value, element_width, narrowed_index, runtime_shape
+from halfulp.interp.values.value import Value, narrowed_index, runtime_shape
 
 
 def constant_value(op: Operation, compiler: Compiler) -> Value:

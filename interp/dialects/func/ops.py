@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait, TypeRule
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.dialects.func.forms import FUNCTION
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
@@ -56,7 +58,7 @@ _TYPES_OF_CALLEE = TypeRule(
 
 func.op(
     "func",
-    custom="func",
+    custom=FUNCTION,
     properties=(
         *_ARGUMENT_ATTRIBUTES,
         Property("function_type", c.FUNCTION_TYPE_ATTR),
@@ -66,6 +68,7 @@ func.op(
     ),
     regions=(RegionSlot("body"),),
     traits=(Trait.SYMBOL, Trait.ISOLATED_FROM_ABOVE),
+    default_dialect="func",
 )
 
 
