@@ -163,6 +163,7 @@ class OpDefinition:
     with neither, the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op "
     in front; `Unprefixed` where MLIR has none) or None; ``verify_regions`` does so after what is inside the op was
     verified.
+    ``verify_symbols`` raises VerifyError for a wrong use of the symbols in reach.
     ``named_results``: what the printer calls the results (``%low, %high``), or what tells it for an op, where None
     stands for "one more of the same name" and the empty tuple for numbers. ``implicit_terminator``: the op that may be
     left out at the end of a region.
@@ -186,6 +187,7 @@ class OpDefinition:
     type_rules: tuple[TypeRule, ...] = ()
     verify: Callable[[Op], str | None] | None = None
     verify_regions: Callable[[Op], str | None] | None = None
+    verify_symbols: Callable[[Op, Mapping[str, Op]], None] | None = None
     evaluate: Any = None
     named_results: tuple[str, ...] | Callable[[Op], tuple[str | None, ...]] = ()
     implicit_terminator: str | None = None

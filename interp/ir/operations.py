@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from halfulp.interp.declare.declarations import OpDefinition, Trait
+from halfulp.interp.declare.declarations import OpDefinition, Trait, Unprefixed
 from halfulp.interp.ir.attributes import DictionaryAttr, StringAttr, SymbolRefAttr
 from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.locations import FileLineCol, Location, UnknownLoc
 from halfulp.interp.ir.source import Source
 
@@ -68,6 +69,8 @@ class BlockArgument(SSAValue):
 
 
 Successor = tuple["Block", list[SSAValue]]
+
+VISIBILITIES = ("public", "private", "nested")
 
 
 class Operation:
@@ -160,6 +163,15 @@ class Operation:
         if isinstance(self.raw_properties, DictionaryAttr):
             name = self.raw_properties.mapping.get("sym_name", name)
         return name.value if isinstance(name, StringAttr) else None
+
+    def rule_broken(
+        self, message: str, notes: Sequence[tuple[Location | None, str]] = (), hint: str | None = None
+    ) -> VerifyError:
+        """Return the error for a rule that the op breaks; ``'op' op`` stands in front of the message, unless it is
+        `Unprefixed`.
+        """
+        text = message if isinstance(message, Unprefixed) else f"'{self.name}' op {message}"
+        return VerifyError(text, location=self.position or self.location, op=self.name, notes=notes, hint=hint)
 
     def walk(self) -> Iterator[Operation]:
         """This operation, then all those inside it, in the order of the text."""

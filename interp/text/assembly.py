@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from halfulp.interp.declare.constraints import only_type
-from halfulp.interp.declare.declarations import Arity, CustomParse, CustomPrint, OpDefinition, Slot, Trait
+from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, Trait
 from halfulp.interp.declare.notation import Out, read_format
 from halfulp.interp.declare.operands import SEGMENTS, default_properties
 from halfulp.interp.ir.attributes import DenseArrayAttr
@@ -20,8 +20,8 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation, SSAValue, Successor
 from halfulp.interp.ir.types import I32
 from halfulp.interp.text.directives import Part, compile_elements
-from halfulp.interp.text.op_parser import OpParser
-from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.text.op_parser import OpParser, ParseOp
+from halfulp.interp.text.op_printer import OpPrinter, PrintOp
 from halfulp.interp.text.slots import Slots, State
 
 Solve = Callable[[OpParser, int, list[Any], Mapping[str, Attribute]], list[Any]]
@@ -35,7 +35,7 @@ def _parts_of(definition: OpDefinition) -> tuple[Slots, tuple[Part, ...]]:
 
 
 @cache
-def compile_parser(definition: OpDefinition) -> CustomParse | None:
+def compile_parser(definition: OpDefinition) -> ParseOp | None:
     """Return the parser of an op's custom form; None for an op that has only the generic one."""
     if definition.custom is not None:
         return definition.custom.parser(definition)
@@ -46,7 +46,7 @@ def compile_parser(definition: OpDefinition) -> CustomParse | None:
 
 
 @cache
-def compile_printer(definition: OpDefinition) -> CustomPrint | None:
+def compile_printer(definition: OpDefinition) -> PrintOp | None:
     """Return the printer of what follows an op's name; None for an op that has only the generic form."""
     if definition.custom is not None:
         return definition.custom.print
@@ -63,7 +63,7 @@ def compile_printer(definition: OpDefinition) -> CustomPrint | None:
     return print_op
 
 
-def _finisher(definition: OpDefinition, slots: Slots, parts: tuple[Part, ...]) -> CustomParse:
+def _finisher(definition: OpDefinition, slots: Slots, parts: tuple[Part, ...]) -> ParseOp:
     name = definition.name
     steps = tuple(part.read for part in parts)
     operand_count, slot_count = len(slots.operands), len(slots.all)

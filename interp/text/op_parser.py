@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from halfulp.interp.declare.declarations import OpDefinition, Trait
@@ -240,3 +240,6 @@ class OpParser(AttributeParser):
     def optional_dictionary(self) -> dict[str, Attribute]:
         """Read ``{name = value, …}``, if it is there."""
         return self.dictionary() if self.tokens[self.pos] == "{" else {}
+
+
+ParseOp = Callable[[OpParser, int], Operation]

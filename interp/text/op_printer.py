@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from halfulp.interp.ir.attributes import AffineMapAttr, DistinctAttr, FloatAttr, IntegerSetAttr, UnitAttr
 from halfulp.interp.ir.base import Attribute, Type
@@ -109,6 +109,9 @@ class OpPrinter:
         entry block's.
         """
         raise NotImplementedError
+
+
+PrintOp = Callable[[OpPrinter, Operation], str]
 
 
 def alias_of(thing: Attribute | Type) -> str | None:

@@ -20,8 +20,8 @@ from halfulp.interp.ir.nested import nested_size
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, Resources, Successor
 from halfulp.interp.ir.source import Source
 from halfulp.interp.ir.types import FunctionType, Type
-from halfulp.interp.text.assembly import CustomParse, compile_parser
-from halfulp.interp.text.op_parser import Argument, Forward, OpParser
+from halfulp.interp.text.assembly import compile_parser
+from halfulp.interp.text.op_parser import Argument, Forward, OpParser, ParseOp
 from halfulp.interp.text.resource_parser import read_resources
 
 # How much larger than the whole file an alias may be once the aliases in it are written out.
@@ -57,7 +57,7 @@ class Parser(OpParser):
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)
         self.default_dialect = "builtin"
-        self.custom: dict[str, CustomParse] = {}
+        self.custom: dict[str, ParseOp] = {}
         self.met: dict[str, _Met] = {}
         self.resources = Resources()
         self.sizes: dict[int, int] = {}

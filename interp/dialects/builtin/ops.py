@@ -15,6 +15,14 @@ from halfulp.interp.run.executor import Cast, Pure, Run, Settings, lift
 
 builtin = Dialect("builtin")
 
+
+def _verify_module(module: Operation) -> str | None:
+    if module.regions[0].blocks[0].arguments:
+        return "region should have no arguments"
+    foreign = next((name for name in module.attributes if "." not in name), None)
+    return foreign and f"can only contain attributes with dialect-prefixed names, found: '{foreign}'"
+
+
 builtin.op(
     "module",
     custom=MODULE,
@@ -32,6 +40,7 @@ builtin.op(
         Trait.GRAPH_REGION,
     ),
     default_dialect="builtin",
+    verify=_verify_module,
 )
 
 

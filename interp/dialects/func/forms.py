@@ -7,12 +7,10 @@ from halfulp.interp.ir.attributes import ArrayAttr, DictionaryAttr, StringAttr, 
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.literals import spell_symbol
 from halfulp.interp.ir.locations import Location
-from halfulp.interp.ir.operations import Operation, Region
+from halfulp.interp.ir.operations import VISIBILITIES, Operation, Region
 from halfulp.interp.ir.types import FunctionType
 from halfulp.interp.text.op_parser import Argument, OpParser
 from halfulp.interp.text.op_printer import OpPrinter
-
-VISIBILITIES = ("public", "private", "nested")
 
 
 class _Signature:
