@@ -16,7 +16,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.executor import Elementwise, Settings, program_for
 from halfulp.interp.values.value import Value, as_type
 from halfulp.semantics.kernel import FaultKind, Kernel
@@ -57,7 +57,7 @@ class Task:
     @property
     def operand_widths(self) -> tuple[int, ...]:
         """Bits of the operands' codes."""
-        return tuple(element_width(type_) or 0 for type_ in self.operand_types)
+        return tuple(width_of(type_) for type_ in self.operand_types)
 
     def module(self, shape: Sequence[int] | None) -> Module:
         """A module whose function ``@eval`` applies the op to tensors of that shape, or to scalars (None)."""

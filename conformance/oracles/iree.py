@@ -39,7 +39,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 
@@ -339,7 +339,7 @@ def _binary(program: str, package: str, folder: str) -> str:
 
 
 def _width(type_: ty.Type) -> int:
-    return element_width(type_) or 0
+    return width_of(type_)
 
 
 def _text(task: Task) -> str:

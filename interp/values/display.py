@@ -101,7 +101,7 @@ def _summary(value: Value, size: int) -> list[tuple[str, str]]:
             if finite.any():
                 at = int(np.flatnonzero(finite)[best(numbers[finite])])
                 place = np.unravel_index(at, value.shape)
-                width = _width(value.element_type)
+                width = ty.width_of(value.element_type)
                 bits = _code_at(value, place, width)
                 where = [int(k) for k in place]
                 text = f"{escape(_element(value.element_type, bits))} {code(_hex(bits, width))} at {where}"
@@ -111,12 +111,6 @@ def _summary(value: Value, size: int) -> list[tuple[str, str]]:
     if poisoned.any():
         rows.append(("poison", f"{int(poisoned.sum()):,}"))
     return rows
-
-
-def _width(element: ty.Type) -> int:
-    from halfulp.interp.ir.types import element_width
-
-    return element_width(element) or 0
 
 
 def _as_doubles(value: Value) -> npt.NDArray[np.float64] | None:
