@@ -93,7 +93,7 @@ def main() -> None:
     """Print what the corpus shows."""
     from halfulp.conformance.corpora.text_coverage import Facts, report
     from halfulp.interp.ir.errors import HalfulpError
-    from halfulp.interp.text.parser import parse_module
+    from halfulp.interp.loading import parse_module
 
     modules = []
     for entry in entries():

@@ -32,7 +32,7 @@ from typing import Any
 
 from halfulp.conformance.corpora.corpus import SEPARATOR, Entry, Record, digest
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 
 FOLDER = Path(__file__).parent / "corpus_iree"

@@ -25,11 +25,11 @@ from pathlib import Path
 from halfulp.conformance.corpora.bytecode_files import recorded_files
 from halfulp.conformance.corpora.fuzz_text import Failure, OutOfTime, read_all, stopped_after
 from halfulp.interp.bytecode.encoding import MAGIC, PADDING, Cursor, Section, varint, zigzag
-from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.loading import read_bytecode
 from halfulp.interp.text.printer import print_module
 
 MAX_SECONDS = 1.0

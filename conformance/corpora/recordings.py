@@ -28,7 +28,7 @@ from halfulp.conformance.ops.sweep import jobs
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
 from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import width_of
 
 FILE = Path(__file__).parent / "recorded" / "oracles.npz"
 NOT_RECORDED = frozenset({"exact", "npz", "command"})
@@ -76,7 +76,7 @@ def recorded() -> dict[str, Recorded]:
                 continue
             found = []
             for type_, with_status, why in zip(task.result_types, row["status"], row["why"], strict=True):
-                width = element_width(type_) or 0
+                width = width_of(type_)
                 shape = code_shape(tuple(row["shape"]), width)
                 dtype = storage_dtype(width)
                 size = int(np.prod(shape, dtype=np.int64))
@@ -128,7 +128,7 @@ def _write(oracles: dict[str, Recorded]) -> None:
                 row["refusal"] = found
             else:
                 row["inputs"] = checksum
-                width = element_width(task.result_types[0]) or 0
+                width = width_of(task.result_types[0])
                 row["shape"] = found[0].bits.shape[:-1] if width > 64 else found[0].bits.shape
                 row["status"] = [int(answer.status is not None) for answer in found]
                 row["why"] = [answer.why for answer in found]

@@ -16,8 +16,8 @@ from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.exact_results import exact_value
 from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.ops.sweep import EVERY_WIDTH, FAMILIES, Report
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.spelling import spell_element
-from halfulp.interp.values.value import element_width
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
 

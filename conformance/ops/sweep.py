@@ -23,7 +23,7 @@ from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Oracle, Unavailable
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.dialects.arith import CMPF_PREDICATE, CMPI_PREDICATE
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 
 FLOAT_ARITHMETIC = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")

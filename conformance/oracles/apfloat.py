@@ -22,7 +22,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
-from halfulp.interp.dialects.arith import CMPF_PREDICATE
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.ir import types as ty
 
 LIBRARY = "libLLVM.so.22.1"

@@ -34,14 +34,14 @@ from halfulp.conformance.oracles.oracle import (
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.fp_formats.codes import Codes, storage_dtype
 from halfulp.interp.declare.build import apply_op, function_of, module_of
-from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.value import element_width
 
 VERSION = "3.13"
 FLAGS = (
@@ -339,7 +339,7 @@ def _binary(program: str, package: str, folder: str) -> str:
 
 
 def _width(type_: ty.Type) -> int:
-    return element_width(type_) or 0
+    return width_of(type_)
 
 
 def _text(task: Task) -> str:

@@ -20,12 +20,13 @@ from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Rep
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.whole_programs.rewrite import module_with
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, code_shape, limb_count, storage_dtype
-from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")
 UTILITIES = "libmlir_c_runner_utils.so"
@@ -164,7 +165,7 @@ class JitOracle:
         columns = [_rows(codes, width, count) for codes, width in zip(inputs, task.operand_widths, strict=True)]
         undefined = reference(task, inputs).undefined
         risky = np.zeros(count, np.bool_) if undefined is None else np.broadcast_to(undefined, shape).reshape(-1)
-        widths = [element_width(type_) or 0 for type_ in task.result_types]
+        widths = [width_of(type_) for type_ in task.result_types]
         results = [np.zeros((count, limb_count(width)), np.uint64) for width in widths]
         status = np.full(count, Status.UNANSWERED, np.uint8)
         self._ask(task, columns, ~risky, risky, results, status)
@@ -369,7 +370,7 @@ def _loop(start: str, stop: str, step: int, statement: str) -> list[str]:
 
 def _load(body: list[str], name: str, memory: str, limbs: int, type_: ty.Type) -> str:
     """Read element ``%i`` and make a value of the type of it; its name."""
-    width = element_width(type_) or 0
+    width = width_of(type_)
     whole, bits = _integer(width), _bits_type(type_)
     for limb in range(limbs):
         body.append(f"%at{name}_{limb} = arith.constant {limb} : index")
@@ -397,7 +398,7 @@ def _load(body: list[str], name: str, memory: str, limbs: int, type_: ty.Type) -
 
 def _print(body: list[str], value: str, name: str, type_: ty.Type) -> None:
     """Print a scalar's code, one limb per line."""
-    width = element_width(type_) or 0
+    width = width_of(type_)
     bits = _bits_type(type_)
     if isinstance(type_, ty.FloatType | ty.IndexType):
         cast = "bitcast" if isinstance(type_, ty.FloatType) else "index_cast"
@@ -541,7 +542,7 @@ class _Prepared:
         """What the program's process printed, as results."""
         if child.signal == _SIGALRM:
             return OracleError("hang", f"the program did not end in {CHILD_SECONDS} s")
-        widths = [element_width(ty.element_type(type_)) or 0 for type_ in self.results]
+        widths = [width_of(ty.element_type(type_)) for type_ in self.results]
         shapes = self.shapes
         if child.signal:
             return tuple(
@@ -644,7 +645,7 @@ def _size(type_: ty.Type) -> int:
 
 def _limbs(type_: ty.VectorType) -> tuple[int, ...]:
     """The trailing axis of codes."""
-    return code_shape((), element_width(type_.element) or 0)
+    return code_shape((), width_of(type_.element))
 
 
 def _carrier(type_: ty.Type) -> ty.Type:
@@ -668,7 +669,7 @@ def _of_limbs(limbs: Codes) -> int:
 
 
 def _integer_attribute(type_: ty.Type, code: int) -> at.Attribute:
-    width = element_width(type_) or 0
+    width = width_of(type_)
     signed = code - (1 << width) if width > 1 and code >> (width - 1) & 1 else code
     return at.IntegerAttr(signed, type_)
 

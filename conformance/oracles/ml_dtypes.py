@@ -18,7 +18,7 @@ from halfulp.conformance.oracles.oracle import Answer, Unavailable
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.dialects.arith import CMPF_PREDICATE
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import natural_dtypes
 

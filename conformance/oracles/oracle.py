@@ -118,7 +118,7 @@ class HoldingOracle(Oracle, Protocol):
 def unanswered(task: Task, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:
     """Answers that say of every element that there is none."""
     from halfulp.fp_formats.codes import code_shape, storage_dtype
-    from halfulp.interp.values.value import element_width
+    from halfulp.interp.ir.types import element_width
 
     shape = task.shape(inputs)
     status = np.full(shape, Status.UNANSWERED, np.uint8)

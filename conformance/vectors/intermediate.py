@@ -18,7 +18,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import SPEC
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 
 
 @dataclass(frozen=True)

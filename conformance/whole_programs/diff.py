@@ -35,11 +35,12 @@ from halfulp.conformance.whole_programs.rewrite import (
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.executor import Settings, program_for, result_types
 from halfulp.interp.run.function_attributes import profile_of
 from halfulp.interp.values.spelling import spell_element, spell_value
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 NoMeaning = UndefinedBehavior | AssertionFailed
@@ -467,7 +468,7 @@ class _Trace(Listener):
 
 def element_mismatch(value: Value, answer: Answer, result: int, element: tuple[int, ...]) -> Mismatch:
     """One differing element of a whole program's or region's result."""
-    width = element_width(value.element_type) or 0
+    width = width_of(value.element_type)
     status = Status.VALUE if answer.status is None else Status(int(answer.status[element]))
     right, given = code_at(value.bits, width, element), code_at(answer.bits, width, element)
     known = status is Status.VALUE
@@ -661,7 +662,7 @@ def _predicted(profile: Profile) -> Any:
 
 def code_text(type_: ty.Type, code: int) -> str:
     """``0x3C70 (0.0146)``: the bits, and the value where it says more."""
-    width = element_width(type_) or 0
+    width = width_of(type_)
     raw, text = f"0x{code:0{max(1, -(-width // 4))}X}", spell_element(type_, code)
     return raw if text == raw else f"{raw} ({text})"
 

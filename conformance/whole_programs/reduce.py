@@ -50,9 +50,10 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, UndefinedBehavior
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.spelling import spell_value
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 from halfulp.interp.verifier import verify
 from halfulp.semantics.profile import SPEC, Profile
 
@@ -574,7 +575,7 @@ def _flattened(state: State, size: int) -> Program | None:
 
 def _simpler(type_: ty.Type, code: int) -> list[int]:
     """Simpler codes to try for one, the simplest first."""
-    width = element_width(type_) or 0
+    width = width_of(type_)
     mask = (1 << width) - 1
     if isinstance(type_, ty.FloatType):
         tried = _simpler_floats(type_.format, code)
@@ -603,7 +604,7 @@ def _code_of_one(fmt: FloatFormat) -> int:
 
 
 def _complexity(type_: ty.Type, code: int) -> tuple[int, int, int]:
-    width = element_width(type_) or 0
+    width = width_of(type_)
     if not code:
         return (0, 0, 0)
     if isinstance(type_, ty.FloatType):

@@ -17,7 +17,7 @@ import pytest
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.operations import Block, Operation
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.verifier import verify
 
 

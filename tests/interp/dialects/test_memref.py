@@ -16,7 +16,8 @@ from halfulp.conformance.oracles.jit import UTILITIES, library
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.values.value import as_type, element_width
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.values.value import as_type
 
 INDICES = "".join(f"  %c{k} = arith.constant {k} : index\n" for k in range(6))
 
