@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from halfulp.fp_formats.bit_patterns import CodeFields, bits_of
 from halfulp.fp_formats.codes import limb_count, storage_dtype
 
 
@@ -222,6 +223,16 @@ class FloatFormat:
             return magnitude
         field, fraction = magnitude >> self.mantissa_bits, magnitude & self.fraction_mask
         return (field << self.precision) | (int(field != 0) << self.mantissa_bits) | fraction
+
+    def fields(self, code: int) -> CodeFields:
+        """Return sign, exponent and significand of a code as `bitstring.Bits`.
+
+        A field that the format does not have is empty. The significand is the fraction as it is stored; x87's begins
+        with the explicit integer bit. Raises ValueError for a number that is not a code of the format.
+        """
+        whole, first = bits_of(code, self.bits), int(self.signed)
+        last = first + self.exponent_bits
+        return CodeFields(whole[:first], whole[first:last], whole[last:])
 
     # Classes of codes.
 

@@ -73,24 +73,21 @@ def hex_text(fmt: FloatFormat, code: int) -> str:
     return f"0x{code:0{-(-fmt.bits // 4)}X}"
 
 
+_FIELDS = ("sign", "exponent", "integer bit", "significand")
+
+
 def bit_fields(fmt: FloatFormat) -> dict[str, int]:
     """Return the fields of a code from the top with their widths; fields without bits are left out."""
-    widths = {
-        "sign": int(fmt.signed),
-        "exponent": fmt.exponent_bits,
-        "integer bit": int(fmt.explicit_integer_bit),
-        "significand": fmt.mantissa_bits,
-    }
-    return {name: width for name, width in widths.items() if width}
+    widths = (int(fmt.signed), fmt.exponent_bits, int(fmt.explicit_integer_bit), fmt.mantissa_bits)
+    return {name: width for name, width in zip(_FIELDS, widths, strict=True) if width}
 
 
 def split_bits(fmt: FloatFormat, code: int) -> dict[str, str]:
     """Return the binary digits of each field of a code."""
-    digits, fields, start = f"{code:0{fmt.bits}b}", {}, 0
-    for name, width in bit_fields(fmt).items():
-        fields[name] = digits[start : start + width]
-        start += width
-    return fields
+    sign, exponent, significand = fmt.fields(code)
+    integer = int(fmt.explicit_integer_bit)
+    fields = (sign, exponent, significand[:integer], significand[integer:])
+    return {name: field.bin for name, field in zip(_FIELDS, fields, strict=True) if field}
 
 
 def bits_text(fmt: FloatFormat, code: int) -> str:
