@@ -1,4 +1,4 @@
-"""exact.py equals scalar.py: codes, flags and poison, for every format, mode and policy."""
+"""`exact` equals `scalar`: codes, flags and poison, for every format, mode and policy."""
 
 from __future__ import annotations
 

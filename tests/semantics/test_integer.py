@@ -316,7 +316,9 @@ def test_every_op_of_the_module_is_covered() -> None:
     assert len(CASES) == 50
 
 
-@pytest.mark.parametrize(("width", "step"), [*((width, 1) for width in range(5)), (8, 31), pytest.param(8, 1, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    ("width", "step"), [*((width, 1) for width in range(5)), (8, 31), pytest.param(8, 1, marks=pytest.mark.exhaustive)]
+)
 @each_case
 def test_every_pair(case: Case, width: int, step: int) -> None:
     """Of 8 bits every pair in the exhaustive run, and one of 31 in every run."""

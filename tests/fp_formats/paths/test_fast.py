@@ -1,4 +1,4 @@
-"""fast.py equals exact.py inside and outside its declared domains, NaN payloads and signed zeros included.
+"""`fast` equals `exact` inside and outside its declared domains, NaN payloads and signed zeros included.
 
 Tables, and whole domains, are in `test_fast_domains`.
 """
