@@ -732,7 +732,8 @@ def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
     from halfulp.interp.dialects.quant.ops import quantization
     from halfulp.interp.ir import types as ty
     from halfulp.interp.ir.operations import Operation
-    from halfulp.interp.values.value import Value, as_type
+    from halfulp.interp.values.coerce import as_type
+    from halfulp.interp.values.value import Value
     from halfulp.runtime import convert, eval
     from halfulp.semantics.profile import as_profile
     from halfulp.semantics.quant import qcast

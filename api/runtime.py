@@ -7,7 +7,6 @@ import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,36 +24,23 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
-from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.operations import Module, Operation, SSAValue
 from halfulp.interp.ir.types import element_width
+from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.elementwise import ElementwiseStep
+from halfulp.interp.run.evaluators import Control, Elementwise, Pure
 from halfulp.interp.run.events import Listener
-from halfulp.interp.run.executor import (
-    Control,
-    Elementwise,
-    ElementwiseStep,
-    Limits,
-    Program,
-    Pure,
-    Run,
-    Settings,
-    argument_types,
-    host_values,
-    program_for,
-    result_types,
-)
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.host import host_values
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.run.stochastic import stochastic_kernel
 from halfulp.interp.values.buffers import Buffer, to_argument
-from halfulp.interp.values.value import (
-    Value,
-    as_array,
-    as_type,
-    code_layout,
-    over_lanes,
-    repeated,
-    runtime_shape,
-    shape_conflict,
-    to_value,
-)
+from halfulp.interp.values.coerce import as_array, as_type
+from halfulp.interp.values.element_layout import code_layout, runtime_shape, shape_conflict
+from halfulp.interp.values.lanes import over_lanes, repeated
+from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics import casts
 from halfulp.semantics.kernel import Kernel
 from halfulp.semantics.profile import Profile, as_profile
@@ -63,6 +49,7 @@ MAX_FILE_BYTES = 1 << 30
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview
 _SCHEMAS: Mapping[str, Schema] = {"mlir22": Schema.MLIR22, "llvm24": Schema.LLVM24}
+_DEFAULTS = Settings()
 _casts: dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]] = {}
 _externals: dict[str, Callable[..., Any]] = {}
 
@@ -191,9 +178,9 @@ def run(
     mma: str = "exact",
     swizzle: Literal["hint", "physical"] = "hint",
     check_hints: bool = False,
-    max_steps: int = Limits().steps,
-    max_depth: int = Limits().depth,
-    max_bytes: int = Limits().bytes,
+    max_steps: int = Settings.max_steps,
+    max_depth: int = Settings.max_depth,
+    max_bytes: int = Settings.max_bytes,
 ) -> tuple[Value, ...]:
     """Call a function of a module, and return its results, always as a tuple.
 
@@ -232,18 +219,22 @@ def run(
     """
     if not isinstance(module, Module):
         module = load(module)
+    functions, conversions = user_functions(externals)
     settings = Settings(
         as_profile(profile),
-        on_ub,
-        index_width,
-        vscale,
-        track_open,
-        Limits(max_steps, max_depth, max_bytes),
-        tuple(listeners),
-        *user_functions(externals),
+        on_ub=on_ub,
+        index_width=index_width,
+        vscale=vscale,
+        track_open=track_open,
+        listeners=tuple(listeners),
+        externals=functions,
+        casts=conversions,
         mma=mma,
         swizzle=swizzle,
         check_hints=check_hints,
+        max_steps=max_steps,
+        max_depth=max_depth,
+        max_bytes=max_bytes,
     )
     function = find_entry(module, entry)
     types = argument_types(function)
@@ -258,7 +249,7 @@ def run(
     values = []
     for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
         what = f"argument {index} of {name}"
-        given = to_argument(argument, type_, what, vscale, max_bytes=settings.limits.bytes)
+        given = to_argument(argument, type_, what, vscale, max_bytes=settings.max_bytes)
         values.append(settings.accepted(given, what))
     if not function.regions[0].blocks:
         external = settings.externals.get(function.symbol_name or "")
@@ -298,7 +289,7 @@ def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], se
             f"no argument of {name} has lanes: a batch needs at least one array with a leading axis over them",
             location=function.location,
         )
-    results = program_for(module, settings).run(function, values, lanes)
+    results = run_batch(program_for(module, settings), function, values, lanes)
     return tuple(
         Value(ty.TensorType(full.shape, full.element_type), full.bits, full.poison, full.open, full.origins)
         for value in results
@@ -433,7 +424,14 @@ def eval(
     function = module.body[0]
     if stochastic:
         return _stochastically(function, values, as_profile(profile), random)
-    settings = Settings(as_profile(profile), on_ub, index_width, track_open=track_open, casts=dict(_casts), mma=mma)
+    settings = Settings(
+        as_profile(profile),
+        on_ub=on_ub,
+        index_width=index_width,
+        track_open=track_open,
+        casts=dict(_casts),
+        mma=mma,
+    )
     values = [settings.accepted(value, f"operand {index} of {op}") for index, value in enumerate(values)]
     results = program_for(module, settings).run(function, values)
     return results[0] if len(results) == 1 else results
@@ -459,7 +457,7 @@ def _operand(definition: OpDefinition, index: int, operand: Any, spelling: str |
 
 
 def _limbs(element: ty.Type) -> bool:
-    from halfulp.interp.values.value import code_layout
+    from halfulp.interp.values.element_layout import code_layout
 
     return bool(code_layout(element)[1])
 
@@ -497,15 +495,8 @@ def _apply(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) 
             return Value(result, outcome.results[0])
         kernel = replace(kernel, array=lambda *codes: outcome)
     op = Operation(name, default_registry().find(name), [SSAValue(value.type) for value in values], [result])
-    program = _no_program()
-    step = ElementwiseStep(op, Elementwise(lambda op, settings: kernel), kernel, program.settings)
-    return step.run(Run(program), tuple(values))[0]
-
-
-@cache
-def _no_program() -> Program:
-    """The program around an op that is in none: made once, since that takes longer than small arrays do."""
-    return Program(Module(Operation("builtin.module", regions=[Region([Block()])])), Settings())
+    step = ElementwiseStep(op, Elementwise(lambda op, settings: kernel), kernel, _DEFAULTS)
+    return step.run(Run(_DEFAULTS), tuple(values))[0]
 
 
 # --- conversions ------------------------------------------------------------------------------------------------------

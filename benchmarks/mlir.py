@@ -17,7 +17,7 @@ from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.fp_formats.codes import limb_count, storage_dtype
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 
 NATIVE = "mlir-runner"
 APFLOAT = "mlir-runner, APFloat"

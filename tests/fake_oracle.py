@@ -12,7 +12,8 @@ from halfulp.conformance.whole_programs.rewrite import definition_of, module_wit
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.run.executor import Settings, program_for
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import as_profile
 

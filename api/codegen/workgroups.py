@@ -12,7 +12,9 @@ from halfulp.interp.ir.attributes import DYNAMIC
 from halfulp.interp.ir.errors import InputError, TypeMismatch, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation, is_symbol_table
 from halfulp.interp.run.events import Listener
-from halfulp.interp.run.executor import Limits, Settings, argument_types, program_for
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.value import Value, to_value
 from halfulp.runtime import Source, find_entry, function_path, load, run, user_functions
 from halfulp.semantics.profile import Profile, as_profile
@@ -53,9 +55,9 @@ def workgroups(
     index_width: Literal[64, 32] = 64,
     vscale: int | None = None,
     externals: Mapping[str, Callable[..., Any]] | None = None,
-    max_steps: int = Limits().steps,
-    max_depth: int = Limits().depth,
-    max_bytes: int = Limits().bytes,
+    max_steps: int = Settings.max_steps,
+    max_depth: int = Settings.max_depth,
+    max_bytes: int = Settings.max_bytes,
 ) -> Workgroups:
     """How many workgroups a function is dispatched with.
 
@@ -73,12 +75,19 @@ def workgroups(
     """
     if not isinstance(module, Module):
         module = load(module)
-    limits = Limits(max_steps, max_depth, max_bytes)
     dispatch = find_dispatch(module, entry)
     if dispatch.name == CONFIG:
         functions, casts = user_functions(externals)
         settings = Settings(
-            as_profile(profile), on_ub, index_width, vscale, limits=limits, externals=functions, casts=casts
+            as_profile(profile),
+            on_ub=on_ub,
+            index_width=index_width,
+            vscale=vscale,
+            externals=functions,
+            casts=casts,
+            max_steps=max_steps,
+            max_depth=max_depth,
+            max_bytes=max_bytes,
         )
         return _configured(module, dispatch, arguments, settings)
     hints = _Hints(index_width)

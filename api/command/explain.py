@@ -123,7 +123,7 @@ def _op(words: list[str], arguments: argparse.Namespace, profile: Profile, sourc
     from halfulp.command.values import naming
     from halfulp.explanations.op import explain_op
     from halfulp.interp.ir.errors import InputError
-    from halfulp.interp.values.value import as_type
+    from halfulp.interp.values.coerce import as_type
 
     op, *rest = words
     if not rest:

@@ -274,8 +274,8 @@ def _eval(arguments: argparse.Namespace) -> int:
 def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.command.values import check_size, naming, read_value
     from halfulp.interp.ir.errors import TypeMismatch
-    from halfulp.interp.run.executor import Limits
-    from halfulp.interp.values.spelling import parse_type_head
+    from halfulp.interp.run.settings import Settings
+    from halfulp.interp.values.parsing import parse_type_head
     from halfulp.runtime import eval as evaluate
 
     cli_running.check_outputs(arguments)
@@ -283,7 +283,7 @@ def _eval_op(arguments: argparse.Namespace, sources: Sources) -> int:
     for index, text in enumerate(arguments.input):
         # Elements alone take the type of the input before them.
         value = read_value(text, values[-1].type if values else None, f"<input {index}>", sources)
-        check_size(value, f"<input {index}>", arguments.max_bytes or Limits().bytes)
+        check_size(value, f"<input {index}>", arguments.max_bytes or Settings.max_bytes)
         values.append(value)
     target = None
     if arguments.to is not None:

@@ -196,7 +196,7 @@ def _given(arguments: argparse.Namespace, function: Operation, sources: Sources)
     from halfulp.conformance.whole_programs.arguments import given
     from halfulp.interp.ir.errors import TypeMismatch, Unsupported
     from halfulp.interp.ir.types import MemRefType
-    from halfulp.interp.run.executor import argument_types
+    from halfulp.interp.run.signature import argument_types
     from halfulp.interp.values.value import to_value
 
     types = argument_types(function)
@@ -225,7 +225,7 @@ def _programs(arguments: argparse.Namespace, sources: Sources, count: int) -> li
     """The program of the file with the given arguments, or with ``count`` tuples of made-up ones."""
     from halfulp.conformance.oracles.oracle import Program
     from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, generated
-    from halfulp.interp.run.executor import argument_types
+    from halfulp.interp.run.signature import argument_types
     from halfulp.runtime import find_entry, function_path
 
     module = _parse(arguments.file, sources)
@@ -314,7 +314,7 @@ def _diff_versions(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.conformance.whole_programs.arguments import generated
     from halfulp.conformance.whole_programs.validation import common_functions, validate
     from halfulp.interp.ir.errors import InputError
-    from halfulp.interp.run.executor import argument_types
+    from halfulp.interp.run.signature import argument_types
 
     profile = profile_named(arguments.profile)
     before = _parse(arguments.file, sources)

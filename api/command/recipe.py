@@ -99,7 +99,7 @@ def task_named(op: str, arguments: argparse.Namespace, sources: Sources, **prope
     from halfulp.conformance.comparing.op_case import task
     from halfulp.interp.declare.registry import default_registry
     from halfulp.interp.ir.errors import InputError, TypeMismatch
-    from halfulp.interp.values.value import as_type
+    from halfulp.interp.values.coerce import as_type
 
     definition = default_registry().require(op)
     if arguments.type is None:

@@ -112,7 +112,7 @@ def model_option(parser: argparse.ArgumentParser) -> None:
 
 def _tile_model(name: str) -> str:
     """A model of tile operations. Raises argparse.ArgumentTypeError."""
-    from halfulp.semantics.matrix_units.models import MODELS
+    from halfulp.semantics.matrix_units.chips import MODELS
 
     if name not in MODELS:
         raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(MODELS)}")
@@ -135,7 +135,8 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
     from halfulp.command.values import read_value
     from halfulp.interp.ir.errors import TypeMismatch
     from halfulp.interp.ir.types import MemRefType
-    from halfulp.interp.run.executor import Limits, argument_types, result_types
+    from halfulp.interp.run.settings import Settings
+    from halfulp.interp.run.signature import argument_types, result_types
     from halfulp.runtime import find_entry
 
     function = find_entry(module, arguments.function)
@@ -154,8 +155,7 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
             raise TypeMismatch(
                 f"{name} has {there}, but {len(given)} are named by {option}", location=function.location
             )
-    limits = Limits()
-    max_bytes = arguments.max_bytes or limits.bytes
+    max_bytes = arguments.max_bytes or Settings.max_bytes
     if arguments.batch:
         types = tuple(map(_lanes_type, arguments.input, types))
         expecting = tuple(map(_lanes_type, arguments.expected_output, results_expected))
@@ -175,8 +175,8 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
         "mma": arguments.mma or "exact",
         "swizzle": arguments.swizzle,
         "check_hints": arguments.check_hints,
-        "max_steps": arguments.max_steps or limits.steps,
-        "max_depth": arguments.max_depth or limits.depth,
+        "max_steps": arguments.max_steps or Settings.max_steps,
+        "max_depth": arguments.max_depth or Settings.max_depth,
         "max_bytes": max_bytes,
     }
     return Given(values, tuple(expected), keywords)

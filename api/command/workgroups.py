@@ -66,7 +66,8 @@ def _found(module: Module, arguments: argparse.Namespace, sources: Sources) -> W
     """What the options ask for. Raises HalfulpError."""
     from halfulp.codegen.workgroups import find_dispatch, named, workgroups
     from halfulp.interp.ir.errors import TypeMismatch
-    from halfulp.interp.run.executor import Limits, argument_types
+    from halfulp.interp.run.settings import Settings
+    from halfulp.interp.run.signature import argument_types
 
     dispatch = find_dispatch(module, arguments.function)
     types = argument_types(dispatch)
@@ -77,8 +78,7 @@ def _found(module: Module, arguments: argparse.Namespace, sources: Sources) -> W
             location=dispatch.location,
             hint="give each with --input",
         )
-    limits = Limits()
-    max_bytes = arguments.max_bytes or limits.bytes
+    max_bytes = arguments.max_bytes or Settings.max_bytes
     return workgroups(
         module,
         *cli_running.inputs(arguments, types, sources, max_bytes),
@@ -86,7 +86,7 @@ def _found(module: Module, arguments: argparse.Namespace, sources: Sources) -> W
         profile=profile_named(arguments.profile),
         index_width=arguments.index_width,
         vscale=arguments.vscale,
-        max_steps=arguments.max_steps or limits.steps,
-        max_depth=arguments.max_depth or limits.depth,
+        max_steps=arguments.max_steps or Settings.max_steps,
+        max_depth=arguments.max_depth or Settings.max_depth,
         max_bytes=max_bytes,
     )

@@ -24,11 +24,12 @@ from halfulp.fp_formats.spelling import decimal_text, hex_text, number_text, sig
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported, did_you_mean
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.spelling import parse_element
-from halfulp.interp.values.value import Value, natural_dtypes, to_value
+from halfulp.interp.values.natural_arrays import natural_dtypes
+from halfulp.interp.values.parsing import parse_element
+from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.aligned_sums import Alignment, RoundedResult, SumTrace
-from halfulp.semantics.matrix_units.chips import Rule
+from halfulp.semantics.matrix_units.chips import MODELS, Rule
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 _MOST_DROPPED = 24
@@ -626,9 +627,9 @@ def explain_dot(
     Unsupported where nobody has published how that chip computes the operation, or infinities and NaNs in it.
     """
     op = operation_named(kind, a_type, b_type)
-    if not isinstance(mma, str) or mma not in tiled.MODELS:
-        near = did_you_mean(str(mma), tiled.MODELS)
-        raise InputError(f"no model is called '{mma}'", hint=near or f"choose one of {', '.join(tiled.MODELS)}")
+    if not isinstance(mma, str) or mma not in MODELS:
+        near = did_you_mean(str(mma), MODELS)
+        raise InputError(f"no model is called '{mma}'", hint=near or f"choose one of {', '.join(MODELS)}")
     notes: list[str] = []
     i, j = (0, 0) if element is None else _place(element)
     pick = element is not None
@@ -699,7 +700,7 @@ def _models(
     """Models that give one code for one reason together, the model itself first; and those that give nothing."""
     found: dict[tuple[int, str], list[str]] = {}
     missing: dict[str, list[str]] = {}
-    for name in (model, *(each for each in tiled.MODELS if each != model)):
+    for name in (model, *(each for each in MODELS if each != model)):
         if not tiled.supports(name, op):
             missing.setdefault("not published", []).append(name)
             continue

@@ -54,9 +54,12 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.run.executor import Elementwise, Settings
-from halfulp.interp.values.spelling import parse_element, parse_type_head
-from halfulp.interp.values.value import Value, as_type, numeric, to_value
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.element_layout import numeric
+from halfulp.interp.values.parsing import parse_element, parse_type_head
+from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics import casts, emulated
 from halfulp.semantics.kernel import Fault, Kernel, Open
 from halfulp.semantics.profile import SPEC, Profile, as_profile

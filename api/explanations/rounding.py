@@ -165,7 +165,7 @@ def _given_value(text: str, value: Value) -> Given:
     from halfulp.fp_formats.codes import codes_to_ints
     from halfulp.interp.ir import types as ty
     from halfulp.interp.ir.types import element_width
-    from halfulp.interp.values.value import numeric
+    from halfulp.interp.values.element_layout import numeric
 
     if value.shape:
         raise InputError(f"explain takes one number; {value!r} has {value.bits.size}")
@@ -197,7 +197,7 @@ def given_number(value: Any, fmt: FloatFormat) -> Given:
             typed = typed_text(text)
             if typed is None:
                 return _given_text(text, fmt)
-            from halfulp.interp.values.spelling import parse_type_head, parse_value
+            from halfulp.interp.values.parsing import parse_type_head, parse_value
 
             return _given_value(text, parse_value(parse_type_head(typed[1]), typed[0]))
         case np.generic() | np.ndarray():
@@ -527,7 +527,7 @@ def format_of(type_: str | FloatFormat | Type) -> FloatFormat:
     if isinstance(type_, str) and type_ in FORMATS:
         return FORMATS[type_]
     from halfulp.interp.ir import types as ty
-    from halfulp.interp.values.value import as_type
+    from halfulp.interp.values.coerce import as_type
 
     parsed = as_type(type_)
     if not isinstance(parsed, ty.FloatType):

@@ -19,8 +19,8 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Blob, Block, BlockArgument, Module, Operation, OpResult, SSAValue
 from halfulp.interp.run.events import Listener
-from halfulp.interp.run.executor import Limits
 from halfulp.interp.run.function_attributes import profile_of
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.runtime import Source, find_entry, load, run
 from halfulp.semantics.poison import Origin
@@ -500,9 +500,9 @@ def trace(
     limit: int = MOST_ROWS,
     keep: bool = False,
     npz: str | os.PathLike[str] | None = None,
-    max_steps: int = Limits().steps,
-    max_depth: int = Limits().depth,
-    max_bytes: int = Limits().bytes,
+    max_steps: int = Settings.max_steps,
+    max_depth: int = Settings.max_depth,
+    max_bytes: int = Settings.max_bytes,
 ) -> Trace:
     """Run a function as `run` does, and note every op that runs: its line, its values, poison, where control goes.
 

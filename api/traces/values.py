@@ -13,8 +13,9 @@ from halfulp.fp_formats.exact import comparisons
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.element_layout import code_layout, numeric
 from halfulp.interp.values.spelling import spell_element, spell_type, spell_value
-from halfulp.interp.values.value import Value, code_layout, numeric
+from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 
 WHOLE = 16

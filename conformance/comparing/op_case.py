@@ -17,8 +17,11 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.executor import Elementwise, Settings, program_for
-from halfulp.interp.values.value import Value, as_type
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import FaultKind, Kernel
 from halfulp.semantics.profile import SPEC, Profile
 

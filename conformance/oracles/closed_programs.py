@@ -25,10 +25,11 @@ from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, Region, SSAValue, symbols_of
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
-from halfulp.interp.run.executor import argument_types, result_types
+from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.text.split_input import split_input
-from halfulp.interp.values.value import Value, code_layout
+from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.value import Value
 
 MARKER = "// -----"
 """What stands between the modules of one text."""

@@ -10,7 +10,7 @@ from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.executor import Elementwise
+from halfulp.interp.run.evaluators import Elementwise
 from halfulp.semantics.kernel import Fault, FaultKind
 from halfulp.semantics.profile import SEMANTICS_VERSION
 

@@ -24,7 +24,7 @@ from halfulp.fp_formats.codes import Codes, Mask, code_shape, element_shape, sto
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.run.executor import result_types
+from halfulp.interp.run.signature import result_types
 
 STEPS = 10_000
 """Ops of one program, those of its calls included."""

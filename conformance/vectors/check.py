@@ -23,7 +23,7 @@ from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 from halfulp.semantics import floats
 
 

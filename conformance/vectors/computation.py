@@ -27,7 +27,11 @@ from halfulp.interp.ir.errors import AssertionFailed, InputError, UndefinedBehav
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.loading import parse_module
-from halfulp.interp.run.executor import Elementwise, Program, Settings, argument_types, program_for, result_types
+from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.program import CompiledModule, program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.run.stochastic import stochastic_kernel
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import FaultKind, Kernel, Open
@@ -309,7 +313,7 @@ class ProgramSubject:
         return found
 
     @cached_property
-    def _program(self) -> Program:
+    def _program(self) -> CompiledModule:
         return program_for(self.module, Settings(self.profile, track_open=True))
 
     @cached_property
@@ -429,7 +433,7 @@ class ProgramSubject:
         # Each time some lanes come to undefined behaviour, all others start again without them.
         while active.any():
             try:
-                results = self._program.run(self._function, values, rows, None if active.all() else active)
+                results = run_batch(self._program, self._function, values, rows, None if active.all() else active)
                 break
             except (UndefinedBehavior, AssertionFailed) as error:
                 if error.lanes is None:

@@ -31,7 +31,7 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION, Profile
 
 SCHEMA_VERSION = 1

@@ -24,7 +24,7 @@ from halfulp.conformance.vectors.inputs import LevelName
 from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.interp.ir.errors import HalfulpError, InputError, did_you_mean
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.profile import PROFILE_FIELDS, as_profile
 
 Check = Callable[[Any], bool]

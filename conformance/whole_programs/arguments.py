@@ -18,8 +18,9 @@ from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.run.executor import Limits
-from halfulp.interp.values.value import Value, concrete, runtime_shape
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.element_layout import concrete, runtime_shape
+from halfulp.interp.values.value import Value
 
 EXHAUSTIVE_BITS = 16
 """Functions whose arguments have no more bits together are run on all of them."""
@@ -75,7 +76,7 @@ def generated(
 
     All there are, where they have at most ``exhaustive_bits`` bits together, else ``count`` tuples. Dynamic dimensions
     get `DYNAMIC_SIZE`. Raises Unsupported for types whose values cannot be made up, LimitExceeded for so many elements
-    that making them up takes more than `Limits().bytes`.
+    that making them up takes more than `Settings.max_bytes`.
     """
     shapes = [_shape(type_, vscale) for type_ in types]
     known = tuple(concrete(type_, shape) for type_, shape in zip(types, shapes, strict=True))
@@ -83,8 +84,8 @@ def generated(
     sizes = [prod(shape) for shape in shapes]
     bits = sum(width * size for width, size in zip(widths, sizes, strict=True))
     tuples = 1 << bits if bits <= exhaustive_bits else count
-    if tuples * sum(sizes) * ELEMENT_BYTES > Limits().bytes:
-        most = Limits().bytes // ELEMENT_BYTES
+    if tuples * sum(sizes) * ELEMENT_BYTES > Settings.max_bytes:
+        most = Settings.max_bytes // ELEMENT_BYTES
         raise LimitExceeded(
             f"{tuples} tuples of {sum(sizes)} elements are too many to make up: more than {most} in all",
             hint="ask for fewer with -n, or give each argument with --input",

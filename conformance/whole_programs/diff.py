@@ -37,8 +37,10 @@ from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBeh
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.events import Listener
-from halfulp.interp.run.executor import Settings, program_for, result_types
 from halfulp.interp.run.function_attributes import profile_of
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import result_types
 from halfulp.interp.values.spelling import spell_element, spell_value
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES, SPEC, Profile

@@ -31,7 +31,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.values.value import Value, as_type
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Fault, FaultKind
 
 FLOATS = tuple(FORMATS)

@@ -27,16 +27,19 @@ from halfulp.interp.ir.errors import (
     Unsupported,
 )
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.run.executor import Limits, Settings, argument_types, program_for, result_types
-from halfulp.interp.run.executor import Program as Compiled
+from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.program import CompiledModule, program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.spelling import spell_value
-from halfulp.interp.values.value import Value, over_lanes
+from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 
 SHOWN = 3
 """Inputs of one function whose difference is kept."""
 
-LIMITS = Limits(steps=1_000_000)
+MAX_STEPS = 1_000_000
 """What one run may take: generated inputs may make a loop endless."""
 
 
@@ -131,7 +134,7 @@ class _Runner:
     def __init__(
         self, before: tuple[Module, Operation], after: tuple[Module, Operation], arguments: Arguments, profile: Profile
     ) -> None:
-        open_, plain = Settings(profile, track_open=True, limits=LIMITS), Settings(profile, limits=LIMITS)
+        open_, plain = Settings(profile, track_open=True, max_steps=MAX_STEPS), Settings(profile, max_steps=MAX_STEPS)
         self._before = program_for(before[0], open_), before[1]
         self._after = program_for(after[0], plain), after[1]
         self._arguments = arguments
@@ -149,8 +152,8 @@ class _Runner:
                 continue
             lanes = self._arguments.lanes(start, stop)
             try:
-                before = self._before[0].run(self._before[1], lanes, lanes=stop - start)
-                after = self._after[0].run(self._after[1], lanes, lanes=stop - start)
+                before = run_batch(*self._before, lanes, stop - start)
+                after = run_batch(*self._after, lanes, stop - start)
             except (UndefinedBehavior, AssertionFailed, LimitExceeded):
                 middle = (start + stop) // 2
                 waiting += [(middle, stop), (start, middle)]
@@ -171,7 +174,7 @@ class _Runner:
             yield index, index + 1, before, after
 
     @staticmethod
-    def _outcome(program: Compiled, function: Operation, values: tuple[Value, ...]) -> Outcome:
+    def _outcome(program: CompiledModule, function: Operation, values: tuple[Value, ...]) -> Outcome:
         try:
             return program.run(function, values)
         except (UndefinedBehavior, AssertionFailed, LimitExceeded) as error:

@@ -167,7 +167,7 @@ class OpDefinition:
     ``named_results``: what the printer calls the results (``%low, %high``), or what tells it for an op, where None
     stands for "one more of the same name" and the empty tuple for numbers. ``implicit_terminator``: the op that may be
     left out at the end of a region.
-    ``evaluate`` is one of the evaluator classes of `halfulp.interp.run.executor`, or None: executing the op is
+    ``evaluate`` is one of the evaluator classes of `halfulp.interp.run.evaluators`, or None: executing the op is
     `Unsupported`.
     ``default_dialect``: the dialect whose ops may be written without its name inside the regions.
     ``assume``: of an op that is made without text (`interp.declare.build`), given its properties and the number of its

@@ -14,8 +14,11 @@ from halfulp.interp.declare.type_rules import TypeRule, derived_type
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Pure, Run, Settings, check_allocation
-from halfulp.interp.values.value import Value, code_layout, shape_conflict, spell_shape
+from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
+from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 
 tensor = Dialect("tensor", partial=True)

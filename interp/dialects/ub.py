@@ -13,19 +13,13 @@ from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import element_type
-from halfulp.interp.run.executor import (
-    Action,
-    Compiler,
-    Control,
-    Frame,
-    Pure,
-    Run,
-    Segment,
-    Settings,
-    check_allocation,
-    in_lanes,
-)
-from halfulp.interp.values.value import Value, code_layout, runtime_shape
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.evaluators import Control, Pure
+from halfulp.interp.run.frames import Action, Frame, Run, Segment
+from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.element_layout import code_layout, runtime_shape
+from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 
 ub = Dialect("ub")

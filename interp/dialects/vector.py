@@ -19,10 +19,13 @@ from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import element_width
-from halfulp.interp.run.executor import Pure, Run, Settings, check_allocation
+from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.element_layout import runtime_shape
 from halfulp.interp.values.memref_layout import strides_and_offset
 from halfulp.interp.values.spelling import spell_element
-from halfulp.interp.values.value import Value, runtime_shape
+from halfulp.interp.values.value import Value
 
 vector = Dialect("vector", partial=True)
 

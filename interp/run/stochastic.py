@@ -1,4 +1,4 @@
-"""Which kernel an op has with stochastic rounding, which no rounding attribute of MLIR can ask for."""
+"""Kernels with stochastic rounding, which no rounding attribute of MLIR names."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _ARITHMETIC: Mapping[str, str] = {
 _CONVERSIONS = frozenset({"arith.truncf", "arith.convertf"})
 
 RandomBits = tuple[npt.NDArray[Any], int]
-"""One unsigned integer per element, and how many bits each has."""
+"""One unsigned integer for each element, and the bits of each."""
 
 
 def stochastic_kernel(op: Operation, random: RandomBits, profile: Profile) -> Kernel:
-    """The kernel of an op, rounding by these random bits. It has no scalar face.
+    """Return the kernel of an op that rounds by these random bits. It has no scalar face.
 
     Raises Unsupported for an op that does not round floats to floats.
     """

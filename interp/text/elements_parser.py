@@ -32,7 +32,7 @@ from halfulp.interp.ir.types import (
 )
 from halfulp.interp.text.location_parser import LocationParser
 from halfulp.interp.text.token_parser import is_integer
-from halfulp.interp.values.value import shape_problem
+from halfulp.interp.values.element_layout import shape_problem
 
 
 class ElementsParser(LocationParser):

@@ -1,4 +1,4 @@
-"""Buffers: what a memref is when a program runs, and what programs are given and give back for one."""
+"""Buffers: memrefs at run time."""
 
 from __future__ import annotations
 
@@ -14,21 +14,16 @@ from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.types import element_width
+from halfulp.interp.values.coerce import as_array, as_type
+from halfulp.interp.values.element_layout import code_layout, shape_conflict, spell_shape
 from halfulp.interp.values.memref_layout import chosen_layout, is_injective, layout_conflict, row_major, spanned
-from halfulp.interp.values.value import (
-    Value,
-    as_array,
-    as_type,
-    code_layout,
-    shape_conflict,
-    spell_shape,
-    to_value,
-)
+from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
 from halfulp.semantics.swizzle import Swizzle
 
 MOST_BYTES = 1 << 28
-"""The memory one buffer may take unless a limit is given."""
+"""The memory that one buffer may take unless a limit is given."""
 
 CALLER = "the caller"
 """The source of memory that comes from outside the program."""
@@ -39,10 +34,10 @@ _GAP = Origin("memory", "", "an element of memory between those of a buffer was 
 class Allocation:
     """A piece of memory that any number of buffers view.
 
-    bits: the codes of all elements, one-dimensional but for the axes of one element; writable. poison: None, or the ids
-    of the origins in the table ``origins``. open: None, or the mask of what the language leaves open. source: what made
-    it. freed: where it was freed; None as long as it lives. There is at least one element, so that the base of an empty
-    buffer lies inside.
+    bits: the codes of all elements, writable; one-dimensional, except for the axes of one element. poison: None, or the
+    ids of the origins in the table ``origins``. open: None, or the mask of unspecified elements. source: the op that
+    made it. freed: the place where it was freed; None while it can be used. There is at least one element, so that the
+    base of an empty buffer lies inside.
     """
 
     __slots__ = ("bits", "freed", "open", "origins", "poison", "source")
@@ -67,13 +62,13 @@ class Allocation:
         self.poison = np.full(len(self), origins.id_of(origin), np.uint16)
 
     def adopted(self, origins: Origins) -> None:
-        """Note the origins of poison in this table from now on: ids of one run have one table."""
+        """Use this table for the origins of poison from now on: the ids of one run have one table."""
         if self.poison is not None and self.origins is not None:
             self.poison = origins.adopt(self.poison, self.origins)
         self.origins = origins
 
     def ids_of(self, value: Value) -> PoisonIds | None:
-        """The poison of a value by the table of this memory."""
+        """Return the poison of a value with ids of this memory's table."""
         if value.poison is None or value.origins is self.origins:
             return value.poison
         if self.origins is None:
@@ -83,15 +78,15 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffer:
-    """A strided view of memory that other buffers may view as well: what a memref is.
+    """A memref at run time: a strided view of memory that other buffers may view as well.
 
-    ``offset`` and ``strides`` count elements of the ``allocation``; strides may be 0 or negative. ``swizzle``: where
-    elements and vectors lie that ops directly load from a hint's result and store to it, if not at their index
-    (`halfulp.semantics.swizzle`); only for elements that lie one after the other. ``is_view``: made by taking a part of
+    ``offset`` and ``strides`` count elements of the ``allocation``; strides may be 0 or negative. ``swizzle``: the rule
+    that moves elements and vectors which ops load directly from the result of a hint, or store to it
+    (`halfulp.semantics.swizzle`); only for elements that lie one after the other. ``is_view``: True for a part of
     another buffer.
 
-    Made of an array or value by `from_numpy`, and read by `load` and `numpy`; given as an argument of `halfulp.run`, it
-    has afterwards what the program stored. A buffer must not be used by two runs at a time.
+    `from_numpy` makes a buffer of an array or value; `load` and `numpy` read it. After a run that got it as an argument
+    it holds what the program stored. Two runs must not use one buffer at the same time.
 
     Raises ValueError for elements outside the allocation.
     """
@@ -107,15 +102,18 @@ class Buffer:
     def __post_init__(self) -> None:
         low, high = spanned(self.shape, self.strides, self.offset)
         if low < 0 or high > len(self.allocation):
-            raise ValueError(f"elements {low} to {high - 1} of memory that has {len(self.allocation)}")
+            raise ValueError(
+                f"the buffer has elements {low} to {high - 1} of memory with only {len(self.allocation)} elements"
+            )
 
     @classmethod
     def allocate(
         cls, type_: ty.MemRefType, shape: tuple[int, ...], source: str = CALLER, symbols: Sequence[int] = ()
     ) -> Buffer:
-        """A buffer over memory of its own, filled with zeros and just as large as its layout needs.
+        """Make a buffer over new memory, filled with zeros and just as large as its layout needs.
 
-        ``symbols``: what a dynamic layout leaves open. Raises Unsupported for layouts and elements that are not run.
+        ``symbols``: the dynamic numbers of the layout, as for `chosen_layout`. Raises Unsupported for layouts and
+        elements that halfulp does not run.
         """
         strides, offset = chosen_layout(type_, shape, symbols)
         return cls(type_, Allocation(type_.element, spanned(shape, strides, offset)[1], source), offset, shape, strides)
@@ -124,11 +122,11 @@ class Buffer:
     def from_numpy(
         cls, data: npt.ArrayLike | Value | Buffer, type: ty.Type | str | None = None, *, max_bytes: int = MOST_BYTES
     ) -> Buffer:
-        """A buffer with a copy of an array or value, or of what another buffer holds.
+        """Make a buffer with a copy of an array or value, or of the elements of another buffer.
 
-        ``type``: of the memref, or its spelling, layout included (``"memref<2x3xf32, strided<[8, 1]>>"``), or of the
-        elements; without it the type that the dtype or value names, elements one after the other. Where a layout leaves
-        strides open, so they lie as well; memory between elements is poison. ``max_bytes``: a limit on that memory.
+        ``type``: the type of the memref with its layout (``"memref<2x3xf32, strided<[8, 1]>>"``), or of its elements;
+        without it the type that the dtype or value names. Elements lie one after the other where the layout does not
+        give strides; memory between elements is poison. ``max_bytes``: the limit on the memory.
 
         Raises TypeMismatch where dtype, shape or layout do not fit, Unsupported, LimitExceeded.
         """
@@ -140,31 +138,31 @@ class Buffer:
         elif not isinstance(parsed, ty.ShapedType):
             parsed = ty.MemRefType(_shape_of(data, parsed), parsed)
         if not isinstance(parsed, ty.MemRefType):
-            raise TypeMismatch(f"the buffer: '{parsed}' is no memref and no type of elements")
+            raise TypeMismatch(f"the buffer: '{parsed}' is neither a memref nor an element type")
         return buffer_of(data, parsed, "the buffer", max_bytes)
 
     @property
     def layout(self) -> tuple[tuple[int, ...], int]:
-        """Strides and offset."""
+        """The strides and the offset."""
         return self.strides, self.offset
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the elements lie one after the other, the last index running fastest."""
+        """True where the elements lie one after the other, the last index running fastest."""
         return self.strides == row_major(self.shape)
 
     def view(self) -> Codes:
-        """The codes as a strided, writable view of the memory."""
+        """Return the codes as a strided, writable view of the memory."""
         return self._strided(self.allocation.bits)
 
     @property
     def _steps(self) -> tuple[int, ...]:
-        """The strides, which may be any number where there is nothing to step to."""
+        """The strides, 0 along dimensions of at most one element, where any number may stand in ``strides``."""
         return tuple([stride if size > 1 else 0 for size, stride in zip(self.shape, self.strides, strict=True)])
 
     @property
     def _start(self) -> int:
-        """The offset, which may be any number where there are no elements."""
+        """The offset, 0 without elements, where any number may stand in ``offset``."""
         return 0 if 0 in self.shape else self.offset
 
     def _strided(self, memory: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -177,7 +175,7 @@ class Buffer:
         return np.ndarray(shape, memory.dtype, memory, self.offset * element, strides)
 
     def places(self) -> npt.NDArray[np.int64]:
-        """Where in memory each element lies, in elements."""
+        """Return the place of each element in memory, in elements."""
         places = np.array(self._start, np.int64)
         for size, stride in zip(self.shape, self._steps, strict=True):
             places = places[..., np.newaxis] + np.arange(size, dtype=np.int64) * stride
@@ -186,12 +184,13 @@ class Buffer:
     def part(
         self, type_: ty.MemRefType, start: int, shape: tuple[int, ...], strides: tuple[int, ...], is_view: bool = True
     ) -> Buffer:
-        """Another view of the same memory; ``start``: its offset. What is swizzled here is not so there."""
+        """Make another view of the same memory, which begins at ``start`` and is not swizzled."""
         return Buffer(type_, self.allocation, start, shape, strides, None, is_view)
 
     def load(self, type: ty.Type | None = None, origins: Origins | None = None) -> Value:
-        """A copy of the elements as a value: a tensor, or of the ``type`` given. ``origins``: the table that the poison
-        of the value is to have.
+        """Return a copy of the elements as a tensor, or as a value of ``type``.
+
+        ``origins``: the table for the poison of the value; None for that of the memory.
 
         Raises UndefinedBehavior where the memory was freed.
         """
@@ -209,7 +208,7 @@ class Buffer:
         )
 
     def first(self, count: int) -> Value:
-        """A copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
+        """Return a copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
         numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
         where = np.full(len(numbers[0]) if numbers else 1, self._start, np.int64)
         for number, stride in zip(numbers, self._steps, strict=True):
@@ -218,12 +217,12 @@ class Buffer:
         return load_at(memory, where, ty.TensorType((len(where),), self.type.element), memory.origins or Origins())
 
     def poisoned(self) -> int:
-        """How many elements are poison."""
+        """Count the elements that are poison."""
         poison = self._alive().poison
         return 0 if poison is None else int(np.count_nonzero(self._strided(poison)))
 
     def numpy(self) -> npt.NDArray[Any]:
-        """A copy of the elements as the natural NumPy or ml_dtypes array (see `Value.numpy`)."""
+        """Return a copy of the elements as the natural NumPy or ml_dtypes array (see `Value.numpy`)."""
         return self.load().numpy()
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -232,9 +231,10 @@ class Buffer:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def store(self, value: Value | Buffer | npt.ArrayLike, origins: Origins | None = None) -> None:
-        """Write all elements of a value, array or buffer, whose shape must be this buffer's. Where elements of the
-        buffer share a place, the last one in row-major order stays. ``origins``: the table that poison in memory is to
-        have.
+        """Write all elements of a value, array or buffer, whose shape must be this buffer's.
+
+        Where elements of the buffer share a place, the last one in row-major order stays. ``origins``: the table for
+        poison in memory; None for that of the memory.
 
         Raises TypeMismatch for another shape or element type, UndefinedBehavior where the memory was freed.
         """
@@ -264,14 +264,12 @@ class Buffer:
         return memory
 
     def __repr__(self) -> str:
-        from halfulp.interp.values.spelling import spell_value
-
         held = "freed" if self.allocation.freed is not None else spell_value(self.load(), limit=60)
         return f"Buffer({self.type}, {held})"
 
 
 def _masked(mask: Any, taken: Any) -> Any:
-    """A copy of part of a mask; None where nothing in it is set."""
+    """Copy part of a mask; None where nothing in it is set."""
     if mask is None:
         return None
     part = taken(mask)
@@ -279,7 +277,7 @@ def _masked(mask: Any, taken: Any) -> Any:
 
 
 def load_at(memory: Allocation, places: npt.NDArray[np.int64], type_: ty.Type, origins: Origins) -> Value:
-    """A copy of the elements at some places of living memory, with their poison by a table of origins."""
+    """Return a copy of the elements at some places of memory that was not freed; ``origins``: the table for poison."""
     if memory.origins is not origins:
         memory.adopted(origins)
 
@@ -291,8 +289,9 @@ def load_at(memory: Allocation, places: npt.NDArray[np.int64], type_: ty.Type, o
 
 
 def store_at(memory: Allocation, places: npt.NDArray[np.int64], value: Value, origins: Origins | None = None) -> None:
-    """Write the elements of a value to some places of living memory; of those at the same place the last stays.
-    ``origins``: as for `Buffer.store`.
+    """Write the elements of a value to some places of memory that was not freed.
+
+    At a place that occurs several times the last element stays. ``origins``: as for `Buffer.store`.
     """
 
     def put(array: npt.NDArray[Any], part: Any) -> None:
@@ -304,7 +303,7 @@ def store_at(memory: Allocation, places: npt.NDArray[np.int64], value: Value, or
 def _write(
     memory: Allocation, value: Value, put: Callable[[npt.NDArray[Any], Any], None], origins: Origins | None
 ) -> None:
-    """Codes, poison and openness of a value, each written by ``put`` to part of an array of the memory."""
+    """Write the codes, the poison and the open mask of a value, each by ``put`` into an array of the memory."""
     if origins is not None and memory.origins is not origins:
         memory.adopted(origins)
     put(memory.bits, value.bits)
@@ -324,7 +323,7 @@ def _with_mask(memory: Allocation, mask: Any, part: Any, dtype: type, put: Calla
 
 
 def _shape_of(data: Any, element: ty.Type) -> tuple[int, ...]:
-    """The shape of what is given for elements of a type."""
+    """Return the shape of data for elements of a type, without the axis of limbs."""
     if isinstance(data, Value):
         return data.shape
     array = as_array(data, "the buffer")
@@ -333,7 +332,7 @@ def _shape_of(data: Any, element: ty.Type) -> tuple[int, ...]:
 
 
 def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_BYTES) -> Buffer:
-    """A buffer of a type with a copy of an array or value; ``what`` names it in errors.
+    """Make a buffer of a type with a copy of an array or value; ``what`` names it in errors.
 
     Raises TypeMismatch, Unsupported, LimitExceeded.
     """
@@ -357,12 +356,14 @@ def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_
     buffer = Buffer(type_, memory, offset, value.shape, strides)
     buffer.store(value)
     if not is_injective(value.shape, strides) and buffer.load(value.type) != value:
-        raise TypeMismatch(f"{what}: elements that '{type_}' has at one place differ")
+        raise TypeMismatch(
+            f"{what}: '{type_}' puts several elements at one place, but the elements given for it differ"
+        )
     return buffer
 
 
 def _values_of(data: Any, type_: ty.MemRefType, what: str) -> Value:
-    """The elements of a memref as a tensor or a value of any container."""
+    """Return data for a memref as a tensor, or as the value that it is."""
     tensor = ty.TensorType(type_.shape, type_.element)
     if not isinstance(data, Value):
         number = type_.shape == () and isinstance(data, bool | int | float)
@@ -387,7 +388,7 @@ def to_argument(
     copy: bool = False,
     max_bytes: int = MOST_BYTES,
 ) -> Value | Buffer:
-    """``data`` as what a program is given for a type: a `Buffer` for a memref, else a `Value`; ``what`` names it.
+    """Return ``data`` as an argument of a program: a `Buffer` for a memref, else a `Value`; ``what`` names it.
 
     A buffer must fit the type, layout included, and is shared with the program; anything else is copied into a new
     buffer. Raises TypeMismatch, Unsupported, LimitExceeded.

@@ -1,9 +1,9 @@
-"""Values as HTML for notebooks: elements with their codes, poison with its origin, a summary of large ones."""
+"""Values as HTML for notebooks: a table of elements with their codes and the origins of poison."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,23 +14,44 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.spelling import value_text
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.spelling import spell_element
-
-if TYPE_CHECKING:
-    from halfulp.interp.values.value import Value
+from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.spelling import Spelled, spell_element
+from halfulp.semantics.poison import Origin, Origins
 
 MOST_ELEMENTS, MOST_SHOWN = 64, 8
-"""Larger values are summarised, and only their first elements are shown."""
+"""The most elements that are all shown; of a larger value so many first ones, and a summary."""
 _LINE, _CHARACTER, _PADDING, _VALUE = 530, 7.3, 17, 15
 """Pixels of a line, of a character, and around each cell; characters of a value."""
 MOST_ORIGINS = 5
 
 
-def value_html(value: Value) -> str:
-    """A value: its type, its elements with their codes, hatched where they are poison; of a large one a summary."""
-    from halfulp.interp.ir.types import element_width
-    from halfulp.interp.values.value import code_layout
+class Shown(Spelled, Protocol):
+    """The parts of a `Value` that its table shows."""
 
+    origins: Origins | None
+
+    @property
+    def element_type(self) -> ty.Type:
+        """The type of one element."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape in elements."""
+
+    @property
+    def poisoned(self) -> npt.NDArray[np.bool_]:
+        """The bool mask of poisoned elements."""
+
+    def origin(self, *index: int) -> Origin | None:
+        """Return the origin of the poison of one element."""
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """Return the natural array."""
+
+
+def value_html(value: Shown) -> str:
+    """Show a value: its type and its elements with their codes, hatched where poison; a large one as a summary."""
     element = value.element_type
     width = element_width(element)
     if width is None or len(code_layout(element)[1]) > 1:
@@ -60,7 +81,7 @@ def value_html(value: Value) -> str:
     return fragment(*parts)
 
 
-def _cell(value: Value, place: tuple[Any, ...], width: int) -> str:
+def _cell(value: Shown, place: tuple[Any, ...], width: int) -> str:
     origin = value.origin(*place)
     if origin is not None or (value.poison is not None and value.poison[place]):
         reason = escape(str(origin or "unknown origin"), quote=True)
@@ -69,7 +90,7 @@ def _cell(value: Value, place: tuple[Any, ...], width: int) -> str:
     return f'<td class="short">{escape(_element(value.element_type, bits))}<br>{code(_hex(bits, width))}</td>'
 
 
-def _code_at(value: Value, place: tuple[Any, ...], width: int) -> int:
+def _code_at(value: Shown, place: tuple[Any, ...], width: int) -> int:
     return codes_to_ints(np.asarray(value.bits[place]).reshape((1, *value.bits.shape[len(place) :])), width)[0]
 
 
@@ -81,8 +102,8 @@ def _element(element: ty.Type, bits: int) -> str:
     return value_text(element.format, bits, 20) if isinstance(element, ty.FloatType) else spell_element(element, bits)
 
 
-def _origins(value: Value) -> str:
-    """Where the poison comes from: on hover it is beside each element, here for those who cannot hover."""
+def _origins(value: Shown) -> str:
+    """List the origins of the poison, which each element also shows on hover."""
     if value.poison is None or value.origins is None:
         return ""
     counts = dict(zip(*np.unique(value.poison[value.poison != 0], return_counts=True), strict=True))
@@ -91,7 +112,7 @@ def _origins(value: Value) -> str:
     return table([*rows[:MOST_ORIGINS], *more], ("poisoned", "because"))
 
 
-def _summary(value: Value, size: int) -> list[tuple[str, str]]:
+def _summary(value: Shown, size: int) -> list[tuple[str, str]]:
     rows = [("elements", f"{size:,}")]
     poisoned = value.poisoned.ravel()
     numbers = _as_doubles(value)
@@ -101,7 +122,7 @@ def _summary(value: Value, size: int) -> list[tuple[str, str]]:
             if finite.any():
                 at = int(np.flatnonzero(finite)[best(numbers[finite])])
                 place = np.unravel_index(at, value.shape)
-                width = ty.width_of(value.element_type)
+                width = width_of(value.element_type)
                 bits = _code_at(value, place, width)
                 where = [int(k) for k in place]
                 text = f"{escape(_element(value.element_type, bits))} {code(_hex(bits, width))} at {where}"
@@ -113,8 +134,8 @@ def _summary(value: Value, size: int) -> list[tuple[str, str]]:
     return rows
 
 
-def _as_doubles(value: Value) -> npt.NDArray[np.float64] | None:
-    """The elements as float64, flat: near enough to find the smallest and largest; None for integers beyond 64 bits."""
+def _as_doubles(value: Shown) -> npt.NDArray[np.float64] | None:
+    """Return the elements as flat float64, to find the smallest and largest; None for integers wider than 64 bits."""
     element = value.element_type
     if isinstance(element, ty.FloatType):
         double = FORMATS["f64"]

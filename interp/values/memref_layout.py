@@ -1,4 +1,4 @@
-"""Layouts of memrefs: where elements lie in memory, as a type says and as it turns out when a program runs."""
+"""Layouts of memrefs: the places of elements in memory, by a type and at run time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 
 Strides = tuple[tuple[int | None, ...], int | None]
 Layout = tuple[tuple[int, ...], int]
-"""The distance between neighbours along each dimension, and where the first element lies: in elements."""
+"""The distance between neighbours along each dimension, and the place of the first element, in elements."""
 
 
 def strides_and_offset(type_: ty.MemRefType) -> Strides | None:
-    """The distance between neighbours along each dimension and where the first element lies, in elements; None for
-    what is known only when it runs. None instead of both for a layout that is no such sum.
+    """Return the strides and the offset that a type gives, in elements.
+
+    A stride is the distance between neighbours along a dimension, the offset the place of the first element; None
+    stands for a number that is known only at run time. Returns None for a layout that is not a sum of strides.
     """
     shape = type_.shape or ()
     if isinstance(type_.layout, at.StridedLayoutAttr):
@@ -30,7 +32,10 @@ def strides_and_offset(type_: ty.MemRefType) -> Strides | None:
 
 
 def _mapped(type_: ty.MemRefType, symbols: Sequence[int] = ()) -> Strides | None:
-    """What a layout that is a map says: strides where it adds up dimensions. ``symbols``: their values, if known."""
+    """Return the strides and the offset of a layout that is a map; None where it is not a sum of dimensions.
+
+    ``symbols``: the values of the map's symbols, if known.
+    """
     map = type_.layout
     if not isinstance(map, at.AffineMapAttr) or len(map.results) != 1:
         return None
@@ -38,7 +43,7 @@ def _mapped(type_: ty.MemRefType, symbols: Sequence[int] = ()) -> Strides | None
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of elements that lie one after the other, the last index running fastest."""
+    """Return the strides of elements that lie one after the other, the last index running fastest."""
     strides = [1] if shape else []
     for size in reversed(shape[1:]):
         strides.append(size * strides[-1])
@@ -46,7 +51,7 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def spanned(shape: Sequence[int], strides: Sequence[int], offset: int) -> tuple[int, int]:
-    """The first place in memory that elements take, and the one after the last; both 0 where there are no elements."""
+    """Return the first place in memory that elements take, and the one after the last; 0 and 0 without elements."""
     low = high = offset
     for size, stride in zip(shape, strides, strict=True):
         if size == 0:
@@ -59,7 +64,7 @@ def spanned(shape: Sequence[int], strides: Sequence[int], offset: int) -> tuple[
 
 
 def is_injective(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether no two elements are known to share a place: each stride steps over all that smaller ones reach."""
+    """Tell whether elements surely have different places: each stride is larger than the reach of all smaller ones."""
     if 0 in shape:
         return True
     reach = 0
@@ -71,22 +76,28 @@ def is_injective(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def runnable(type_: ty.MemRefType) -> Strides:
-    """What `strides_and_offset` says of a layout that memory can be given. Raises Unsupported for any other."""
+    """Return `strides_and_offset` of a type whose memory can be run. Raises Unsupported for any other layout."""
     known = strides_and_offset(type_)
     if known is None:
-        raise Unsupported(f"the layout '{type_.layout}' is no sum of strides: memory of type '{type_}' is not run")
+        raise Unsupported(
+            f"the layout '{type_.layout}' is not a sum of strides: halfulp does not run memory of type '{type_}'"
+        )
     return known
 
 
 def expected_layout(type_: ty.MemRefType, shape: tuple[int, ...]) -> Strides:
-    """What a type says of the layout of a buffer of this shape, None where it says nothing. Raises Unsupported."""
+    """Return the strides and the offset that a type gives a buffer of this shape. Raises Unsupported.
+
+    None stands for a number that the type does not give.
+    """
     return (row_major(shape), 0) if type_.layout is None else runnable(type_)
 
 
 def chosen_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequence[int] = ()) -> Layout:
-    """The layout of new memory of a type: what the type leaves open are the ``symbols`` (of strides the offset first,
-    then the strides; of a map its symbols); without any, elements lie one after the other as far as the type lets them,
-    from the start of memory.
+    """Choose the layout of new memory of a type.
+
+    ``symbols``: the numbers that the type leaves dynamic: of a strided layout the offset and then the strides, of a map
+    its symbols. Without them elements lie one after the other as far as the type allows, from the start of memory.
 
     Raises Unsupported, and TypeMismatch for elements that would lie below the start.
     """
@@ -94,7 +105,9 @@ def chosen_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequenc
     if symbols and isinstance(type_.layout, at.AffineMapAttr):
         strides, offset = _mapped(type_, symbols) or (strides, offset)
         if None in (offset, *strides):
-            raise Unsupported(f"the layout '{type_.layout}' divides symbols: memory of type '{type_}' is not run")
+            raise Unsupported(
+                f"the layout '{type_.layout}' divides symbols: halfulp does not run memory of type '{type_}'"
+            )
     given = iter(symbols)
     if symbols and offset is None:
         offset = next(given)
@@ -111,14 +124,18 @@ def chosen_layout(type_: ty.MemRefType, shape: tuple[int, ...], symbols: Sequenc
     if offset is None:
         offset = -low
     if offset + low < 0:
-        raise TypeMismatch(f"elements of '{type_}' of shape {list(shape)} would lie {-offset - low} below their memory")
+        raise TypeMismatch(
+            f"elements of '{type_}' of shape {list(shape)} would begin {-offset - low} elements before their memory"
+        )
     return tuple(dense), offset
 
 
 def layout_conflict(type_: ty.MemRefType, shape: tuple[int, ...], layout: Layout) -> str | None:
-    """Why a buffer of this shape and layout is not of a type of the same elements, with both numbers; or None.
+    """Say why a buffer of this shape and layout is not of a type of the same elements; None where it is.
 
-    Raises Unsupported for a layout that is no sum of strides.
+    The text names both numbers.
+
+    Raises Unsupported for a layout that is not a sum of strides.
     """
     if type_.shape is None:
         return None

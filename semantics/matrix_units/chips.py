@@ -182,3 +182,6 @@ CHIPS: dict[str, tuple[Row, ...]] = {
     ),
 }  # fmt: skip
 """The rows of each chip."""
+
+MODELS = ("exact", "ieee", *(f"chip:{name}" for name in CHIPS))
+"""The names of all models of tile operations: two that no chip computes, and the chips."""

@@ -39,13 +39,11 @@ from halfulp.semantics.matrix_units.aligned_sums import (
     late,
     tree,
 )
-from halfulp.semantics.matrix_units.chips import CHIPS, Rule
+from halfulp.semantics.matrix_units.chips import CHIPS, MODELS, Rule
 from halfulp.semantics.matrix_units.exact_sums import Chunk, exact_model
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 BLOCK = 1 << 16  # products at a time: their temporaries stay in the second-level cache
-MODELS = ("exact", "ieee", *(f"chip:{name}" for name in CHIPS))
-"""The names of all models."""
 
 
 class Unpublished(Exception):

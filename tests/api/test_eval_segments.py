@@ -15,7 +15,7 @@ from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait
 from halfulp.interp.declare.operands import operand_sizes
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Pure
+from halfulp.interp.run.evaluators import Pure
 from halfulp.interp.values.value import Value
 from halfulp.semantics.matrix_units.kinds import KINDS
 

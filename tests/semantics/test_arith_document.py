@@ -25,7 +25,7 @@ from tree import ROOT
 import halfulp as hu
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.types import element_type, element_width, shape_of
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 
 EXAMPLES = ROOT / "tests" / "data" / "arith_examples.txt"
 

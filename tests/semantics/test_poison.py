@@ -11,8 +11,9 @@ from op_faces import outcomes_of, value
 
 import halfulp as hu
 from halfulp.interp.declare.registry import default_registry
-from halfulp.interp.run.executor import Elementwise
-from halfulp.interp.values.value import Value, as_type
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import OTHER, Origin, Origins
 from halfulp.semantics.select import select_poison
 

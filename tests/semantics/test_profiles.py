@@ -23,7 +23,8 @@ from op_faces import Outcome, check, every_face, outcomes_of, value, width_of
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.interp.values.value import as_type, natural_dtypes
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.natural_arrays import natural_dtypes
 from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile, as_profile
 
 POISON: Outcome = "poison"

@@ -20,7 +20,7 @@ from op_faces import outcomes_of, value
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 
 
 def plus(a: Number, b: Number) -> Number:

@@ -17,7 +17,8 @@ from op_faces import value
 
 import halfulp as hu
 from halfulp.interp.ir.types import UniformQuantizedType, element_type
-from halfulp.interp.values.value import Value, as_type
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value
 
 
 def cast_program(op: str, source: str, target: str) -> str:

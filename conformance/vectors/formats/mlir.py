@@ -31,7 +31,7 @@ from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 
 FUNCTION = "eval"
 

@@ -24,8 +24,9 @@ from halfulp.interp.ir.affine_expressions import AffineExpr, Binary, Constant, D
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
-from halfulp.interp.run.executor import Elementwise, Settings
-from halfulp.interp.values.value import narrowed_index
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.element_layout import narrowed_index
 from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, undefined
 
 affine = Dialect("affine", partial=True)

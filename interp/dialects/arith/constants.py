@@ -14,8 +14,10 @@ from halfulp.interp.ir.blobs import elements_of_blob
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import element_width
-from halfulp.interp.run.executor import Compiler, Settings, check_allocation
-from halfulp.interp.values.value import Value, narrowed_index, runtime_shape
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.values.element_layout import narrowed_index, runtime_shape
+from halfulp.interp.values.value import Value
 
 
 def constant_value(op: Operation, compiler: Compiler) -> Value:
@@ -63,7 +65,7 @@ def _narrowed(op: Operation, codes: Any, settings: Settings) -> Any:
 
 def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> Codes:
     """The codes of a resource: those in the file itself, which may be mapped, where they lie there as in an array."""
-    blob = compiler.program.module.resources.blob(attribute.key)
+    blob = compiler.module.resources.blob(attribute.key)
     if blob is not None and (codes := _codes_in_place(blob, attribute.type)) is not None:
         return codes
     elements = None if blob is None else elements_of_blob(blob, attribute.type)

@@ -24,8 +24,14 @@ from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.literals import decimal_text
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Cast, Constant, Elementwise, Pure, Run, Settings, decided, in_lanes, lift
-from halfulp.interp.values.value import Value, alike, over_lanes, spell_shape
+from halfulp.interp.run.evaluators import Constant, Elementwise, Pure
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.slots import Cast, decided, lift
+from halfulp.interp.values.element_layout import spell_shape
+from halfulp.interp.values.lanes import alike, over_lanes
+from halfulp.interp.values.value import Value
 from halfulp.semantics import casts, floats, integer, select
 from halfulp.semantics.kernel import Kernel, Open
 

@@ -11,7 +11,10 @@ from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
 from halfulp.interp.dialects.builtin.forms import MODULE
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Cast, Pure, Run, Settings, lift
+from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.slots import Cast, lift
 
 builtin = Dialect("builtin")
 

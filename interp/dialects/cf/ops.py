@@ -14,21 +14,17 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import (
+from halfulp.interp.run.control import Compiler, moves, passing
+from halfulp.interp.run.evaluators import Control
+from halfulp.interp.run.frames import (
     Action,
-    Compiler,
-    Control,
     Frame,
     Segment,
     Slots,
     Step,
-    decided,
-    in_lanes,
-    moves,
-    number,
-    passing,
-    undecided,
 )
+from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.slots import decided, number, undecided
 from halfulp.interp.values.value import Value
 
 cf = Dialect("cf")

@@ -15,21 +15,18 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import (
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.evaluators import Constant, Control
+from halfulp.interp.run.frames import (
     Action,
-    Compiler,
-    Constant,
-    Control,
     Frame,
     FunctionCode,
     Run,
     Segment,
-    Settings,
-    argument_types,
-    lift,
-    lower,
-    result_types,
 )
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.run.slots import lift, lower
 
 func = Dialect("func")
 
@@ -84,7 +81,7 @@ class Function:
 def _target(op: Operation, symbol: at.Attribute, compiler: Compiler) -> Operation:
     """The function a symbol names, seen from ``op``."""
     assert isinstance(symbol, at.SymbolRefAttr)
-    target = compiler.program.module.lookup(symbol, op)
+    target = compiler.module.lookup(symbol, op)
     if target is None or target.name != "func.func":
         raise Unsupported(f"'{symbol}' is not a function", location=op.location, op=op.name)
     return target
@@ -107,7 +104,7 @@ def _caller(
     """What calls ``target`` with the values of some slots, and goes on at ``after``."""
     if not target.regions[0].blocks:
         return _external_call(op, target, operands, results, compiler.settings, after)
-    limit, code_of, new_frame = compiler.settings.limits.depth, compiler.code_of, compiler.new_frame
+    limit, code_of, new_frame = compiler.settings.max_depth, compiler.code_of, compiler.new_frame
     # Compiled at the first call, not before: a function may call itself.
     code: FunctionCode | None = None
     passed: tuple[tuple[int, int], ...] = ()

@@ -21,7 +21,11 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Action, Compiler, Function, Lanes, Run, Settings, host_values, in_lanes
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.frames import Action, Function, Lanes, Run
+from halfulp.interp.run.host import host_values
+from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 
 NULL_POINTER = ty.DialectType("iree_codegen", "null_pointer")

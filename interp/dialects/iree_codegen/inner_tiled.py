@@ -38,10 +38,14 @@ from halfulp.interp.ir.affine_expressions import Dimension
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Lanes, Run, Settings, in_lanes
+from halfulp.interp.run.frames import Lanes, Run
+from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.element_layout import spell_shape
+from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.memref_layout import is_injective
-from halfulp.interp.values.value import Value, over_lanes, repeated, spell_shape
+from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open
 from halfulp.semantics.matrix_units.kinds import LaneLayout, TileKind, TileOp, distribute, gather, holds, operation_of
 from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate, supports

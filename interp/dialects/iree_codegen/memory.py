@@ -19,9 +19,11 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Function, Run, Settings, check_allocation, lift
+from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer
-from halfulp.interp.values.value import shape_conflict, spell_shape
+from halfulp.interp.values.element_layout import shape_conflict, spell_shape
 from halfulp.semantics.swizzle import RotateRows, Swizzle, XorShuffle
 
 Slots = Sequence[Any]

@@ -40,7 +40,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import DYNAMIC
 from halfulp.interp.ir.dialect_attributes import DialectAttr, ParameterKind
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Constant, Control, Pure
+from halfulp.interp.run.evaluators import Constant, Control, Pure
 
 iree_codegen.types["null_pointer"] = lambda p: hints.NULL_POINTER
 

@@ -19,10 +19,12 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, UndefinedBehavior, spell_place
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Function, Run, Settings, check_allocation, lift
+from halfulp.interp.run.frames import Function, Run
+from halfulp.interp.run.settings import Settings, check_allocation
+from halfulp.interp.run.slots import lift
 from halfulp.interp.values.buffers import Buffer, load_at, store_at
+from halfulp.interp.values.element_layout import code_layout, runtime_shape, spell_shape
 from halfulp.interp.values.memref_layout import chosen_layout, layout_conflict, spanned
-from halfulp.interp.values.value import code_layout, runtime_shape, spell_shape
 from halfulp.semantics.poison import Origin
 from halfulp.semantics.swizzle import places
 

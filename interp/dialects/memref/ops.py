@@ -25,7 +25,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import known_product, known_sum
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Pure
+from halfulp.interp.run.evaluators import Pure
 from halfulp.interp.values.memref_layout import Strides, strides_and_offset
 
 memref = Dialect("memref", partial=True)

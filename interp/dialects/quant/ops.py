@@ -11,7 +11,8 @@ from halfulp.interp.dialects.quant.types import PARSERS
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import Elementwise, Settings
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.settings import Settings
 from halfulp.semantics import casts
 from halfulp.semantics import quant as semantics
 from halfulp.semantics.kernel import Kernel

@@ -12,23 +12,26 @@ from halfulp.interp.dialects.scf import region_rules as regions
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import I1
-from halfulp.interp.run.batch import TRIPS, LaneCompiler, advanced, one_less, positive, trips
-from halfulp.interp.run.executor import (
+from halfulp.interp.run.batch.compiler import LaneCompiler
+from halfulp.interp.run.batch.trips import (
+    TRIPS,
+    advanced,
+    one_less,
+    positive,
+    trips,
+)
+from halfulp.interp.run.control import Compiler, moves, passing
+from halfulp.interp.run.evaluators import Control
+from halfulp.interp.run.frames import (
     Action,
-    Compiler,
-    Control,
     Frame,
     Run,
     Segment,
     Slots,
     Step,
-    decided,
-    in_lanes,
-    moves,
-    number,
-    passing,
-    undecided,
 )
+from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.slots import decided, number, undecided
 from halfulp.interp.values.value import Value
 
 scf = Dialect("scf", partial=True)

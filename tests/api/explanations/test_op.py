@@ -18,7 +18,8 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.values.value import Value, as_type
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES
 
 SMALL = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN")

@@ -21,7 +21,7 @@ from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
-from halfulp.interp.run import executor
+from halfulp.interp.run import compiler, control, observing
 from halfulp.traces import trace as tracing
 from halfulp.traces.values import Statistics, statistics
 
@@ -120,7 +120,7 @@ def test_poison_of_an_input_and_of_an_empty_tensor() -> None:
       %e = tensor.empty() : tensor<2xi8>
       return %b, %e : i8, tensor<2xi8>
     }"""
-    from halfulp.interp.values.spelling import parse_value
+    from halfulp.interp.values.parsing import parse_value
 
     trace = hu.trace(text, parse_value(ty.IntegerType(8), "poison"))
     assert "poison from given as poison (input)" in str(trace)
@@ -463,8 +463,9 @@ def test_nothing_is_watched_when_nobody_listens(monkeypatch: pytest.MonkeyPatch)
     def fail(*_: Any) -> Any:
         raise AssertionError("watched")
 
-    for name in ("_observed", "observed_control", "seen"):
-        monkeypatch.setattr(executor, name, fail)
+    for module in (compiler, control, observing):
+        for name in {"observed", "observed_control", "seen"} & {*vars(module)}:
+            monkeypatch.setattr(module, name, fail)
     (result,) = hu.run(hu.load(LOOP), 5, 1)
     assert result.numpy() == 16
     with pytest.raises(AssertionError, match="watched"):

@@ -11,7 +11,7 @@ from halfulp.conformance.comparing.check import Tally, check, compare
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, ulp_distance, verdicts, worst
 from halfulp.conformance.comparing.op_case import Reference, reference, task
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.kernel import Open
 
 F16 = as_type("f16")

@@ -21,7 +21,7 @@ from halfulp.conformance.whole_programs.arguments import generated
 from halfulp.conformance.whole_programs.diff import Difference, Search, against
 from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, text_of
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.run.executor import argument_types
+from halfulp.interp.run.signature import argument_types
 
 pytestmark = pytest.mark.mlir
 

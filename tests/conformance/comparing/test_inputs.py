@@ -20,7 +20,7 @@ from halfulp.conformance.comparing.inputs import (
 from halfulp.conformance.comparing.op_case import task
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 
 
 def test_small_spaces_are_enumerated():

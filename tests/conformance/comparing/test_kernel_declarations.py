@@ -17,7 +17,7 @@ from halfulp.conformance.ops.sweep import FAMILIES
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.run.executor import Elementwise
+from halfulp.interp.run.evaluators import Elementwise
 from halfulp.semantics.kernel import Kernel, Open
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 

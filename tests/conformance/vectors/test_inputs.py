@@ -22,7 +22,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 
 # SHA-256 of the corners of TestFloat 3e, one hexadecimal number a line, in its order: level 1 and 2 of an operand among
 # several, level 1 and 2 of an only one. From its tables, apart from bf16's level 2, which lists one pattern twice.

@@ -29,7 +29,7 @@ from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, as_profile
 
 MODES = tuple(mode for mode in Rounding if mode is not Rounding.STOCHASTIC)

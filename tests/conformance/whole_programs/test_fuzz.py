@@ -16,7 +16,7 @@ from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.random_programs import build, cells, random_program, random_programs
 from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, text_of
 from halfulp.interp.declare.registry import default_registry
-from halfulp.interp.run.executor import argument_types
+from halfulp.interp.run.signature import argument_types
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.verifier import verify
 from halfulp.semantics.kernel import FaultKind

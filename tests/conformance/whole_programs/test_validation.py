@@ -8,8 +8,8 @@ import halfulp as hu
 from halfulp.conformance.comparing.compare import Verdict
 from halfulp.conformance.whole_programs.arguments import generated
 from halfulp.conformance.whole_programs.validation import Report, common_functions, counterexample_lines, validate
-from halfulp.interp.run.executor import argument_types
-from halfulp.interp.values.value import as_type
+from halfulp.interp.run.signature import argument_types
+from halfulp.interp.values.coerce import as_type
 
 
 def compared(before: str, after: str, count: int = 200, profile: str = "spec") -> Report:

@@ -17,7 +17,7 @@ from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import element_width
-from halfulp.interp.values.value import as_type
+from halfulp.interp.values.coerce import as_type
 
 INDICES = "".join(f"  %c{k} = arith.constant {k} : index\n" for k in range(6))
 
@@ -98,7 +98,7 @@ def test_memory_that_cannot_be_had() -> None:
     )
     with pytest.raises(hu.LimitExceeded, match="takes 4000000000 bytes; the limit is 268435456"):
         run("(%n: index)", "  %m = memref.alloc(%n) : memref<?xi32>\n  return", 10**9)
-    with pytest.raises(hu.Unsupported, match=r"affine_map<\(d0, d1\) -> \(d1, d0\)>' is no sum of strides"):
+    with pytest.raises(hu.Unsupported, match=r"affine_map<\(d0, d1\) -> \(d1, d0\)>' is not a sum of strides"):
         run("()", "  %m = memref.alloc() : memref<2x2xi8, affine_map<(i, j) -> (j, i)>>\n  return")
     with pytest.raises(hu.Unsupported, match="elements of type 'vector<4xf32>' is not run"):
         run("()", "  %m = memref.alloc() : memref<2xvector<4xf32>>\n  return")

@@ -9,7 +9,8 @@ from halfulp.interp.ir.attributes import DenseElementsAttr
 from halfulp.interp.ir.errors import ParseError, Unsupported
 from halfulp.interp.ir.types import QuantileType, UniformQuantizedType
 from halfulp.interp.loading import parse_module
-from halfulp.interp.run.executor import Program, Settings
+from halfulp.interp.run.program import CompiledModule
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.text.parser import parse_type
 from halfulp.interp.text.printer import print_module
 
@@ -89,4 +90,4 @@ def test_casts_of_newer_storage_are_not_executed() -> None:
     function = module.lookup("f")
     assert function is not None
     with pytest.raises(Unsupported, match="no settled meaning"):
-        Program(module, Settings()).function(function)
+        CompiledModule(module, Settings()).function(function)

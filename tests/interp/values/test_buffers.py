@@ -14,8 +14,9 @@ from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.values.buffers import Allocation, Buffer, store_at, to_argument
+from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.memref_layout import is_injective, spanned
-from halfulp.interp.values.value import Value, as_type
+from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Open
 from halfulp.semantics.poison import Origin, Origins
 
@@ -188,7 +189,7 @@ def test_one_number_is_a_buffer_of_rank_0() -> None:
     assert str(memory.type) == "memref<f32>"
     memory.store(2.5)
     assert memory.load().item() == 2.5
-    with pytest.raises(TypeMismatch, match="5 is no type"):
+    with pytest.raises(TypeMismatch, match="5 is not a type"):
         Buffer.from_numpy(1.5, 5)  # type: ignore[arg-type]
 
 
@@ -294,8 +295,12 @@ def test_layouts_of_new_memory(type_: str, strides: tuple[int, ...], offset: int
         ("memref<2x2xi8>", TypeMismatch, "a value of shape 2x3 is not of type 'memref<2x2xi8>'"),
         ("memref<2x3xi16>", TypeMismatch, "expected 'memref<2x3xi16>', got an array of dtype int8"),
         ("memref<6xi8>", TypeMismatch, "expected 'memref<6xi8>', got an array of shape 2x3"),
-        ("memref<2x3xi8, strided<[-3, 1]>>", TypeMismatch, "would lie 3 below their memory"),
-        ("memref<2x3xi8, strided<[0, 1]>>", TypeMismatch, "elements that 'memref<.*>' has at one place differ"),
+        ("memref<2x3xi8, strided<[-3, 1]>>", TypeMismatch, "would begin 3 elements before their memory"),
+        (
+            "memref<2x3xi8, strided<[0, 1]>>",
+            TypeMismatch,
+            "'memref<.*>' puts several elements at one place, but the elements given for it differ",
+        ),
         (
             "memref<2x3xi8, strided<[99999999999, 1]>>",
             LimitExceeded,
@@ -304,9 +309,9 @@ def test_layouts_of_new_memory(type_: str, strides: tuple[int, ...], offset: int
         (
             "memref<2x3xi8, affine_map<(a, b) -> (b, a)>>",
             Unsupported,
-            "the buffer: the layout 'affine_map<.*>' is no sum",
+            "the buffer: the layout 'affine_map<.*>' is not a sum",
         ),
-        ("tensor<2x3xi8>", TypeMismatch, "'tensor<2x3xi8>' is no memref and no type of elements"),
+        ("tensor<2x3xi8>", TypeMismatch, "'tensor<2x3xi8>' is neither a memref nor an element type"),
         ("memref<2xvector<3xi8>>", Unsupported, "values of type 'memref<2xvector<3xi8>>' cannot be given"),
     ],
 )

@@ -32,8 +32,9 @@ from halfulp.interp.values.value import Value
 from halfulp.runtime import eval as evaluate
 from halfulp.runtime import run
 from halfulp.semantics.kernel import Open
+from halfulp.semantics.matrix_units.chips import MODELS
 from halfulp.semantics.matrix_units.kinds import KINDS, distribute, operation_of
-from halfulp.semantics.matrix_units.models import MODELS, multiply_accumulate
+from halfulp.semantics.matrix_units.models import multiply_accumulate
 from halfulp.semantics.poison import Origin, Origins
 
 # --- the document's examples ------------------------------------------------------------------------------------------

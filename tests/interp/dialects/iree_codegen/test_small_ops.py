@@ -15,7 +15,7 @@ from halfulp.command.main import main
 from halfulp.interp.dialects.iree_codegen.hints import Claim
 from halfulp.interp.ir.types import INDEX, TensorType
 from halfulp.interp.run.events import Listener
-from halfulp.interp.run.executor import Lanes
+from halfulp.interp.run.frames import Lanes
 
 # --- fusion_barrier ---------------------------------------------------------------------------------------------------
 

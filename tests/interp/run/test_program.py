@@ -1,4 +1,4 @@
-"""The executor: frames, limits, events, undefined behaviour, poison, openness, lanes and threads."""
+"""Compiled modules that run: frames, limits, events, undefined behaviour, poison, open masks, lanes and threads."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import pytest
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.loading import parse_module
+from halfulp.interp.run.batch.program import run_batch
 from halfulp.interp.run.events import Listener
-from halfulp.interp.run.executor import Program, Settings
+from halfulp.interp.run.program import CompiledModule
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 from halfulp.runtime import find_entry, run
 from halfulp.semantics.kernel import Open
@@ -421,13 +423,13 @@ def test_scalar_code_runs_on_lanes_and_inactive_lanes_are_never_undefined() -> N
     i32 = ty.IntegerType(32)
     a = Value(i32, np.array([10, 20, 30], np.uint32))
     b = Value(i32, np.array([5, 0, 3], np.uint32))
-    program = Program(module, Settings())
+    program = CompiledModule(module, Settings())
     function = find_entry(module)
     active = np.array([True, False, True])
-    (result,) = program.run(function, [a, b], lanes=3, active=active)
+    (result,) = run_batch(program, function, [a, b], 3, active)
     assert result.numpy()[active].tolist() == [3, 11]
     with pytest.raises(UndefinedBehavior, match=r"lhs = 20, rhs = 0 \(lane 1; 1 of 3 lanes\)"):
-        program.run(function, [a, b], lanes=3)
+        run_batch(program, function, [a, b], 3)
 
 
 # --- threads ----------------------------------------------------------------------------------------------------------

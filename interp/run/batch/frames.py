@@ -1,0 +1,138 @@
+"""Frames of a batch: those of lanes that run together, and the order in which they wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.batch.slots import Elsewhere, joined, union
+from halfulp.interp.run.frames import Frame, FunctionCode, Lanes, Run, Segment, Slots
+from halfulp.interp.run.slots import Cast
+from halfulp.interp.values.lanes import Positions, over_lanes, taken
+
+
+@dataclass(slots=True)
+class LaneCode(FunctionCode):
+    """A function compiled for batches.
+
+    ``types``: the types of the slots that hold values of the program.
+    """
+
+    types: dict[int, ty.Type]
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """The facts about a segment that a batch needs.
+
+    ``order``: its place in the order in which lanes run segments: loops hang together, and code after a loop comes
+    later. ``reads``: the slots it reads before it writes them. ``live``: the slots that it or a later segment may read.
+    ``decides``: the slot of the i1 by which its control op parts lanes.
+    """
+
+    order: int
+    reads: tuple[int, ...]
+    live: tuple[int, ...]
+    decides: int | None
+
+
+class Activation:
+    """One call of a function by some lanes: the frames that wait in it, and the results that lanes have returned."""
+
+    __slots__ = ("caller", "code", "lanes", "missing", "returned", "waiting")
+
+    def __init__(self, code: LaneCode, lanes: Lanes, caller: LaneFrame | None) -> None:
+        self.code = code
+        self.lanes = lanes
+        self.caller = caller
+        self.missing = len(lanes)
+        self.returned: list[tuple[Lanes, tuple[Any, ...]]] = []
+        # Key: the place of the segment in the order of the code.
+        self.waiting: dict[int, list[LaneFrame]] = {}
+
+    def next(self, run: Run) -> LaneFrame:
+        """Return the frame to go on with: those that wait at the first segment, as one."""
+        frames = self.waiting.pop(min(self.waiting))
+        return frames[0] if len(frames) == 1 else self._one(frames, run)
+
+    def _one(self, frames: Sequence[LaneFrame], run: Run) -> LaneFrame:
+        first = frames[0]
+        lanes = union([frame.lanes for frame in frames], self.lanes)
+        positions = [lanes.positions(frame.lanes) for frame in frames]
+        slots = self.code.template.copy()
+        slots[0] = run
+        for slot in first.segment.plan.live:
+            held = [frame.slots[slot] for frame in frames]
+            if any(entry is not held[0] for entry in held):
+                held = [frame.read(slot) for frame in frames]
+            slots[slot] = joined(list(zip(positions, held, strict=True)), len(lanes), self.code.types[slot], run)
+        return first.sibling(lanes, slots, first.segment)
+
+
+class LaneFrame(Frame):
+    """The frame of lanes that run together in one activation."""
+
+    __slots__ = ("_positions", "_sources", "activation", "lanes")
+
+    activation: Activation
+    lanes: Lanes
+
+    def __init__(
+        self, code: FunctionCode, run: Run, parent: Frame | None, results: tuple[int, ...], call: Operation | None
+    ) -> None:
+        super().__init__(code, run, parent, results, call)
+        assert run.lanes is not None
+        assert isinstance(code, LaneCode)
+        assert parent is None or isinstance(parent, LaneFrame)
+        self.activation = Activation(code, run.lanes, parent)
+        self._begin(run.lanes)
+
+    def _begin(self, lanes: Lanes) -> None:
+        self.lanes = lanes
+        self._positions: dict[Lanes, Positions] = {}
+        # Key: the identity of the source of a cast; value: that source, and the same gathered for these lanes.
+        self._sources: dict[int, tuple[tuple[Any, ...], tuple[Any, ...]]] = {}
+
+    def sibling(self, lanes: Lanes, slots: Slots, segment: Segment) -> LaneFrame:
+        """Make a frame for other lanes of the same activation."""
+        frame: LaneFrame = LaneFrame.__new__(LaneFrame)
+        frame.slots, frame.segment = slots, segment
+        frame.parent, frame.results, frame.call, frame.depth = self.parent, self.results, self.call, self.depth
+        frame.activation = self.activation
+        frame._begin(lanes)
+        return frame
+
+    def parted(self, groups: Iterable[Positions]) -> Iterator[LaneFrame]:
+        """Make a frame for each group of lanes, given by their positions among those of this frame."""
+        slots = [self._set_aside(slot) for slot in self.slots]
+        for positions in groups:
+            yield self.sibling(self.lanes.subset(positions), slots.copy(), self.segment)
+
+    def _set_aside(self, slot: Any) -> Any:
+        own = slot.__class__ is Cast or over_lanes(slot)
+        return Elsewhere(slot, self.lanes) if own else slot
+
+    def read(self, slot: int) -> Any:
+        """Return the content of a slot, gathered for the lanes of this frame, and keep it in the slot."""
+        held = self.slots[slot]
+        if held.__class__ is Elsewhere:
+            held = self.slots[slot] = self._gathered(held.held, held.lanes)
+        return held
+
+    def _gathered(self, held: Any, lanes: Lanes) -> Any:
+        # The lanes of this frame are among those: if their numbers are equal, they are the same lanes.
+        if len(lanes) == len(self.lanes) or not (over_lanes(held) or held.__class__ is Cast):
+            return held
+        if held.__class__ is Cast:
+            # The results of one cast share their source: that is how the next cast knows them.
+            if id(held.source) not in self._sources:
+                gathered = tuple([self._gathered(value, lanes) for value in held.source])
+                self._sources[id(held.source)] = held.source, gathered
+            return Cast(self._sources[id(held.source)][1], held.source_types, held.types, held.index)
+        positions = self._positions.get(lanes)
+        if positions is None:
+            positions = self._positions[lanes] = lanes.positions(self.lanes)
+        return taken(held, positions)

@@ -1,0 +1,80 @@
+"""Counted loops of a batch: the trips that each lane has left, and its induction variable."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Mask, codes_to_ints, ints_to_codes
+from halfulp.interp.ir import types as ty
+from halfulp.interp.values.element_layout import code_layout
+from halfulp.interp.values.lanes import over_lanes
+from halfulp.interp.values.value import Value
+
+TRIPS = ty.IntegerType(64)
+"""The type of the number of trips that a lane has left."""
+_MANY = (1 << 64) - 1
+
+Number = int | Value
+
+
+def trips(lower: Number, upper: Number, step: Number, width: int, signed: bool) -> tuple[Number, Mask]:
+    """Count the trips of each lane from ``lower`` below ``upper``, at most 2^64 - 1.
+
+    Also returns the mask of lanes whose step is not positive.
+    """
+    bounds = (lower, upper, step)
+    if width <= 64 and any(over_lanes(bound) for bound in bounds):
+        start, end, stride = np.broadcast_arrays(*(_extended(bound, width, signed) for bound in bounds))
+        offset = np.uint64(1 << 63 if signed else 0)
+        start, end = start ^ offset, end ^ offset
+        wrong = stride.view(np.int64) <= 0 if signed else stride == 0
+        some = end > start
+        counts = np.where(some, (end - start - np.uint64(1)) // np.where(wrong, np.uint64(1), stride), 0) + some
+    else:
+        rows = np.broadcast_arrays(*(_whole(bound, width, signed) for bound in bounds))
+        wrong = np.asarray(rows[2] <= 0)
+        each = zip(*(row.flat for row in rows), strict=True)
+        counted = [min(_MANY, max(0, -((low - high) // by))) if by > 0 else 0 for low, high, by in each]
+        counts = np.array(counted, np.uint64).reshape(wrong.shape)
+    return (Value(TRIPS, counts) if counts.ndim else int(counts)), wrong
+
+
+def _extended(bound: Number, width: int, signed: bool) -> npt.NDArray[np.uint64]:
+    """Return a bound of at most 64 bits extended to 64, for each lane or one for all."""
+    codes = np.atleast_1d(np.asarray(bound.bits if isinstance(bound, Value) else bound, np.uint64))
+    if not signed or not 0 < width < 64:
+        return codes
+    spare = np.uint64(64 - width)
+    return np.asarray(((codes << spare).view(np.int64) >> spare.astype(np.int64)).view(np.uint64))
+
+
+def _whole(bound: Number, width: int, signed: bool) -> npt.NDArray[np.object_]:
+    """Return a bound as Python integers."""
+    codes = codes_to_ints(bound.bits, width) if isinstance(bound, Value) else [bound]
+    numbers = np.array(
+        [code - (1 << width) if signed and width and code >> (width - 1) else code for code in codes], object
+    )
+    return numbers if over_lanes(bound) else numbers.reshape(())
+
+
+def positive(counts: Number) -> Number:
+    """Return the i1 that is 1 in lanes that have trips left."""
+    return Value(ty.I1, (counts.bits != 0).view(np.uint8)) if isinstance(counts, Value) else int(counts != 0)
+
+
+def one_less(counts: Number) -> Number:
+    """Return the trips left after one more."""
+    return Value(TRIPS, counts.bits - np.uint64(1)) if isinstance(counts, Value) else counts - 1
+
+
+def advanced(position: Number, step: Number, type_: ty.Type, width: int) -> Number:
+    """Return the next value of an induction variable, modulo 2**width."""
+    if isinstance(position, int) and isinstance(step, int):
+        return (position + step) & ((1 << width) - 1)
+    if width <= 64:
+        total = _extended(position, width, False) + _extended(step, width, False)
+        codes = (total & np.uint64((1 << width) - 1)).astype(code_layout(type_)[0])
+        return Value(type_, codes if over_lanes(position) or over_lanes(step) else codes[0])
+    numbers = np.asarray(_whole(position, width, False) + _whole(step, width, False))
+    return Value(type_, ints_to_codes([n & ((1 << width) - 1) for n in numbers.flat], width, numbers.shape))

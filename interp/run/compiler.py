@@ -1,0 +1,220 @@
+"""Compile one function: each of its blocks to segments of steps that end in a control op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Protocol
+
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, Unsupported
+from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, SSAValue
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.evaluators import Constant, Control, Elementwise, Pure
+from halfulp.interp.run.frames import Action, Frame, Function, FunctionCode, Segment, Step
+from halfulp.interp.run.function_attributes import settings_of
+from halfulp.interp.run.observing import observed, observed_control
+from halfulp.interp.run.reports import located
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.slots import is_cast, lower, seen
+from halfulp.interp.run.steps import (
+    general_path,
+    general_step,
+    letting_go,
+    raw_step,
+    refusing_casts,
+    scalar_step,
+    then,
+    unsupported_step,
+)
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.profile import Profile
+
+
+class CodeStore(Protocol):
+    """The parts of a `halfulp.interp.run.program.CompiledModule` that a compiler uses.
+
+    ``kernels``: those built already, by the profile that holds in a function, then by op.
+    """
+
+    module: Module
+    settings: Settings
+    kernels: dict[Profile, dict[Any, Kernel]]
+
+    def compiled(self, op: Operation, compiler: type[FunctionCompiler]) -> FunctionCode:
+        """Return the code that a compiler makes of a function with a body."""
+
+
+class FunctionCompiler(Compiler):
+    """Compiles one function to slots and steps.
+
+    ``one_at_a_time``: no frame waits for another in the middle of a function, so that what a branch or a call has
+    taken from a slot need not stay there.
+    """
+
+    one_at_a_time = True
+
+    def __init__(self, store: CodeStore, function: Operation) -> None:
+        settings = settings_of(function, store.settings)
+        super().__init__(store.module, function, settings, partial(store.compiled, compiler=type(self)))
+        self._kernels = store.kernels.setdefault(settings.profile, {})
+        self._dying = self._last_uses()
+
+    def compile(self) -> FunctionCode:
+        """Compile the whole function."""
+        return FunctionCode(self.function, self._template, self.region(self.function.regions[0]))
+
+    # --- values that are not needed any more ---
+
+    def _large(self, type_: ty.Type) -> bool:
+        """Tell whether values of a type may take so much memory that they are let go after their last use."""
+        return isinstance(type_, ty.ShapedType)
+
+    def _home(self, value: SSAValue) -> Block | None:
+        """Return the block whose ops may let a value go; None where no op may.
+
+        It is the block of the op that makes it, or, of an argument, one of the function's own blocks.
+        """
+        if isinstance(value, OpResult):
+            return value.owner.parent
+        if not self.one_at_a_time or not isinstance(value, BlockArgument):
+            return None
+        return value.block if value.block.parent is self.function.regions[0] else None
+
+    def _last_uses(self) -> dict[Operation, list[SSAValue]]:
+        """Collect, by op, the large values that nothing needs after it.
+
+        A value that an op with regions uses, or an op of another block, is kept, and so is a constant: nothing would
+        compute it again in a loop.
+        """
+        last: dict[SSAValue, Operation | None] = {}
+        for op in self.function.walk():
+            evaluator = None if op.definition is None else op.definition.evaluate
+            control = isinstance(evaluator, Control)
+            stays = control and (op.regions or not self.one_at_a_time)
+            passed_to = {id(argument) for block, _ in op.successors for argument in block.arguments}
+            for value in (*op.operands, *(value for _, passed in op.successors for value in passed)):
+                if self._large(value.type):
+                    here = not stays and self._home(value) is op.parent and id(value) not in passed_to
+                    here = here and last.get(value, op) is not None
+                    last[value] = op if here else None
+            for result in () if control else op.results:
+                if self._large(result.type):
+                    last.setdefault(result, None if isinstance(evaluator, Constant) else op)
+        dying: dict[Operation, list[SSAValue]] = {}
+        for value, final in last.items():
+            if final is not None:
+                dying.setdefault(final, []).append(value)
+        return dying
+
+    # --- blocks ---
+
+    def _fill(self, block: Block, segment: Segment) -> None:
+        """Compile the ops of a block, cut into segments at its control ops."""
+        outer = self._after
+        steps: list[Step] = []
+        cost = begin = 0
+        for index, op in enumerate(block.operations):
+            cost += 1
+            evaluator = None if op.definition is None else op.definition.evaluate
+            if isinstance(evaluator, Control):
+                after = self._after = Segment()
+                segment.op, segment.steps, segment.cost = op, tuple(steps), cost
+                segment.control = self._control(op, evaluator)
+                self._cut(segment, block.operations[begin:index], op, after)
+                segment = after
+                steps, cost, begin = [], 0, index + 1
+            else:
+                try:
+                    step = self._step(op, evaluator)
+                except HalfulpError as error:
+                    raise located(error, op) from None
+                if step is not None:
+                    steps.append(step)
+                if op in self._dying:
+                    steps.append(letting_go(self.slots(self._dying[op])))
+        if cost or not block.operations:
+            raise Unsupported(
+                "the block ends without a terminator that halfulp executes", location=self.function.location
+            )
+        self._after = outer
+
+    def _cut(self, segment: Segment, before: Sequence[Operation], control: Operation, after: Segment) -> None:
+        """Note a complete segment: some ops, then the control op, then ``after``, where the block does not end."""
+
+    # --- control ops ---
+
+    def _control(self, op: Operation, evaluator: Control) -> Action:
+        action = self._action(op, evaluator)
+        used = [*op.operands, *(value for _, passed in op.successors for value in passed)]
+        if any(is_cast(value) for value in used):
+            action = refusing_casts(op, self.slots(used), action)
+        if self.settings.listeners:
+            action = self._watched(op, action)
+        if op in self._dying:
+            action = then(action, letting_go(self.slots(self._dying[op])))
+        return action
+
+    def _action(self, op: Operation, evaluator: Control) -> Action:
+        return evaluator.build(op, self)
+
+    def _watched(self, op: Operation, action: Action) -> Action:
+        """Tell the listeners of a control op's action, and of the end of the call that it ends."""
+        operands, types = self.slots(op.operands), [value.type for value in op.operands]
+        watched = observed_control(op, operands, action)
+
+        def observed(frame: Frame) -> Segment | None:
+            following = watched(frame)
+            call, run = frame.call, frame.slots[0]
+            if following is None and run.frame is frame.parent and call is not None and call.results:
+                results = [seen(frame.slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)]
+                for listener in run.settings.listeners:
+                    listener.op_did_run(call, (), results)
+            return following
+
+        return observed
+
+    # --- all other ops ---
+
+    def _step(self, op: Operation, evaluator: Any) -> Step | None:
+        operands, results = self.slots(op.operands), self.slots(op.results)
+        step: Step | None
+        match evaluator:
+            case Constant():
+                value = evaluator.build(op, self)
+                self._template[results[0]] = lower(value)
+                step = None
+            case Elementwise():
+                step = self._elementwise_step(op, evaluator, operands, results)
+            case Pure():
+                make = raw_step if evaluator.raw else general_step
+                step = make(self._function(op, evaluator), op, operands, results)
+            case _:
+                step = unsupported_step(op)
+        if self.settings.listeners:
+            step = observed(op, operands, results, step)
+        return step
+
+    def _function(self, op: Operation, evaluator: Pure) -> Function:
+        return evaluator.build(op, self.settings)
+
+    def _elementwise_step(
+        self, op: Operation, evaluator: Elementwise, operands: tuple[int, ...], results: tuple[int, ...]
+    ) -> Step:
+        if any(isinstance(value.type, ty.MemRefType) for value in op.operands):
+            return unsupported_step(op, "halfulp does not execute it on memrefs")
+        kernel = self._kernel(op, evaluator)
+        values = (*op.operands, *op.results)
+        slow = general_path(op, evaluator, kernel, self.settings, operands, results)
+        if self.settings.track_open or any(isinstance(value.type, ty.ShapedType) for value in values):
+            return slow
+        return scalar_step(kernel.scalar, operands, results, slow)
+
+    def _kernel(self, op: Operation, evaluator: Elementwise) -> Kernel:
+        # Types are compared by identity: equal ones read from one text are one object.
+        types = tuple([id(value.type) for value in (*op.operands, *op.results)])
+        key = (evaluator, types, tuple(op.properties.items()))
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = evaluator.build(op, self.settings)
+        return kernel

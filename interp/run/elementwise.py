@@ -1,0 +1,259 @@
+"""The general path of an elementwise op on `Value`s: poison, undefined behaviour, unspecified elements, lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
+from halfulp.interp.declare.declarations import Arity
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.frames import Lanes, Run
+from halfulp.interp.run.reports import in_lanes
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.element_layout import shape_conflict, spell_shape
+from halfulp.interp.values.lanes import alike, for_elements, over_lanes, ranked
+from halfulp.interp.values.spelling import spell_element
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Fault, FaultKind, Kernel, Open
+from halfulp.semantics.poison import Origin, PoisonIds
+
+
+class ElementwiseStep:
+    """Runs one elementwise op on `Value`s: shapes, poison, undefined behaviour, unspecified elements and lanes."""
+
+    __slots__ = ("evaluator", "kernel", "narrow_index", "op", "operand_types", "result_types", "settings", "shaped")
+
+    def __init__(self, op: Operation, evaluator: Elementwise, kernel: Kernel, settings: Settings) -> None:
+        self.op = op
+        self.evaluator = evaluator
+        self.kernel = kernel
+        self.settings = settings
+        self.operand_types = tuple(operand.type for operand in op.operands)
+        self.result_types = tuple(result.type for result in op.results)
+        self.narrow_index = settings.index_width == 32
+        self.shaped = any(isinstance(type_, ty.ShapedType) for type_ in (*self.operand_types, *self.result_types))
+
+    def run(self, run: Run, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Return the results for these operands. Raises UndefinedBehavior."""
+        lanes, lead = run.lanes, 0
+        if lanes is not None and self.shaped and any(map(over_lanes, operands)):
+            operands, lead = self._over_lanes(operands), 1
+        shape = self._common_shape(run, lead, operands)
+        if self.shaped:
+            for type_ in self.result_types:
+                conflict = shape_conflict(type_, shape[lead:], self.settings.vscale)
+                if conflict:
+                    raise _undefined(self.op, f"{self.op.name}: {conflict}", run)
+        elif lanes is not None:
+            lead = len(shape)
+        ids = _merged_poison(operands, shape)
+        codes = tuple(value.bits for value in operands)
+        if ids is not None and self.kernel.worst is not None:
+            codes = self._with_worst(operands, codes)
+        codes = self._aligned(operands, codes, shape)
+        outcome = self.kernel.array(*codes)
+        if outcome.faults:
+            ids = self._with_faults(run, lead, operands, shape, ids, outcome.faults)
+        open_ = self._open(operands, codes, outcome.results, shape) if self.settings.track_open else None
+        return tuple(
+            self._result(ranked(type_, shape[lead:]) if lead else type_, bits, ids, open_, run)
+            for type_, bits in zip(self.result_types, outcome.results, strict=True)
+        )
+
+    def _over_lanes(self, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Return all operands over lanes; a scalar is repeated for all elements of its lane."""
+        operands = alike(*operands)
+        shape = next(value.shape for value in operands if isinstance(value.type, ty.ShapedType))
+        return tuple(
+            value if isinstance(value.type, ty.ShapedType) else for_elements(value, shape) for value in operands
+        )
+
+    def _result(self, type_: ty.Type, bits: Codes, ids: PoisonIds | None, open_: Any, run: Run) -> Value:
+        if self.narrow_index and isinstance(ty.element_type(type_), ty.IndexType):
+            bits = bits.astype(np.uint64)  # an index is stored in 64 bits also where it wraps at 32
+        if ids is not None:
+            # Bits under poison mean nothing; zero keeps outputs deterministic.
+            spoiled = ids != 0
+            extra = (1,) * (bits.ndim - spoiled.ndim)
+            bits = np.where(spoiled.reshape(spoiled.shape + extra), bits.dtype.type(0), bits)
+        return Value(type_, bits, ids, open_, None if ids is None else run.origins)
+
+    def _common_shape(self, run: Run, lead: int, operands: tuple[Value, ...]) -> tuple[int, ...]:
+        mixed = run.lanes is not None and not self.shaped
+        shape: tuple[int, ...] | None = None
+        for index, value in enumerate(operands):
+            own = value.shape
+            if shape is None and index not in self.evaluator.may_be_scalar:
+                shape = own
+            elif shape is not None and own != shape:
+                if own == () and (index in self.evaluator.may_be_scalar or mixed):
+                    continue
+                if shape == () and mixed:
+                    shape = own
+                    continue
+                shapes = " and ".join(f"'{spell_shape(v.shape[lead:])}'" for v in operands)
+                raise _undefined(self.op, f"{self.op.name}: operands have different shapes at run time: {shapes}", run)
+        if shape is None:
+            return operands[0].shape if operands else ()
+        return shape
+
+    def _aligned(
+        self, operands: tuple[Value, ...], codes: tuple[Codes, ...], shape: tuple[int, ...]
+    ) -> tuple[Codes, ...]:
+        """Give a scalar that stands for all elements the axes of the others, so that NumPy repeats it."""
+        return tuple(
+            bits if value.shape == shape else bits.reshape((1,) * len(shape) + bits.shape)
+            for value, bits in zip(operands, codes, strict=True)
+        )
+
+    def _with_worst(self, operands: tuple[Value, ...], codes: tuple[Codes, ...]) -> tuple[Codes, ...]:
+        """Replace poison by the worst value of its operand.
+
+        Poison may be any value: the op is undefined if it is undefined for the worst one.
+        """
+        assert self.kernel.worst is not None
+        replaced = []
+        for value, bits, worst, type_ in zip(operands, codes, self.kernel.worst, self.operand_types, strict=True):
+            if value.poison is not None:
+                width = width_of(ty.element_type(type_))
+                spoiled = value.poisoned
+                spoiled = spoiled.reshape(spoiled.shape + (1,) * (bits.ndim - spoiled.ndim))
+                bits = np.where(spoiled, ints_to_codes([worst], width, ()), bits)
+            replaced.append(bits)
+        return tuple(replaced)
+
+    def _with_faults(
+        self,
+        run: Run,
+        lead: int,
+        operands: tuple[Value, ...],
+        shape: tuple[int, ...],
+        ids: PoisonIds | None,
+        faults: tuple[tuple[Fault, Mask], ...],
+    ) -> PoisonIds | None:
+        spoiling: list[tuple[str, Mask]] = []
+        undefined: list[tuple[Fault, Mask]] = []
+        for fault, mask in faults:
+            mask = np.broadcast_to(mask, shape)
+            if fault.kind is FaultKind.POISON:
+                spoiling.append((fault.reason, mask))
+                continue
+            undefined.append((fault, mask))
+        if undefined:
+            report = self._report(run.lanes, lead, operands, shape, undefined)
+            if self.settings.on_ub == "raise":
+                raise report
+            for listener in self.settings.listeners:
+                listener.undefined_behavior(self.op, report)
+            spoiling += [(f"undefined behaviour: {fault.reason}", mask) for fault, mask in undefined]
+        return self._spoil(run, lead, shape, ids, spoiling)
+
+    def _spoil(
+        self,
+        run: Run,
+        lead: int,
+        shape: tuple[int, ...],
+        ids: PoisonIds | None,
+        spoiling: Sequence[tuple[str, Mask]],
+    ) -> PoisonIds | None:
+        merged = np.zeros(shape, np.uint16) if ids is None else ids.copy()
+        for reason, mask in spoiling:
+            fresh = mask & (merged == 0)
+            count = int(np.count_nonzero(fresh))
+            if count:
+                first = _first(fresh)
+                if run.lanes is not None:
+                    first = int(run.lanes.numbers[first[0] if lead else 0]), *first[lead:]
+                origin = Origin(self.op.name, spell_place(self.op.location), reason, first)
+                merged[fresh] = run.origins.id_of(origin)
+                for listener in self.settings.listeners:
+                    listener.poison_born(self.op, origin, count)
+        return merged if merged.any() else None
+
+    def _report(
+        self,
+        lanes: Lanes | None,
+        lead: int,
+        operands: tuple[Value, ...],
+        shape: tuple[int, ...],
+        undefined: Sequence[tuple[Fault, Mask]],
+    ) -> UndefinedBehavior:
+        together = np.logical_or.reduce([mask for _, mask in undefined])
+        where = _first(together)
+        reason = next(fault.reason for fault, mask in undefined if mask[where])
+        values = []
+        for value, name in zip(operands, _operand_names(self.op), strict=False):
+            index = where if value.shape == shape else ()
+            values.append(f"{name} = {_element_text(value, index)}")
+        at = count = ""
+        if where[lead:]:  # of the first lane, where there are any
+            at = f" at element {list(where[lead:])}"
+            count = f" ({np.count_nonzero(together[where[:lead]])} of {prod(shape[lead:])} elements)"
+        report = UndefinedBehavior(
+            f"{self.op.name}: undefined behaviour: {reason}{at}: {', '.join(values)}{count}",
+            location=self.op.location,
+            op=self.op.name,
+            values=values,
+        )
+        return in_lanes(report, lanes, together.reshape(len(together), -1).any(axis=1) if lead else None)
+
+    def _open(
+        self,
+        operands: tuple[Value, ...],
+        codes: tuple[Codes, ...],
+        results: tuple[Codes, ...],
+        shape: tuple[int, ...],
+    ) -> Any:
+        mask: npt.NDArray[np.uint8] | None = None
+        if self.kernel.open is not None:
+            mask = self.kernel.open(codes, results)
+        for value in operands:
+            if value.open is not None and value.open.any():
+                # An unspecified operand may have any value, so the result may be the result for any of these.
+                spread = np.where(value.open != 0, np.uint8(Open.VALUE.value), np.uint8(0))
+                mask = spread if mask is None else mask | spread
+        return mask if mask is None or mask.shape == shape else np.broadcast_to(mask, shape)
+
+
+def _operand_names(op: Operation) -> list[str]:
+    """Name the operands of an elementwise op; where the last declared stands for several, number them."""
+    names = [slot.name for slot in op.definition.operands] if op.definition else []
+    rest = len(op.operands) - len(names)
+    if op.definition and op.definition.operands and op.definition.operands[-1].arity is not Arity.ONE:
+        last = names.pop()
+        names += [f"{last}[{index}]" for index in range(rest + 1)]
+    return names
+
+
+def _element_text(value: Value, index: tuple[int, ...]) -> str:
+    if value.poison is not None and value.poison[index]:
+        return "poison"
+    element = value.element_type
+    return spell_element(element, codes_to_ints(value.bits[index].reshape(-1), width_of(element))[0])
+
+
+def _first(mask: Mask) -> tuple[int, ...]:
+    return tuple(int(k) for k in np.unravel_index(int(np.argmax(mask)), mask.shape)) if mask.ndim else ()
+
+
+def _merged_poison(operands: tuple[Value, ...], shape: tuple[int, ...]) -> PoisonIds | None:
+    merged: PoisonIds | None = None
+    for value in operands:
+        if value.poison is not None:
+            merged = value.poison if merged is None else np.maximum(merged, value.poison)
+    if merged is not None and merged.shape != shape:
+        merged = np.broadcast_to(merged, shape)
+    return merged
+
+
+def _undefined(op: Operation, message: str, run: Run) -> UndefinedBehavior:
+    return in_lanes(UndefinedBehavior(message, location=op.location, op=op.name), run.lanes)

@@ -1,0 +1,58 @@
+"""The evaluators that an op's declaration names: `Constant`, `Elementwise`, `Pure` or `Control`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.control import Compiler
+from halfulp.interp.run.frames import Action, Function
+from halfulp.interp.run.settings import Settings
+from halfulp.semantics.kernel import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An op with no operands whose value is known when its block is compiled."""
+
+    build: Callable[[Operation, Compiler], Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elementwise:
+    """An op that does the same to every element: ``build`` makes the kernel for the op's types and attributes.
+
+    All operands have one shape, except those in ``may_be_scalar``, whose one element stands for all.
+    """
+
+    build: Callable[[Operation, Settings], Kernel]
+    may_be_scalar: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Pure:
+    """An op on whole values: ``build`` makes a function from operands to a tuple of results.
+
+    ``raw``: the function gets what the slots hold (integers, unresolved casts) instead of `Value`s, and in a batch
+    values over lanes. Any other function is called lane by lane in a batch, unless ``in_lanes`` makes one that gets the
+    `Value`s of all lanes that run the op.
+    """
+
+    build: Callable[[Operation, Settings], Function]
+    raw: bool = False
+    in_lanes: Callable[[Operation, Settings], Function | None] = lambda op, settings: None
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """An op that acts on frames: ``build`` makes its action.
+
+    ``decides``: the number of the i1 operand that chooses where to go on; in a batch the lanes where it is 0 part there
+    from those where it is 1. ``in_lanes``: makes its action in a batch, where that differs.
+    """
+
+    build: Callable[[Operation, Compiler], Action]
+    decides: int | None = None
+    in_lanes: Callable[[Operation, Any], Action] | None = None

@@ -1,0 +1,121 @@
+"""Compiled modules: a function is compiled at its first call and kept with its module."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from halfulp.fp_formats.paths import cpu
+from halfulp.interp.gc_pause import paused_collector
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import LimitExceeded
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.compiler import FunctionCompiler
+from halfulp.interp.run.frames import Frame, FunctionCode, Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import result_types
+from halfulp.interp.run.slots import lift, lower
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.element_layout import concrete
+from halfulp.interp.values.lanes import over_lanes, ranked
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.poison import Origins
+from halfulp.semantics.profile import Profile
+
+
+class CompiledModule:
+    """A module compiled for one set of settings, each function at its first call."""
+
+    def __init__(self, module: Module, settings: Settings) -> None:
+        self.module = module
+        self.settings = settings
+        self.kernels: dict[Profile, dict[Any, Kernel]] = {}
+        self._functions: dict[tuple[Operation, type[FunctionCompiler]], FunctionCode] = {}
+        self._lock = threading.RLock()
+
+    def function(self, op: Operation) -> FunctionCode:
+        """Return the code of a function with a body."""
+        return self.compiled(op, FunctionCompiler)
+
+    def compiled(self, op: Operation, compiler: type[FunctionCompiler]) -> FunctionCode:
+        """Return the code that a compiler makes of a function with a body; each is made once."""
+        code = self._functions.get((op, compiler))
+        if code is None:
+            with self._lock:
+                code = self._functions.get((op, compiler))
+                if code is None:
+                    with paused_collector():
+                        code = self._functions[op, compiler] = compiler(self, op).compile()
+        return code
+
+    def run(self, op: Operation, arguments: Sequence[Any]) -> tuple[Value, ...]:
+        """Call a function with `Value`s (or buffers) of its argument types and return its results, `Value`s.
+
+        Raises the errors of `halfulp.interp.ir.errors`.
+        """
+        run = Run(self.settings)
+        return self.finish(op, run, Frame(self.function(op), run, None, (), None), arguments)
+
+    def finish(self, op: Operation, run: Run, frame: Frame, arguments: Sequence[Any]) -> tuple[Value, ...]:
+        """Execute a run from its first frame, that of ``op`` called with these arguments, and return the results.
+
+        Results share no memory with the arguments, and each has a table of poison origins of its own.
+        """
+        for slot, value in zip(frame.segment.arguments, arguments, strict=True):
+            frame.slots[slot] = lower(self._argument(run, value))
+        for listener in self.settings.listeners:
+            listener.run_will_start(op, arguments)
+        try:
+            run.execute(frame)
+        except MemoryError as error:
+            raise LimitExceeded("the machine has not enough memory for this program") from error
+        return tuple(
+            self._result(run, slot, type_, arguments) for slot, type_ in zip(run.results, result_types(op), strict=True)
+        )
+
+    def _argument(self, run: Run, value: Any) -> Any:
+        if isinstance(value, Value) and value.poison is not None and value.origins is not None:
+            return Value(
+                value.type, value.bits, run.origins.adopt(value.poison, value.origins), value.open, run.origins
+            )
+        return value
+
+    def _result(self, run: Run, slot: Any, type_: ty.Type, arguments: Sequence[Any]) -> Value:
+        value = lift(slot, type_)
+        if isinstance(value, Buffer):
+            value = value.load()
+        if isinstance(type_, ty.MemRefType):
+            type_ = ty.TensorType(value.shape, type_.element)
+        bits = value.bits
+        if any(isinstance(a, Value) and np.may_share_memory(a.bits, bits) for a in arguments):
+            bits = bits.copy()
+        origins = poison = None
+        if value.poison is not None:
+            origins = Origins()
+            poison = origins.adopt(value.poison, value.origins)
+        type_ = ranked(type_, value.shape[1:]) if over_lanes(value) else concrete(type_, value.shape)
+        return Value(type_, bits, poison, value.open, origins)
+
+
+_programs: WeakKeyDictionary[Module, dict[tuple[Any, ...], CompiledModule]] = WeakKeyDictionary()
+_programs_lock = threading.Lock()
+cpu.on_change(_programs.clear)
+
+
+def program_for(module: Module, settings: Settings) -> CompiledModule:
+    """Return the module compiled for these settings, and keep it: the module must not be changed once it has run."""
+    cpu.check()
+    if settings.listeners or settings.externals:
+        return CompiledModule(module, settings)
+    key = settings.key()
+    with _programs_lock:
+        programs = _programs.setdefault(module, {})
+        program = programs.get(key)
+        if program is None:
+            program = programs[key] = CompiledModule(module, settings)
+        return program

@@ -1,0 +1,165 @@
+"""The steps that blocks are compiled to: closures that read and write the slots of a frame.
+
+Where a scalar step meets anything but integers, or its kernel reports a fault, the same op runs by the general path on
+`Value`s, which handles poison, undefined behaviour, openness and lanes. So the fast path handles none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from halfulp.interp.ir.errors import HalfulpError, Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.elementwise import ElementwiseStep
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment, Slots, Step
+from halfulp.interp.run.reports import located
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.slots import Cast, lift, lower, unresolved
+from halfulp.semantics.kernel import Kernel
+
+
+def refusing_casts(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
+    """Make an action that first raises Unsupported for an unresolved cast among its operands."""
+
+    def checked(frame: Frame) -> Segment | None:
+        for slot in operands:
+            if isinstance(frame.slots[slot], Cast):
+                raise located(Unsupported(unresolved(frame.slots[slot])), op)
+        return action(frame)
+
+    return checked
+
+
+def letting_go(dead: tuple[int, ...]) -> Step:
+    """Make the step that empties some slots, so that the next result can take their memory."""
+
+    def let_go(slots: Slots) -> None:
+        for slot in dead:
+            slots[slot] = None
+
+    return let_go
+
+
+def then(action: Action, step: Step) -> Action:
+    """Make an action that is followed by a step."""
+
+    def both(frame: Frame) -> Segment | None:
+        following = action(frame)
+        step(frame.slots)
+        return following
+
+    return both
+
+
+def unsupported_step(op: Operation, why: str = "") -> Step:
+    """Make a step that raises Unsupported when it runs."""
+    known = op.definition is not None
+    why = why or ("halfulp does not execute it" if known else "no dialect that is registered has it")
+
+    def step(slots: Slots) -> None:
+        raise Unsupported(f"cannot execute '{op.name}': {why}", location=op.location, op=op.name)
+
+    return step
+
+
+def general_path(
+    op: Operation,
+    evaluator: Elementwise,
+    kernel: Kernel,
+    settings: Settings,
+    operands: tuple[int, ...],
+    results: tuple[int, ...],
+) -> Step:
+    """Make the step of an elementwise op on `Value`s. It is built at its first use: most scalar ops never need it."""
+    made: Step | None = None
+
+    def step(slots: Slots) -> None:
+        nonlocal made
+        if made is None:
+            made = general_step(ElementwiseStep(op, evaluator, kernel, settings).run, op, operands, results)
+        made(slots)
+
+    return step
+
+
+def general_step(function: Function, op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:
+    """Make a step that gives the function `Value`s."""
+    types = tuple(value.type for value in op.operands)
+
+    def step(slots: Slots) -> None:
+        run: Run = slots[0]
+        try:
+            values = tuple([lift(slots[slot], type_) for slot, type_ in zip(operands, types, strict=True)])
+            produced = function(run, values)
+        except HalfulpError as error:
+            raise located(error, op) from None
+        for slot, value in zip(results, produced, strict=True):
+            slots[slot] = lower(value)
+
+    return step
+
+
+def raw_step(function: Function, op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:
+    """Make a step that gives the function what the slots hold, unresolved casts included."""
+
+    def step(slots: Slots) -> None:
+        try:
+            produced = function(slots[0], tuple([slots[slot] for slot in operands]))
+        except HalfulpError as error:
+            raise located(error, op) from None
+        for slot, value in zip(results, produced, strict=True):
+            slots[slot] = lower(value)
+
+    return step
+
+
+def scalar_step(scalar: Callable[..., Any], operands: tuple[int, ...], results: tuple[int, ...], slow: Step) -> Step:
+    """Make the fast path of a scalar op: integers in, integers out, else ``slow``."""
+    if len(results) == 1 and len(operands) == 2:
+        return _binary_step(scalar, *operands, results[0], slow)
+    if len(results) == 1 and len(operands) == 1:
+        return _unary_step(scalar, operands[0], results[0], slow)
+
+    def step(slots: Slots) -> None:
+        codes = [slots[slot] for slot in operands]
+        if all(code.__class__ is int for code in codes):
+            produced = scalar(*codes)
+            if produced.__class__ is tuple:
+                for slot, code in zip(results, produced, strict=True):
+                    slots[slot] = code
+                return
+            if produced.__class__ is int:
+                slots[results[0]] = produced
+                return
+        slow(slots)
+
+    return step
+
+
+def _binary_step(scalar: Callable[..., Any], left: int, right: int, result: int, slow: Step) -> Step:
+    def step(slots: Slots) -> None:
+        a = slots[left]
+        b = slots[right]
+        if a.__class__ is int and b.__class__ is int:
+            code = scalar(a, b)
+            if code.__class__ is int:
+                slots[result] = code
+                return
+        slow(slots)
+
+    return step
+
+
+def _unary_step(scalar: Callable[..., Any], operand: int, result: int, slow: Step) -> Step:
+    def step(slots: Slots) -> None:
+        a = slots[operand]
+        if a.__class__ is int:
+            code = scalar(a)
+            if code.__class__ is int:
+                slots[result] = code
+                return
+        slow(slots)
+
+    return step

@@ -1,0 +1,108 @@
+"""The natural NumPy and ml_dtypes arrays of codes, and the element types that their dtypes name."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Codes, limbs_to_ints
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.values.element_layout import is_unsigned, numeric
+
+_FLOATS = {
+    "f4E2M1FN": ml_dtypes.float4_e2m1fn,
+    "f6E2M3FN": ml_dtypes.float6_e2m3fn,
+    "f6E3M2FN": ml_dtypes.float6_e3m2fn,
+    "f8E3M4": ml_dtypes.float8_e3m4,
+    "f8E4M3": ml_dtypes.float8_e4m3,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
+    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
+    "f8E5M2": ml_dtypes.float8_e5m2,
+    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
+    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+    "bf16": ml_dtypes.bfloat16,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
+# ml_dtypes keeps 2- and 4-bit integers in a byte whose upper bits are ignored on reading: accepted, masked.
+_NARROW = {2: (ml_dtypes.int2, ml_dtypes.uint2), 4: (ml_dtypes.int4, ml_dtypes.uint4)}
+_INTEGERS = _NARROW | {width: (f"int{width}", f"uint{width}") for width in (8, 16, 32, 64)}
+
+
+@cache
+def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
+    """Return the dtype of each element type whose codes are exactly the bits of a NumPy or ml_dtypes dtype."""
+    table: dict[ty.Type, np.dtype[Any]] = {ty.I1: np.dtype(np.bool_), ty.IndexType(): np.dtype(np.int64)}
+    for width, (signed, unsigned) in _INTEGERS.items():
+        table[ty.IntegerType(width)] = table[ty.IntegerType(width, "signed")] = np.dtype(signed)
+        table[ty.IntegerType(width, "unsigned")] = np.dtype(unsigned)
+    return table | {ty.FloatType(FORMATS[name]): np.dtype(dtype) for name, dtype in _FLOATS.items()}
+
+
+@cache
+def _types_of_dtypes(unsigned: bool) -> dict[np.dtype[Any], ty.Type]:
+    table: dict[np.dtype[Any], ty.Type] = {}
+    for element, dtype in natural_dtypes().items():
+        if isinstance(element, ty.IndexType):
+            continue
+        if isinstance(element, ty.IntegerType):
+            nonnegative = unsigned and (element.width == 1 or element.signedness == "unsigned")
+            element = ty.IntegerType(element.width, "unsigned" if nonnegative else "signless")
+        table.setdefault(dtype, element)
+    return table
+
+
+def type_of_dtype(dtype: np.dtype[Any], unsigned: bool = False) -> ty.Type | None:
+    """Return the element type that a dtype names, or None.
+
+    Integers are signless, as in MLIR's arith, whatever sign their dtype has; with ``unsigned``, those of an unsigned
+    dtype and bool are unsigned.
+    """
+    return _types_of_dtypes(unsigned).get(dtype)
+
+
+def natural_array(element: ty.Type, bits: Codes) -> npt.NDArray[Any]:
+    """Return codes as the natural array of their element type (see `Value.numpy`), without a copy where possible."""
+    element = numeric(element)
+    dtype = natural_dtypes().get(element)
+    if dtype is not None and element_width(element) == 8 * bits.dtype.itemsize:
+        return bits.view(dtype)
+    if isinstance(element, ty.IntegerType):
+        return _natural_integers(element, bits)
+    if isinstance(element, ty.FloatType) and dtype is not None:  # f4 and f6: ml_dtypes keeps one element in a byte
+        return bits.view(dtype)
+    if isinstance(element, ty.FloatType) and element.format.name == "tf32":
+        return (bits << np.uint32(13)).view(np.float32)
+    return bits.view()
+
+
+def _natural_integers(element: ty.IntegerType, bits: Codes) -> npt.NDArray[Any]:
+    width, unsigned = element.width, is_unsigned(element)
+    if element == ty.I1:
+        return bits.view(np.bool_)
+    if width > 64:
+        ints = limbs_to_ints(bits)
+        if not unsigned:
+            ints = [code - (1 << width) if code >> (width - 1) else code for code in ints]
+        array = np.empty(len(ints), object)
+        array[:] = ints
+        return array.reshape(bits.shape[:-1])
+    extended = _sign_extended(bits, width, unsigned)
+    dtype = natural_dtypes().get(element)
+    return extended if dtype is None else extended.astype(dtype)
+
+
+def _sign_extended(bits: Codes, width: int, unsigned: bool) -> npt.NDArray[Any]:
+    if unsigned or width == 0:
+        return bits.view()
+    signed = bits.view(np.dtype(f"i{bits.dtype.itemsize}"))
+    spare = 8 * bits.dtype.itemsize - width
+    return np.asarray((signed << spare) >> spare)
