@@ -12,7 +12,7 @@ import pytest
 from halfulp.interp.ir.errors import (
     HalfulpError,
 )
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
 from halfulp.runtime import run
 

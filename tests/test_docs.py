@@ -126,11 +126,7 @@ def test_generated_parts_name_everything() -> None:
         assert profiles.count(f"| `{field}` |") == 2
         assert all(f"`{value}`" in profiles for value in choice.values)
     assert all(f" {name} |" in profiles for name in hu.profiles)
-    assert all(
-        f"`{op}`" in ops
-        for name in MODULES
-        for op in default_registry().dialects[name].ops
-    )
+    assert all(f"`{op}`" in ops for name in MODULES for op in default_registry().dialects[name].ops)
     (commands_of,) = (action for action in cli.build_parser()._actions if hasattr(action, "_name_parser_map"))
     assert commands_of.choices is not None
     assert re.findall(r"^## (.*)$", lines, re.MULTILINE) == list(commands_of.choices)

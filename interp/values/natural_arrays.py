@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -15,36 +14,40 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.element_layout import is_unsigned, numeric
 
+# The names of the dtypes in ml_dtypes, which is slow to import: a run on plain integers and floats does without it.
 _FLOATS = {
-    "f4E2M1FN": ml_dtypes.float4_e2m1fn,
-    "f6E2M3FN": ml_dtypes.float6_e2m3fn,
-    "f6E3M2FN": ml_dtypes.float6_e3m2fn,
-    "f8E3M4": ml_dtypes.float8_e3m4,
-    "f8E4M3": ml_dtypes.float8_e4m3,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E4M3FNUZ": ml_dtypes.float8_e4m3fnuz,
-    "f8E4M3B11FNUZ": ml_dtypes.float8_e4m3b11fnuz,
-    "f8E5M2": ml_dtypes.float8_e5m2,
-    "f8E5M2FNUZ": ml_dtypes.float8_e5m2fnuz,
-    "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
-    "bf16": ml_dtypes.bfloat16,
-    "f16": np.float16,
-    "f32": np.float32,
-    "f64": np.float64,
+    "f4E2M1FN": "float4_e2m1fn",
+    "f6E2M3FN": "float6_e2m3fn",
+    "f6E3M2FN": "float6_e3m2fn",
+    "f8E3M4": "float8_e3m4",
+    "f8E4M3": "float8_e4m3",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
+    "f8E5M2": "float8_e5m2",
+    "f8E5M2FNUZ": "float8_e5m2fnuz",
+    "f8E8M0FNU": "float8_e8m0fnu",
+    "bf16": "bfloat16",
 }
+_PLAIN = {"f16": "float16", "f32": "float32", "f64": "float64"}
 # ml_dtypes keeps 2- and 4-bit integers in a byte whose upper bits are ignored on reading: accepted, masked.
-_NARROW = {2: (ml_dtypes.int2, ml_dtypes.uint2), 4: (ml_dtypes.int4, ml_dtypes.uint4)}
-_INTEGERS = _NARROW | {width: (f"int{width}", f"uint{width}") for width in (8, 16, 32, 64)}
+_NARROW = {2: ("int2", "uint2"), 4: ("int4", "uint4")}
+_INTEGERS = {width: (f"int{width}", f"uint{width}") for width in (8, 16, 32, 64)}
 
 
 @cache
 def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
     """Return the dtype of each element type whose codes are exactly the bits of a NumPy or ml_dtypes dtype."""
+    import ml_dtypes
+
     table: dict[ty.Type, np.dtype[Any]] = {ty.I1: np.dtype(np.bool_), ty.IndexType(): np.dtype(np.int64)}
-    for width, (signed, unsigned) in _INTEGERS.items():
-        table[ty.IntegerType(width)] = table[ty.IntegerType(width, "signed")] = np.dtype(signed)
-        table[ty.IntegerType(width, "unsigned")] = np.dtype(unsigned)
-    return table | {ty.FloatType(FORMATS[name]): np.dtype(dtype) for name, dtype in _FLOATS.items()}
+    for names, home in ((_INTEGERS, np), (_NARROW, ml_dtypes)):
+        for width, (signed, unsigned) in names.items():
+            table[ty.IntegerType(width)] = table[ty.IntegerType(width, "signed")] = np.dtype(getattr(home, signed))
+            table[ty.IntegerType(width, "unsigned")] = np.dtype(getattr(home, unsigned))
+    for names, home in ((_PLAIN, np), (_FLOATS, ml_dtypes)):
+        table |= {ty.FloatType(FORMATS[name]): np.dtype(getattr(home, dtype)) for name, dtype in names.items()}
+    return table
 
 
 @cache
