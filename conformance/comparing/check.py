@@ -1,4 +1,4 @@
-"""One oracle asked for one task: its answers sorted into equal, open, known to be wrong, and unexplained."""
+"""One oracle asked for one case: its answers sorted into equal, open, known to be wrong, and unexplained."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from halfulp.conformance.comparing.compare import (
     worst,
 )
 from halfulp.conformance.comparing.divergences import Divergence
-from halfulp.conformance.comparing.op_case import Reference, Task, reference
+from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.values.value import element_width
@@ -27,12 +27,12 @@ from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 SHOWN = 5
-"""Mismatches that a tally keeps of one task: the first ones and the worst."""
+"""Mismatches that a tally keeps of one case: the first ones and the worst."""
 
 
 @dataclass
 class Tally:
-    """How many elements of how many tasks ended how; each element of each result counts once.
+    """How many elements of how many cases ended how; each element of each result counts once.
 
     ``known``: by the name of the divergence. ``reformed``: elements that a divergence predicts to be wrong and the
     oracle has right. ``undefined``: elements of undefined behaviour for which the oracle has a value all the same (a
@@ -50,7 +50,7 @@ class Tally:
     reformed: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
-    mismatches: list[tuple[Task, Mismatch]] = field(default_factory=list)
+    mismatches: list[tuple[OpCase, Mismatch]] = field(default_factory=list)
     answered: Mask | None = None
 
     @property
@@ -75,61 +75,61 @@ class Tally:
 
 def check(
     oracle: Oracle,
-    task: Task,
+    case: OpCase,
     inputs: Sequence[Codes],
     divergences: Sequence[Divergence] = (),
     profile: Profile = SPEC,
 ) -> Tally:
     """Ask an oracle, and compare. ``inputs``: one array of codes per operand. A failing oracle is in the tally."""
     try:
-        answers = ask(oracle, task, inputs)
+        answers = ask(oracle, case, inputs)
     except OracleError as error:
-        elements = int(np.prod(task.shape(inputs), dtype=np.int64)) * len(task.results)
-        return Tally(unanswered=elements, failures=[f"{oracle.name}: {task}: {error}"])
-    rows = [row for row in divergences if row.applies(oracle.name, oracle.version, task)]
-    return compare(task, inputs, reference(task, inputs, profile), answers, rows)
+        elements = int(np.prod(case.shape(inputs), dtype=np.int64)) * len(case.results)
+        return Tally(unanswered=elements, failures=[f"{oracle.name}: {case}: {error}"])
+    rows = [row for row in divergences if row.applies(oracle.name, oracle.version, case)]
+    return compare(case, inputs, reference(case, inputs, profile), answers, rows)
 
 
-def ask(oracle: Oracle, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+def ask(oracle: Oracle, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
     """The oracle's answers; what it refuses is unanswered, with its reason.
 
     Raises OracleError, also for answers that are none by their number, shape, dtype or width.
     """
-    refusal = oracle.refuses(task)
+    refusal = oracle.refuses(case)
     if refusal is not None:
-        return unanswered(task, inputs, refusal)
-    answers = oracle.evaluate(task, inputs)
-    require_answers(task.result_types, [task.shape(inputs)] * len(task.results), answers)
+        return unanswered(case, inputs, refusal)
+    answers = oracle.evaluate(case, inputs)
+    require_answers(case.result_types, [case.shape(inputs)] * len(case.results), answers)
     return answers
 
 
 def explaining_profiles(
-    task: Task, inputs: Sequence[Codes], answers: Sequence[Answer], names: Iterable[str] = tuple(PROFILES)
+    case: OpCase, inputs: Sequence[Codes], answers: Sequence[Answer], names: Iterable[str] = tuple(PROFILES)
 ) -> set[str]:
     """Of the named profiles those whose results the answers are."""
     return {
         name
         for name in names
-        if not compare(task, inputs, reference(task, inputs, PROFILES[name]), answers).unexplained
+        if not compare(case, inputs, reference(case, inputs, PROFILES[name]), answers).unexplained
     }
 
 
 def compare(
-    task: Task,
+    case: OpCase,
     inputs: Sequence[Codes],
     expected: Reference,
     answers: Sequence[Answer],
     rows: Sequence[Divergence] = (),
 ) -> Tally:
-    """The tally of given answers. ``rows``: the divergences that speak of this tool and task.
+    """The tally of given answers. ``rows``: the divergences that speak of this tool and case.
 
     A mismatch is known only where it is the very bits that a row predicts, or the poison or trap that it predicts.
     """
     tally = Tally()
-    judged = [verdicts(type_, expected, index, answers[index]) for index, type_ in enumerate(task.result_types)]
+    judged = [verdicts(type_, expected, index, answers[index]) for index, type_ in enumerate(case.result_types)]
     tally.answered = np.logical_or.reduce([verdict != Verdict.UNANSWERED for verdict in judged])
-    predictions = [(row.name, row.predict(task, inputs, expected)) for row in rows] if tally.answered.any() else []
-    for index, (type_, answer, verdict) in enumerate(zip(task.result_types, answers, judged, strict=True)):
+    predictions = [(row.name, row.predict(case, inputs, expected)) for row in rows] if tally.answered.any() else []
+    for index, (type_, answer, verdict) in enumerate(zip(case.result_types, answers, judged, strict=True)):
         tally.equal += _count(verdict, Verdict.EQUAL)
         tally.open += _count(verdict, Verdict.OPEN)
         tally.apart += _count(verdict, Verdict.APART)
@@ -151,7 +151,7 @@ def compare(
                 differs &= ~predicted.poison  # anything may stand there, what is right as well
             tally.reformed[name] += int(np.count_nonzero(answered & differs))
         tally.unexplained += int(np.count_nonzero(wrong))
-        tally.mismatches += [(task, mismatch) for mismatch in _shown(task, inputs, expected, index, answer, wrong)]
+        tally.mismatches += [(case, mismatch) for mismatch in _shown(case, inputs, expected, index, answer, wrong)]
     tally.known += Counter()  # drops zeros
     tally.reformed += Counter()
     return tally
@@ -162,20 +162,20 @@ def _count(verdict: Verdicts, wanted: Verdict) -> int:
 
 
 def _shown(
-    task: Task, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, wrong: Mask
+    case: OpCase, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, wrong: Mask
 ) -> list[Mismatch]:
     """The first mismatches, and the worst of the first thousand."""
-    found = [_mismatch(task, inputs, expected, index, answer, where) for where in np.argwhere(wrong)[:1000]]
+    found = [_mismatch(case, inputs, expected, index, answer, where) for where in np.argwhere(wrong)[:1000]]
     extreme = worst(found)
     first = found[:SHOWN]
     return first if extreme is None or extreme in first else [*first[:-1], extreme]
 
 
 def _mismatch(
-    task: Task, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, where: Sequence[int]
+    case: OpCase, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, where: Sequence[int]
 ) -> Mismatch:
     element = tuple(int(k) for k in where)
-    type_ = task.result_types[index]
+    type_ = case.result_types[index]
     width = element_width(type_) or 0
     status = Status.VALUE if answer.status is None else Status(int(answer.status[element]))
     right = code_at(expected.bits[index], width, element)
@@ -185,7 +185,7 @@ def _mismatch(
         index,
         tuple(
             code_at(codes, operand_width, element)
-            for codes, operand_width in zip(inputs, task.operand_widths, strict=True)
+            for codes, operand_width in zip(inputs, case.operand_widths, strict=True)
         ),
         right,
         given if status is Status.VALUE else None,

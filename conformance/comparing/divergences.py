@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Reference, Task, reference, task
-from halfulp.conformance.comparing.tool_quirks import FORMULAS
+from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
+from halfulp.conformance.comparing.tool_quirks import QUIRKS
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 from halfulp.semantics.kernel import Codes
 from halfulp.semantics.profile import as_profile
@@ -27,7 +27,7 @@ FILE = Path(__file__).parent / "divergences.toml"
 
 @dataclass(frozen=True)
 class Example:
-    """One case of a row, which the tests evaluate: a task, operand codes, the code that is right and the tool's."""
+    """One case of a row, which the tests evaluate: a case, operand codes, the code that is right and the tool's."""
 
     op: str
     types: tuple[str, ...]
@@ -66,25 +66,25 @@ class Divergence:
     def __post_init__(self) -> None:
         if (self.profile is None) == (self.formula is None):
             raise ValueError(f"divergence {self.name}: exactly one of profile and formula predicts it")
-        if self.formula is not None and self.formula not in FORMULAS:
+        if self.formula is not None and self.formula not in QUIRKS:
             raise ValueError(f"divergence {self.name}: there is no formula {self.formula!r}")
 
-    def applies(self, tool: str, version: str, task: Task) -> bool:
-        """Whether the row speaks of this tool and task."""
+    def applies(self, tool: str, version: str, case: OpCase) -> bool:
+        """Whether the row speaks of this tool and case."""
         return (
             tool in self.tools
             and version.startswith(self.versions)
-            and _matches(self.ops, (task.op,))
-            and _matches(self.operands, task.operands)
-            and _matches(self.results, task.results)
+            and _matches(self.ops, (case.op,))
+            and _matches(self.operands, case.operands)
+            and _matches(self.results, case.results)
         )
 
-    def predict(self, task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    def predict(self, case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
         """What the tool returns by this row."""
         if self.profile is not None:
-            return reference(task, inputs, as_profile(self.profile))
+            return reference(case, inputs, as_profile(self.profile))
         assert self.formula is not None
-        return FORMULAS[self.formula](task, inputs, expected)
+        return QUIRKS[self.formula](case, inputs, expected)
 
 
 @dataclass(frozen=True)
@@ -112,19 +112,19 @@ class Cancellation:
         ours = tool in self.tools and version.startswith(self.versions)
         return ours and _matches(self.outer, (outer,)) and _matches(self.inner, (inner,))
 
-    def predict(self, inner: Cast, outer: Cast, codes: Codes) -> Codes | None:
+    def predict(self, inner: CastCase, outer: CastCase, codes: Codes) -> Codes | None:
         """What the tool makes of x, given as codes of the first source, in the last target; None where it does both."""
         if inner.source == outer.target:
             return codes
         for op in (inner.op, outer.op):
             try:
-                return reference(task(op, inner.source, outer.target), [codes]).bits[0]
+                return reference(op_case(op, inner.source, outer.target), [codes]).bits[0]
             except (VerifyError, TypeMismatch):
                 continue
         return None
 
 
-class Cast(NamedTuple):
+class CastCase(NamedTuple):
     """An op with one operand and one result, and their element types."""
 
     op: str
@@ -133,7 +133,13 @@ class Cast(NamedTuple):
 
 
 def cancelled(
-    pairs: Sequence[Cancellation], tool: str, version: str, inner: Cast, outer: Cast, given: Codes, answer: Codes
+    pairs: Sequence[Cancellation],
+    tool: str,
+    version: str,
+    inner: CastCase,
+    outer: CastCase,
+    given: Codes,
+    answer: Codes,
 ) -> str | None:
     """The name of the pair of casts that was taken for one or none, if the answer is what its row predicts.
 

@@ -1,6 +1,6 @@
-"""Operand codes for tasks: every pattern where the space is small, else corners crossed with corners, and random ones.
+"""Operand codes for cases: every pattern where the space is small, else corners crossed with corners, and random ones.
 
-All is reproducible: the same task, level and seed give the same arrays.
+All is reproducible: the same case, level and seed give the same arrays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.coverage import operand_classes
-from halfulp.conformance.comparing.op_case import Task, container_shape
+from halfulp.conformance.comparing.op_case import OpCase, container_shape
 from halfulp.fp_formats.codes import LIMB_BITS, code_shape, ints_to_codes, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
@@ -23,7 +23,7 @@ from halfulp.interp.values.value import element_width
 from halfulp.semantics.kernel import Codes
 
 EXHAUSTIVE_BITS = 24
-"""Tasks whose operands have no more bits together are asked exhaustively."""
+"""OpCases whose operands have no more bits together are asked exhaustively."""
 
 CRAFTED = 20_000
 """Elements of a sample that are chosen one by one; further ones are uniform."""
@@ -35,15 +35,15 @@ CHUNK = 1 << 19
 """Elements that are asked at once: what bounds the memory of a large check."""
 
 
-def is_exhaustive(task: Task, bits: int = EXHAUSTIVE_BITS) -> bool:
+def is_exhaustive(case: OpCase, bits: int = EXHAUSTIVE_BITS) -> bool:
     """Whether every combination of operand codes fits into ``2**bits`` elements of one axis."""
-    one_axis = len(container_shape((*task.operand_types, *task.result_types), 1)) == 1
-    return one_axis and sum(task.operand_widths) <= bits
+    one_axis = len(container_shape((*case.operand_types, *case.result_types), 1)) == 1
+    return one_axis and sum(case.operand_widths) <= bits
 
 
-def every_input(task: Task, start: int = 0, stop: int | None = None) -> tuple[Codes, ...]:
+def every_input(case: OpCase, start: int = 0, stop: int | None = None) -> tuple[Codes, ...]:
     """All combinations of operand codes, the last operand fastest; of these the ones from ``start`` to ``stop``."""
-    widths = task.operand_widths
+    widths = case.operand_widths
     total = sum(widths)
     index = np.arange(start, 1 << total if stop is None else min(stop, 1 << total), dtype=np.uint64)
     arrays = []
@@ -54,33 +54,33 @@ def every_input(task: Task, start: int = 0, stop: int | None = None) -> tuple[Co
     return tuple(arrays)
 
 
-def sampled_inputs(task: Task, count: int, seed: int = 0) -> tuple[Codes, ...]:
+def sampled_inputs(case: OpCase, count: int, seed: int = 0) -> tuple[Codes, ...]:
     """About ``count`` elements: corners crossed with corners first, then adversarial random codes, among them pairs
     that are close or opposite. Where the corners are too many, one of each class of operands is crossed, and the others
     are chosen at random. Beyond `CRAFTED` elements codes are uniform.
     """
-    shape = container_shape((*task.operand_types, *task.result_types), count)
+    shape = container_shape((*case.operand_types, *case.result_types), count)
     total = prod(shape)
-    corners = [corner_codes(type_, task, total >= DEEP) for type_ in task.operand_types]
+    corners = [corner_codes(type_, case, total >= DEEP) for type_ in case.operand_types]
     count = min(total, max(CRAFTED, 3 * len(corners[0]) if len(corners) == 1 else 0))
-    rng = random.Random(f"{seed} {task}")
+    rng = random.Random(f"{seed} {case}")
     columns = _crossed(corners, (count + 1) // 2)
     if columns is None:
-        classes = [_one_of_each_class(type_, own) for type_, own in zip(task.operand_types, corners, strict=True)]
+        classes = [_one_of_each_class(type_, own) for type_, own in zip(case.operand_types, corners, strict=True)]
         columns = _crossed(classes, count) or [[] for _ in corners]
         for column, own in zip(columns, corners, strict=True):
             column += [rng.choice(own) for _ in range((count + 1) // 2 - len(column))]
     rest = count - len(columns[0])
-    drawn = [random_codes(type_, rest, rng) for type_ in task.operand_types]
+    drawn = [random_codes(type_, rest, rng) for type_ in case.operand_types]
     for position in range(1, len(drawn)):
-        if task.operand_types[position] == task.operand_types[0]:
-            drawn[position] = _related(task.operand_types[0], drawn[0], drawn[position], rng)
+        if case.operand_types[position] == case.operand_types[0]:
+            drawn[position] = _related(case.operand_types[0], drawn[0], drawn[position], rng)
     uniform = np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
     return tuple(
         np.concatenate(
             [ints_to_codes([*own, *others], width, (count,)), _uniform_codes(width, total - count, uniform)]
         ).reshape(code_shape(shape, width))
-        for own, others, width in zip(columns, drawn, task.operand_widths, strict=True)
+        for own, others, width in zip(columns, drawn, case.operand_widths, strict=True)
     )
 
 
@@ -93,18 +93,18 @@ def _uniform_codes(width: int, count: int, generator: np.random.Generator) -> Co
 
 
 def inputs_for(
-    task: Task, count: int, seed: int = 0, exhaustive_bits: int = EXHAUSTIVE_BITS
+    case: OpCase, count: int, seed: int = 0, exhaustive_bits: int = EXHAUSTIVE_BITS
 ) -> Iterator[tuple[Codes, ...]]:
     """Every input where operands have at most ``exhaustive_bits`` bits, else about ``count`` sampled ones, in chunks.
 
     Quantised types along an axis come in one piece, since their shape is given.
     """
-    if is_exhaustive(task, exhaustive_bits):
-        for start in range(0, 1 << sum(task.operand_widths), CHUNK):
-            yield every_input(task, start, start + CHUNK)
+    if is_exhaustive(case, exhaustive_bits):
+        for start in range(0, 1 << sum(case.operand_widths), CHUNK):
+            yield every_input(case, start, start + CHUNK)
         return
-    sampled = sampled_inputs(task, count, seed)
-    shape = task.shape(sampled)
+    sampled = sampled_inputs(case, count, seed)
+    shape = case.shape(sampled)
     if len(shape) > 1 or shape[0] <= CHUNK:
         yield sampled
         return
@@ -128,18 +128,18 @@ def _one_of_each_class(type_: ty.Type, codes: Sequence[int]) -> list[int]:
     return list(dict(zip(reversed(classes), reversed(codes), strict=True)).values())
 
 
-def corner_codes(type_: ty.Type, task: Task | None = None, deep: bool = False) -> list[int]:
+def corner_codes(type_: ty.Type, case: OpCase | None = None, deep: bool = False) -> list[int]:
     """The codes of an element type where behaviour changes, in ascending order.
 
     For a float: both signs of zero, the ends of the subnormal and normal range with their neighbours, one and two,
-    infinities, NaNs of each kind. ``task``: adds the ties and limits of the formats it converts to; all ties of formats
+    infinities, NaNs of each kind. ``case``: adds the ties and limits of the formats it converts to; all ties of formats
     of up to 8 bits, or 16 if ``deep``, some of wider ones.
     """
     width = element_width(type_) or 0
     if isinstance(type_, ty.FloatType):
         codes = set(_float_corners(type_.format))
-        if task is not None:
-            for target in task.result_types:
+        if case is not None:
+            for target in case.result_types:
                 if isinstance(target, ty.FloatType) and target.format.bits < type_.format.bits:
                     codes |= set(
                         _corners_of_conversion(type_.format, target.format, target.format.bits <= (16 if deep else 8))

@@ -1,4 +1,4 @@
-"""A task: one op for concrete element types and properties, which the reference computes and an oracle is asked for."""
+"""One op for concrete element types and properties: the unit that the reference computes and an oracle is asked for."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Properties = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
-class Task:
-    """One op for concrete types; made by `task`, which checks that the op accepts them.
+class OpCase:
+    """One op for concrete types; made by `op_case`, which checks that the op accepts them.
 
     ``operands``, ``results``: element types as MLIR spells them. ``properties``: keywords with their values, as in
-    ``(("predicate", "slt"),)``. The operands of a task are arrays of codes of one element shape; a quantised type along
+    ``(("predicate", "slt"),)``. The operands of a case are arrays of codes of one element shape; a quantised type along
     an axis needs its number of channels there.
     """
 
@@ -87,7 +87,7 @@ class Task:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without what was derived: a declaration holds functions that cannot be pickled.
-        return Task, (self.op, self.operands, self.results, self.properties)
+        return OpCase, (self.op, self.operands, self.results, self.properties)
 
     def __str__(self) -> str:
         """``arith.truncf bf16 -> f8E4M3FN rounding=upward``; operands of one type are named once."""
@@ -97,8 +97,8 @@ class Task:
         return " ".join([*words, *(f"{name}={value}" for name, value in self.properties)])
 
 
-def task(op: str, types: Sequence[str] | str, to: str | None = None, **properties: Any) -> Task:
-    """The task of an op on operands of these element types (one for all, or one for each).
+def op_case(op: str, types: Sequence[str] | str, to: str | None = None, **properties: Any) -> OpCase:
+    """The case of an op on operands of these element types (one for all, or one for each).
 
     ``to``: the element type of the first result, where it does not follow. Raises Unsupported for an unknown op,
     VerifyError and TypeMismatch where the op does not accept the types or properties.
@@ -111,7 +111,7 @@ def task(op: str, types: Sequence[str] | str, to: str | None = None, **propertie
     tensors = [ty.TensorType(shape, type_) for type_ in operands]
     module = single_op_module(definition, tensors, properties, result)
     applied = module.body[0].regions[0].blocks[0].operations[0]
-    return Task(
+    return OpCase(
         op,
         tuple(map(str, operands)),
         tuple(str(ty.element_type(value.type)) for value in applied.results),
@@ -136,11 +136,11 @@ def container_shape(types: Sequence[ty.Type], count: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _kernel(task: Task, shape: tuple[int, ...], profile: Profile) -> Kernel:
-    evaluator = task.definition.evaluate
+def _kernel(case: OpCase, shape: tuple[int, ...], profile: Profile) -> Kernel:
+    evaluator = case.definition.evaluate
     if not isinstance(evaluator, Elementwise):
-        raise Unsupported(f"'{task.op}' does not do the same to every element")
-    return evaluator.build(task.operation(shape), Settings(profile))
+        raise Unsupported(f"'{case.op}' does not do the same to every element")
+    return evaluator.build(case.operation(shape), Settings(profile))
 
 
 @dataclass(frozen=True)
@@ -158,15 +158,15 @@ class Reference:
     trap: Mask | None = None
 
 
-def reference(task: Task, inputs: Sequence[Codes], profile: Profile = SPEC, opened: bool = True) -> Reference:
-    """What the task's results must be under a profile, by the array path of the interpreter.
+def reference(case: OpCase, inputs: Sequence[Codes], profile: Profile = SPEC, opened: bool = True) -> Reference:
+    """What the case's results must be under a profile, by the array path of the interpreter.
 
     ``opened``: whether what the language leaves open is wanted, which takes longer than many an op.
     """
-    shape = task.shape(inputs)
-    if not isinstance(task.definition.evaluate, Elementwise):
-        return _run(task, inputs, profile)
-    kernel = task.kernel(shape, profile)
+    shape = case.shape(inputs)
+    if not isinstance(case.definition.evaluate, Elementwise):
+        return _run(case, inputs, profile)
+    kernel = case.kernel(shape, profile)
     outcome = kernel.array(*inputs)
     masks: Mapping[FaultKind, list[Mask]] = {kind: [] for kind in FaultKind}
     seen = np.zeros(shape, np.bool_)
@@ -178,11 +178,11 @@ def reference(task: Task, inputs: Sequence[Codes], profile: Profile = SPEC, open
     return Reference(outcome.results, poison, undefined, bits)
 
 
-def _run(task: Task, inputs: Sequence[Codes], profile: Profile) -> Reference:
+def _run(case: OpCase, inputs: Sequence[Codes], profile: Profile) -> Reference:
     """The same through the executor, for an op without a kernel; such an op has no undefined behaviour."""
-    module = task.module(task.shape(inputs))
+    module = case.module(case.shape(inputs))
     settings = Settings(profile, track_open=True)
-    results = program_for(module, settings).run(module.body[0], task.values(inputs))
+    results = program_for(module, settings).run(module.body[0], case.values(inputs))
     poison = [value.poisoned for value in results if value.poison is not None]
     return Reference(tuple(value.bits for value in results), _together(poison), None, results[0].open)
 

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 
-from halfulp.conformance.corpora.corpus import RECORDED, Entry, entries, recorded
+from halfulp.conformance.corpora.corpus import RECORDED, CorpusEntry, entries, recorded
 from halfulp.conformance.corpora.corpus_iree import find_iree_opt
 from halfulp.interp.bytecode.encoding import MAX_VERSION
 from halfulp.interp.bytecode.inspect import codes_of
@@ -68,7 +68,7 @@ def emit(tool: str, text: str, version: int = MAX_VERSION, arguments: Sequence[s
     return done.stdout
 
 
-def valid_entries() -> list[Entry]:
+def valid_entries() -> list[CorpusEntry]:
     """The modules that mlir-opt 22 takes, and reads as halfulp does."""
     return [
         entry
@@ -103,7 +103,7 @@ def covering(files: Mapping[str, set[object]]) -> list[str]:
     return sorted(chosen)
 
 
-def _newer(tool: str, by_name: Mapping[str, Entry], name: str) -> bytes | None:
+def _newer(tool: str, by_name: Mapping[str, CorpusEntry], name: str) -> bytes | None:
     """What newer MLIR writes for a module; None where it does not take it."""
     try:
         return emit(tool, by_name[name].text)

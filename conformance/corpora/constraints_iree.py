@@ -31,7 +31,7 @@ Diagnostic = tuple[int, int, str]
 """Line, column and text of an error or of a note below it."""
 
 
-class Recorded(NamedTuple):
+class RecordedModule(NamedTuple):
     """A module, and what iree-opt says of it."""
 
     text: str
@@ -53,10 +53,12 @@ def ask(tool: str, text: str) -> tuple[Diagnostic, ...] | None:
 
 
 @cache
-def recorded() -> tuple[Recorded, ...]:
+def recorded() -> tuple[RecordedModule, ...]:
     """All that is recorded."""
     rows = json.loads(gzip.decompress(RECORDED.read_bytes()))["modules"]
-    return tuple(Recorded(text, tuple((line, column, what) for line, column, what in said)) for text, said in rows)
+    return tuple(
+        RecordedModule(text, tuple((line, column, what) for line, column, what in said)) for text, said in rows
+    )
 
 
 # --- modules ----------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ SEPARATOR = "\n// -----\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CorpusEntry:
     """One module: the file it is from (relative to ``corpus/``), its number in it, and its text."""
 
     file: str
@@ -50,7 +50,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class CorpusRecord:
     """What mlir-opt made of a module: the text of each form, or line, column and message of the first error."""
 
     digest: str
@@ -68,23 +68,23 @@ def digest(text: str) -> str:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[CorpusEntry, ...]:
     """Every module of the corpus, sorted by file."""
     found = []
     for path in sorted(FOLDER.rglob("*.mlir")):
         # Bytes: line ends are part of some modules.
         text = path.read_bytes().decode("utf-8").removesuffix("\n")
         file = path.relative_to(FOLDER).as_posix()
-        found += [Entry(file, index, part + "\n") for index, part in enumerate(text.split(SEPARATOR))]
+        found += [CorpusEntry(file, index, part + "\n") for index, part in enumerate(text.split(SEPARATOR))]
     return tuple(found)
 
 
 @cache
-def recorded() -> Mapping[str, Record]:
+def recorded() -> Mapping[str, CorpusRecord]:
     """What mlir-opt 22 made of the modules, by name."""
     modules = json.loads(gzip.decompress(RECORDED.read_bytes()))["modules"]
     return {
-        name: Record(row["digest"], row.get("printed", {}), tuple(row["error"]) if "error" in row else None)
+        name: CorpusRecord(row["digest"], row.get("printed", {}), tuple(row["error"]) if "error" in row else None)
         for name, row in modules.items()
     }
 

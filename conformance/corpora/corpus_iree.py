@@ -30,7 +30,7 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
-from halfulp.conformance.corpora.corpus import SEPARATOR, Entry, Record, digest
+from halfulp.conformance.corpora.corpus import SEPARATOR, CorpusEntry, CorpusRecord, digest
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
@@ -53,26 +53,26 @@ def find_iree_opt() -> str | None:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[CorpusEntry, ...]:
     """Every module, sorted by file."""
     found = []
     for path in sorted(FOLDER.glob("*.mlir")):
         text = path.read_text(encoding="utf-8").removesuffix("\n")
-        found += [Entry(path.name, index, part + "\n") for index, part in enumerate(text.split(SEPARATOR))]
+        found += [CorpusEntry(path.name, index, part + "\n") for index, part in enumerate(text.split(SEPARATOR))]
     return tuple(found)
 
 
-def is_of_document(entry: Entry) -> bool:
+def is_of_document(entry: CorpusEntry) -> bool:
     """Whether a module is in the document's syntax."""
     return entry.file == "document.mlir"
 
 
-def asked_text(entry: Entry) -> str:
+def asked_text(entry: CorpusEntry) -> str:
     """What iree-opt is given for a module: itself, or what halfulp prints for the document's syntax."""
     return print_module(parse_module(entry.text, "<stdin>")) if is_of_document(entry) else entry.text
 
 
-def record(tool: str, text: str) -> Record:
+def record(tool: str, text: str) -> CorpusRecord:
     """What iree-opt prints, or where and why it rejects the text. Raises RuntimeError where it says neither."""
     printed: dict[str, str] = {}
     for form, arguments in FORMS.items():
@@ -84,17 +84,17 @@ def record(tool: str, text: str) -> Record:
             diagnostic = _DIAGNOSTIC.search(said)
             if diagnostic is None:
                 raise RuntimeError(f"{tool} ended with {done.returncode} and no place of an error:\n{text}\n{said}")
-            return Record(digest(text), error=(int(diagnostic[1]), int(diagnostic[2]), diagnostic[3]))
+            return CorpusRecord(digest(text), error=(int(diagnostic[1]), int(diagnostic[2]), diagnostic[3]))
         printed[form] = done.stdout.decode("utf-8")
-    return Record(digest(text), printed=printed)
+    return CorpusRecord(digest(text), printed=printed)
 
 
 @cache
-def recorded() -> Mapping[str, Record]:
+def recorded() -> Mapping[str, CorpusRecord]:
     """The record of each module, by its name."""
     data: Mapping[str, Mapping[str, Any]] = json.loads(gzip.decompress(RECORDED.read_bytes()))
     return {
-        name: Record(row["digest"], row.get("printed", {}), tuple(row["error"]) if "error" in row else None)
+        name: CorpusRecord(row["digest"], row.get("printed", {}), tuple(row["error"]) if "error" in row else None)
         for name, row in data.items()
     }
 
@@ -103,12 +103,12 @@ _OURS = re.compile(r"\biree_(codegen|gpu|cpu)\.|\bsmt\.")
 _BETWEEN_MODULES = re.compile(r"^// -----.*$", re.MULTILINE)
 
 
-def modules_below(folder: Path) -> Iterator[Entry]:
+def modules_below(folder: Path) -> Iterator[CorpusEntry]:
     """The modules of all tests in a folder that use the dialects."""
     for path in sorted(folder.rglob("*.mlir")):
         parts = _BETWEEN_MODULES.split(path.read_text(encoding="utf-8", errors="replace"))
         name = str(path.relative_to(folder))
-        yield from (Entry(name, index, part) for index, part in enumerate(parts) if _OURS.search(part))
+        yield from (CorpusEntry(name, index, part) for index, part in enumerate(parts) if _OURS.search(part))
 
 
 def goes_around(tool: str, text: str) -> str:

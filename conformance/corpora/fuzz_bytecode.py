@@ -23,7 +23,7 @@ from itertools import groupby
 from pathlib import Path
 
 from halfulp.conformance.corpora.bytecode_files import recorded_files
-from halfulp.conformance.corpora.fuzz_text import Failure, OutOfTime, read_all, stopped_after
+from halfulp.conformance.corpora.fuzz_text import OutOfTime, ReadingFailure, read_all, stopped_after
 from halfulp.interp.bytecode.encoding import MAGIC, PADDING, Cursor, Section, varint, zigzag
 from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
@@ -374,7 +374,7 @@ def _misplaced(error: HalfulpError, data: bytes) -> str | None:
     return None
 
 
-def run(count: int, seed: int, first: int = 0) -> tuple[list[Failure], Counter[str]]:
+def run(count: int, seed: int, first: int = 0) -> tuple[list[ReadingFailure], Counter[str]]:
     """Read ``count`` inputs of a seed; those that fail, and how many had which outcome."""
     return read_all(lambda number: mutant(seed, number), check, bytes.hex, range(first, first + count), MAX_MEMORY)
 

@@ -163,7 +163,7 @@ def mutant(seed: int, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ReadingFailure:
     """An input that did not pass, and why."""
 
     number: int
@@ -228,7 +228,7 @@ def _unstable(module: Module) -> str | None:
     return None
 
 
-def run(count: int, seed: int, first: int = 0) -> tuple[list[Failure], Counter[str]]:
+def run(count: int, seed: int, first: int = 0) -> tuple[list[ReadingFailure], Counter[str]]:
     """Read ``count`` inputs of a seed; those that fail, and how many had which outcome."""
     return read_all(lambda number: mutant(seed, number), check, str, range(first, first + count), MAX_MEMORY)
 
@@ -239,7 +239,7 @@ def read_all(
     spell: Callable[[Input], str],
     numbers: range,
     most: int,
-) -> tuple[list[Failure], Counter[str]]:
+) -> tuple[list[ReadingFailure], Counter[str]]:
     """Read the inputs of these numbers: what fails, spelled, and how many had which outcome.
 
     ``most``: the bytes that the process may take on top of what it had at its largest before.
@@ -252,10 +252,10 @@ def read_all(
         outcome, problem = check(data)
         outcomes[outcome] += 1
         if problem is not None:
-            failures.append(Failure(number, spell(data), problem))
+            failures.append(ReadingFailure(number, spell(data), problem))
     memory = peak_memory() - before
     if memory > most:
-        failures.append(Failure(numbers.stop, "", f"the process took {memory >> 20} MiB more than before"))
+        failures.append(ReadingFailure(numbers.stop, "", f"the process took {memory >> 20} MiB more than before"))
     return failures, outcomes
 
 

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from halfulp.conformance.corpora.corpus import RECORDED, Entry, Record, digest, entries, recorded
+from halfulp.conformance.corpora.corpus import RECORDED, CorpusEntry, CorpusRecord, digest, entries, recorded
 
 TOOL = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")
 FLAGS = ("--allow-unregistered-dialect",)
@@ -33,7 +33,7 @@ _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)", re.MULTILINE)
 _RANDOM = re.compile(r"(?<=illegal storage type size: )\d{4,}")
 
 
-def record(text: str) -> Record:
+def record(text: str) -> CorpusRecord:
     """The four forms, or ``error``: line, column and message of the first error.
 
     Raises RuntimeError when mlir-opt ends without saying where the error is.
@@ -49,12 +49,12 @@ def record(text: str) -> Record:
             if diagnostic is None:
                 raise RuntimeError(f"{TOOL} ended with {done.returncode} and no place of an error:\n{text}\n{said}")
             message = _RANDOM.sub("?", diagnostic[3])
-            return Record(digest(text), error=(int(diagnostic[1]), int(diagnostic[2]), message))
+            return CorpusRecord(digest(text), error=(int(diagnostic[1]), int(diagnostic[2]), message))
         printed[form] = done.stdout.decode("utf-8")
-    return Record(digest(text), printed=printed)
+    return CorpusRecord(digest(text), printed=printed)
 
 
-def _record(entry: Entry, known: Record | None) -> Record:
+def _record(entry: CorpusEntry, known: CorpusRecord | None) -> CorpusRecord:
     return known if known is not None and known.digest == digest(entry.text) else record(entry.text)
 
 

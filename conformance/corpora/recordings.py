@@ -23,8 +23,8 @@ import numpy as np
 from halfulp.conformance.comparing.check import Tally, ask, check
 from halfulp.conformance.comparing.divergences import divergences, pin
 from halfulp.conformance.comparing.inputs import digest, inputs_for
-from halfulp.conformance.comparing.op_case import Task
-from halfulp.conformance.ops.sweep import jobs
+from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.ops.jobs import jobs
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
 from halfulp.fp_formats.codes import code_shape, storage_dtype
@@ -35,12 +35,12 @@ FILE = Path(__file__).parent / "recorded" / "oracles.npz"
 NOT_RECORDED = frozenset({"exact", "npz", "command"})
 """The specification is always there; the other two are whatever the user has."""
 
-Key = tuple[Task, int]
-"""A task and the checksum of its inputs."""
+Key = tuple[OpCase, int]
+"""A case and the checksum of its inputs."""
 
 
 @dataclass
-class Recorded:
+class RecordedOracle:
     """An oracle that repeats what a tool of this name and version answered."""
 
     name: str
@@ -48,35 +48,37 @@ class Recorded:
     version: str
     answers: dict[Key, tuple[Answer, ...] | str]
 
-    def refuses(self, task: Task) -> str | None:
+    def refuses(self, case: OpCase) -> str | None:
         """What the tool refused, it refuses; a refusal stands for any inputs."""
-        refusal = self.answers.get((task, 0))
+        refusal = self.answers.get((case, 0))
         return refusal if isinstance(refusal, str) else None
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """The recorded answers. Raises KeyError for inputs that were never asked: record anew."""
-        found = self.answers[task, digest(inputs)]
+        found = self.answers[case, digest(inputs)]
         assert not isinstance(found, str)
         return found
 
 
 @cache
-def recorded() -> dict[str, Recorded]:
+def recorded() -> dict[str, RecordedOracle]:
     """The recorded oracles by name."""
     with np.load(FILE, allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
         data, statuses = file["bits"].tobytes(), file["status"]
-    oracles: dict[str, Recorded] = {}
+    oracles: dict[str, RecordedOracle] = {}
     place = status_place = 0
     for name, about in header.items():
         answers: dict[Key, tuple[Answer, ...] | str] = {}
         for row in about["tasks"]:
-            task = Task(row["op"], tuple(row["operands"]), tuple(row["results"]), tuple(map(tuple, row["properties"])))
+            case = OpCase(
+                row["op"], tuple(row["operands"]), tuple(row["results"]), tuple(map(tuple, row["properties"]))
+            )
             if "refusal" in row:
-                answers[task, 0] = row["refusal"]
+                answers[case, 0] = row["refusal"]
                 continue
             found = []
-            for type_, with_status, why in zip(task.result_types, row["status"], row["why"], strict=True):
+            for type_, with_status, why in zip(case.result_types, row["status"], row["why"], strict=True):
                 width = element_width(type_) or 0
                 shape = code_shape(tuple(row["shape"]), width)
                 dtype = storage_dtype(width)
@@ -89,8 +91,8 @@ def recorded() -> dict[str, Recorded]:
                     status = statuses[status_place : status_place + count].reshape(row["shape"])
                     status_place += count
                 found.append(Answer(bits, status, why))
-            answers[task, row["inputs"]] = tuple(found)
-        oracles[name] = Recorded(name, about["profile"], about["version"], answers)
+            answers[case, row["inputs"]] = tuple(found)
+        oracles[name] = RecordedOracle(name, about["profile"], about["version"], answers)
     return oracles
 
 
@@ -98,38 +100,38 @@ def replay(name: str) -> Tally:
     """What the comparison makes of an oracle's recorded answers now."""
     total = Tally()
     for job in jobs("sample", oracles=[name]):
-        for inputs in inputs_for(job.task, job.count, job.seed, job.bits):
-            total.add(check(recorded()[name], job.task, inputs, divergences()))
+        for inputs in inputs_for(job.case, job.count, job.seed, job.bits):
+            total.add(check(recorded()[name], job.case, inputs, divergences()))
     return total
 
 
-def _asked(source: Oracle) -> Recorded:
+def _asked(source: Oracle) -> RecordedOracle:
     answers: dict[Key, tuple[Answer, ...] | str] = {}
     for job in jobs("sample", oracles=[source.name]):
-        refusal = source.refuses(job.task)
+        refusal = source.refuses(job.case)
         if refusal is not None:
-            answers[job.task, 0] = refusal
+            answers[job.case, 0] = refusal
             continue
-        for inputs in inputs_for(job.task, job.count, job.seed, job.bits):
-            answers[job.task, digest(inputs)] = ask(source, job.task, inputs)
-    return Recorded(source.name, source.profile, source.version, answers)
+        for inputs in inputs_for(job.case, job.count, job.seed, job.bits):
+            answers[job.case, digest(inputs)] = ask(source, job.case, inputs)
+    return RecordedOracle(source.name, source.profile, source.version, answers)
 
 
-def _write(oracles: dict[str, Recorded]) -> None:
+def _write(oracles: dict[str, RecordedOracle]) -> None:
     header: dict[str, Any] = {}
     bits: list[bytes] = []
     statuses: list[Any] = [np.zeros(0, np.uint8)]
     for name, source in sorted(oracles.items()):
         rows = []
-        for (task, checksum), found in source.answers.items():
+        for (case, checksum), found in source.answers.items():
             row: dict[str, Any] = {
-                "op": task.op, "operands": task.operands, "results": task.results, "properties": task.properties,
+                "op": case.op, "operands": case.operands, "results": case.results, "properties": case.properties,
             }  # fmt: skip
             if isinstance(found, str):
                 row["refusal"] = found
             else:
                 row["inputs"] = checksum
-                width = element_width(task.result_types[0]) or 0
+                width = element_width(case.result_types[0]) or 0
                 row["shape"] = found[0].bits.shape[:-1] if width > 64 else found[0].bits.shape
                 row["status"] = [int(answer.status is not None) for answer in found]
                 row["why"] = [answer.why for answer in found]
@@ -159,7 +161,7 @@ def main(names: Sequence[str]) -> int:
         except Unavailable as reason:
             print(f"{name} is not asked: {reason}", file=sys.stderr)
             return 1
-        print(f"{name}: {len(found[name].answers)} tasks")
+        print(f"{name}: {len(found[name].answers)} cases")
     _write(found)
     print(f"{FILE.stat().st_size} bytes")
     recorded.cache_clear()

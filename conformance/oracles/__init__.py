@@ -8,7 +8,7 @@ from importlib import import_module
 from halfulp.conformance.oracles.oracle import Oracle
 
 _CLASSES: Mapping[str, tuple[str, str]] = {
-    "exact": ("exact", "Exact"),
+    "exact": ("exact", "ExactOracle"),
     "apfloat": ("apfloat", "APFloatOracle"),
     "mlir-expand": ("mlir_expand", "MlirExpand"),
     "mlir-native": ("mlir_native", "MlirNative"),

@@ -1,6 +1,6 @@
 """LLVM's own APFloat, called in process through the C++ symbols of libLLVM 22 (x86-64 System V calling convention).
 
-`APFloat` is the binding, `APFloatOracle` the oracle that answers tasks with it.
+`APFloat` is the binding, `APFloatOracle` the oracle that answers cases with it.
 
 Codes are Python integers. Rounding modes are `halfulp.fp_formats.policy.Rounding`; status is halfulp's flags (`Flags`).
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
@@ -303,35 +303,35 @@ class APFloatOracle:
         self.version = LIBRARY.partition(".so.")[2]
         self._llvm = load()
 
-    def refuses(self, task: Task) -> str | None:
+    def refuses(self, case: OpCase) -> str | None:
         """Ops that APFloat has no function for, formats it does not know, and fast-math flags."""
-        if task.op not in _OPS:
-            return f"APFloat has no function for {task.op}"
-        formats = [t.format.name for t in (*task.operand_types, *task.result_types) if isinstance(t, ty.FloatType)]
+        if case.op not in _OPS:
+            return f"APFloat has no function for {case.op}"
+        formats = [t.format.name for t in (*case.operand_types, *case.result_types) if isinstance(t, ty.FloatType)]
         unknown = next((name for name in formats if name not in SEMANTICS), None)
         if unknown is not None:
             return f"APFloat has no {unknown}"
-        return "APFloat has no fast-math flags" if dict(task.properties).get("fastmath", "none") != "none" else None
+        return "APFloat has no fast-math flags" if dict(case.properties).get("fastmath", "none") != "none" else None
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """Element by element. A float out of an integer's range is poison, as the status says."""
-        shape = task.shape(inputs)
-        columns = [codes_to_ints(codes, width) for codes, width in zip(inputs, task.operand_widths, strict=True)]
-        function = self._function(task)
+        shape = case.shape(inputs)
+        columns = [codes_to_ints(codes, width) for codes, width in zip(inputs, case.operand_widths, strict=True)]
+        function = self._function(case)
         found = [function(*operands) for operands in zip(*columns, strict=True)]
-        result = task.result_types[0]
+        result = case.result_types[0]
         width = result.format.bits if isinstance(result, ty.FloatType) else getattr(result, "width", 64)
         codes = ints_to_codes([code for code, _ in found], width, shape)
-        if task.op not in _TO_INTEGERS:
+        if case.op not in _TO_INTEGERS:
             return (Answer(codes),)
         invalid = np.array([flags & Flags.INVALID for _, flags in found], np.bool_).reshape(shape)
         return (Answer(codes, np.where(invalid, np.uint8(Status.POISON), np.uint8(Status.VALUE))),)
 
-    def _function(self, task: Task) -> Callable[..., tuple[int, int]]:
+    def _function(self, case: OpCase) -> Callable[..., tuple[int, int]]:
         """Codes of one element to the code and flags of its result."""
-        llvm, op = self._llvm, task.op
-        source, target = task.operand_types[0], task.result_types[0]
-        properties = dict(task.properties)
+        llvm, op = self._llvm, case.op
+        source, target = case.operand_types[0], case.result_types[0]
+        properties = dict(case.properties)
         spelled = properties.get("rounding", properties.get("roundingmode", Rounding.TO_NEAREST_EVEN.spelling))
         rounding = next(mode for mode in Rounding if mode.spelling == spelled)
         if op in _FROM_INTEGERS and isinstance(target, ty.FloatType):

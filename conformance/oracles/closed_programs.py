@@ -1,4 +1,4 @@
-"""Tasks and programs as modules that need no arguments, and what a tool printed of them read back.
+"""OpCases and programs as modules that need no arguments, and what a tool printed of them read back.
 
 Operands are constants. An element travels as an integer of its width and is cast to its own type by the program
 itself, as no spelling of a float keeps the bits of every NaN in every tool; an integer or index stands for itself.
@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task, container_shape
-from halfulp.conformance.oracles.oracle import Answer, Program, Status, Unanswered
+from halfulp.conformance.comparing.op_case import OpCase, container_shape
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, Status, Unanswered
 from halfulp.conformance.whole_programs.rewrite import copied
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.declare.build import function_of
@@ -101,14 +101,14 @@ class Builder:
         else:
             self.returned.append(self._cast(value, ty.with_element(value.type, integer_type(element))))
 
-    def ask(self, task: Task, inputs: Sequence[Codes], shape: tuple[int, ...] | None) -> None:
-        """Apply a task's op to tensors of that shape, or to scalars, and return the results."""
+    def ask(self, case: OpCase, inputs: Sequence[Codes], shape: tuple[int, ...] | None) -> None:
+        """Apply a case's op to tensors of that shape, or to scalars, and return the results."""
         operands = [
             self.constant(codes, element if shape is None else ty.TensorType(shape, element))
-            for codes, element in zip(inputs, task.operand_types, strict=True)
+            for codes, element in zip(inputs, case.operand_types, strict=True)
         ]
-        like = _example(task, shape)
-        types = [t if shape is None else ty.TensorType(shape, t) for t in task.result_types]
+        like = _example(case, shape)
+        types = [t if shape is None else ty.TensorType(shape, t) for t in case.result_types]
         op = Operation(like.name, like.definition, operands, types, dict(like.properties))
         self.block.append(op)
         for result in op.results:
@@ -127,9 +127,9 @@ class Builder:
 
 
 @lru_cache(maxsize=64)
-def _example(task: Task, shape: tuple[int, ...] | None) -> Operation:
-    """The op of a task, with its properties, on arguments."""
-    return task.operation(shape)
+def _example(case: OpCase, shape: tuple[int, ...] | None) -> Operation:
+    """The op of a case, with its properties, on arguments."""
+    return case.operation(shape)
 
 
 def module_around(functions: Sequence[Operation]) -> Module:
@@ -145,14 +145,14 @@ def _definition(name: str) -> OpDefinition:
 
 
 @dataclass(frozen=True)
-class Closed:
+class ClosedText:
     """A program whose entry ``@halfulp_entry`` calls the function with its arguments as constants."""
 
     text: str
     results: tuple[ty.Type, ...]
 
 
-def closed(program: Program) -> Closed | Unanswered:
+def closed(program: ClosedProgram) -> ClosedText | Unanswered:
     """The program without arguments, or why there is none in the language of MLIR 22."""
     module = program.module
     function = module.lookup(program.function)
@@ -184,7 +184,7 @@ def closed(program: Program) -> Closed | Unanswered:
         return Unanswered(str(error))
     if MARKER in text:
         return Unanswered("its text holds the marker that separates programs")
-    return Closed(text, types)
+    return ClosedText(text, types)
 
 
 def _private(function: Operation) -> Operation:
@@ -284,13 +284,13 @@ def constant_of(value: SSAValue) -> Answer | None:
     return Answer(attribute.array()) if isinstance(attribute, at.DenseElementsAttr) else None
 
 
-def refused_by_schema(task: Task) -> str | None:
+def refused_by_schema(case: OpCase) -> str | None:
     """Why MLIR 22 does not read the op: it, or a property of it, is newer."""
-    definition = task.definition
+    definition = case.definition
     if definition.since > Schema.MLIR22:
-        return f"MLIR 22 has no {task.op}"
+        return f"MLIR 22 has no {case.op}"
     try:
-        text_of(task.module(container_shape((*task.operand_types, *task.result_types), 1)))
+        text_of(case.module(container_shape((*case.operand_types, *case.result_types), 1)))
     except HalfulpError as error:
         return f"MLIR 22 does not know it: {error}"
     return None

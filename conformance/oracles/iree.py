@@ -1,4 +1,4 @@
-"""IREE's CPU backend: each task compiled once by iree-compile, its elements executed by iree-run-module.
+"""IREE's CPU backend: each case compiled once by iree-compile, its elements executed by iree-run-module.
 
 Elements travel as integers and are cast to their types inside the program, which takes more types than IREE's own
 interface does. The target is a generic x86-64 CPU, so that results do not depend on the machine; and f64 stays f64,
@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import (
     Answer,
+    ClosedProgram,
     OracleError,
-    Program,
     Reply,
     Status,
     Unanswered,
@@ -58,7 +58,7 @@ PROGRAMS = 16  # in one module
 TRAPPING = frozenset({signal.SIGFPE, signal.SIGILL, signal.SIGTRAP})
 """Signals by which a CPU stops a program for what it computes; any other is a failure of the tool."""
 TRAPS = 256
-"""How often the elements of a task that ended the process are halved, to find those that did."""
+"""How often the elements of a case that ended the process are halved, to find those that did."""
 
 
 class Iree:
@@ -79,30 +79,30 @@ class Iree:
         self._seconds = seconds
         self._folder = Path(mkdtemp(prefix="halfulp-iree-"))
         weakref.finalize(self, rmtree, self._folder, ignore_errors=True)
-        self._compiled: dict[Task, Path | str] = {}
+        self._compiled: dict[OpCase, Path | str] = {}
 
-    def refuses(self, task: Task) -> str | None:
+    def refuses(self, case: OpCase) -> str | None:
         """What is no arith op on types of up to 64 bits, and what iree-compile has already rejected, for its reason."""
-        if not task.op.startswith("arith.") or not task.operands:
-            return f"{task.op} is not asked of IREE"
-        types = (*task.operand_types, *task.result_types)
+        if not case.op.startswith("arith.") or not case.operands:
+            return f"{case.op} is not asked of IREE"
+        types = (*case.operand_types, *case.result_types)
         wide = next((t for t in types if isinstance(t, ty.FloatType | ty.IntegerType) and _width(t) > MAX_WIDTH), None)
         if wide is not None:
             return f"IREE has no arguments of {wide}"
-        known = self._compiled.get(task)
+        known = self._compiled.get(case)
         return known if isinstance(known, str) else None
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """All elements in one run. What iree-compile rejects is unanswered, for its reason; a process that ends by a
         signal is run again on halves, to tell the elements that trap.
         """
-        module = self._compile(task)
+        module = self._compile(case)
         if isinstance(module, str):
-            return unanswered(task, inputs, module)
-        shape = task.shape(inputs)
+            return unanswered(case, inputs, module)
+        shape = case.shape(inputs)
         columns = [codes.ravel() for codes in inputs]
         order = np.argsort(columns[-1], kind="stable")  # equal divisors are neighbours, so that halving finds them soon
-        widths = [_width(type_) for type_ in task.result_types]
+        widths = [_width(type_) for type_ in case.result_types]
         results = [np.zeros(order.size, storage_dtype(width)) for width in widths]
         status = np.zeros(order.size, np.uint8)
         parts, halvings = [order], 0
@@ -131,12 +131,12 @@ class Iree:
         why = "the process ended before it" if np.any(status == Status.UNANSWERED) else ""
         return tuple(Answer(result.reshape(shape), statuses, why) for result in results)
 
-    def _compile(self, task: Task) -> Path | str:
-        """The compiled task, or why it was rejected."""
-        if task not in self._compiled:
+    def _compile(self, case: OpCase) -> Path | str:
+        """The compiled case, or why it was rejected."""
+        if case not in self._compiled:
             path = self._folder / f"{len(self._compiled)}.vmfb"
-            self._compiled[task] = self._compiled_text(_text(task), path)
-        return self._compiled[task]
+            self._compiled[case] = self._compiled_text(_text(case), path)
+        return self._compiled[case]
 
     def _compiled_text(self, text: str, path: Path) -> Path | str:
         """The file that the compiler wrote, or why it rejected the text. Raises OracleError."""
@@ -152,7 +152,7 @@ class Iree:
 
     # --- programs -----------------------------------------------------------------------------------------------------
 
-    def run(self, programs: Sequence[Program]) -> list[Reply]:
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """Many programs in one module, each executed by itself. What the compiler rejects is unanswered and says why; a
         program that stops its process by what the CPU does not execute has trapped.
         """
@@ -247,7 +247,7 @@ class _Wrapped:
     takes and returns tensors of storage integers.
     """
 
-    def __init__(self, index: int, program: Program) -> None:
+    def __init__(self, index: int, program: ClosedProgram) -> None:
         self.index = index
         self.entry = f"entry{index}"
         self.arguments = program.arguments
@@ -343,12 +343,12 @@ def _width(type_: ty.Type) -> int:
     return element_width(type_) or 0
 
 
-def _text(task: Task) -> str:
-    """The task on tensors of storage integers: ``@eval``."""
+def _text(case: OpCase) -> str:
+    """The case on tensors of storage integers: ``@eval``."""
     block = Block()
-    arguments = [block.add_argument(_tensor(_storage(type_))) for type_ in task.operand_types]
-    operands = [_from_storage(block, a, type_) for a, type_ in zip(arguments, task.operand_types, strict=True)]
-    results = apply_op(block, task.definition, operands, dict(task.properties), task.result_types[0])
+    arguments = [block.add_argument(_tensor(_storage(type_))) for type_ in case.operand_types]
+    operands = [_from_storage(block, a, type_) for a, type_ in zip(arguments, case.operand_types, strict=True)]
+    results = apply_op(block, case.definition, operands, dict(case.properties), case.result_types[0])
     returned = [_to_storage(block, value) for value in results]
     return print_module(module_of([function_of("eval", block, returned)]))
 

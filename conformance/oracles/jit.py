@@ -1,7 +1,7 @@
 """Oracles that lower to LLVM with mlir-opt and execute with mlir-runner: one element function in a loop, or programs.
 
 What is executed stands between calls of functions, so that neither the lowering nor LLVM sees constants to fold: the
-operands of a task are read from memory, the constants of a program are returned by functions of their own. Everything
+operands of a case are read from memory, the constants of a program are returned by functions of their own. Everything
 runs in a child of the runner's process (``fork``), which a trap or an endless loop ends without harm to the others;
 its results are printed as decimal numbers, each limb on a line, and then the status of the child in brackets.
 """
@@ -14,9 +14,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task, reference
+from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.oracles.closed_programs import refused_by_schema
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, Unanswered, Unavailable
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    ClosedProgram,
+    OracleError,
+    Reply,
+    Status,
+    Unanswered,
+    Unavailable,
+)
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.whole_programs.rewrite import module_with
 from halfulp.fp_formats.codes import LIMB_BITS, code_shape, limb_count, storage_dtype
@@ -31,7 +39,7 @@ from halfulp.semantics.kernel import Codes, Mask
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")
 UTILITIES = "libmlir_c_runner_utils.so"
 APART = 2048
-"""How many elements of a task are asked in a process of their own, since they may stop it."""
+"""How many elements of a case are asked in a process of their own, since they may stop it."""
 GROUPS = 256
 """Processes for the other elements: where one is stopped all the same, its elements are asked again, apart."""
 LEAST = 16
@@ -131,13 +139,13 @@ class JitOracle:
         self.version = self._opt.version
         self._libraries = [library(self._runner, name) for name in (*self.runtime, UTILITIES)]
 
-    # --- tasks --------------------------------------------------------------------------------------------------------
+    # --- cases --------------------------------------------------------------------------------------------------------
 
-    def refuses(self, task: Task) -> str | None:
+    def refuses(self, case: OpCase) -> str | None:
         """Types that cannot be lowered; subclasses add ops."""
-        reasons = (self.refuses_type(type_) for type_ in (*task.operand_types, *task.result_types))
-        refused = refused_by_schema(task) or next((why for why in reasons if why), None)
-        return refused or self.refuses_op(task.operation(None))
+        reasons = (self.refuses_type(type_) for type_ in (*case.operand_types, *case.result_types))
+        refused = refused_by_schema(case) or next((why for why in reasons if why), None)
+        return refused or self.refuses_op(case.operation(None))
 
     def refuses_type(self, type_: ty.Type) -> str | None:
         """Why there is no code for values of a type, or None."""
@@ -158,20 +166,20 @@ class JitOracle:
         """Why there is no code for an op on types that there is code for, or None."""
         return None
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """All elements in one loop, those apart that the language gives no meaning to: each may stop the process."""
-        shape = task.shape(inputs)
+        shape = case.shape(inputs)
         count = int(np.prod(shape, dtype=np.int64))
-        columns = [_rows(codes, width, count) for codes, width in zip(inputs, task.operand_widths, strict=True)]
-        undefined = reference(task, inputs).undefined
+        columns = [_rows(codes, width, count) for codes, width in zip(inputs, case.operand_widths, strict=True)]
+        undefined = reference(case, inputs).undefined
         risky = np.zeros(count, np.bool_) if undefined is None else np.broadcast_to(undefined, shape).reshape(-1)
-        widths = [element_width(type_) or 0 for type_ in task.result_types]
+        widths = [element_width(type_) or 0 for type_ in case.result_types]
         results = [np.zeros((count, limb_count(width)), np.uint64) for width in widths]
         status = np.full(count, Status.UNANSWERED, np.uint8)
-        self._ask(task, columns, ~risky, risky, results, status)
+        self._ask(case, columns, ~risky, risky, results, status)
         left = (status == Status.UNANSWERED) & ~risky
         if left.any():
-            self._ask(task, columns, np.zeros_like(risky), left, results, status)
+            self._ask(case, columns, np.zeros_like(risky), left, results, status)
         why = f"asking more than {APART} elements that may stop the process takes too long"
         statuses = status.reshape(shape) if status.any() else None
         return tuple(
@@ -179,7 +187,7 @@ class JitOracle:
         )
 
     def _ask(
-        self, task: Task, columns: list[Codes], together: Mask, apart: Mask, results: list[Codes], status: Codes
+        self, case: OpCase, columns: list[Codes], together: Mask, apart: Mask, results: list[Codes], status: Codes
     ) -> None:
         """Fill in results and status of the elements ``together``, and of the first ones ``apart``."""
         batch, single = np.flatnonzero(together), np.flatnonzero(apart)[:APART]
@@ -189,8 +197,8 @@ class JitOracle:
         group = max(LEAST, -(-batch.size // GROUPS))
         asked = [batch[start : start + group] for start in range(0, batch.size, group)]
         asked += [single[k : k + 1] for k in range(single.size)]
-        text = _task_text(task, [column[order] for column in columns], batch.size, group)
-        children = self.execute(_spliced(task.module(None), text))
+        text = _case_text(case, [column[order] for column in columns], batch.size, group)
+        children = self.execute(_spliced(case.module(None), text))
         if len(children) != len(asked):
             raise OracleError("garbage", f"{len(asked)} processes ended, but {len(children)} said so")
         width = sum(limbs.shape[1] for limbs in results)
@@ -209,7 +217,7 @@ class JitOracle:
 
     # --- programs -----------------------------------------------------------------------------------------------------
 
-    def run(self, programs: Sequence[Program]) -> list[Reply]:
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """Many programs in one module, each in a process of its own; a program that stops it has trapped."""
         found: dict[int, Reply] = {}
         prepared: list[tuple[int, _Prepared]] = []
@@ -311,7 +319,7 @@ def _bits_type(type_: ty.Type) -> str:
     return f"i{element_width(type_)}"
 
 
-def _task_text(task: Task, columns: list[Codes], batch: int, group: int) -> str:
+def _case_text(case: OpCase, columns: list[Codes], batch: int, group: int) -> str:
     """Operands in memory, a function that applies the op to one element and prints the result, and the entry.
 
     The first ``batch`` elements run in groups, the others alone.
@@ -320,15 +328,15 @@ def _task_text(task: Task, columns: list[Codes], batch: int, group: int) -> str:
     lines = []
     body = []
     operands = []
-    for k, (type_, column) in enumerate(zip(task.operand_types, columns, strict=True)):
+    for k, (type_, column) in enumerate(zip(case.operand_types, columns, strict=True)):
         memory = f"memref<{count}x{column.shape[1]}xi{column.dtype.itemsize * 8}>"
         data = column.astype(column.dtype.newbyteorder("<")).tobytes().hex().upper()
         lines.append(f'  memref.global "private" constant @operand{k} : {memory} = dense<"0x{data}">')
         body.append(f"%memory{k} = memref.get_global @operand{k} : {memory}")
         operands.append(_load(body, f"{k}", memory, column.shape[1], type_))
-    signature = f"({', '.join(task.operands)}) -> ({', '.join(task.results)})"
-    body.append(f"%r:{len(task.results)} = func.call @eval({', '.join(operands)}) : {signature}")
-    for k, type_ in enumerate(task.result_types):
+    signature = f"({', '.join(case.operands)}) -> ({', '.join(case.results)})"
+    body.append(f"%r:{len(case.results)} = func.call @eval({', '.join(operands)}) : {signature}")
+    for k, type_ in enumerate(case.result_types):
         _print(body, f"%r#{k}", f"out{k}_", type_)
     lines += ["  func.func private @element(%which: i64) {", "    %i = arith.index_cast %which : i64 to index"]
     lines += [f"    {line}" for line in body]
@@ -439,7 +447,7 @@ class _Prepared:
     value of which is in ``constants``.
     """
 
-    def __init__(self, program: Program, prefix: str, check: Check) -> None:
+    def __init__(self, program: ClosedProgram, prefix: str, check: Check) -> None:
         self.prefix = prefix
         copy = module_with(program.module.body, program.module)
         self.functions = copy.body

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.compare import differing
-from halfulp.conformance.comparing.op_case import Task, reference, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.oracles import closed_programs as pr
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, Unanswered, unanswered
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, Unanswered, unanswered
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.fp_formats.codes import code_shape, ints_to_codes, storage_dtype
 from halfulp.interp.ir import types as ty
@@ -29,8 +29,8 @@ UNROLLING = "func.func(test-loop-unrolling{unroll-factor=-1 loop-depth=0},canoni
 """Unrolls the outermost loops of constant bounds, all of them, however often they run."""
 
 CHUNK = 1 << 20  # elements of one tensor
-QUESTIONS = 1 << 13  # ops asked for one task, beyond one for each chunk
-SCALARS = 1 << 16  # elements asked for one task where only scalars fold
+QUESTIONS = 1 << 13  # ops asked for one case, beyond one for each chunk
+SCALARS = 1 << 16  # elements asked for one case where only scalars fold
 PART = 1 << 10  # ops in one module
 PROGRAMS = 256  # programs in one process
 NESTING = 4  # loops in loops that are unrolled
@@ -59,34 +59,34 @@ class MlirFold:
         self._tool = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", VERSION)
         self.version = self._tool.version
 
-    def refuses(self, task: Task) -> str | None:
+    def refuses(self, case: OpCase) -> str | None:
         """Ops without a folder, and what MLIR 22 does not know."""
-        if task.op.startswith("quant."):
+        if case.op.startswith("quant."):
             return "MLIR 22 has no folders for casts of constants to and from quantised types"
-        if not task.operands:
+        if not case.operands:
             return "a constant is folded already"
-        if task.op in _NEVER_FOLDED:
-            return _NEVER_FOLDED[task.op]
-        if task.op in _CRASHES_ON_I0 and _has_i0(task):
-            return f"mlir-opt 22 crashes in {task.op} of i0"
-        return pr.refused_by_schema(task)
+        if case.op in _NEVER_FOLDED:
+            return _NEVER_FOLDED[case.op]
+        if case.op in _CRASHES_ON_I0 and _has_i0(case):
+            return f"mlir-opt 22 crashes in {case.op} of i0"
+        return pr.refused_by_schema(case)
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """Large tensors first. One element that does not fold keeps a whole tensor from folding: those that seem
         likely to are asked alone, and a tensor that does not fold is asked again in parts, as long as `QUESTIONS` are
         not used up.
         """
-        shape = task.shape(inputs)
+        shape = case.shape(inputs)
         size = int(np.prod(shape, dtype=np.int64))
         flat = tuple(flattened(codes, shape) for codes in inputs)
         # Results fold one by one: each has a status of its own.
-        answers = tuple(Answer(a.bits, _copied(a.status), a.why) for a in unanswered(task, flat, "not folded"))
+        answers = tuple(Answer(a.bits, _copied(a.status), a.why) for a in unanswered(case, flat, "not folded"))
         if size:
-            asking = Asking(self._tool, task, flat, answers)
-            asking.scalars() if _is_scalar(task) else asking.tensors()
+            asking = Asking(self._tool, case, flat, answers)
+            asking.scalars() if _is_scalar(case) else asking.tensors()
         return tuple(Answer(a.bits.reshape((*shape, *a.bits.shape[1:])), _status(a, shape), a.why) for a in answers)
 
-    def run(self, programs: Sequence[Program]) -> list[Reply]:
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """The results that fold to constants, hundreds of programs to a process."""
         return run_folding(self._tool, programs, RUNNING)
 
@@ -96,15 +96,15 @@ def flattened(codes: Codes, shape: tuple[int, ...]) -> Codes:
     return codes.reshape((int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :]))
 
 
-def _is_scalar(task: Task) -> bool:
+def _is_scalar(case: OpCase) -> bool:
     """Whether only scalars fold, or differ from tensors: of a type whose codes have several spellings of a number, a
     scalar is kept as a number, a tensor as codes, which moving them may turn into numbers or not.
     """
-    return task.op in _ONLY_SCALARS or (task.op in _MOVES and "f80" in (*task.operands, *task.results))
+    return case.op in _ONLY_SCALARS or (case.op in _MOVES and "f80" in (*case.operands, *case.results))
 
 
-def _has_i0(task: Task) -> bool:
-    return "i0" in (*task.operands, *task.results)
+def _has_i0(case: OpCase) -> bool:
+    return "i0" in (*case.operands, *case.results)
 
 
 def _copied(status: npt.NDArray[np.uint8] | None) -> npt.NDArray[np.uint8] | None:
@@ -142,7 +142,7 @@ def read(text: str, count: int) -> list[tuple[Module, list[Answer | None]]]:
     return found
 
 
-def run_folding(tool: Tool, programs: Sequence[Program], pipeline: str) -> list[Reply]:
+def run_folding(tool: Tool, programs: Sequence[ClosedProgram], pipeline: str) -> list[Reply]:
     """Run programs by putting them through passes; what their entries return is then constant, or not folded.
 
     Those with loops of few rounds are put through `UNROLLING` after that, once for each level of nesting.
@@ -213,7 +213,7 @@ def _missing(type_: ty.Type) -> Answer | None:
 
 
 class Asking:
-    """One task on its way through mlir-opt; the answers are filled in place.
+    """One case on its way through mlir-opt; the answers are filled in place.
 
     ``inputs``: along one axis. ``pipeline``: the passes. ``profile``: tells which elements will hardly fold.
     ``questions``: how many ops may be asked for them.
@@ -222,7 +222,7 @@ class Asking:
     def __init__(
         self,
         tool: Tool,
-        task: Task,
+        case: OpCase,
         inputs: tuple[Codes, ...],
         answers: tuple[Answer, ...],
         pipeline: str = FOLDING,
@@ -230,17 +230,17 @@ class Asking:
         questions: int | None = None,
     ) -> None:
         self._tool = tool
-        self._task = task
+        self._case = case
         self._inputs = inputs
         self._answers = answers
         self._pipeline = pipeline
         self._profile = profile
         self._questions = QUESTIONS if questions is None else questions
-        self._size = task.shape(inputs)[0]
+        self._size = case.shape(inputs)[0]
 
     def tensors(self) -> None:
         """Ask for tensors, and for parts of those that do not fold."""
-        undefined, doubtful = _doubtful(self._task, self._inputs, self._profile)
+        undefined, doubtful = _doubtful(self._case, self._inputs, self._profile)
         likely = np.flatnonzero(~doubtful & ~undefined)
         # Undefined behaviour is asked for in tensors, with an element that has a value at the end: a folder that notes
         # failures in one flag for all elements may have forgotten them by then.
@@ -274,7 +274,7 @@ class Asking:
         builder = pr.Builder()
         for group in groups:
             codes = [operand[group] for operand in self._inputs]
-            builder.ask(self._task, codes, None if scalars else (len(group),))
+            builder.ask(self._case, codes, None if scalars else (len(group),))
         try:
             values = read(fold(self._tool, [pr.text_of(builder.module())], self._pipeline, 120), 1)[0][1]
         except OracleError:
@@ -321,7 +321,7 @@ def _packed(groups: Sequence[Group]) -> Iterator[list[Group]]:
         yield part
 
 
-def _doubtful(asked: Task, inputs: Sequence[Codes], profile: Profile) -> tuple[Mask, Mask]:
+def _doubtful(asked: OpCase, inputs: Sequence[Codes], profile: Profile) -> tuple[Mask, Mask]:
     """The elements that are undefined behaviour, and those that are likely not to fold otherwise.
 
     Nothing but the order of questions depends on it.
@@ -332,7 +332,7 @@ def _doubtful(asked: Task, inputs: Sequence[Codes], profile: Profile) -> tuple[M
     mask = nothing.copy() if expected.poison is None else expected.poison.copy()
     if asked.op in ("arith.extf", "arith.truncf"):
         opposite = "arith.truncf" if asked.op == "arith.extf" else "arith.extf"
-        back = reference(task(opposite, asked.results[0], asked.operands[0]), expected.bits).bits[0]
+        back = reference(op_case(opposite, asked.results[0], asked.operands[0]), expected.bits).bits[0]
         mask |= differing(asked.operand_types[0], back, inputs[0])
     if asked.op in _SIGNED_DIVISIONS:
         width = element_width(asked.operand_types[0]) or 0

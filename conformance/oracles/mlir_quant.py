@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles import closed_programs as pr
 from halfulp.conformance.oracles.jit import UTILITIES, library
 from halfulp.conformance.oracles.mlir_fold import RUNNING, VERSION, Asking, flattened, run_folding
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, unanswered
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, unanswered
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.fp_formats.codes import LIMB_BITS, ints_to_codes
 from halfulp.interp.ir import types as ty
@@ -52,54 +52,54 @@ class MlirQuant:
         self._library = library(self._runner, UTILITIES)
         self.version = self._opt.version
 
-    def refuses(self, task: Task) -> str | None:
+    def refuses(self, case: OpCase) -> str | None:
         """Ops of other dialects."""
-        return None if task.op.startswith("quant.") else f"{task.op} is not of the quant dialect"
+        return None if case.op.startswith("quant.") else f"{case.op} is not of the quant dialect"
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """Types with one scale are folded first, in tensors of one axis; the lowering of others is a loop, which MLIR
         does not fold. What is left is executed.
         """
-        shape = task.shape(inputs)
+        shape = case.shape(inputs)
         size = int(np.prod(shape, dtype=np.int64))
-        answer = unanswered(task, inputs, "not folded")[0]
+        answer = unanswered(case, inputs, "not folded")[0]
         status = np.array(answer.status, np.uint8)
-        if size and _has_one_scale(task):
+        if size and _has_one_scale(case):
             flat = tuple(flattened(codes, shape) for codes in inputs)
             folded = Answer(flattened(answer.bits, shape).copy(), status.reshape(size).copy())
             assert folded.status is not None
-            Asking(self._opt, task, flat, (folded,), LOWERING, PROFILES[self.profile], QUESTIONS).tensors()
+            Asking(self._opt, case, flat, (folded,), LOWERING, PROFILES[self.profile], QUESTIONS).tensors()
             status = folded.status.reshape(shape)
             answer = Answer(folded.bits.reshape(answer.bits.shape), why=answer.why)
         left = status == Status.UNANSWERED
-        if left.any() and _is_executed(task):
-            executed = self._executed(task, inputs, left)
+        if left.any() and _is_executed(case):
+            executed = self._executed(case, inputs, left)
             answer.bits[left] = executed[left]
             status[left] = Status.VALUE
         return (Answer(answer.bits, status if status.any() else None, answer.why),)
 
-    def run(self, programs: Sequence[Program]) -> list[Reply]:
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """The results that fold to constants once casts of quantised types are arithmetic."""
         return run_folding(self._opt, programs, f"func.func(lower-quant-ops),{RUNNING}")
 
-    def _executed(self, task: Task, inputs: Sequence[Codes], wanted: Mask) -> Codes:
+    def _executed(self, case: OpCase, inputs: Sequence[Codes], wanted: Mask) -> Codes:
         """The codes of all elements; only those wanted have to be right."""
-        shape = task.shape(inputs)
-        if not _has_one_scale(task):
-            return self._execute(task, inputs, shape)
+        shape = case.shape(inputs)
+        if not _has_one_scale(case):
+            return self._execute(case, inputs, shape)
         places = np.flatnonzero(wanted)
         flat = [codes.reshape(-1) for codes in inputs]
-        result = np.zeros(wanted.size, ints_to_codes([], element_width(task.result_types[0]) or 0, (0,)).dtype)
+        result = np.zeros(wanted.size, ints_to_codes([], element_width(case.result_types[0]) or 0, (0,)).dtype)
         for start in range(0, len(places), ELEMENTS):
             part = places[start : start + ELEMENTS]
-            result[part] = self._execute(task, [codes[part] for codes in flat], (len(part),))
+            result[part] = self._execute(case, [codes[part] for codes in flat], (len(part),))
         return result.reshape(shape)
 
-    def _execute(self, task: Task, inputs: Sequence[Codes], shape: tuple[int, ...]) -> Codes:
+    def _execute(self, case: OpCase, inputs: Sequence[Codes], shape: tuple[int, ...]) -> Codes:
         """Run a program that prints the codes of the results, a number per line. Raises OracleError."""
         builder = pr.Builder()
-        builder.ask(task, inputs, shape)
-        width = element_width(task.result_types[0]) or 0
+        builder.ask(case, inputs, shape)
+        width = element_width(case.result_types[0]) or 0
         text = _printing(pr.text_of(builder.module()), shape, width)
         lowered = self._opt.run(_EXECUTING, text, SECONDS)
         options = ["-e", "main", "--entry-point-result=void", f"--shared-libs={self._library}", PLAIN_X86]
@@ -112,13 +112,13 @@ class MlirQuant:
             raise OracleError("garbage", f"the program printed {printed[:60]!r}") from None
 
 
-def _has_one_scale(task: Task) -> bool:
-    quantized = [t for t in (*task.operand_types, *task.result_types) if isinstance(t, ty.UniformQuantizedType)]
+def _has_one_scale(case: OpCase) -> bool:
+    quantized = [t for t in (*case.operand_types, *case.result_types) if isinstance(t, ty.UniformQuantizedType)]
     return all(t.axis is None and t.block_sizes is None for t in quantized)
 
 
-def _is_executed(task: Task) -> bool:
-    types = (*task.operand_types, *task.result_types)
+def _is_executed(case: OpCase) -> bool:
+    types = (*case.operand_types, *case.result_types)
     return all(str(type_) in _EXECUTED for type_ in types if isinstance(type_, ty.FloatType))
 
 

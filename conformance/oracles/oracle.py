@@ -1,6 +1,6 @@
 """What an oracle is: another implementation of the same ops, asked for its results.
 
-Every oracle has one of two faces, most have both: it evaluates tasks (one op on arrays of codes), and it runs whole
+Every oracle has one of two faces, most have both: it evaluates cases (one op on arrays of codes), and it runs whole
 programs on given arguments. It says what it can answer, and why not; what it does not answer is never an agreement.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Codes
@@ -39,7 +39,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Program:
+class ClosedProgram:
     """A function of a module, and arguments for it."""
 
     module: Module
@@ -85,10 +85,10 @@ class Oracle(Protocol):
     profile: str
     version: str
 
-    def refuses(self, task: Task) -> str | None:
-        """Why the oracle cannot answer the task at all, or None. Cheap: nothing is run."""
+    def refuses(self, case: OpCase) -> str | None:
+        """Why the oracle cannot answer the case at all, or None. Cheap: nothing is run."""
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         """Its results, one answer per result of the op. Raises OracleError; always ends in bounded time."""
 
 
@@ -96,7 +96,7 @@ class Oracle(Protocol):
 class ProgramOracle(Oracle, Protocol):
     """An oracle that also runs whole programs."""
 
-    def run(self, programs: Sequence[Program]) -> Sequence[Reply]:
+    def run(self, programs: Sequence[ClosedProgram]) -> Sequence[Reply]:
         """The results of each program, in order; many programs cost little more than one.
 
         Where a program crashes or hangs the tool, its place holds the error. Raises OracleError only when it cannot be
@@ -108,19 +108,19 @@ class ProgramOracle(Oracle, Protocol):
 class HoldingOracle(Oracle, Protocol):
     """An oracle that has results for certain operands only, and says for which: whoever asks it takes those."""
 
-    def tasks(self) -> Sequence[Task]:
-        """The tasks that it has results of. Raises OracleError ("garbage") where what it holds is malformed."""
+    def cases(self) -> Sequence[OpCase]:
+        """The cases that it has results of. Raises OracleError ("garbage") where what it holds is malformed."""
 
-    def inputs(self, task: Task) -> Iterator[tuple[Codes, ...]] | None:
+    def inputs(self, case: OpCase) -> Iterator[tuple[Codes, ...]] | None:
         """The operands that it has results for, in pieces; None where it has none, or where `evaluate` fails."""
 
 
-def unanswered(task: Task, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:
+def unanswered(case: OpCase, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:
     """Answers that say of every element that there is none."""
     from halfulp.fp_formats.codes import code_shape, storage_dtype
     from halfulp.interp.values.value import element_width
 
-    shape = task.shape(inputs)
+    shape = case.shape(inputs)
     status = np.full(shape, Status.UNANSWERED, np.uint8)
-    widths: list[Any] = [element_width(type_) for type_ in task.result_types]
+    widths: list[Any] = [element_width(type_) for type_ in case.result_types]
     return tuple(Answer(np.zeros(code_shape(shape, w), storage_dtype(w)), status, why) for w in widths)

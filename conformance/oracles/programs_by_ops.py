@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.closed_programs import constant_of
 from halfulp.conformance.oracles.oracle import (
     Answer,
+    ClosedProgram,
     Oracle,
     OracleError,
-    Program,
     Reply,
     Status,
     Unanswered,
     unanswered,
 )
-from halfulp.conformance.whole_programs.rewrite import task_of
+from halfulp.conformance.whole_programs.rewrite import case_of
 from halfulp.fp_formats.codes import code_shape, element_shape, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
@@ -46,7 +46,7 @@ class ByOps:
         self.refuses = oracle.refuses
         self.evaluate = oracle.evaluate
 
-    def run(self, programs: Sequence[Program]) -> list[Reply]:
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """All programs side by side: what several of them ask next is asked once."""
         replies: list[Reply | None] = [None] * len(programs)
         running: dict[int, _Straight] = {}
@@ -81,28 +81,28 @@ class ByOps:
 
     def _step(self, together: Sequence[_Straight], number: int) -> None:
         """Ask for an op of several programs; one question, unless the op depends on the shape of its operands."""
-        task = together[0].steps[number].task
+        case = together[0].steps[number].case
         given = [straight.operands(number) for straight in together]
         if len(given) == 1:
-            together[0].take(number, self._asked(task, given[0]))
+            together[0].take(number, self._asked(case, given[0]))
             return
-        flat = [[_flat(codes, width) for codes, width in zip(own, task.operand_widths, strict=True)] for own in given]
-        answers = self._asked(task, [np.concatenate(column) for column in zip(*flat, strict=True)])
+        flat = [[_flat(codes, width) for codes, width in zip(own, case.operand_widths, strict=True)] for own in given]
+        answers = self._asked(case, [np.concatenate(column) for column in zip(*flat, strict=True)])
         start = 0
         for straight, own in zip(together, given, strict=True):
-            shape = task.shape(own)
+            shape = case.shape(own)
             stop = start + int(np.prod(shape, dtype=np.int64))
             straight.take(number, [_part(answer, start, stop, shape) for answer in answers])
             start = stop
 
-    def _asked(self, task: Task, inputs: Sequence[Codes]) -> Sequence[Answer]:
-        refusal = self.refuses(task)
-        answers = unanswered(task, inputs, refusal) if refusal is not None else self.evaluate(task, inputs)
+    def _asked(self, case: OpCase, inputs: Sequence[Codes]) -> Sequence[Answer]:
+        refusal = self.refuses(case)
+        answers = unanswered(case, inputs, refusal) if refusal is not None else self.evaluate(case, inputs)
         shapes = [
-            element_shape(a.bits, element_width(t) or 0) for a, t in zip(answers, task.result_types, strict=False)
+            element_shape(a.bits, element_width(t) or 0) for a, t in zip(answers, case.result_types, strict=False)
         ]
-        if len(answers) != len(task.results) or any(shape != task.shape(inputs) for shape in shapes):
-            raise OracleError("garbage", f"{task}: results of another number or shape than asked for")
+        if len(answers) != len(case.results) or any(shape != case.shape(inputs) for shape in shapes):
+            raise OracleError("garbage", f"{case}: results of another number or shape than asked for")
         return answers
 
 
@@ -122,15 +122,15 @@ class _Refused(Exception):
 
 
 class _Step(NamedTuple):
-    task: Task
+    case: OpCase
     operands: tuple[int, ...]
     results: tuple[int, ...]
 
 
 class _Straight:
-    """A program as tasks on numbered values, of which those that are known have an answer. Raises _Refused."""
+    """A program as cases on numbered values, of which those that are known have an answer. Raises _Refused."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: ClosedProgram) -> None:
         self.steps: list[_Step] = []
         self.values: dict[int, Answer] = {}
         self.stopped = False
@@ -168,30 +168,30 @@ class _Straight:
 
     def _note(self, op: Operation, operands: Sequence[int], results: Sequence[int]) -> None:
         constant = constant_of(op.results[0]) if len(results) == 1 and not operands else None
-        task = task_of(op)
+        case = case_of(op)
         if constant is not None:
             self.values[results[0]] = constant
-        elif task is None or not operands:
+        elif case is None or not operands:
             raise _Refused(f"{op.name} is not done to each element")
         elif len(self.steps) == STEPS:
             raise _Refused(f"the program has more than {STEPS} ops")
         else:
-            self.steps.append(_Step(task, tuple(operands), tuple(results)))
+            self.steps.append(_Step(case, tuple(operands), tuple(results)))
 
     def question(self, number: int) -> object:
         """What is the same for steps that can be asked together."""
-        task = self.steps[number].task
-        along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*task.operands, *task.results))
-        return (task, id(self)) if along else task
+        case = self.steps[number].case
+        along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*case.operands, *case.results))
+        return (case, id(self)) if along else case
 
     def operands(self, number: int) -> list[Codes]:
         """The operands of a step; a scalar condition of select once for each element."""
         step = self.steps[number]
         codes = [self.values[operand].bits for operand in step.operands]
-        shape = element_shape(codes[-1], step.task.operand_widths[-1])
+        shape = element_shape(codes[-1], step.case.operand_widths[-1])
         return [
             one if element_shape(one, width) == shape else np.broadcast_to(one, shape)
-            for one, width in zip(codes, step.task.operand_widths, strict=True)
+            for one, width in zip(codes, step.case.operand_widths, strict=True)
         ]
 
     def take(self, number: int, answers: Sequence[Answer]) -> None:
@@ -208,7 +208,7 @@ class _Straight:
             status = answer.status
             if missing is not None:
                 shape = element_shape(
-                    answer.bits, element_width(step.task.result_types[step.results.index(result)]) or 0
+                    answer.bits, element_width(step.case.result_types[step.results.index(result)]) or 0
                 )
                 status = np.zeros(shape, np.uint8) if status is None else status.copy()
                 status[np.broadcast_to(missing, shape)] = Status.UNANSWERED

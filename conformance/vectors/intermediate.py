@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.philox import Dice
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
@@ -76,7 +76,7 @@ _UNSIGNED = ("arith.uitofp", "arith.fptoui")
 
 
 @dataclass(frozen=True)
-class Case:
+class ModelCase:
     """What a model is applied to. ``kind``: add, subtract, multiply, divide, remainder, compare, convert, from integer,
     to integer, or other.
     """
@@ -158,11 +158,11 @@ def smallest(fmt: FloatFormat) -> Fraction:
     return Fraction(2) ** (fmt.emin - fmt.mantissa_bits if fmt.zero else fmt.emin)
 
 
-def case_of(task: Task) -> Case | None:
-    """What the models see of a task; None where an operand is neither float nor integer."""
+def model_case_of(case: OpCase) -> ModelCase | None:
+    """What the models see of a case; None where an operand is neither float nor integer."""
     numeric: list[Numeric] = []
-    signed = task.op not in _UNSIGNED
-    for type_ in (*task.operand_types, task.result_types[0]):
+    signed = case.op not in _UNSIGNED
+    for type_ in (*case.operand_types, case.result_types[0]):
         width = element_width(type_)
         if isinstance(type_, ty.FloatType):
             numeric.append(type_.format)
@@ -170,10 +170,10 @@ def case_of(task: Task) -> Case | None:
             numeric.append(Integer(width, signed))
         else:
             return None
-    return Case(_KINDS.get(task.op, "other"), tuple(numeric[:-1]), numeric[-1])
+    return ModelCase(_KINDS.get(case.op, "other"), tuple(numeric[:-1]), numeric[-1])
 
 
-class Exact(NamedTuple):
+class ExactResult(NamedTuple):
     """(-1)**sign * significand * 2**exponent."""
 
     sign: int
@@ -186,16 +186,16 @@ class Exact(NamedTuple):
         return self.significand.bit_length() - 1 + self.exponent
 
 
-def operand(source: Numeric, code: int) -> Exact | None:
+def operand(source: Numeric, code: int) -> ExactResult | None:
     """The number that a code stands for; None for NaNs and infinities."""
     if isinstance(source, Integer):
         number = source.number(code)
-        return Exact(int(number < 0), abs(number), 0)
+        return ExactResult(int(number < 0), abs(number), 0)
     kind, sign, significand, exponent = scalar.unpack(source, code)
-    return Exact(sign, significand, exponent) if kind == scalar.FINITE else None
+    return ExactResult(sign, significand, exponent) if kind == scalar.FINITE else None
 
 
-def exact(case: Case, operands: tuple[int, ...], kind: str | None = None) -> Exact | None:
+def exact(case: ModelCase, operands: tuple[int, ...], kind: str | None = None) -> ExactResult | None:
     """The exact result; None where it is no number, or the op has none. ``kind``: of that op instead."""
     numbers = [operand(source, code) for source, code in zip(case.sources, operands, strict=True)]
     x = numbers[0]
@@ -213,17 +213,17 @@ def exact(case: Case, operands: tuple[int, ...], kind: str | None = None) -> Exa
             exponent = min(x.exponent, y.exponent)
             total = (-1) ** x.sign * (x.significand << x.exponent - exponent)
             total += (-1) ** (y.sign ^ flip) * (y.significand << y.exponent - exponent)
-            return Exact(int(total < 0), abs(total), exponent)
+            return ExactResult(int(total < 0), abs(total), exponent)
         case "multiply":
-            return Exact(x.sign ^ y.sign, x.significand * y.significand, x.exponent + y.exponent)
+            return ExactResult(x.sign ^ y.sign, x.significand * y.significand, x.exponent + y.exponent)
         case "divide" if y.significand:
             shift = max(4 * case.float_source.precision + 16 + y.significand.bit_length(), 0)
             quotient, rest = divmod(x.significand << shift, y.significand)
-            return Exact(x.sign ^ y.sign, quotient << 1 | bool(rest), x.exponent - y.exponent - shift - 1)
+            return ExactResult(x.sign ^ y.sign, quotient << 1 | bool(rest), x.exponent - y.exponent - shift - 1)
         case "remainder" if y.significand:
             exponent = min(x.exponent, y.exponent)
             dividend = x.significand << x.exponent - exponent
-            return Exact(x.sign, dividend % (y.significand << y.exponent - exponent), exponent)
+            return ExactResult(x.sign, dividend % (y.significand << y.exponent - exponent), exponent)
     return None
 
 
@@ -261,7 +261,7 @@ def quantum(target: Numeric, lead: int) -> int:
     return max(lead, target.emin) - target.mantissa_bits
 
 
-def pieces(target: Numeric, result: Exact, lowest: int | None = None) -> Pieces:
+def pieces(target: Numeric, result: ExactResult, lowest: int | None = None) -> Pieces:
     """Take an exact result apart where ``target`` rounds it, or at ``lowest``."""
     lowest = quantum(target, result.lead) if lowest is None else lowest
     shift = max(lowest - result.exponent, 0)
@@ -309,7 +309,7 @@ def random_normal(fmt: FloatFormat, dice: Dice, lead: int, length: int | None = 
     return encoded(fmt, dice.bits(1) if fmt.signed else 0, significand, lead - length + 1)
 
 
-def operands_for(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+def operands_for(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
     """Operands whose exact result is (-1)**sign * significand * 2**exponent, or as close as the op can get.
 
     Several ways are tried, each with random choices: none is sure, so what comes out is to be judged by its result.
@@ -335,7 +335,7 @@ def operands_for(case: Case, dice: Dice, sign: int, significand: int, exponent: 
         yield (code,)
 
 
-def _summands(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+def _summands(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
     """Upper and lower part of the sum, with some ulps moved from one to the other."""
     fmt = case.float_source
     flip = int(case.kind == "subtract")
@@ -365,7 +365,7 @@ def _summands(case: Case, dice: Dice, sign: int, significand: int, exponent: int
                     yield swapped, other
 
 
-def _split(case: Case, dice: Dice, total: int, rising: bool) -> tuple[int, int]:
+def _split(case: ModelCase, dice: Dice, total: int, rising: bool) -> tuple[int, int]:
     """Two exponents of operands with that sum, or difference if ``rising``, in the middle of where both exist."""
     fmt = case.float_source
     low, high = fmt.emin - (fmt.mantissa_bits if fmt.zero else 0), fmt.emax
@@ -383,7 +383,7 @@ def _pair(fmt: FloatFormat, *numbers: tuple[int, int, int]) -> tuple[int, ...] |
     return found if len(found) == len(numbers) else None
 
 
-def _factors(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+def _factors(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
     """Factors: exact ones with a short second factor, factors with the product's low bits, factors close to it."""
     fmt = case.float_source
     lead = significand.bit_length() - 1 + exponent
@@ -418,7 +418,7 @@ def _rounded(dividend: int, divisor: int) -> int:
     return (2 * dividend + divisor) // (2 * divisor)
 
 
-def _dividends(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+def _dividends(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
     """Dividends: an exact multiple of a short divisor, one a little off a multiple, the closest of a random divisor.
 
     The one a little off: with a quotient q whose remainder is r, the divisor solves q * divisor = -r modulo a power of
@@ -463,7 +463,7 @@ def _dividends(case: Case, dice: Dice, sign: int, significand: int, exponent: in
             yield found
 
 
-def _remainders(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+def _remainders(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
     """A divisor above the remainder, and the remainder plus a small multiple of it."""
     fmt = case.float_source
     other = dice.bits(1) if fmt.signed else 0

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import divergences
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, columns_from_text
 from halfulp.conformance.vectors.formats.format import Options, Unmarked, Written
 from halfulp.conformance.vectors.formats.text import spelled
@@ -51,7 +51,7 @@ def schema() -> Document:
 
 
 @dataclass(frozen=True)
-class File:
+class VectorFile:
     """A file that holds the set: its format, its name without folders (None for a pipe), how elements are packed."""
 
     format: str
@@ -103,18 +103,18 @@ class Shard:
         return {"index": self.index, "of": self.of, "rows": list(self.rows)}
 
 
-def divergences_of_task(task: Task) -> list[Document]:
-    """The rows of known divergences of real tools that may show in results of a task."""
+def divergences_of_case(case: OpCase) -> list[Document]:
+    """The rows of known divergences of real tools that may show in results of a case."""
     return [
         {"name": row.name, "tools": list(row.tools), "why": row.why}
         for row in divergences()
-        if any(row.applies(tool, known, task) for tool in row.tools for known in row.versions)
+        if any(row.applies(tool, known, case) for tool in row.tools for known in row.versions)
     ]
 
 
 def document(
     written: Written,
-    files: Sequence[File],
+    files: Sequence[VectorFile],
     source: Document,
     profile: Profile,
     inputs: Inputs,
@@ -169,7 +169,7 @@ WITH_X = frozenset({"readmemh", "sv"})
 """The formats whose digits are X where no bit counts."""
 
 
-def _encoding(roles: set[Role], files: Sequence[File], unmarked: Unmarked) -> str:
+def _encoding(roles: set[Role], files: Sequence[VectorFile], unmarked: Unmarked) -> str:
     if not roles & {Role.POISON, Role.OPEN}:
         return unmarked
     return "columns and X digits" if all(file.format in WITH_X for file in files) else "columns"

@@ -16,9 +16,9 @@ from functools import lru_cache
 from itertools import product
 
 from halfulp.conformance.vectors.intermediate import (
-    Case,
-    Exact,
+    ExactResult,
     Integer,
+    ModelCase,
     encoded,
     exact,
     nearest,
@@ -30,7 +30,7 @@ from halfulp.conformance.vectors.intermediate import (
     smallest,
 )
 from halfulp.conformance.vectors.philox import Dice
-from halfulp.conformance.vectors.testfloat import significands
+from halfulp.conformance.vectors.testfloat_levels import significands
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat, NanEncoding
 from halfulp.fp_formats.policy import SPEC
@@ -48,7 +48,7 @@ _SIGN = "+-"
 
 
 @dataclass(frozen=True)
-class Model:
+class CoverageModel:
     """One coverage model.
 
     ``target``: what it asks for. ``kinds``: the kinds of cases it applies to. ``buckets(case)``: all it asks for, but
@@ -59,9 +59,9 @@ class Model:
     name: str
     target: str
     kinds: tuple[str, ...]
-    buckets: Callable[[Case], Iterable[Bucket]]
-    fits: Callable[[Case, Operands], Iterable[Bucket]]
-    aim: Callable[[Case, Bucket, Dice], Iterator[Operands]]
+    buckets: Callable[[ModelCase], Iterable[Bucket]]
+    fits: Callable[[ModelCase, Operands], Iterable[Bucket]]
+    aim: Callable[[ModelCase, Bucket, Dice], Iterator[Operands]]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Filled:
         return "none of all combinations of operands falls there" if self.proven else "no operands were found"
 
 
-def coverage(model: Model, case: Case, rows: Iterable[Operands]) -> dict[Bucket, int]:
+def coverage(model: CoverageModel, case: ModelCase, rows: Iterable[Operands]) -> dict[Bucket, int]:
     """How many of the rows fall in each bucket of a model."""
     hits = dict.fromkeys(model.buckets(case), 0)
     for row in rows:
@@ -107,13 +107,13 @@ def coverage_table(filled: Mapping[str, Filled]) -> str:
     return "\n".join(lines)
 
 
-def applies(model: Model, case: Case) -> bool:
+def applies(model: CoverageModel, case: ModelCase) -> bool:
     """Whether a model has anything to ask of a case."""
     return case.kind in model.kinds and any(True for _ in model.buckets(case))
 
 
 @lru_cache(maxsize=32)
-def fill(model: Model, case: Case, seed: int = 0, each: int = 2) -> Filled:
+def fill(model: CoverageModel, case: ModelCase, seed: int = 0, each: int = 2) -> Filled:
     """Operands for a model: ``each`` rows for every bucket where that many are found. The same for the same seed."""
     dice = Dice(seed, zlib.crc32(f"{model.name} {case}".encode()) | 1 << 32)
     hits: Counter[Bucket] = Counter()
@@ -152,23 +152,23 @@ def fill(model: Model, case: Case, seed: int = 0, each: int = 2) -> Filled:
 # Common parts.
 
 
-def _target(case: Case) -> FloatFormat:
+def _target(case: ModelCase) -> FloatFormat:
     assert isinstance(case.target, FloatFormat)
     return case.target
 
 
-def _nonzero(case: Case, row: Operands) -> Exact | None:
+def _nonzero(case: ModelCase, row: Operands) -> ExactResult | None:
     result = exact(case, row)
     return result if result is not None and result.significand else None
 
 
-def _leads(case: Case) -> tuple[int, int]:
+def _leads(case: ModelCase) -> tuple[int, int]:
     """The exponents that an exact result can have."""
     low, high = case.extent
     return _log2(low), _log2(high)
 
 
-def _most(case: Case, sign: int) -> Fraction:
+def _most(case: ModelCase, sign: int) -> Fraction:
     """The largest magnitude of an exact result of that sign."""
     source = case.sources[0]
     if isinstance(source, Integer):
@@ -176,7 +176,7 @@ def _most(case: Case, sign: int) -> Fraction:
     return case.extent[1]
 
 
-def _reaches(case: Case, low: Fraction, high: Fraction) -> bool:
+def _reaches(case: ModelCase, low: Fraction, high: Fraction) -> bool:
     """Whether a conversion has an operand of a magnitude from ``low`` up to, not including, ``high``."""
     source = case.sources[0]
     if isinstance(source, Integer):
@@ -190,7 +190,7 @@ def _log2(number: Fraction) -> int:
     return guess if number >= Fraction(2) ** guess else guess - 1
 
 
-def _some_lead(case: Case, dice: Dice, bits: int) -> int:
+def _some_lead(case: ModelCase, dice: Dice, bits: int) -> int:
     """The exponent of a result in its range: often a moderate one, else at the lower end, where results are subnormal.
     Of an integer to be rounded, ``bits`` bits must lie below the last kept one.
     """
@@ -214,7 +214,9 @@ def _some_lead(case: Case, dice: Dice, bits: int) -> int:
     return dice.between(max(lowest, -8), min(top, 8))
 
 
-def _with_tail(case: Case, dice: Dice, sign: int, kept_bit: int | None, tail: int, bits: int) -> Iterator[Operands]:
+def _with_tail(
+    case: ModelCase, dice: Dice, sign: int, kept_bit: int | None, tail: int, bits: int
+) -> Iterator[Operands]:
     """Operands of a result with that last kept bit (None: any), and below it ``tail``, of ``bits`` bits."""
     lead = _some_lead(case, dice, bits)
     lowest = quantum(case.target, lead)
@@ -224,7 +226,7 @@ def _with_tail(case: Case, dice: Dice, sign: int, kept_bit: int | None, tail: in
     yield from operands_for(case, dice, sign, kept << bits | tail, lowest - bits)
 
 
-def _random_kept(case: Case, dice: Dice, lead: int, lowest: int) -> int:
+def _random_kept(case: ModelCase, dice: Dice, lead: int, lowest: int) -> int:
     length = max(lead - lowest, 0)
     kept = 1 << length | dice.bits(length)
     # A short significand is what exact products and quotients with a tail need.
@@ -313,23 +315,23 @@ def _present_types(fmt: FloatFormat) -> dict[str, list[int]]:
     return present
 
 
-def _floats(case: Case) -> list[FloatFormat]:
+def _floats(case: ModelCase) -> list[FloatFormat]:
     """The formats of the operands; none unless all are floats."""
     formats = [source for source in case.sources if isinstance(source, FloatFormat)]
     return formats if len(formats) == len(case.sources) else []
 
 
-def _b1_buckets(case: Case) -> Iterator[Bucket]:
+def _b1_buckets(case: ModelCase) -> Iterator[Bucket]:
     formats = _floats(case)
     if formats:
         yield from product(*(_present_types(fmt) for fmt in formats))
 
 
-def _b1_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b1_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     yield from product(*(_basic_types(fmt, code) for fmt, code in zip(_floats(case), row, strict=True)))
 
 
-def _b1_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b1_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     lists = [_present_types(fmt)[str(name)] for fmt, name in zip(_floats(case), bucket, strict=True)]
     yield tuple(codes[dice.below(len(codes))] for codes in lists)
 
@@ -347,7 +349,7 @@ def _bases(fmt: FloatFormat) -> dict[str, int]:
 
 
 @lru_cache(maxsize=256)
-def _b2_codes(case: Case) -> dict[int, tuple[Bucket, ...]]:
+def _b2_codes(case: ModelCase) -> dict[int, tuple[Bucket, ...]]:
     """By magnitude of the result, the buckets: its base and the bit that was flipped, -1 for none."""
     fmt = _target(case)
     low, high = case.extent
@@ -364,7 +366,7 @@ def _b2_codes(case: Case) -> dict[int, tuple[Bucket, ...]]:
     return {code: tuple(buckets) for code, buckets in codes.items()}
 
 
-def _converts_to(case: Case, code: int) -> bool:
+def _converts_to(case: ModelCase, code: int) -> bool:
     """Whether the operand closest to a value is converted to it; if that is not, none is."""
     fmt = _target(case)
     _, _, significand, exponent = scalar.unpack(fmt, code)
@@ -375,14 +377,14 @@ def _converts_to(case: Case, code: int) -> bool:
     return scalar.round_pack(fmt, 0, number.significand, number.exponent, scalar.RNE, SPEC).code == code
 
 
-def _b2_buckets(case: Case) -> Iterator[Bucket]:
+def _b2_buckets(case: ModelCase) -> Iterator[Bucket]:
     for code, buckets in _b2_codes(case).items():
         for sign in case.signs if code else (0,):
             for bucket in buckets:
                 yield _SIGN[sign], *bucket
 
 
-def _b2_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b2_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     result, fmt = exact(case, row), _target(case)
     if result is None:
         return
@@ -397,7 +399,7 @@ def _b2_fits(case: Case, row: Operands) -> Iterator[Bucket]:
         yield _SIGN[result.sign if result.significand else 0], *bucket
 
 
-def _b2_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b2_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     sign, name, bit = bucket
     code = _bases(_target(case))[str(name)] ^ (1 << int(bit) if int(bit) >= 0 else 0)
     _, _, significand, exponent = scalar.unpack(_target(case), code)
@@ -444,7 +446,7 @@ def _normal_fraction(fmt: FloatFormat, code: int) -> int | None:
     return code & fmt.fraction_mask if _is_normal(fmt, code) else None
 
 
-def _b9_buckets(case: Case) -> Iterator[Bucket]:
+def _b9_buckets(case: ModelCase) -> Iterator[Bucket]:
     formats = _floats(case)
     if not formats:
         return
@@ -454,7 +456,7 @@ def _b9_buckets(case: Case) -> Iterator[Bucket]:
             yield "operand", place, pattern
 
 
-def _b9_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b9_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     formats = _floats(case)
     fractions = [_normal_fraction(fmt, code) for fmt, code in zip(formats, row, strict=True)]
     names = []
@@ -466,7 +468,7 @@ def _b9_fits(case: Case, row: Operands) -> Iterator[Bucket]:
     yield from product(*names)
 
 
-def _b9_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b9_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     formats = _floats(case)
     row = []
     for place, fmt in enumerate(formats):
@@ -493,19 +495,19 @@ def _exponent(fmt: FloatFormat, code: int) -> int | None:
     return max(number.lead, fmt.emin)
 
 
-def _shifts(case: Case) -> range:
+def _shifts(case: ModelCase) -> range:
     fmt = case.float_source
     most = min(fmt.precision + 4, fmt.emax - fmt.emin)
     return range(-most, most + 1)
 
 
-def _shift(case: Case, row: Operands) -> int | None:
+def _shift(case: ModelCase, row: Operands) -> int | None:
     fmt = case.float_source
     one, other = _exponent(fmt, row[0]), _exponent(fmt, row[1])
     return None if one is None or other is None else one - other
 
 
-def _b10_buckets(case: Case) -> Iterator[Bucket]:
+def _b10_buckets(case: ModelCase) -> Iterator[Bucket]:
     fmt = case.float_source
     for shift in _shifts(case):
         yield "shift", shift
@@ -513,14 +515,14 @@ def _b10_buckets(case: Case) -> Iterator[Bucket]:
         yield from (("shift", "less"), ("shift", "more"))
 
 
-def _b10_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b10_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     shift = _shift(case, row)
     if shift is not None:
         limit = case.float_source.precision + 4
         yield "shift", shift if abs(shift) <= limit else "less" if shift < 0 else "more"
 
 
-def _shifted_leads(case: Case, shift: int | str, dice: Dice) -> tuple[int, int]:
+def _shifted_leads(case: ModelCase, shift: int | str, dice: Dice) -> tuple[int, int]:
     fmt = case.float_source
     limit = fmt.precision + 4
     if isinstance(shift, str):
@@ -530,26 +532,26 @@ def _shifted_leads(case: Case, shift: int | str, dice: Dice) -> tuple[int, int]:
     return first, first - shift
 
 
-def _b10_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b10_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     one, other = (random_normal(case.float_source, dice, lead) for lead in _shifted_leads(case, bucket[1], dice))
     if one is not None and other is not None:
         yield one, other
 
 
-def _effective(case: Case, row: Operands) -> str:
+def _effective(case: ModelCase, row: Operands) -> str:
     fmt = case.float_source
     differ = fmt.signed and bool((row[0] ^ row[1]) >> fmt.bits - 1)
     return "difference" if differ != (case.kind == "subtract") else "sum"
 
 
-def _b11_buckets(case: Case) -> Iterator[Bucket]:
+def _b11_buckets(case: ModelCase) -> Iterator[Bucket]:
     fmt = case.float_source
     patterns = _patterns(fmt.mantissa_bits)
     effects = ("sum", "difference") if fmt.signed else ("difference" if case.kind == "subtract" else "sum",)
     yield from product((shift for _, shift in _b10_buckets(case)), patterns, patterns, effects)
 
 
-def _b11_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b11_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     fmt = case.float_source
     one, other = (_normal_fraction(fmt, code) for code in row)
     if one is None or other is None:
@@ -559,7 +561,7 @@ def _b11_fits(case: Case, row: Operands) -> Iterator[Bucket]:
         yield from product((shift,), classes.get(one, ()), classes.get(other, ()), (_effective(case, row),))
 
 
-def _b11_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b11_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     fmt = case.float_source
     shift, *names, effect = bucket
     row = []
@@ -576,7 +578,7 @@ def _b11_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     yield tuple(row)
 
 
-def _cancellation(case: Case, row: Operands) -> tuple[int, int] | None:
+def _cancellation(case: ModelCase, row: Operands) -> tuple[int, int] | None:
     """How far the leading bit of a sum is from that of the larger operand, and where it is."""
     result = _nonzero(case, row)
     numbers = [operand(source, code) for source, code in zip(case.sources, row, strict=True)]
@@ -584,7 +586,7 @@ def _cancellation(case: Case, row: Operands) -> tuple[int, int] | None:
     return None if result is None else (result.lead - max(leads), result.lead)
 
 
-def _b12_buckets(case: Case) -> Iterator[Bucket]:
+def _b12_buckets(case: ModelCase) -> Iterator[Bucket]:
     fmt = case.float_source
     lowest = -min(fmt.precision, fmt.emax - fmt.emin + (fmt.mantissa_bits if fmt.zero else 0))
     for moved in range(lowest, 2):
@@ -592,13 +594,13 @@ def _b12_buckets(case: Case) -> Iterator[Bucket]:
             yield "moved", moved
 
 
-def _b12_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b12_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     found = _cancellation(case, row)
     if found is not None:
         yield "moved", found[0]
 
 
-def _cancelling(case: Case, lead: int, moved: int, dice: Dice) -> Iterator[Operands]:
+def _cancelling(case: ModelCase, lead: int, moved: int, dice: Dice) -> Iterator[Operands]:
     """Operands of a sum with that leading exponent, the larger of them ``moved`` below it."""
     fmt = case.float_source
     larger = lead - moved
@@ -625,14 +627,14 @@ def _cancelling(case: Case, lead: int, moved: int, dice: Dice) -> Iterator[Opera
                 yield a, b
 
 
-def _b12_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b12_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     fmt = case.float_source
     moved = int(bucket[1])
     lead = dice.between(max(fmt.emin + moved, fmt.emin - (fmt.mantissa_bits if fmt.zero else 0)), fmt.emax + moved)
     yield from _cancelling(case, min(lead, fmt.emax + (moved == 1)), moved, dice)
 
 
-def _b13_buckets(case: Case) -> Iterator[Bucket]:
+def _b13_buckets(case: ModelCase) -> Iterator[Bucket]:
     fmt = case.float_source
     if not fmt.zero:
         return
@@ -644,13 +646,13 @@ def _b13_buckets(case: Case) -> Iterator[Bucket]:
                 yield "subnormal", lead, moved
 
 
-def _b13_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b13_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     found = _cancellation(case, row)
     if found is not None and found[1] < case.float_source.emin:
         yield "subnormal", found[1], found[0]
 
 
-def _b13_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b13_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     _, lead, moved = bucket
     yield from _cancelling(case, int(lead), int(moved), dice)
 
@@ -672,7 +674,7 @@ def _relation(a: int, b: int) -> str:
     return "<" if a < b else "=" if a == b else ">"
 
 
-def _b19_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b19_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     fmt = case.float_source
     one, other = _b19_kind(fmt, row[0]), _b19_kind(fmt, row[1])
     if one is None or other is None:
@@ -681,7 +683,7 @@ def _b19_fits(case: Case, row: Operands) -> Iterator[Bucket]:
     yield one[0], other[0], _relation(*exponents), _relation(one[2], other[2])
 
 
-def _b19_buckets(case: Case) -> Iterator[Bucket]:
+def _b19_buckets(case: ModelCase) -> Iterator[Bucket]:
     fmt = case.float_source
     signs = _SIGN if fmt.signed else "+"
     kinds = {"normal": signs, "subnormal": signs if fmt.zero and fmt.mantissa_bits else "", "zero": " " * fmt.zero}
@@ -704,7 +706,7 @@ def _b19_possible(one: str, other: str, fractions: str, bits: int) -> bool:
     return {"<": low < most, ">": high > least, "=": max(low, least) <= min(high, most)}[fractions]
 
 
-def _b19_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b19_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     fmt = case.float_source
     one, other, exponents, fractions = map(str, bucket)
     # Only a fraction of 0 equals that of zero.
@@ -727,7 +729,7 @@ def _b19_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 # B3 to B8: what is rounded.
 
 
-def _last_bits(case: Case) -> tuple[int, ...]:
+def _last_bits(case: ModelCase) -> tuple[int, ...]:
     """What the last kept bit can be: if it is the only one, 1, unless a result can lie below the smallest value."""
     target = case.target
     if isinstance(target, FloatFormat) and target.precision == 1 and case.extent[0] >= smallest(target):
@@ -735,7 +737,7 @@ def _last_bits(case: Case) -> tuple[int, ...]:
     return (0, 1)
 
 
-def _rounding_buckets(case: Case) -> Iterator[Bucket]:
+def _rounding_buckets(case: ModelCase) -> Iterator[Bucket]:
     below = 2
     if case.kind == "from integer" or (case.kind == "convert" and case.extent[0] >= smallest(_target(case))):
         below = case.extra
@@ -748,14 +750,14 @@ def _rounding_buckets(case: Case) -> Iterator[Bucket]:
             yield bucket
 
 
-def _rounding_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _rounding_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     result = _nonzero(case, row)
     if result is not None:
         parts = pieces(case.target, result)
         yield _SIGN[result.sign], parts.kept & 1, parts.guard, parts.sticky
 
 
-def _rounding_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _rounding_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     sign, last, guard, sticky = bucket
     bits = 1 + dice.below(max(case.extra, 2))
     tail = int(guard) << bits - 1
@@ -764,7 +766,7 @@ def _rounding_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     yield from _with_tail(case, dice, _SIGN.index(str(sign)), int(last), tail, bits)
 
 
-def _ulps(case: Case, row: Operands, place: int) -> tuple[str, int] | None:
+def _ulps(case: ModelCase, row: Operands, place: int) -> tuple[str, int] | None:
     """The sign of a result and its magnitude in whole units of 2**place."""
     result = exact(case, row)
     return None if result is None else (_SIGN[result.sign], pieces(case.target, result, place).kept)
@@ -776,7 +778,7 @@ def _top(fmt: FloatFormat) -> tuple[int, int]:
     return significand, exponent
 
 
-def _b4_buckets(case: Case) -> Iterator[Bucket]:
+def _b4_buckets(case: ModelCase) -> Iterator[Bucket]:
     fmt = _target(case)
     top, place = _top(fmt)
     for number in case.signs:
@@ -793,7 +795,7 @@ def _b4_buckets(case: Case) -> Iterator[Bucket]:
             yield "beyond", sign
 
 
-def _b4_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b4_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     fmt = _target(case)
     top, place = _top(fmt)
     result = _nonzero(case, row)
@@ -807,7 +809,7 @@ def _b4_fits(case: Case, row: Operands) -> Iterator[Bucket]:
         yield "beyond", sign
 
 
-def _b4_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b4_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     fmt = _target(case)
     top, place = _top(fmt)
     what, sign = str(bucket[0]), _SIGN.index(str(bucket[1]))
@@ -819,18 +821,18 @@ def _b4_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     yield from _with_lead(case, dice, sign, lead)
 
 
-def _with_lead(case: Case, dice: Dice, sign: int, lead: int) -> Iterator[Operands]:
+def _with_lead(case: ModelCase, dice: Dice, sign: int, lead: int) -> Iterator[Operands]:
     length = dice.below(fmt.precision if isinstance(fmt := case.sources[0], FloatFormat) else max(lead + 1, 1))
     yield from operands_for(case, dice, sign, 1 << length | dice.bits(length), lead - length)
 
 
-def _tiny(case: Case) -> tuple[int, int]:
+def _tiny(case: ModelCase) -> tuple[int, int]:
     """The exponent of the smallest positive value, and the smallest normal one as a number of these."""
     fmt = _target(case)
     return (fmt.emin - fmt.mantissa_bits, 1 << fmt.mantissa_bits) if fmt.zero else (fmt.emin, 1)
 
 
-def _b5_buckets(case: Case) -> Iterator[Bucket]:
+def _b5_buckets(case: ModelCase) -> Iterator[Bucket]:
     fmt = _target(case)
     place, normal = _tiny(case)
     low, high = case.extent
@@ -847,7 +849,7 @@ def _b5_buckets(case: Case) -> Iterator[Bucket]:
             yield "below", sign
 
 
-def _b5_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b5_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     result = _nonzero(case, row)
     fmt = _target(case)
     if result is None or result.lead > fmt.emin + 6:
@@ -860,7 +862,7 @@ def _b5_fits(case: Case, row: Operands) -> Iterator[Bucket]:
         yield "below", sign
 
 
-def _b5_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b5_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     place, _ = _tiny(case)
     what, sign = str(bucket[0]), _SIGN.index(str(bucket[1]))
     bits = dice.below(max(case.extra, 1) + 1)
@@ -875,7 +877,7 @@ def _b5_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 _PARTS = ("below 1/4", "1/4", "1/4 to 1/2", "1/2", "1/2 to 3/4", "3/4", "above 3/4")
 
 
-def _b6_buckets(case: Case) -> Iterator[Bucket]:
+def _b6_buckets(case: ModelCase) -> Iterator[Bucket]:
     unit = smallest(_target(case))
     low, _ = case.extent
     if low >= unit or case.kind in _SUMS:
@@ -887,7 +889,7 @@ def _b6_buckets(case: Case) -> Iterator[Bucket]:
                 yield sign, name
 
 
-def _b6_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b6_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     result = _nonzero(case, row)
     place, _ = _tiny(case)
     if result is None or result.lead >= place:
@@ -896,7 +898,7 @@ def _b6_fits(case: Case, row: Operands) -> Iterator[Bucket]:
     yield _SIGN[result.sign], _PARTS[2 * parts.kept + (parts.rest != 0) - 1]
 
 
-def _b6_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b6_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     sign, name = bucket
     place, _ = _tiny(case)
     number = _PARTS.index(str(name)) + 1
@@ -905,12 +907,12 @@ def _b6_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     yield from operands_for(case, dice, _SIGN.index(str(sign)), (number >> 1) << bits | tail, place - 2 - bits)
 
 
-def _b7_buckets(case: Case) -> Iterator[Bucket]:
+def _b7_buckets(case: ModelCase) -> Iterator[Bucket]:
     if case.extra > 1:
         yield from (("sticky", place) for place in range(case.extra))
 
 
-def _b7_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b7_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     result = _nonzero(case, row)
     if result is None or result.sign:
         return
@@ -925,7 +927,7 @@ def _b7_fits(case: Case, row: Operands) -> Iterator[Bucket]:
         yield "sticky", parts.shift - below.bit_length()
 
 
-def _b7_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b7_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     place = int(bucket[1])
     yield from _with_tail(case, dice, 0, None, int(place > 0), 1 + place)
 
@@ -933,17 +935,17 @@ def _b7_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 _SIDES = ("above 0", "below 1/2", "above 1/2", "below 1")
 
 
-def _b8_depth(case: Case) -> int:
+def _b8_depth(case: ModelCase) -> int:
     """Within 2**-depth ulp of a boundary counts as near: the three smallest tails of most ops."""
     return max(case.extra - 2, 1)
 
 
-def _b8_buckets(case: Case) -> Iterator[Bucket]:
+def _b8_buckets(case: ModelCase) -> Iterator[Bucket]:
     if case.extra > 2:
         yield from product((_SIGN[sign] for sign in case.signs), _last_bits(case), _SIDES)
 
 
-def _b8_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b8_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     result = _nonzero(case, row)
     if result is None:
         return
@@ -959,7 +961,7 @@ def _b8_fits(case: Case, row: Operands) -> Iterator[Bucket]:
         yield sign, parts.kept & 1, _SIDES[2 * parts.guard + 1]
 
 
-def _b8_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b8_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     sign, last, side = bucket
     # A kept bit of 0 needs another one before it, which may be taken from the tail.
     bits = max(case.extra - 1 + int(last), 2)
@@ -971,23 +973,23 @@ def _b8_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 # B20, B21: division.
 
 
-def _quotient(case: Case, row: Operands) -> Exact | None:
+def _quotient(case: ModelCase, row: Operands) -> ExactResult | None:
     result = exact(case, row, "divide")
     return result if result is not None and result.significand else None
 
 
-def _b20_buckets(case: Case) -> Iterator[Bucket]:
+def _b20_buckets(case: ModelCase) -> Iterator[Bucket]:
     yield from (("significant bits", bits) for bits in range(1, case.float_source.precision + 1))
 
 
-def _b20_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b20_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     result = _quotient(case, row)
     if result is not None:
         significand = result.significand
         yield "significant bits", (significand // (significand & -significand)).bit_length()
 
 
-def _b20_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b20_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     fmt = case.float_source
     bits = int(bucket[1])
     quotient = 1 << bits - 1 | dice.bits(bits - 1) | 1
@@ -1009,17 +1011,17 @@ def _b21_kind(fmt: FloatFormat, code: int) -> str:
     return sign + ("zero" if fmt.is_zero(code) else "infinity" if fmt.is_infinite(code) else "number")
 
 
-def _b21_buckets(case: Case) -> Iterator[Bucket]:
+def _b21_buckets(case: ModelCase) -> Iterator[Bucket]:
     fmt = case.float_source
     kinds = dict.fromkeys(_b21_kind(fmt, code) for code in basic_codes(fmt))
     yield from product(kinds, kinds)
 
 
-def _b21_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b21_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     yield tuple(_b21_kind(case.float_source, code) for code in row)
 
 
-def _b21_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b21_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     fmt = case.float_source
     codes = {name: [code for code in basic_codes(fmt) if _b21_kind(fmt, code) == name] for name in map(str, bucket)}
     yield tuple(codes[str(name)][dice.below(len(codes[str(name)]))] for name in bucket)
@@ -1028,13 +1030,13 @@ def _b21_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 # B22 to B29: conversions.
 
 
-def _integer(case: Case) -> Integer:
+def _integer(case: ModelCase) -> Integer:
     target = case.target if isinstance(case.target, Integer) else case.sources[0]
     assert isinstance(target, Integer)
     return target
 
 
-def _b22_buckets(case: Case) -> Iterator[Bucket]:
+def _b22_buckets(case: ModelCase) -> Iterator[Bucket]:
     low, high = _leads(case)
     width = _integer(case).width
     for sign in (_SIGN[sign] for sign in case.signs):
@@ -1045,14 +1047,14 @@ def _b22_buckets(case: Case) -> Iterator[Bucket]:
             yield sign, "larger"
 
 
-def _b22_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b22_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     result = _nonzero(case, row)
     if result is not None:
         lead = result.lead
         yield _SIGN[result.sign], "smaller" if lead < -3 else "larger" if lead > _integer(case).width + 3 else lead
 
 
-def _b22_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b22_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     sign, lead = bucket
     low, high = _leads(case)
     if lead == "smaller":
@@ -1062,7 +1064,7 @@ def _b22_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     yield from _with_lead(case, dice, _SIGN.index(str(sign)), int(lead))
 
 
-def _listed(case: Case, listed: Mapping[Bucket, int]) -> dict[int, list[Bucket]]:
+def _listed(case: ModelCase, listed: Mapping[Bucket, int]) -> dict[int, list[Bucket]]:
     by_code: dict[int, list[Bucket]] = {}
     for bucket, code in listed.items():
         by_code.setdefault(code, []).append(bucket)
@@ -1070,7 +1072,7 @@ def _listed(case: Case, listed: Mapping[Bucket, int]) -> dict[int, list[Bucket]]
 
 
 @lru_cache(maxsize=256)
-def _b23_codes(case: Case) -> dict[Bucket, int]:
+def _b23_codes(case: ModelCase) -> dict[Bucket, int]:
     """Quarters around the ends of the integer range, as far as the source has them, and its values next to them."""
     fmt, integer = case.float_source, _integer(case)
     listed: dict[Bucket, int] = {}
@@ -1094,7 +1096,7 @@ def _b23_codes(case: Case) -> dict[Bucket, int]:
 
 
 @lru_cache(maxsize=256)
-def _b24_codes(case: Case) -> dict[Bucket, int]:
+def _b24_codes(case: ModelCase) -> dict[Bucket, int]:
     fmt = case.float_source
     listed: dict[Bucket, int] = {}
     for sign, quarters in product(case.signs, range(8)):
@@ -1106,22 +1108,22 @@ def _b24_codes(case: Case) -> dict[Bucket, int]:
 
 
 def _listed_model(
-    codes: Callable[[Case], dict[Bucket, int]],
+    codes: Callable[[ModelCase], dict[Bucket, int]],
 ) -> tuple[
-    Callable[[Case], Iterable[Bucket]],
-    Callable[[Case, Operands], Iterable[Bucket]],
-    Callable[[Case, Bucket, Dice], Iterator[Operands]],
+    Callable[[ModelCase], Iterable[Bucket]],
+    Callable[[ModelCase, Operands], Iterable[Bucket]],
+    Callable[[ModelCase, Bucket, Dice], Iterator[Operands]],
 ]:
     """The functions of a model of one operand that asks for certain values."""
     by_code = lru_cache(maxsize=256)(lambda case: _listed(case, codes(case)))
 
-    def aim(case: Case, bucket: Bucket, _: Dice) -> Iterator[Operands]:
+    def aim(case: ModelCase, bucket: Bucket, _: Dice) -> Iterator[Operands]:
         yield (codes(case)[bucket],)
 
     return codes, lambda case, row: by_code(case).get(row[0], ()), aim
 
 
-def _b25_buckets(case: Case) -> Iterator[Bucket]:
+def _b25_buckets(case: ModelCase) -> Iterator[Bucket]:
     integer = _integer(case)
     names = ["largest", "0", "other"]
     names += ["1"] if integer.highest > 1 else []
@@ -1130,7 +1132,7 @@ def _b25_buckets(case: Case) -> Iterator[Bucket]:
         yield from ((name,) for name in names)
 
 
-def _b25_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b25_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     integer = _integer(case)
     number = integer.number(row[0])
     named = {0: "0", 1: "1", -1: "-1", -integer.highest: "- largest", integer.lowest: "smallest"}
@@ -1138,26 +1140,26 @@ def _b25_fits(case: Case, row: Operands) -> Iterator[Bucket]:
     yield (named.get(number, "other"),)
 
 
-def _b25_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b25_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     integer = _integer(case)
     named = {"0": 0, "1": 1, "-1": -1, "largest": integer.highest, "smallest": integer.lowest}
     number = named.get(str(bucket[0]), -integer.highest if bucket[0] == "- largest" else dice.bits(integer.width))
     yield (number & (1 << integer.width) - 1,)
 
 
-def _b26_buckets(case: Case) -> Iterator[Bucket]:
+def _b26_buckets(case: ModelCase) -> Iterator[Bucket]:
     integer = _integer(case)
     yield from (("+", bits) for bits in range(integer.highest.bit_length() + 1))
     if integer.signed:
         yield from (("-", bits) for bits in range(1, integer.width + 1))
 
 
-def _b26_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b26_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     number = _integer(case).number(row[0])
     yield _SIGN[number < 0], abs(number).bit_length()
 
 
-def _b26_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b26_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     sign, length = str(bucket[0]), int(bucket[1])
     number = 1 << length - 1 | dice.bits(length - 1) if length else 0
     if sign == "-":
@@ -1165,7 +1167,7 @@ def _b26_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     yield ((-number if sign == "-" else number) & (1 << _integer(case).width) - 1,)
 
 
-def _payload_bits(case: Case) -> tuple[int, int]:
+def _payload_bits(case: ModelCase) -> tuple[int, int]:
     """Payload bits of a NaN that the target keeps, the quiet bit aside, and those it loses."""
     source, target = case.float_source, case.target
     if source.nan is not NanEncoding.IEEE or not isinstance(target, FloatFormat):
@@ -1174,7 +1176,7 @@ def _payload_bits(case: Case) -> tuple[int, int]:
     return upper, source.mantissa_bits - 1 - upper
 
 
-def _b27_buckets(case: Case) -> Iterator[Bucket]:
+def _b27_buckets(case: ModelCase) -> Iterator[Bucket]:
     source = case.float_source
     if source.nan_code is None:
         return
@@ -1185,7 +1187,7 @@ def _b27_buckets(case: Case) -> Iterator[Bucket]:
             yield "quiet" if bit else "signalling", above, below
 
 
-def _b27_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b27_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     source, code = case.float_source, row[0]
     if source.is_nan(code) and not source.is_invalid(code):
         _, lower = _payload_bits(case)
@@ -1194,7 +1196,7 @@ def _b27_fits(case: Case, row: Operands) -> Iterator[Bucket]:
         yield quiet, int(payload >> lower != 0), int(payload & (1 << lower) - 1 != 0)
 
 
-def _b27_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b27_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     source = case.float_source
     quiet, above, below = bucket
     upper, lower = _payload_bits(case)
@@ -1208,7 +1210,7 @@ def _b27_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     yield (code,)
 
 
-def _b28_fits(case: Case, row: Operands) -> Iterator[Bucket]:
+def _b28_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     source, code = case.float_source, row[0]
     sign = _SIGN[code >> source.bits - 1 if source.signed else 0]
     if source.is_nan(code):
@@ -1231,7 +1233,7 @@ def _b28_fits(case: Case, row: Operands) -> Iterator[Bucket]:
 
 
 @lru_cache(maxsize=256)
-def _b28_codes(case: Case) -> dict[Bucket, int]:
+def _b28_codes(case: ModelCase) -> dict[Bucket, int]:
     """One code for each bucket; those of random values are the ends of their ranges, and `_b28_aim` draws others."""
     source = case.float_source
     dice = Dice(0, 1 << 33)
@@ -1246,7 +1248,7 @@ def _b28_codes(case: Case) -> dict[Bucket, int]:
     return {bucket: code for code in codes for bucket in _b28_fits(case, (code,))}
 
 
-def _b28_buckets(case: Case) -> Iterator[Bucket]:
+def _b28_buckets(case: ModelCase) -> Iterator[Bucket]:
     source = case.float_source
     if source.nan_code is not None:
         yield ("NaN",)
@@ -1267,7 +1269,7 @@ def _b28_buckets(case: Case) -> Iterator[Bucket]:
             yield sign, "all bits before the point"
 
 
-def _b28_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
+def _b28_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     source = case.float_source
     if bucket in _b28_codes(case):
         yield (_b28_codes(case)[bucket],)
@@ -1280,10 +1282,10 @@ def _b28_aim(case: Case, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 
 _B23, _B24 = _listed_model(_b23_codes), _listed_model(_b24_codes)
 
-MODELS: Mapping[str, Model] = {
+MODELS: Mapping[str, CoverageModel] = {
     model.name: model
     for model in (
-        Model(
+        CoverageModel(
             "B1",
             "basic types of the operands with both signs, crossed",
             (*_ARITHMETIC, "remainder", "compare", "convert", "to integer", "other"),
@@ -1291,7 +1293,7 @@ MODELS: Mapping[str, Model] = {
             _b1_fits,
             _b1_aim,
         ),
-        Model(
+        CoverageModel(
             "B2",
             "results one flipped fraction bit away from 0, 1 and the ends of the subnormal and normal range",
             (*_ROUNDED, "remainder"),
@@ -1299,7 +1301,7 @@ MODELS: Mapping[str, Model] = {
             _b2_fits,
             _b2_aim,
         ),
-        Model(
+        CoverageModel(
             "B3",
             "every combination of sign, last kept bit, guard bit and sticky bit",
             _ROUNDED,
@@ -1307,7 +1309,7 @@ MODELS: Mapping[str, Model] = {
             _rounding_fits,
             _rounding_aim,
         ),
-        Model(
+        CoverageModel(
             "B4",
             "within 3 ulp of the largest value, each exponent within 3 of its, and beyond",
             _ROUNDED,
@@ -1315,7 +1317,7 @@ MODELS: Mapping[str, Model] = {
             _b4_fits,
             _b4_aim,
         ),
-        Model(
+        CoverageModel(
             "B5",
             "within 3 ulp of the smallest subnormal and the smallest normal value, the exponents above, and below all",
             _ROUNDED,
@@ -1323,7 +1325,7 @@ MODELS: Mapping[str, Model] = {
             _b5_fits,
             _b5_aim,
         ),
-        Model(
+        CoverageModel(
             "B6",
             "between 0 and the smallest value: at its quarters and between them",
             ("multiply", "divide", "convert"),
@@ -1331,7 +1333,7 @@ MODELS: Mapping[str, Model] = {
             _b6_fits,
             _b6_aim,
         ),
-        Model(
+        CoverageModel(
             "B7",
             "positive, guard bit 0, and one bit that makes sticky at each place, or none",
             _ROUNDED,
@@ -1339,7 +1341,7 @@ MODELS: Mapping[str, Model] = {
             _b7_fits,
             _b7_aim,
         ),
-        Model(
+        CoverageModel(
             "B8",
             "just above and just below a value and a midpoint, with each last kept bit",
             _ROUNDED,
@@ -1347,7 +1349,7 @@ MODELS: Mapping[str, Model] = {
             _b8_fits,
             _b8_aim,
         ),
-        Model(
+        CoverageModel(
             "B9",
             "special significands of the operands: runs, walking bits, checkerboards, crossed",
             (*_ARITHMETIC, "remainder", "compare", "convert", "to integer"),
@@ -1355,7 +1357,7 @@ MODELS: Mapping[str, Model] = {
             _b9_fits,
             _b9_aim,
         ),
-        Model(
+        CoverageModel(
             "B10",
             "every difference of exponents from -(p + 4) to p + 4, and beyond",
             _SUMS,
@@ -1363,7 +1365,7 @@ MODELS: Mapping[str, Model] = {
             _b10_fits,
             _b10_aim,
         ),
-        Model(
+        CoverageModel(
             "B11",
             "every difference of exponents with special significands, effectively added and subtracted",
             _SUMS,
@@ -1371,7 +1373,7 @@ MODELS: Mapping[str, Model] = {
             _b11_fits,
             _b11_aim,
         ),
-        Model(
+        CoverageModel(
             "B12",
             "every cancellation: the sum's exponent against the larger operand's, from -p to 1",
             _SUMS,
@@ -1379,7 +1381,7 @@ MODELS: Mapping[str, Model] = {
             _b12_fits,
             _b12_aim,
         ),
-        Model(
+        CoverageModel(
             "B13",
             "every cancellation with every exponent of a subnormal sum",
             _SUMS,
@@ -1387,7 +1389,7 @@ MODELS: Mapping[str, Model] = {
             _b13_fits,
             _b13_aim,
         ),
-        Model(
+        CoverageModel(
             "B19",
             "normal, subnormal and zero operands with every order of exponents and of fractions",
             ("compare",),
@@ -1395,7 +1397,7 @@ MODELS: Mapping[str, Model] = {
             _b19_fits,
             _b19_aim,
         ),
-        Model(
+        CoverageModel(
             "B20",
             "exact quotients of every number of significant bits",
             ("divide", "remainder"),
@@ -1403,7 +1405,7 @@ MODELS: Mapping[str, Model] = {
             _b20_fits,
             _b20_aim,
         ),
-        Model(
+        CoverageModel(
             "B21",
             "zero, number, infinity and NaN divided by each of these",
             ("divide", "remainder"),
@@ -1411,7 +1413,7 @@ MODELS: Mapping[str, Model] = {
             _b21_fits,
             _b21_aim,
         ),
-        Model(
+        CoverageModel(
             "B22",
             "every exponent from -3 to the integer's width + 3, and beyond",
             ("to integer",),
@@ -1419,12 +1421,14 @@ MODELS: Mapping[str, Model] = {
             _b22_fits,
             _b22_aim,
         ),
-        Model(
+        CoverageModel(
             "B23", "quarters around the ends of the integer range, and the values next to them", ("to integer",), *_B23
         ),
-        Model("B24", "quarters around 0 and 1", ("to integer",), *_B24),
-        Model("B25", "the ends of the integer range, 0, 1, -1", ("from integer",), _b25_buckets, _b25_fits, _b25_aim),
-        Model(
+        CoverageModel("B24", "quarters around 0 and 1", ("to integer",), *_B24),
+        CoverageModel(
+            "B25", "the ends of the integer range, 0, 1, -1", ("from integer",), _b25_buckets, _b25_fits, _b25_aim
+        ),
+        CoverageModel(
             "B26",
             "every number of significant bits of the integer",
             ("from integer",),
@@ -1432,7 +1436,7 @@ MODELS: Mapping[str, Model] = {
             _b26_fits,
             _b26_aim,
         ),
-        Model(
+        CoverageModel(
             "B27",
             "NaNs: quiet and signalling, payload bits that are kept and that are lost",
             ("convert",),
@@ -1440,7 +1444,7 @@ MODELS: Mapping[str, Model] = {
             _b27_fits,
             _b27_aim,
         ),
-        Model(
+        CoverageModel(
             "B28",
             "values around which rounding to a whole number changes, up to the last one with a fraction",
             ("to integer",),
@@ -1448,7 +1452,7 @@ MODELS: Mapping[str, Model] = {
             _b28_fits,
             _b28_aim,
         ),
-        Model(
+        CoverageModel(
             "B29",
             "every combination of sign, last kept bit, guard bit and sticky bit of a number rounded to an integer",
             ("to integer",),
@@ -1461,7 +1465,7 @@ MODELS: Mapping[str, Model] = {
 """The models by name. B14 to B18 are about fused multiply-add."""
 
 
-def models_for(case: Case, names: Sequence[str] | None = None) -> list[Model]:
+def models_for(case: ModelCase, names: Sequence[str] | None = None) -> list[CoverageModel]:
     """The models that apply to a case, or those of them that are named. Raises ValueError for an unknown name."""
     unknown = [name for name in names or () if name not in MODELS]
     if unknown:

@@ -11,10 +11,10 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Chunk, Role, VectorSet
-from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject
+from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats import format_named
 from halfulp.conformance.vectors.formats.format import Carried, Options, Unmarked, Written
-from halfulp.conformance.vectors.formats.mlir import function_of_program, function_of_task
+from halfulp.conformance.vectors.formats.mlir import function_of_case, function_of_program
 from halfulp.conformance.vectors.packing import CONTAINERS
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.interp.ir.errors import InputError
@@ -54,7 +54,7 @@ def carried_by(formats: Sequence[str]) -> frozenset[Role]:
 
 
 @dataclass
-class Made:
+class ProducedSet:
     """A set that was written: its columns, rows and digest, rows with undefined behaviour left out, anchors."""
 
     written: Written
@@ -62,7 +62,7 @@ class Made:
     anchors: list[metadata.Document]
 
 
-def write_stream(order: Order, format: str, file: BinaryIO, progress: Progress | None = None) -> Made:
+def write_stream(order: Order, format: str, file: BinaryIO, progress: Progress | None = None) -> ProducedSet:
     """Compute the set, and write it in one of its formats, in constant memory.
 
     Raises InputError for rows and columns that the format has no place for, and the errors of the operands.
@@ -81,7 +81,7 @@ def write_stream(order: Order, format: str, file: BinaryIO, progress: Progress |
     if format == "mlir":
         options = replace(options, function=_function(recipe))
     chosen.write(carried.set(), file, options)
-    return Made(carried.written, undefined, anchors.rows())
+    return ProducedSet(carried.written, undefined, anchors.rows())
 
 
 def _told(chunks: Iterator[Chunk], count: int, progress: Progress | None) -> Iterator[Chunk]:
@@ -94,38 +94,38 @@ def _told(chunks: Iterator[Chunk], count: int, progress: Progress | None) -> Ite
 
 
 def _function(recipe: Recipe) -> str:
-    subject = recipe.subject
-    if isinstance(subject, OpSubject):
-        return function_of_task(subject.task)
-    assert isinstance(subject, ProgramSubject)
-    if not subject.scalars:
-        raise InputError(f"the format 'mlir' checks functions of scalars, and '@{subject.function}' is none")
-    return function_of_program(subject.text, subject.function)
+    computation = recipe.computation
+    if isinstance(computation, OpComputation):
+        return function_of_case(computation.case)
+    assert isinstance(computation, ProgramComputation)
+    if not computation.scalars:
+        raise InputError(f"the format 'mlir' checks functions of scalars, and '@{computation.function}' is none")
+    return function_of_program(computation.text, computation.function)
 
 
-def document(order: Order, made: Made, names: Sequence[str | None]) -> metadata.Document:
+def document(order: Order, made: ProducedSet, names: Sequence[str | None]) -> metadata.Document:
     """The metadata of a set whose files, one per format, have these names (None: a pipe)."""
-    recipe, subject, blocks = order.recipe, order.recipe.subject, order.options.blocks
+    recipe, computation, blocks = order.recipe, order.recipe.computation, order.options.blocks
     files = [
-        metadata.File(format, name, order.options.packing if format == "bin" else CONTAINERS)
+        metadata.VectorFile(format, name, order.options.packing if format == "bin" else CONTAINERS)
         for format, name in zip(order.formats, names, strict=True)
     ]
     return metadata.document(
         made.written,
         files,
-        subject.source(),
-        subject.profile,
+        computation.source(),
+        computation.profile,
         recipe.inputs(),
         unmarked=order.unmarked,
         anchors=made.anchors,
         any_nan=order.any_nan,
         blocks=blocks,
         undefined=made.undefined,
-        diverging=metadata.divergences_of_task(subject.task) if isinstance(subject, OpSubject) else (),
+        diverging=metadata.divergences_of_case(computation.case) if isinstance(computation, OpComputation) else (),
     )
 
 
-def write_folder(order: Order, folder: Path, progress: Progress | None = None) -> Made:
+def write_folder(order: Order, folder: Path, progress: Progress | None = None) -> ProducedSet:
     """Write the set into a folder, which is made if need be: a file per format, and the metadata, NAME.json.
 
     All have names of their own until they are whole. Then the metadata of an earlier set goes, the data files get their

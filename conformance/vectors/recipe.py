@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
 
-from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
-from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject, Subject
+from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.metadata import Document, Inputs
 from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
@@ -38,7 +38,7 @@ class Recipe:
     `rows_for` raises, and InputError for blocks of what has none.
     """
 
-    subject: Subject
+    computation: Computation
     level: LevelName | None = "1"
     models: tuple[str, ...] = ()
     seed: int = 0
@@ -46,24 +46,24 @@ class Recipe:
     block: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Recipe, (self.subject, self.level, self.models, self.seed, self.count, self.block)
+        return Recipe, (self.computation, self.level, self.models, self.seed, self.count, self.block)
 
     @cached_property
     def rows(self) -> Rows:
         """The operands."""
-        subject = self.subject
+        computation = self.computation
         if self.block is not None:
             return self._in_blocks(self.block)
-        if isinstance(subject, OpSubject):
-            rows = rows_for(subject.task, self.level, self.seed, self.count, self.models)
+        if isinstance(computation, OpComputation):
+            rows = rows_for(computation.case, self.level, self.seed, self.count, self.models)
             return first(rows, self.count) if self.level is None else rows
         if self.models:
             raise InputError("the models are about the rounding of one op, not about programs")
-        return rows_of_types(subject.operand_types, self.level or "1", self.seed, self.count)
+        return rows_of_types(computation.operand_types, self.level or "1", self.seed, self.count)
 
     def _in_blocks(self, size: int) -> Rows:
-        subject = self.subject
-        if not isinstance(subject, OpSubject) or subject.task.op not in SCALED:
+        computation = self.computation
+        if not isinstance(computation, OpComputation) or computation.case.op not in SCALED:
             raise InputError(f"blocks that share a scale are operands of {' and '.join(SCALED)} alone")
         if size > CHUNK:
             raise InputError(f"a block of {size} elements is too long: {CHUNK} at most")
@@ -71,15 +71,15 @@ class Recipe:
             raise InputError("the models know nothing of blocks that share a scale", hint="ask for a level")
         if self.level in RANDOM:
             count = None if self.count is None else -(-self.count // size) * size
-            table = rows_for(subject.task, self.level, self.seed, count)
+            table = rows_for(computation.case, self.level, self.seed, count)
             return blocked(one_operand(table, 0), one_operand(table, 1), size, crossed=False)
-        elements, scales = (rows_of_types([kind], self.level, self.seed) for kind in subject.operand_types)
+        elements, scales = (rows_of_types([kind], self.level, self.seed) for kind in computation.operand_types)
         return first(blocked(elements, scales, size), self.count)
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of the set."""
-        return self.subject.inputs + self.subject.outputs
+        return self.computation.inputs + self.computation.outputs
 
     @property
     def step(self) -> int:
@@ -89,7 +89,7 @@ class Recipe:
     def given(self, start: int, stop: int) -> Chunk:
         """The input columns of rows ``start`` to ``stop``."""
         operands = self.rows.part(start, stop)
-        random = [column for column in self.subject.inputs if column.role is Role.RANDOM]
+        random = [column for column in self.computation.inputs if column.role is Role.RANDOM]
         return operands + tuple(rounding_bits(self.seed, column.width, start, stop - start) for column in random)
 
     def chunks(
@@ -106,9 +106,9 @@ class Recipe:
         size = max(size // self.step, 1) * self.step
         for begin in range(start, stop, size):
             inputs = self.given(begin, min(begin + size, stop))
-            outputs, undefined = self.subject.compute(inputs)
+            outputs, undefined = self.computation.compute(inputs)
             chunk = inputs + outputs
-            if undefined is not None and not self.subject.keep_ub and undefined.any():
+            if undefined is not None and not self.computation.keep_ub and undefined.any():
                 chunk = tuple(codes[~undefined] for codes in chunk)
                 if left_out is not None:
                     left_out(int(undefined.sum()))
@@ -120,13 +120,13 @@ class Recipe:
 
     def inputs(self, start: int = 0, stop: int | None = None) -> Inputs:
         """What the metadata says of the operands of rows ``start`` to ``stop``."""
-        options: dict[str, Any] = {"keep_ub": self.subject.keep_ub}
+        options: dict[str, Any] = {"keep_ub": self.computation.keep_ub}
         if self.count is not None:
             options["count"] = self.count
         if self.block is not None:
             options["block"] = self.block
-        if isinstance(self.subject, OpSubject):
-            options["flags"] = self.subject.flags
+        if isinstance(self.computation, OpComputation):
+            options["flags"] = self.computation.flags
         counter = (start, self.rows.count if stop is None else stop) if self.level in RANDOM else None
         return Inputs(self.level or "models", self.models, self.seed, counter, options)
 
@@ -143,12 +143,12 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
         level = None if inputs["level"] == "models" else inputs["level"]
         if level is not None and level not in LEVELS:
             raise InputError(f"{file}: the operands of level {level!r} cannot be made again")
-        subject = subject_of(data["source"], profile, options)
+        computation = computation_of(data["source"], profile, options)
         numbers = {"seed": inputs.get("seed", 0), "count": options.get("count"), "block": options.get("block")}
         for name, number in numbers.items():
             if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
                 raise ValueError(f"{name} is {number!r}")
-        recipe = Recipe(subject, level, tuple(inputs.get("models", ())), **numbers)
+        recipe = Recipe(computation, level, tuple(inputs.get("models", ())), **numbers)
     except HalfulpError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -188,18 +188,21 @@ def profile_of(data: Mapping[str, Any]) -> Profile:
     return replace(named, name=name)
 
 
-def subject_of(source: Document, profile: Profile, options: Mapping[str, Any]) -> Subject:
-    """The subject that a document's ``source`` names. Raises KeyError for what is missing, and the subjects' errors."""
+def computation_of(source: Document, profile: Profile, options: Mapping[str, Any]) -> Computation:
+    """Return the computation that a document's ``source`` names.
+
+    Raises KeyError for what is missing, and the computations' errors.
+    """
     keep_ub = bool(options.get("keep_ub", False))
     if "op" in source:
-        asked = task_of(source)
-        return OpSubject(asked, profile, keep_ub, bool(options.get("flags", True)), source.get("random_bits"))
-    return ProgramSubject(source["program_text"], source["function"], source["program"], profile, keep_ub)
+        asked = case_of(source)
+        return OpComputation(asked, profile, keep_ub, bool(options.get("flags", True)), source.get("random_bits"))
+    return ProgramComputation(source["program_text"], source["function"], source["program"], profile, keep_ub)
 
 
-def task_of(source: Document) -> Task:
-    """The task that a document's ``source`` names."""
-    asked = task(source["op"], source["operands"], source["results"][0], **source["properties"])
+def case_of(source: Document) -> OpCase:
+    """The case that a document's ``source`` names."""
+    asked = op_case(source["op"], source["operands"], source["results"][0], **source["properties"])
     if list(asked.results) != source["results"]:
         raise ValueError(f"{asked.op} has no results {', '.join(source['results'])}")
     return asked

@@ -1,7 +1,7 @@
 """A set of vectors in shards, each computed from the recipe and its index alone: in any order, anywhere, again after a
 kill at any moment.
 
-A directory holds one sweep. ``sweep.json`` says which (`Plan.to_json`); each process that works on it appends to a
+A directory holds one sweep. ``sweep.json`` says which (`SweepPlan.to_json`); each process that works on it appends to a
 manifest of its own, ``manifest-I-of-N.jsonl``, a line per shard; a shard's file is written under a temporary name and
 then renamed to one made of its index and its content's digest. When all shards are there, ``metadata.json`` describes
 the whole, and of tables of runs ``sweep.runs`` is the whole.
@@ -30,18 +30,18 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet
-from halfulp.conformance.vectors.computation import OpSubject
+from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import format_named, write_vectors
 from halfulp.conformance.vectors.formats.format import Carried, Options, Unmarked, Written
-from halfulp.conformance.vectors.formats.runs import Table, check_unary, merge
+from halfulp.conformance.vectors.formats.runs import RunTable, check_unary, merge
 from halfulp.conformance.vectors.metadata import (
     LOOKED_AT,
     MERGED,
     METADATA,
     Anchors,
     Document,
-    File,
-    divergences_of_task,
+    VectorFile,
+    divergences_of_case,
     document,
     to_text,
     whole_digest,
@@ -78,7 +78,7 @@ Tell = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """Which vectors, cut into shards of about ``shard_rows`` rows, in which format.
 
     ``unmarked``, ``packing``: as `formats.write_vectors` takes them. Can be pickled. Raises InputError for a format
@@ -100,7 +100,7 @@ class Plan:
         _ = self.columns, self.shards
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Plan, (self.recipe, self.format, self.unmarked, self.packing, self.shard_rows)
+        return SweepPlan, (self.recipe, self.format, self.unmarked, self.packing, self.shard_rows)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -136,11 +136,11 @@ class Plan:
 
     def to_json(self) -> Document:
         """All that a directory's sweep must have in common with another one to go on with it."""
-        profile = self.recipe.subject.profile
+        profile = self.recipe.computation.profile
         return {
             "layout_version": LAYOUT_VERSION,
             "generator": dict(zip(("version", "semantics_version"), generator(), strict=True)),
-            "source": self.recipe.subject.source(),
+            "source": self.recipe.computation.source(),
             "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in profile_choices()}},
             "inputs": self.recipe.inputs().to_json(),
             "format": self.format,
@@ -158,7 +158,7 @@ def generator() -> tuple[str, int]:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ShardEntry:
     """A line of the manifest: what is known of a shard that was made. ``rows``: the first, and the one behind the last;
     ``count``: how many the file has, without those ``dropped`` for what the format cannot say, and without those that
     have undefined behaviour. ``sha256``: the digest of its columns, ``file_sha256``: that of the file's ``size`` bytes.
@@ -186,7 +186,7 @@ class Entry:
         return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()[:_CHECK_DIGITS]
 
     @classmethod
-    def of_line(cls, line: bytes, plan: Plan) -> Entry:
+    def of_line(cls, line: bytes, plan: SweepPlan) -> ShardEntry:
         """The entry of a line. Raises ValueError for what is none, or none of this plan."""
         data = json.loads(line)
         numbers = ("index", "count", "dropped", "size")
@@ -275,7 +275,7 @@ class Manifest:
     Raises InputError where another process has it.
     """
 
-    def __init__(self, directory: Path, owner: str, plan: Plan) -> None:
+    def __init__(self, directory: Path, owner: str, plan: SweepPlan) -> None:
         self._directory = directory
         with _writing(directory):
             self._file = (directory / manifest_name(owner)).open("ab")
@@ -295,7 +295,7 @@ class Manifest:
             time.sleep(0.1)
         raise InputError(f"another process is at work on this part of the sweep in '{self._directory}'")
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: ShardEntry) -> None:
         """Note a shard for good. Where the disk is full nothing of the line stays."""
         line = entry.to_line()
         with _writing(self._directory):
@@ -314,14 +314,14 @@ class Manifest:
             self._file.close()
 
 
-def _entries(path: Path, plan: Plan) -> tuple[list[Entry], int]:
+def _entries(path: Path, plan: SweepPlan) -> tuple[list[ShardEntry], int]:
     """The entries of a manifest, and the bytes that they take; what comes after the last line feed was not finished."""
     data = path.read_bytes()
     whole = data[: data.rfind(b"\n") + 1]
     entries = []
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
-            entries.append(Entry.of_line(line, plan))
+            entries.append(ShardEntry.of_line(line, plan))
         except (ValueError, RecursionError) as error:
             raise InputError(
                 f"{path}:{number}: the manifest is corrupt: {error}",
@@ -330,12 +330,12 @@ def _entries(path: Path, plan: Plan) -> tuple[list[Entry], int]:
     return entries, len(whole)
 
 
-def recorded(directory: Path, plan: Plan) -> dict[int, Entry]:
+def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
     """What all manifests of a directory know of its shards, by their index.
 
     Raises InputError for a corrupt manifest, and where two say different things of a shard.
     """
-    known: dict[int, Entry] = {}
+    known: dict[int, ShardEntry] = {}
     for path in sorted(directory.iterdir()):
         if not _MANIFEST.fullmatch(path.name):
             continue
@@ -369,7 +369,7 @@ def _remove(paths: Iterable[Path]) -> None:
         path.unlink(missing_ok=True)
 
 
-def _take(directory: Path, plan: Plan) -> None:
+def _take(directory: Path, plan: SweepPlan) -> None:
     """Raise InputError where a directory holds another sweep."""
     path = directory / LAYOUT
     wanted = plan.to_json()
@@ -404,7 +404,7 @@ def _brief(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _begin(directory: Path, owner: str, plan: Plan) -> None:
+def _begin(directory: Path, owner: str, plan: SweepPlan) -> None:
     """Write the layout where there is none, unless another process is quicker; and see that it is this one.
 
     It is there before any manifest is: a directory never has one that nobody knows the meaning of.
@@ -428,15 +428,15 @@ def _begin(directory: Path, owner: str, plan: Plan) -> None:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeShard:
     """A shard that is there. ``kept``: it was before. ``fault``: what was wrong with the file that was recorded."""
 
-    entry: Entry
+    entry: ShardEntry
     kept: bool = False
     fault: str | None = None
 
 
-def _fault(directory: Path, entry: Entry) -> str | None:
+def _fault(directory: Path, entry: ShardEntry) -> str | None:
     """What is wrong with the file of an entry; None where it is as recorded."""
     try:
         with (directory / entry.file).open("rb") as file:
@@ -451,13 +451,13 @@ def _fault(directory: Path, entry: Entry) -> str | None:
 
 
 def make_shard(
-    plan: Plan,
+    plan: SweepPlan,
     directory: Path,
     owner: str,
     index: int,
-    known: Entry | None = None,
+    known: ShardEntry | None = None,
     tick: Callable[[int], object] = lambda rows: None,
-) -> Made:
+) -> MadeShard:
     """A shard, made unless its file is as recorded. ``tick`` is told how many of its rows are done, again and again.
 
     Raises InputError where the file cannot be written or the rows not be said, and where a recorded shard comes out
@@ -467,7 +467,7 @@ def make_shard(
     if known is not None:
         fault = _fault(directory, known)
         if fault is None:
-            return Made(known, kept=True)
+            return MadeShard(known, kept=True)
     start, stop = plan.rows(index)
     vectors = VectorSet(plan.recipe.columns, _ticking(plan.recipe.chunks(start, stop), tick))
     options = Options(name=f"vectors_{index}", packing=plan.packing)
@@ -479,7 +479,7 @@ def make_shard(
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 size = os.fstat(file.fileno()).st_size
                 _closed(file)
-            entry = Entry(
+            entry = ShardEntry(
                 index=index,
                 rows=(start, stop),
                 count=written.count,
@@ -500,7 +500,7 @@ def make_shard(
     except HalfulpError as error:
         error.message = f"shard {index} (rows {start} to {stop - 1}): {error.message}"
         raise
-    return Made(entry, fault=fault)
+    return MadeShard(entry, fault=fault)
 
 
 def _ticking(chunks: Iterable[Chunk], tick: Callable[[int], object]) -> Iterator[Chunk]:
@@ -512,15 +512,15 @@ def _ticking(chunks: Iterable[Chunk], tick: Callable[[int], object]) -> Iterator
 
 
 @lru_cache(maxsize=4)
-def _unpickled(plan: bytes) -> Plan:
+def _unpickled(plan: bytes) -> SweepPlan:
     """A plan, made once per process: its tables of operands may take a while."""
-    loaded: Plan = pickle.loads(plan)
+    loaded: SweepPlan = pickle.loads(plan)
     return loaded
 
 
 def _make_elsewhere(
-    made_by: tuple[str, int], plan: bytes, directory: str, owner: str, index: int, known: Entry | None
-) -> Made:
+    made_by: tuple[str, int], plan: bytes, directory: str, owner: str, index: int, known: ShardEntry | None
+) -> MadeShard:
     if made_by != generator():
         raise InputError(f"a worker has version {generator()} of halfulp and its semantics, not {made_by}")
     return make_shard(_unpickled(plan), Path(directory), owner, index, known)
@@ -544,7 +544,7 @@ class Swept:
 
 
 def sweep_shards(
-    plan: Plan,
+    plan: SweepPlan,
     directory: str | os.PathLike[str],
     part: tuple[int, int] = (0, 1),
     executor: Executor | None = None,
@@ -601,7 +601,7 @@ def sweep_shards(
         manifest.close()
 
 
-def _withdraw(directory: Path, owner: str, plan: Plan, fresh: bool) -> None:
+def _withdraw(directory: Path, owner: str, plan: SweepPlan, fresh: bool) -> None:
     """Let a directory in which nothing was made be free for another sweep; ``fresh``: it was made for this one."""
     with suppress(OSError, HalfulpError):
         others = [path for path in directory.iterdir() if _MANIFEST.fullmatch(path.name)]
@@ -612,7 +612,7 @@ def _withdraw(directory: Path, owner: str, plan: Plan, fresh: bool) -> None:
                 directory.rmdir()
 
 
-def _see(directory: Path, entry: Entry) -> None:
+def _see(directory: Path, entry: ShardEntry) -> None:
     """Raise InputError where a worker wrote into a directory of another machine."""
     try:
         size = (directory / entry.file).stat().st_size
@@ -626,14 +626,14 @@ def _see(directory: Path, entry: Entry) -> None:
 
 
 def _made(
-    plan: Plan,
+    plan: SweepPlan,
     directory: Path,
     owner: str,
-    todo: Iterator[tuple[int, Entry | None]],
+    todo: Iterator[tuple[int, ShardEntry | None]],
     executor: Executor | None,
     in_flight: int,
     ticked: Callable[[int], object],
-) -> Generator[Made, None, None]:
+) -> Generator[MadeShard, None, None]:
     """The shards, as they get done. After a failure those under way are waited for; the first shard's is raised."""
     if executor is None:
         for index, known in todo:
@@ -642,7 +642,7 @@ def _made(
     pickled = pickle.dumps(plan)
     # Shards are begun in order, so that the first one that fails is the same whoever is quicker.
     failures: dict[int, Exception | CancelledError] = {}
-    running: dict[Future[Made], int] = {}
+    running: dict[Future[MadeShard], int] = {}
     try:
         while True:
             while not failures and len(running) < in_flight and (asked := next(todo, None)) is not None:
@@ -679,7 +679,7 @@ def _made(
 # --- the whole --------------------------------------------------------------------------------------------------------
 
 
-def _finish(plan: Plan, directory: Path, owner: str, found: Swept) -> None:
+def _finish(plan: SweepPlan, directory: Path, owner: str, found: Swept) -> None:
     """Describe the whole where all shards are there. Whoever does it writes the same."""
     entries = recorded(directory, plan)
     found.done = len(entries)
@@ -696,31 +696,31 @@ def _finish(plan: Plan, directory: Path, owner: str, found: Swept) -> None:
     _put(directory, owner, METADATA, lambda file: file.write(text.encode()))
 
 
-def _merged(plan: Plan, directory: Path, ordered: Iterable[Entry], file: BinaryIO) -> int:
-    def tables() -> Iterator[Table]:
+def _merged(plan: SweepPlan, directory: Path, ordered: Iterable[ShardEntry], file: BinaryIO) -> int:
+    def tables() -> Iterator[RunTable]:
         for entry in ordered:
             path = directory / entry.file
             with path.open("rb") as part:
-                yield Table(part, plan.columns, Options(file=str(path)))
+                yield RunTable(part, plan.columns, Options(file=str(path)))
 
     return merge(tables(), plan.columns, file)
 
 
-def _document(plan: Plan, ordered: list[Entry], found: Swept) -> Document:
+def _document(plan: SweepPlan, ordered: list[ShardEntry], found: Swept) -> Document:
     """The metadata of the whole, with its shards."""
     assert found.digest is not None
-    subject = plan.recipe.subject
+    computation = plan.recipe.computation
     dropped = sum(entry.dropped for entry in ordered)
     names = [MERGED] if plan.format == "runs" else [entry.file for entry in ordered]
     return document(
         Written(plan.columns, found.rows, dropped, found.digest),
-        [File(plan.format, name, plan.packing) for name in names],
-        subject.source(),
-        subject.profile,
+        [VectorFile(plan.format, name, plan.packing) for name in names],
+        computation.source(),
+        computation.profile,
         plan.recipe.inputs(),
         unmarked=plan.unmarked,
         anchors=_anchors(plan, ordered),
-        diverging=divergences_of_task(subject.task) if isinstance(subject, OpSubject) else (),
+        diverging=divergences_of_case(computation.case) if isinstance(computation, OpComputation) else (),
         undefined=plan.recipe.rows.count - found.rows - dropped,
     ) | {"shards": [entry.to_json() for entry in ordered]}
 
@@ -728,7 +728,7 @@ def _document(plan: Plan, ordered: list[Entry], found: Swept) -> Document:
 _QUARTERS = 4
 
 
-def _anchors(plan: Plan, ordered: list[Entry]) -> list[Document]:
+def _anchors(plan: SweepPlan, ordered: list[ShardEntry]) -> list[Document]:
     """Rows that a person can check, from the beginning, shards on the way, and the end; computed again."""
     count, step = plan.recipe.rows.count, plan.recipe.step
     few = -(-LOOKED_AT // step) * step

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.inputs import LevelName
 from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
@@ -162,7 +162,7 @@ def _source(data: Any, folder: Path) -> Document:
         properties = data.get("properties", {})
         results = data.get("results")
         first = results[0] if isinstance(results, list) else results
-        asked = task(data["op"], operands, first, **properties)
+        asked = op_case(data["op"], operands, first, **properties)
         found = {"operands": list(asked.operands), "results": list(asked.results), "properties": dict(properties)}
         return {**data, **found, **({"results": results} if isinstance(results, list) else {})}
     _checked("source of a program", data)

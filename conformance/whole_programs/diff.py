@@ -17,11 +17,20 @@ import numpy as np
 
 from halfulp.conformance.comparing.check import code_at, compare
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, Verdicts, require_answers, ulp_distance, verdicts
-from halfulp.conformance.comparing.divergences import Cancellation, Cast, Divergence, cancelled
-from halfulp.conformance.comparing.op_case import Reference, Task, reference
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Reply, Status, Unanswered
+from halfulp.conformance.comparing.divergences import Cancellation, CastCase, Divergence, cancelled
+from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    ClosedProgram,
+    OracleError,
+    ProgramOracle,
+    Reply,
+    Status,
+    Unanswered,
+)
 from halfulp.conformance.whole_programs.rewrite import (
     captured,
+    case_of,
     copied,
     definition_of,
     dependents,
@@ -30,7 +39,6 @@ from halfulp.conformance.whole_programs.rewrite import (
     isolated,
     module_with,
     returns,
-    task_of,
 )
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, UndefinedBehavior, spell_place
@@ -50,7 +58,7 @@ MOST_TRACED = 1000
 """Ops inside calls, regions and branches that are asked alone for one program."""
 
 
-def run_here(program: Program, profile: Profile = SPEC) -> Outcome:
+def run_here(program: ClosedProgram, profile: Profile = SPEC) -> Outcome:
     """The results with their open masks, or why the program has no meaning. Raises HalfulpError for anything else."""
     function_ = program.module.lookup(program.function)
     assert function_ is not None
@@ -61,7 +69,7 @@ def run_here(program: Program, profile: Profile = SPEC) -> Outcome:
         return error
 
 
-def ask(oracle: ProgramOracle, programs: Sequence[Program]) -> list[Reply]:
+def ask(oracle: ProgramOracle, programs: Sequence[ClosedProgram]) -> list[Reply]:
     """The oracle's replies, one per program; a failure of the whole batch is the reply for each."""
     try:
         replies: list[Reply] = list(oracle.run(programs))
@@ -99,12 +107,12 @@ def is_unanswered(answer: Answer) -> bool:
 class Finding:
     """An op whose results the language does not allow for the operands it had.
 
-    ``operands``: their values in the oracle. ``task``: the op as one, if it is one. ``known``: the rows of the table
+    ``operands``: their values in the oracle. ``case``: the op as one, if it is one. ``known``: the rows of the table
     of divergences that explain all of it (empty: they do not). ``note``: how far the search got.
     """
 
     op: Operation
-    task: Task | None
+    case: OpCase | None
     operands: tuple[Value, ...]
     mismatch: Mismatch
     type: ty.Type
@@ -120,7 +128,7 @@ class Finding:
     @property
     def title(self) -> str:
         """The op with its element types."""
-        return self.op.name if self.task is None else str(self.task)
+        return self.op.name if self.case is None else str(self.case)
 
 
 @dataclass
@@ -215,11 +223,11 @@ class Search:
         self._observed: dict[tuple[Module, str], Observed | None] = {}
         self._alone: dict[Operation, Module] = {}
 
-    def studies(self, programs: Sequence[Program], answered: Sequence[Sequence[Answer]]) -> list[Study]:
+    def studies(self, programs: Sequence[ClosedProgram], answered: Sequence[Sequence[Answer]]) -> list[Study]:
         """Why each of these programs differs. ``answered``: the oracle's results of each."""
         copies = [self._copy(program) for program in programs]
         asked = [
-            Program(copy.module, copy.function, program.arguments)
+            ClosedProgram(copy.module, copy.function, program.arguments)
             for program, copy in zip(programs, copies, strict=True)
             if copy is not None
         ]
@@ -229,16 +237,16 @@ class Search:
             for program, copy, answers in zip(programs, copies, answered, strict=True)
         ]
 
-    def _copy(self, program: Program) -> Observed | None:
+    def _copy(self, program: ClosedProgram) -> Observed | None:
         key = (program.module, program.function)
         if key not in self._observed:
             self._observed[key] = observed(*key)
         return self._observed[key]
 
-    def _in_copy(self, program: Program, copy: Observed, answered: Sequence[Answer], reply: Reply) -> Study:
+    def _in_copy(self, program: ClosedProgram, copy: Observed, answered: Sequence[Answer], reply: Reply) -> Study:
         if isinstance(reply, OracleError):
             return Study(failure=reply)
-        here = run_here(Program(copy.module, copy.function, program.arguments), self.profile)
+        here = run_here(ClosedProgram(copy.module, copy.function, program.arguments), self.profile)
         if isinstance(reply, Unanswered) or isinstance(here, NoMeaning):
             return Study()
         if stopped(reply):  # which says nothing of a single op
@@ -274,7 +282,7 @@ class Search:
 
     def _explained(
         self,
-        program: Program,
+        program: ClosedProgram,
         copy: Observed,
         answered: Sequence[Answer],
         answers: dict[SSAValue, Answer],
@@ -310,7 +318,7 @@ class Search:
         finding, wrong = self._judged_alone(module, op, operands, answers)
         if finding is None:
             return
-        if finding.task is None:
+        if finding.case is None:
             inner = self._inside(module, op, operands, answers)
             yield from inner.findings
             if inner.explains(wrong) or inner.unknown is not None:
@@ -325,7 +333,7 @@ class Search:
         if inner is None or given is None:
             return None
         between, target = (str(ty.element_type(value.type)) for value in (op.operands[0], op.results[0]))
-        first, second = Cast(inner.name, str(given.element_type), between), Cast(op.name, between, target)
+        first, second = CastCase(inner.name, str(given.element_type), between), CastCase(op.name, between, target)
         oracle = self.oracle
         return cancelled(self.pairs, oracle.name, oracle.version, first, second, given.bits, answers[0].bits)
 
@@ -333,10 +341,10 @@ class Search:
         self, module: Module, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
     ) -> tuple[Finding | None, frozenset[int]]:
         """The finding of an op by itself, and the results that differ."""
-        task = task_of(op)
+        case = case_of(op)
         plain = all(value.poison is None and value.open is None for value in operands)
-        if task is not None and plain and not (task.op == "arith.select" and operands[0].shape != operands[-1].shape):
-            return self._judged_task(task, op, operands, answers), frozenset()
+        if case is not None and plain and not (case.op == "arith.select" and operands[0].shape != operands[-1].shape):
+            return self._judged_case(case, op, operands, answers), frozenset()
         here = run_here(self._alone_on(module, op, operands), self.profile)
         if isinstance(here, NoMeaning):
             return None, frozenset()
@@ -347,10 +355,10 @@ class Search:
         first = min(wrong)
         place = tuple(int(k) for k in np.argwhere(verdict[first] == Verdict.MISMATCH)[0])
         mismatch = element_mismatch(here[first], answers[first], first, place)
-        return Finding(op, task, operands, mismatch, here[first].element_type), wrong
+        return Finding(op, case, operands, mismatch, here[first].element_type), wrong
 
-    def _judged_task(
-        self, task: Task, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
+    def _judged_case(
+        self, case: OpCase, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
     ) -> Finding | None:
         # An op that names an operand twice captured it once.
         by_value = dict(zip(captured(op), operands, strict=True))
@@ -360,23 +368,23 @@ class Search:
             value.bits if value.shape == shape else np.broadcast_to(value.bits, shape + value.bits.shape)
             for value in full
         ]
-        expected = reference(task, inputs, profile_of(function_around(op), self.profile))
-        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
-        tally = compare(task, inputs, expected, answers, rows)
+        expected = reference(case, inputs, profile_of(function_around(op), self.profile))
+        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, case)]
+        tally = compare(case, inputs, expected, answers, rows)
         if tally.unexplained:
             mismatch = tally.mismatches[0][1]
-            return Finding(op, task, operands, mismatch, task.result_types[mismatch.result])
+            return Finding(op, case, operands, mismatch, case.result_types[mismatch.result])
         if not tally.known:
             return None
-        mismatch = compare(task, inputs, expected, answers).mismatches[0][1]
-        return Finding(op, task, operands, mismatch, task.result_types[mismatch.result], tuple(tally.known))
+        mismatch = compare(case, inputs, expected, answers).mismatches[0][1]
+        return Finding(op, case, operands, mismatch, case.result_types[mismatch.result], tuple(tally.known))
 
-    def _alone_on(self, module: Module, op: Operation, operands: tuple[Value, ...]) -> Program:
+    def _alone_on(self, module: Module, op: Operation, operands: tuple[Value, ...]) -> ClosedProgram:
         """The op as a program."""
         alone = self._alone.get(op)
         if alone is None:
             alone = self._alone[op] = isolated(module, op)
-        return Program(alone, alone.body[-1].symbol_name or "", operands)
+        return ClosedProgram(alone, alone.body[-1].symbol_name or "", operands)
 
     def _inside(self, module: Module, op: Operation, operands: tuple[Value, ...], answers: Sequence[Answer]) -> Study:
         """The findings inside a call or a region that differs as a whole."""
@@ -386,12 +394,12 @@ class Search:
             if callee is not None and callee.regions[0].blocks:
                 by_value = dict(zip(captured(op), operands, strict=True))
                 called = tuple(by_value[value] for value in op.operands)
-                (inner,) = self.studies([Program(alone.module, callee.symbol_name or "", called)], [answers])
+                (inner,) = self.studies([ClosedProgram(alone.module, callee.symbol_name or "", called)], [answers])
                 if inner.findings:
                     return inner
         return self._traced(alone)
 
-    def _traced(self, program: Program) -> Study:
+    def _traced(self, program: ClosedProgram) -> Study:
         """The findings among the ops that run here, each asked alone."""
         trace = _Trace()
         function_ = program.module.lookup(program.function)
@@ -448,14 +456,14 @@ def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, foll
 
 
 class _Trace(Listener):
-    """Notes the ops that are tasks, each with its distinct operands."""
+    """Notes the ops that are cases, each with its distinct operands."""
 
     def __init__(self) -> None:
         self.ran: list[tuple[Operation, tuple[Value, ...]]] = []
         self._seen: set[tuple[Operation, bytes]] = set()
 
     def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        if len(self.ran) >= MOST_TRACED or task_of(op) is None or any(value.poison is not None for value in operands):
+        if len(self.ran) >= MOST_TRACED or case_of(op) is None or any(value.poison is not None for value in operands):
             return
         by_value = dict(zip(op.operands, operands, strict=True))
         used = tuple(by_value[value] for value in captured(op))
@@ -485,7 +493,7 @@ class Difference:
     ``known``: the rows that explain all differences of the program (empty: they do not).
     """
 
-    program: Program
+    program: ClosedProgram
     index: int
     mismatch: Mismatch
     type: ty.Type
@@ -494,7 +502,7 @@ class Difference:
 
 
 @dataclass
-class Report:
+class DiffReport:
     """What comparing programs with one oracle gave.
 
     ``verdicts`` counts elements of results. ``undefined``: programs that have no meaning here, so that anything is
@@ -529,16 +537,16 @@ class Report:
 
 def against(
     oracle: ProgramOracle,
-    programs: Sequence[Program],
+    programs: Sequence[ClosedProgram],
     rows: Sequence[Divergence] = (),
     profile: Profile = SPEC,
     pairs: Sequence[Cancellation] = (),
-) -> Report:
+) -> DiffReport:
     """Run programs here and by an oracle. ``rows``, ``pairs``: what is known of it.
 
     Raises HalfulpError where one cannot be run here.
     """
-    report = Report(oracle.name, oracle.version, len(programs))
+    report = DiffReport(oracle.name, oracle.version, len(programs))
     outcomes = [run_here(program, profile) for program in programs]
     replies = ask(oracle, programs)
     wrong: list[Wrong] = []
@@ -569,7 +577,7 @@ def against(
 class Wrong:
     """A program with the oracle's results, and of each result that differs the first element that does."""
 
-    program: Program
+    program: ClosedProgram
     index: int
     answers: tuple[Answer, ...]
     mismatches: Sequence[tuple[Mismatch, ty.Type]]
@@ -602,12 +610,12 @@ def differences(search: Search, wrong: Sequence[Wrong]) -> list[tuple[Difference
     return found
 
 
-def _failed(report: Report, error: OracleError) -> None:
+def _failed(report: DiffReport, error: OracleError) -> None:
     if str(error) not in report.failures:
         report.failures.append(str(error))
 
 
-def _compared(report: Report, here: tuple[Value, ...], reply: Reply) -> list[tuple[Mismatch, ty.Type]]:
+def _compared(report: DiffReport, here: tuple[Value, ...], reply: Reply) -> list[tuple[Mismatch, ty.Type]]:
     """Count the verdicts; the first mismatch of each result that has one."""
     elements = sum(int(np.prod(value.shape, dtype=np.int64)) for value in here)
     if isinstance(reply, tuple):
@@ -631,7 +639,7 @@ def _compared(report: Report, here: tuple[Value, ...], reply: Reply) -> list[tup
     return mismatches_of(here, reply)
 
 
-def explaining(own: str, programs: Sequence[Program], replies: Sequence[Reply]) -> list[str]:
+def explaining(own: str, programs: Sequence[ClosedProgram], replies: Sequence[Reply]) -> list[str]:
     """The named profiles under which every result is the oracle's; ``own``: the one it is known by, asked first."""
     found = []
     for name in dict.fromkeys((own, *PROFILES)):
@@ -642,7 +650,7 @@ def explaining(own: str, programs: Sequence[Program], replies: Sequence[Reply]) 
 
 
 def _predicted(profile: Profile) -> Any:
-    def predicted(program: Program, reply: Reply) -> bool:
+    def predicted(program: ClosedProgram, reply: Reply) -> bool:
         if isinstance(reply, Unanswered):
             return True
         try:
@@ -680,10 +688,10 @@ def element_text(mismatch: Mismatch) -> str:
 
 
 def operand_lines(finding: Finding) -> list[str]:
-    """The operands of the differing element, or whole where the op is no task."""
-    if finding.task is None or not finding.mismatch.operands:
+    """The operands of the differing element, or whole where the op is no case."""
+    if finding.case is None or not finding.mismatch.operands:
         return [f"operand {number}: {spell_value(value, limit=16)}" for number, value in enumerate(finding.operands)]
-    pairs = zip(finding.task.operand_types, finding.mismatch.operands, strict=True)
+    pairs = zip(finding.case.operand_types, finding.mismatch.operands, strict=True)
     return [f"operand {number}: {code_text(type_, code)}" for number, (type_, code) in enumerate(pairs)]
 
 

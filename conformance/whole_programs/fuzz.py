@@ -18,15 +18,23 @@ import numpy as np
 
 from halfulp.conformance.comparing.check import Tally, compare
 from halfulp.conformance.comparing.compare import Mismatch
-from halfulp.conformance.comparing.divergences import Cancellation, Cast, Divergence, cancelled
-from halfulp.conformance.comparing.op_case import Task, reference
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Reply, Status, Unanswered
+from halfulp.conformance.comparing.divergences import Cancellation, CastCase, Divergence, cancelled
+from halfulp.conformance.comparing.op_case import OpCase, reference
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    ClosedProgram,
+    OracleError,
+    ProgramOracle,
+    Reply,
+    Status,
+    Unanswered,
+)
 from halfulp.conformance.whole_programs.diff import ask, code_text, given_text, is_unanswered
 from halfulp.conformance.whole_programs.random_programs import (
     Built,
     Cell,
+    RandomOp,
     RandomProgram,
-    Step,
     build,
     cells,
     element,
@@ -56,16 +64,16 @@ class Failure:
     oracle: str
     seed: int
     index: int
-    task: Task
+    case: OpCase
     mismatch: Mismatch
-    program: Program
+    program: ClosedProgram
 
     def lines(self) -> list[str]:
         """For people."""
-        operands = zip(self.task.operand_types, self.mismatch.operands, strict=True)
-        type_ = self.task.result_types[self.mismatch.result]
+        operands = zip(self.case.operand_types, self.mismatch.operands, strict=True)
+        type_ = self.case.result_types[self.mismatch.result]
         return [
-            f"{self.task} differs by {self.oracle} in program {self.index} of seed {self.seed}",
+            f"{self.case} differs by {self.oracle} in program {self.index} of seed {self.seed}",
             *(f"  operand {number}: {code_text(kind, code)}" for number, (kind, code) in enumerate(operands)),
             f"  expected: {code_text(type_, self.mismatch.expected)}",
             f"  got:      {given_text(type_, self.mismatch)}",
@@ -102,7 +110,7 @@ class Counts:
 
 
 @dataclass
-class Report:
+class FuzzReport:
     """What a run gave: ``programs`` made, ``steps`` ops in them, and the counts of each oracle."""
 
     seed: int
@@ -126,14 +134,14 @@ def fuzz(
     allowed: Collection[FaultKind] = (),
     most_failures: int = 5,
     progress: Callable[[int, int], object] = lambda done, total: None,
-) -> Report:
+) -> FuzzReport:
     """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: what is known of them.
 
     ``most_failures``: an oracle with so many unexplained ops is asked no more. ``progress`` is called with the number
     of programs that are done.
     """
-    asked = [_Asked(oracle, rows, pairs, most_failures) for oracle in oracles]
-    report = Report(seed, 0, 0, [one.counts for one in asked])
+    asked = [_AskedOracle(oracle, rows, pairs, most_failures) for oracle in oracles]
+    report = FuzzReport(seed, 0, 0, [one.counts for one in asked])
     programs = random_programs(seed, count, first, allowed)
     while batch := list(islice(programs, BATCH)):
         report.programs += len(batch)
@@ -146,7 +154,7 @@ def fuzz(
     return report
 
 
-class _Asked:
+class _AskedOracle:
     """One oracle on the way through the programs."""
 
     def __init__(
@@ -161,7 +169,7 @@ class _Asked:
         self.pairs = pairs
         self.most_failures = most_failures
         self.counts = Counts(oracle.name, oracle.version)
-        self._refusals: dict[Task, str | None] = {}
+        self._refusals: dict[OpCase, str | None] = {}
 
     @property
     def done(self) -> bool:
@@ -180,22 +188,22 @@ class _Asked:
         for (program, made), reply in zip(asked, replies, strict=True):
             self._count(program, made, reply)
 
-    def _refuses(self, task: Task) -> bool:
-        if task not in self._refusals:
-            self._refusals[task] = self.oracle.refuses(task)
-        return self._refusals[task] is not None
+    def _refuses(self, case: OpCase) -> bool:
+        if case not in self._refusals:
+            self._refusals[case] = self.oracle.refuses(case)
+        return self._refusals[case] is not None
 
     def _count_refused(self, program: RandomProgram, made: Built | None) -> None:
         kept = set() if made is None else set(made.returned)
         for step in program.steps:
             if step.results[0] in kept:
                 continue
-            cell, why = step.op.cell, self._refusals.get(step.op.task)
-            if why is not None and all(name == "predicate" for name, _ in step.op.task.properties):
+            cell, why = step.op.cell, self._refusals.get(step.op.case)
+            if why is not None and all(name == "predicate" for name, _ in step.op.case.properties):
                 self.counts.refused.setdefault(cell, why)
             self._missing(step, why or "an operand is of a type that is made by an op that was refused")
 
-    def _missing(self, step: Step, why: str) -> None:
+    def _missing(self, step: RandomOp, why: str) -> None:
         self.counts.missing[step.op.cell] += 1
         self.counts.reasons[why] += 1
 
@@ -229,13 +237,13 @@ class _Asked:
         for step in steps:
             self._step(program, made, step, [answers[number] for number in step.results], changed, beyond)
 
-    def _stops(self, program: RandomProgram, step: Step) -> Mask | None:
+    def _stops(self, program: RandomProgram, step: RandomOp) -> Mask | None:
         """Where a row predicts that the op stops the program; None where nowhere."""
-        task = step.op.task
+        case = step.op.case
         inputs = [program.array(number) for number in step.operands]
-        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
+        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, case)]
         for row in rows:
-            mask = row.predict(task, inputs, reference(task, inputs)).undefined
+            mask = row.predict(case, inputs, reference(case, inputs)).undefined
             if mask is not None and mask.any():
                 return mask
         return None
@@ -244,7 +252,7 @@ class _Asked:
         self,
         program: RandomProgram,
         made: Built,
-        step: Step,
+        step: RandomOp,
         answers: list[Answer],
         changed: dict[int, Codes],
         beyond: set[int],
@@ -264,13 +272,13 @@ class _Asked:
             counts.tally.equal += len(answers) * max(1, int(np.prod(program.shape)))
             return
         inputs = [changed.get(number, program.array(number)) for number in step.operands]
-        task = step.op.task
+        case = step.op.case
         shapes = [program.array(number).shape for number in step.results]
         if any(answer.bits.shape != shape for answer, shape in zip(answers, shapes, strict=True)):
-            counts.broken[f"garbage: {task}: a result of a wrong shape in program {program.index}"] += 1
+            counts.broken[f"garbage: {case}: a result of a wrong shape in program {program.index}"] += 1
             return
-        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
-        tally = compare(task, inputs, reference(task, inputs), answers, rows)
+        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, case)]
+        tally = compare(case, inputs, reference(case, inputs), answers, rows)
         pair = self._cancelled(program, step, answers, changed) if tally.unexplained else None
         if pair is not None:
             tally.known[pair] += tally.unexplained
@@ -282,20 +290,20 @@ class _Asked:
             tally.unexplained = 0
         if tally.unexplained and len(counts.failures) < self.most_failures:
             mismatch = tally.mismatches[0][1]
-            counts.failures.append(Failure(counts.oracle, program.seed, program.index, task, mismatch, made.program))
+            counts.failures.append(Failure(counts.oracle, program.seed, program.index, case, mismatch, made.program))
         counts.tally.add(tally)
         for number, answer in zip(step.results, answers, strict=True):
             if answer.status is None or not answer.status.any():
                 changed[number] = answer.bits
 
-    def _kept(self, program: RandomProgram, step: Step) -> list[int]:
+    def _kept(self, program: RandomProgram, step: RandomOp) -> list[int]:
         """The results that the oracle keeps as numbers, of formats in which not every number has bits."""
         if self.oracle.name not in KEEPING_NUMBERS or program.container != "scalar":
             return []
         return [number for number in step.results if _lacks_numbers(element(program.values[number].type))]
 
     def _cancelled(
-        self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]
+        self, program: RandomProgram, step: RandomOp, answers: list[Answer], changed: dict[int, Codes]
     ) -> str | None:
         """The pair of casts that were taken for one or none, if the result is what a row of them predicts."""
         inner = next((other for other in program.steps if step.operands[0] in other.results), None)
@@ -305,12 +313,12 @@ class _Asked:
         source, between, target = (
             program.values[number].type for number in (inner.operands[0], step.operands[0], step.results[0])
         )
-        first, second = Cast(inner.op.task.op, source, between), Cast(step.op.task.op, between, target)
+        first, second = CastCase(inner.op.case.op, source, between), CastCase(step.op.case.op, between, target)
         name, version = self.oracle.name, self.oracle.version
         return cancelled(self.pairs, name, version, first, second, given, answers[0].bits)
 
     def _as_expected(
-        self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]
+        self, program: RandomProgram, step: RandomOp, answers: list[Answer], changed: dict[int, Codes]
     ) -> bool:
         if step.faulty or any(number in changed for number in step.operands):
             return False
@@ -328,7 +336,7 @@ def _lacks_numbers(type_: ty.Type) -> bool:
 # --- telling ----------------------------------------------------------------------------------------------------------
 
 
-def lines(report: Report, shown: int = 10) -> Iterator[str]:
+def lines(report: FuzzReport, shown: int = 10) -> Iterator[str]:
     """A report for people, without its failures."""
     yield f"{report.programs:,} programs of seed {report.seed}, {report.steps:,} ops"
     for counts in report.counts:
@@ -356,7 +364,7 @@ def lines(report: Report, shown: int = 10) -> Iterator[str]:
             yield f"  compared fewer than {ENOUGH} times: {len(seldom):,} ops and types: {few}"
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: FuzzReport) -> dict[str, Any]:
     """A report for programs."""
     return {
         "seed": report.seed,

@@ -16,8 +16,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from halfulp.conformance.comparing.op_case import Task, task
-from halfulp.conformance.oracles.oracle import Program
+from halfulp.conformance.comparing.op_case import OpCase, op_case
+from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.arguments import any_code
 from halfulp.conformance.whole_programs.rewrite import definition_of, function
 from halfulp.fp_formats import scalar
@@ -122,7 +122,7 @@ def cells() -> tuple[Cell, ...]:
 
 def _accepts(op: str, source: str, target: str) -> bool:
     try:
-        task(op, source, target)
+        op_case(op, source, target)
     except (VerifyError, TypeMismatch):
         return False
     return True
@@ -152,14 +152,14 @@ def _order(seed: int) -> tuple[Cell, ...]:
 # --- ops on codes -----------------------------------------------------------------------------------------------------
 
 
-class Op:
-    """A task, ready to be evaluated and built: its scalar kernel, and what its results leave open."""
+class ReadyOp:
+    """A case, ready to be evaluated and built: its scalar kernel, and what its results leave open."""
 
-    __slots__ = ("cell", "evaluate", "has_open", "like", "mask_zero", "result_types", "task")
+    __slots__ = ("case", "cell", "evaluate", "has_open", "like", "mask_zero", "result_types")
 
-    def __init__(self, cell: Cell, made: Task) -> None:
+    def __init__(self, cell: Cell, made: OpCase) -> None:
         self.cell = cell
-        self.task = made
+        self.case = made
         self.evaluate: Callable[..., Any]
         self.like = made.operation(None)
         self.result_types = made.results
@@ -177,7 +177,7 @@ class Op:
 
     def is_open(self, code: int) -> bool:
         """Whether the language may leave this result open: such a result is compared, but not computed with."""
-        type_ = self.task.result_types[0]
+        type_ = self.case.result_types[0]
         fmt = type_.format if isinstance(type_, ty.FloatType) else None
         if fmt is not None and not fmt.signed and fmt.is_nan(code) and self.cell.op not in _MOVES:
             # A tool that keeps more than bits may have a negative number behind it.
@@ -190,9 +190,9 @@ class Op:
 
 
 @cache
-def _op(cell: Cell, properties: tuple[tuple[str, Any], ...]) -> Op:
+def _op(cell: Cell, properties: tuple[tuple[str, Any], ...]) -> ReadyOp:
     follows = cell.op not in ("arith.cmpf", "arith.cmpi", "arith.select") and cell.operands[:1] != (cell.result,)
-    return Op(cell, task(cell.op, list(cell.operands), cell.result if follows else None, **dict(properties)))
+    return ReadyOp(cell, op_case(cell.op, list(cell.operands), cell.result if follows else None, **dict(properties)))
 
 
 @cache
@@ -266,10 +266,10 @@ class Known:
 
 
 @dataclass(slots=True)
-class Step:
+class RandomOp:
     """An op, and the numbers of its operands and results among the program's values."""
 
-    op: Op
+    op: ReadyOp
     operands: tuple[int, ...]
     results: tuple[int, ...]
     faulty: bool = False
@@ -287,7 +287,7 @@ class RandomProgram:
     container: str
     shape: tuple[int, ...]
     values: list[Known] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RandomOp] = field(default_factory=list)
     outlined: range = range(0)
 
     @property
@@ -365,7 +365,7 @@ class _Growing:
             if self._try(op, given or {}, 0.5 if attempt < 2 else 0.0):
                 return
 
-    def _try(self, op: Op, given: dict[int, int], reuse: float) -> bool:
+    def _try(self, op: ReadyOp, given: dict[int, int], reuse: float) -> bool:
         rng, cell, values = self.rng, op.cell, self.program.values
         present: list[int | None] = []
         for position, spelling in enumerate(cell.operands):
@@ -403,16 +403,16 @@ class _Growing:
         self._finish(op, tuple(operands), outcomes, faulty)
         return True
 
-    def _dull(self, op: Op, outcomes: list[Any]) -> bool:
+    def _dull(self, op: ReadyOp, outcomes: list[Any]) -> bool:
         """Whether the results are NaN and nothing else: most of those are dropped."""
-        type_ = op.task.result_types[0]
+        type_ = op.case.result_types[0]
         return (
             isinstance(type_, ty.FloatType)
             and all(type_.format.is_nan(code) for code in outcomes)
             and self.rng.random() < 0.7
         )
 
-    def _finish(self, op: Op, operands: tuple[int, ...], outcomes: list[Any], faulty: bool) -> None:
+    def _finish(self, op: ReadyOp, operands: tuple[int, ...], outcomes: list[Any], faulty: bool) -> None:
         count = len(op.result_types)
         results = []
         for index, spelling in enumerate(op.result_types):
@@ -421,7 +421,7 @@ class _Growing:
                 codes = [0] * self.size
             usable = not faulty and not any(map(op.is_open, codes))
             results.append(self._new(spelling, codes, usable))
-        self.program.steps.append(Step(op, operands, tuple(results), faulty))
+        self.program.steps.append(RandomOp(op, operands, tuple(results), faulty))
 
     def _new(self, spelling: str, codes: Sequence[int], usable: bool = True) -> int:
         number = len(self.program.values)
@@ -450,11 +450,11 @@ class _Growing:
 class Built:
     """A program as an oracle gets it; ``returned``: the number of the value that each result is."""
 
-    program: Program
+    program: ClosedProgram
     returned: tuple[int, ...]
 
 
-def build(program: RandomProgram, leave_out: Callable[[Task], bool] = lambda task_: False) -> Built | None:
+def build(program: RandomProgram, leave_out: Callable[[OpCase], bool] = lambda case: False) -> Built | None:
     """The program in a module whose ``@main`` returns all values. None where nothing is left of it.
 
     ``leave_out``: the ops that are not in it. What they compute is given as an argument instead, if it can be.
@@ -463,15 +463,15 @@ def build(program: RandomProgram, leave_out: Callable[[Task], bool] = lambda tas
 
 
 class _Building:
-    def __init__(self, program: RandomProgram, leave_out: Callable[[Task], bool]) -> None:
+    def __init__(self, program: RandomProgram, leave_out: Callable[[OpCase], bool]) -> None:
         self.program = program
-        self.kept: list[Step] = []
-        self.inside: list[Step] = []
+        self.kept: list[RandomOp] = []
+        self.inside: list[RandomOp] = []
         made: set[int] = set()
         arguments: dict[int, None] = {}
         for number, step in enumerate(program.steps):
             missing = [value for value in step.operands if value not in made]
-            if leave_out(step.op.task) or any(program.values[value].type.startswith("!") for value in missing):
+            if leave_out(step.op.case) or any(program.values[value].type.startswith("!") for value in missing):
                 continue
             arguments.update(dict.fromkeys(missing))
             made.update(step.results)
@@ -504,12 +504,12 @@ class _Building:
             op.parent = top
         module = Module(Operation("builtin.module", definition_of("builtin.module"), regions=[Region([top])]))
         arguments = tuple(Value(self._type(number), program.array(number)) for number in self.arguments)
-        return Built(Program(module, "main", arguments), tuple(returned))
+        return Built(ClosedProgram(module, "main", arguments), tuple(returned))
 
     def _type(self, number: int) -> ty.Type:
         return self.program.type_of(self.program.values[number].type)
 
-    def _apply(self, block: Block, scope: dict[int, SSAValue], step: Step) -> None:
+    def _apply(self, block: Block, scope: dict[int, SSAValue], step: RandomOp) -> None:
         like = step.op.like
         types = [self.program.type_of(spelling) for spelling in step.op.result_types]
         operands = [scope[number] for number in step.operands]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.compare import Mismatch
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Reply, Status
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
 from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.conformance.whole_programs.diff import (
     Difference,
@@ -37,12 +37,12 @@ from halfulp.conformance.whole_programs.diff import (
 from halfulp.conformance.whole_programs.rewrite import (
     callees,
     captured,
+    case_of,
     copied,
     definition_of,
     function,
     isolated,
     module_with,
-    task_of,
 )
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
@@ -61,7 +61,7 @@ SCRIPT_SECONDS = 60.0
 SCRIPT_BYTES = 1 << 26
 """The most that a script may take and print for one program."""
 
-Test = Callable[[Sequence[Program]], int | None]
+Test = Callable[[Sequence[ClosedProgram]], int | None]
 """Tells which of several programs is the first interesting one, if one is."""
 
 
@@ -81,7 +81,7 @@ class SameDifference:
         self.signature = _signature(difference)
         self.last = difference
 
-    def __call__(self, programs: Sequence[Program]) -> int | None:
+    def __call__(self, programs: Sequence[ClosedProgram]) -> int | None:
         """The first of the programs that differs in the same way; the difference is kept in ``last``."""
         for index, difference in enumerate(self.differences(programs)):
             if difference is not None and _signature(difference) == self.signature:
@@ -89,7 +89,7 @@ class SameDifference:
                 return index
         return None
 
-    def differences(self, programs: Sequence[Program]) -> list[Difference | None]:
+    def differences(self, programs: Sequence[ClosedProgram]) -> list[Difference | None]:
         """How each program differs. An oracle that fails does not differ."""
         found: list[Difference | None] = [None] * len(programs)
         defined: list[tuple[int, tuple[Value, ...]]] = []
@@ -128,7 +128,7 @@ def _signature(difference: Difference) -> tuple[Any, ...]:
 class Undefined:
     """A program without a meaning here, for which an oracle has values: the op that has none, why, and the values."""
 
-    program: Program
+    program: ClosedProgram
     op: str | None
     why: str
     answers: tuple[Answer, ...]
@@ -149,12 +149,12 @@ class ValueForUndefined:
         """What is to stay the same."""
         self._op = found.op
 
-    def __call__(self, programs: Sequence[Program]) -> int | None:
+    def __call__(self, programs: Sequence[ClosedProgram]) -> int | None:
         """The first of the programs that is undefined in the same op and has a value."""
         found = enumerate(self.values(programs))
         return next((index for index, one in found if one is not None and one.op == self._op), None)
 
-    def values(self, programs: Sequence[Program]) -> list[Undefined | None]:
+    def values(self, programs: Sequence[ClosedProgram]) -> list[Undefined | None]:
         """What the oracle has for each program that is undefined here."""
         found: list[Undefined | None] = [None] * len(programs)
         asked: list[tuple[int, UndefinedBehavior]] = []
@@ -184,7 +184,7 @@ def by_script(script: str, seconds: float = SCRIPT_SECONDS) -> Test:
     The test raises InputError where the program does not start.
     """
 
-    def test(programs: Sequence[Program]) -> int | None:
+    def test(programs: Sequence[ClosedProgram]) -> int | None:
         for index, program in enumerate(programs):
             if _interesting(script, text_of(program), seconds):
                 return index
@@ -221,7 +221,7 @@ class State:
     values: dict[SSAValue, Value] = field(default_factory=dict)
 
 
-def state_of(program: Program, profile: Profile = SPEC) -> State | None:
+def state_of(program: ClosedProgram, profile: Profile = SPEC) -> State | None:
     """The program taken apart, or None where its function has several blocks or stands in a nested module."""
     original = program.module.lookup(program.function)
     if original is None or original.parent_op is not program.module.operation:
@@ -239,9 +239,9 @@ def state_of(program: Program, profile: Profile = SPEC) -> State | None:
     return State(program.module, name, tuple(block.operations[:-1]), tuple(end.operands), values)
 
 
-def _known_values(block: Block, copy: Observed, program: Program, profile: Profile) -> dict[SSAValue, Value]:
+def _known_values(block: Block, copy: Observed, program: ClosedProgram, profile: Profile) -> dict[SSAValue, Value]:
     try:
-        here = run_here(Program(copy.module, copy.function, program.arguments), profile)
+        here = run_here(ClosedProgram(copy.module, copy.function, program.arguments), profile)
     except HalfulpError:
         return {}
     if isinstance(here, NoMeaning):
@@ -260,7 +260,7 @@ def rebuilt(
     instead: dict[SSAValue, SSAValue] | None = None,
     reshape: Callable[[Value], Value] = lambda value: value,
     retype: Callable[[ty.Type], ty.Type] = lambda type_: type_,
-) -> Program | None:
+) -> ClosedProgram | None:
     """A program of some of the ops. What they need and none of them makes becomes an argument, if its value is known.
 
     ``instead``: values that take the place of others. ``reshape``, ``retype``: change every argument and type.
@@ -301,7 +301,7 @@ def rebuilt(
     others = [op for op in state.module.body if op.symbol_name != state.name]
     module = module_with(others, state.module)
     module.operation.regions[0].blocks[0].append(main)
-    return _sound(Program(_pruned(module, state.name), state.name, tuple(arguments)))
+    return _sound(ClosedProgram(_pruned(module, state.name), state.name, tuple(arguments)))
 
 
 def _pruned(module: Module, name: str) -> Module:
@@ -312,7 +312,7 @@ def _pruned(module: Module, name: str) -> Module:
     return module_with([op for op in module.body if op in needed or op is main], module)
 
 
-def _sound(program: Program) -> Program | None:
+def _sound(program: ClosedProgram) -> ClosedProgram | None:
     try:
         verify(program.module)
     except HalfulpError:
@@ -332,7 +332,7 @@ class Reducer:
     profile: Profile = SPEC
     tests: int = 0
 
-    def reduce(self, program: Program, difference: Difference | None = None) -> Program:
+    def reduce(self, program: ClosedProgram, difference: Difference | None = None) -> ClosedProgram:
         """The smallest interesting program found. ``difference``: how the program differs, which shows a short cut."""
         program = self._first(program, list(self._short_cuts(difference)))
         while True:
@@ -344,7 +344,7 @@ class Reducer:
                 break
         return self._first(program, [closed(program)])
 
-    def _first(self, program: Program, candidates: Sequence[Program | None]) -> Program:
+    def _first(self, program: ClosedProgram, candidates: Sequence[ClosedProgram | None]) -> ClosedProgram:
         """The first interesting candidate, or the program itself."""
         asked = [candidate for candidate in candidates if candidate is not None][: max(0, self.max_tests - self.tests)]
         if not asked:
@@ -353,7 +353,7 @@ class Reducer:
         self.tests += len(asked) if index is None else index + 1
         return program if index is None else asked[index]
 
-    def _short_cuts(self, difference: Difference | None) -> Iterator[Program | None]:
+    def _short_cuts(self, difference: Difference | None) -> Iterator[ClosedProgram | None]:
         """The op that differs alone, on the operands it had: of the element that differs, or of all."""
         finding = None if difference is None else difference.finding
         if finding is None or any(isinstance(value.element_type, ty.QuantizedType) for value in finding.operands):
@@ -364,28 +364,28 @@ class Reducer:
         assert difference is not None
         module = Module(top)
         module.resources = difference.program.module.resources
-        alone = _sound(Program(isolated(module, finding.op, "main"), "main", finding.operands))
+        alone = _sound(ClosedProgram(isolated(module, finding.op, "main"), "main", finding.operands))
         state = None if alone is None else state_of(alone, self.profile)
         if state is not None and _common_shape(state) is not None:
             yield from (_sliced(state, finding.mismatch.element, scalar) for scalar in (True, False))
         yield alone
 
-    def _fewer_functions(self, program: Program) -> Program:
+    def _fewer_functions(self, program: ClosedProgram) -> ClosedProgram:
         main = program.module.lookup(program.function)
         if main is None or main.parent_op is not program.module.operation:
             return program
         module = _pruned(program.module, program.function)
         if len(module.body) == len(program.module.body):
             return program
-        return self._first(program, [_sound(Program(module, program.function, program.arguments))])
+        return self._first(program, [_sound(ClosedProgram(module, program.function, program.arguments))])
 
-    def _fewer_results(self, program: Program) -> Program:
+    def _fewer_results(self, program: ClosedProgram) -> ClosedProgram:
         state = state_of(program, self.profile)
         if state is None or len(state.returned) < 2:
             return program
         return self._first(program, [rebuilt(state, state.ops, [value]) for value in state.returned])
 
-    def _fewer_ops(self, program: Program) -> Program:
+    def _fewer_ops(self, program: ClosedProgram) -> ClosedProgram:
         """Cut off groups of ops, large ones first; then return what is made in the middle; then skip single ops."""
         size = None
         while True:
@@ -407,7 +407,7 @@ class Reducer:
                 break
         return self._shortened(program)
 
-    def _shortened(self, program: Program) -> Program:
+    def _shortened(self, program: ClosedProgram) -> ClosedProgram:
         state = state_of(program, self.profile)
         if state is None:
             return program
@@ -420,7 +420,7 @@ class Reducer:
                 skipped += [rebuilt(state, state.ops, state.returned, {result: value}) for value in same]
         return self._first(program, [one for one in ends + skipped if one is not None and _op_count(one) < count])
 
-    def _smaller_shapes(self, program: Program) -> Program:
+    def _smaller_shapes(self, program: ClosedProgram) -> ClosedProgram:
         """Elementwise programs: to one scalar, to one element, to a part of each axis."""
         while True:
             state = state_of(program, self.profile)
@@ -443,12 +443,12 @@ class Reducer:
                 return program
             program = smaller
 
-    def _simpler_values(self, program: Program) -> Program:
+    def _simpler_values(self, program: ClosedProgram) -> ClosedProgram:
         for number in range(len(program.arguments)):
             program = self._simpler_argument(program, number)
         return program
 
-    def _simpler_argument(self, program: Program, number: int) -> Program:
+    def _simpler_argument(self, program: ClosedProgram, number: int) -> ClosedProgram:
         value = program.arguments[number]
         width = element_width(value.element_type)
         if width is None or not width or value.poison is not None:
@@ -472,7 +472,7 @@ class Reducer:
                 codes = codes_to_ints(program.arguments[number].bits, width)
         return program
 
-    def _simpler_properties(self, program: Program) -> Program:
+    def _simpler_properties(self, program: ClosedProgram) -> ClosedProgram:
         """Without flags and rounding modes, one op and property at a time."""
         main = program.module.lookup(program.function)
         assert main is not None
@@ -483,20 +483,20 @@ class Reducer:
         return program
 
 
-def _op_count(program: Program) -> int:
+def _op_count(program: ClosedProgram) -> int:
     main = program.module.lookup(program.function)
     assert main is not None
     return len(main.regions[0].blocks[0].operations) - 1
 
 
-def _with_codes(program: Program, number: int, width: int, codes: Sequence[int]) -> Program:
+def _with_codes(program: ClosedProgram, number: int, width: int, codes: Sequence[int]) -> ClosedProgram:
     arguments = list(program.arguments)
     old = arguments[number]
     arguments[number] = Value(old.type, ints_to_codes(codes, width, old.shape))
-    return Program(program.module, program.function, tuple(arguments))
+    return ClosedProgram(program.module, program.function, tuple(arguments))
 
 
-def _without(program: Program, number: int, name: str) -> Program | None:
+def _without(program: ClosedProgram, number: int, name: str) -> ClosedProgram | None:
     module = module_with(program.module.body, program.module)
     main = module.lookup(program.function)
     assert main is not None
@@ -509,7 +509,7 @@ def _without(program: Program, number: int, name: str) -> Program | None:
     if declared.default is not None:
         op.properties[name] = declared.kind.attribute(declared.default)  # type: ignore[union-attr]
     same = op.properties.get(name) == before
-    return None if same else _sound(Program(module, program.function, program.arguments))
+    return None if same else _sound(ClosedProgram(module, program.function, program.arguments))
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
@@ -519,7 +519,7 @@ def _common_shape(state: State) -> tuple[int, ...] | None:
     """The one shape of all tensors and vectors of a program whose ops do the same to every element."""
     shapes = set()
     for op in state.ops:
-        if task_of(op) is None:
+        if case_of(op) is None:
             return None
         for value in (*op.operands, *op.results):
             element = ty.element_type(value.type)
@@ -532,7 +532,7 @@ def _common_shape(state: State) -> tuple[int, ...] | None:
     return None if shape is None or None in shape or not prod(s or 0 for s in shape) else tuple(s or 0 for s in shape)
 
 
-def _reshaped(state: State, change: Callable[[Any], Any], shape: tuple[int, ...] | None) -> Program | None:
+def _reshaped(state: State, change: Callable[[Any], Any], shape: tuple[int, ...] | None) -> ClosedProgram | None:
     """``change``: what becomes of an array of codes; ``shape``: of the result, None for a scalar."""
 
     def retype(type_: ty.Type) -> ty.Type:
@@ -549,14 +549,14 @@ def _reshaped(state: State, change: Callable[[Any], Any], shape: tuple[int, ...]
     return rebuilt(state, state.ops, state.returned, reshape=reshape, retype=retype)
 
 
-def _sliced(state: State, place: tuple[int, ...], scalar: bool) -> Program | None:
+def _sliced(state: State, place: tuple[int, ...], scalar: bool) -> ClosedProgram | None:
     if scalar:
         return _reshaped(state, lambda codes: codes[place], None)
     part = tuple(slice(k, k + 1) for k in place)
     return _reshaped(state, lambda codes: codes[part], (1,) * len(place))
 
 
-def _halved(state: State, axis: int, part: int) -> Program | None:
+def _halved(state: State, axis: int, part: int) -> ClosedProgram | None:
     shape = list(_common_shape(state) or ())
     middle = (shape[axis] + 1) // 2
     half = slice(middle, None) if part else slice(None, middle)
@@ -564,7 +564,7 @@ def _halved(state: State, axis: int, part: int) -> Program | None:
     return _reshaped(state, lambda codes: codes[(slice(None),) * axis + (half,)], tuple(shape))
 
 
-def _flattened(state: State, size: int) -> Program | None:
+def _flattened(state: State, size: int) -> ClosedProgram | None:
     rank = len(_common_shape(state) or ())
     return _reshaped(state, lambda codes: codes.reshape(size, *codes.shape[rank:]), (size,))
 
@@ -622,7 +622,7 @@ def _complexity(type_: ty.Type, code: int) -> tuple[int, int, int]:
 # --- as text ----------------------------------------------------------------------------------------------------------
 
 
-def closed(program: Program) -> Program | None:
+def closed(program: ClosedProgram) -> ClosedProgram | None:
     """The program with its arguments as constants; None where one has no constant, or where there are none."""
     main = program.module.lookup(program.function)
     if not program.arguments or main is None or main.parent_op is not program.module.operation:
@@ -644,7 +644,7 @@ def closed(program: Program) -> Program | None:
     entry = function(name, block, [made[value] for value in body.operations[-1].operands], like=main)
     module = module_with([op for op in program.module.body if op is not main], program.module)
     module.operation.regions[0].blocks[0].append(entry)
-    return _sound(Program(module, program.function, ()))
+    return _sound(ClosedProgram(module, program.function, ()))
 
 
 def _constant(value: Value, type_: ty.Type) -> Operation | None:
@@ -667,7 +667,7 @@ def _constant(value: Value, type_: ty.Type) -> Operation | None:
     return Operation("arith.constant", definition_of("arith.constant"), [], [type_], {"value": attribute})
 
 
-def text_of(program: Program, close: bool = True) -> str:
+def text_of(program: ClosedProgram, close: bool = True) -> str:
     """The program as MLIR text, its functions without the module around them.
 
     ``close``: with its arguments as constants, if they can be.
@@ -679,7 +679,7 @@ def text_of(program: Program, close: bool = True) -> str:
     return "\n".join(lines) + "\n"
 
 
-def inputs_of(program: Program) -> list[str]:
+def inputs_of(program: ClosedProgram) -> list[str]:
     """The arguments as options of the command line."""
     return [f'--input="{spell_value(value)}"' for value in program.arguments]
 
@@ -691,8 +691,8 @@ def header(difference: Difference, oracle: str, version: str, halfulp: str) -> I
     if finding is not None:
         mismatch, type_ = finding.mismatch, finding.type
     yield f"// {what} by {oracle} {version} from {halfulp}"
-    if finding is not None and finding.task is not None and mismatch.operands:
-        pairs = zip(finding.task.operand_types, mismatch.operands, strict=True)
+    if finding is not None and finding.case is not None and mismatch.operands:
+        pairs = zip(finding.case.operand_types, mismatch.operands, strict=True)
         yield f"// operands: {', '.join(code_text(kind, code) for kind, code in pairs)}"
     yield f"// expected: {code_text(type_, mismatch.expected)}"
     yield f"// got:      {given_text(type_, mismatch)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.interp.declare.declarations import EnumDefinition, OpDefinition, Property, default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -207,8 +207,8 @@ def isolated(module: Module, op: Operation, name: str = "op") -> Module:
     return found
 
 
-def task_of(op: Operation) -> Task | None:
-    """The op as a task, or None where it is none: not the same for every element, or carried, not computed with."""
+def case_of(op: Operation) -> OpCase | None:
+    """The op as a case, or None where it is none: not the same for every element, or carried, not computed with."""
     definition = op.definition
     if definition is None or not (isinstance(definition.evaluate, Elementwise) or op.name == "arith.select"):
         return None
@@ -217,7 +217,9 @@ def task_of(op: Operation) -> Task | None:
         return None
     spelled = [str(type_) for type_ in types]
     count = len(op.operands)
-    return Task(op.name, tuple(spelled[:count]), tuple(spelled[count:]), keywords(op.properties, definition.properties))
+    return OpCase(
+        op.name, tuple(spelled[:count]), tuple(spelled[count:]), keywords(op.properties, definition.properties)
+    )
 
 
 _KEYWORDS = {"roundingmode": "rounding", "overflowFlags": "overflow", "isExact": "exact"}

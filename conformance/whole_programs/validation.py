@@ -54,7 +54,7 @@ class Counterexample:
 
 
 @dataclass
-class Report:
+class ValidationReport:
     """One function in both versions. ``undefined``: inputs for which the first has no meaning.
 
     ``skipped``: inputs on which the first did not end, by the reason. ``differing``: inputs with a difference.
@@ -113,9 +113,9 @@ def validate(
     after: tuple[Module, Operation],
     arguments: Arguments,
     profile: Profile = SPEC,
-) -> Report:
+) -> ValidationReport:
     """Run both versions of a function. Raises Unsupported where one holds what halfulp does not execute."""
-    report = Report(before[1].symbol_name or "", arguments.count, arguments.exhaustive)
+    report = ValidationReport(before[1].symbol_name or "", arguments.count, arguments.exhaustive)
     run = _Runner(before, after, arguments, profile)
     for start, stop, expected, answers in run.pieces():
         _count(report, arguments, start, stop, expected, answers)
@@ -192,7 +192,9 @@ def _spread(values: tuple[Value, ...], lanes: int) -> tuple[Value, ...]:
     )
 
 
-def _count(report: Report, arguments: Arguments, start: int, stop: int, before: Outcome, after: Outcome) -> None:
+def _count(
+    report: ValidationReport, arguments: Arguments, start: int, stop: int, before: Outcome, after: Outcome
+) -> None:
     if isinstance(before, HalfulpError):
         report.undefined += stop - start
         return

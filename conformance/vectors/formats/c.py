@@ -13,7 +13,7 @@ from halfulp.conformance.vectors.formats.reserved import C, check_names
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
-    Source,
+    LineSource,
     complete,
     described,
     digits,
@@ -73,7 +73,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """The vectors of a header that `write` made; everything but rows and their number is skipped."""
-    source = Source(file)
+    source = LineSource(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "c", options)
     limbs = [limb_count(column.width) for column in known]

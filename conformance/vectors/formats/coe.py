@@ -9,7 +9,7 @@ from halfulp.conformance.vectors.formats.format import Format, Options, same_col
 from halfulp.conformance.vectors.formats.readmemh import fields, split_word, word
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
-    Source,
+    LineSource,
     complete,
     described,
     find_columns,
@@ -29,7 +29,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """The words of a file of radix 16, one or more in a line, between commas or spaces."""
-    source = Source(file)
+    source = LineSource(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "coe", options)
     count: int | None = None

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from itertools import count
 from typing import BinaryIO
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, results_of
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
 from halfulp.conformance.vectors.formats.numbering import INDEX, numbered, without_numbers
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
-    Source,
+    LineSource,
     complete,
     described,
     find_columns,
@@ -39,9 +39,9 @@ _COUNT = re.compile(r"// halfulp-count: (\d+)")
 _CONSTANT = re.compile(r"%\w+_([0-9A-Fa-f]{8}) = arith\.constant 0x([0-9A-Fa-f]+) : \w+")
 
 
-def function_of_task(task: Task) -> str:
-    """The function ``@eval`` that applies a task's op to scalars."""
-    return _body(print_module(task.module(None)))
+def function_of_case(case: OpCase) -> str:
+    """The function ``@eval`` that applies a case's op to scalars."""
+    return _body(print_module(case.module(None)))
 
 
 _TAKEN = (FUNCTION, "check", "main")
@@ -159,7 +159,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """The vectors of a program that `write` made; everything but its constants and their number is skipped."""
-    source = Source(file)
+    source = LineSource(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "mlir", options)
     indexed = (INDEX, *known)

@@ -15,7 +15,7 @@ from halfulp.conformance.vectors.formats.format import Format, Options, same_col
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
-    Source,
+    LineSource,
     described,
     digits,
     find_columns,
@@ -66,7 +66,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """The words of a file. An address must be the next one; the first may be any. Comments end with their line."""
-    source = Source(file)
+    source = LineSource(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "readmemh", options)
     base: int | None = None

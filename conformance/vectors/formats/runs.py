@@ -18,8 +18,8 @@ from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Format, Optio
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
+    LineSource,
     RowText,
-    Source,
     complete,
     described,
     digits,
@@ -98,7 +98,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     file.write(_end(vectors.columns, None if held is None else int(held[0][0])))
 
 
-class Table:
+class RunTable:
     """The runs in a file as they stand there: iterating gives the rows that start one, once.
 
     ``last``: the last operand; None where there is no run, and before the end has been read. Raises InputError, while
@@ -108,7 +108,7 @@ class Table:
     def __init__(self, file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> None:
         # What would be noted is about the lines of runs, not about rows.
         self._options = replace(options, notes=None)
-        self._source = Source(file)
+        self._source = LineSource(file)
         self._source.fill(HEAD)
         self.columns = same_columns(columns, find_columns(self._source.data[:HEAD]), "runs", options)
         check_unary(self.columns)
@@ -148,7 +148,7 @@ class Table:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """The vectors that a table stands for, one by one."""
-    table = Table(file, columns, options)
+    table = RunTable(file, columns, options)
 
     def chunks() -> Iterator[Chunk]:
         held: Chunk | None = None
@@ -166,7 +166,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
     return VectorSet(table.columns, chunks())
 
 
-def merge(tables: Iterable[Table], columns: tuple[Column, ...], file: BinaryIO) -> int:
+def merge(tables: Iterable[RunTable], columns: tuple[Column, ...], file: BinaryIO) -> int:
     """Write tables, of which each goes on where the one before ended, as one; returns the number of its runs.
 
     Raises InputError where a table goes on elsewhere.

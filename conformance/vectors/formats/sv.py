@@ -15,7 +15,7 @@ from halfulp.conformance.vectors.formats.reserved import SYSTEMVERILOG, check_na
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
-    Source,
+    LineSource,
     complete,
     described,
     find_columns,
@@ -67,7 +67,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
     """The vectors of a package that `write` made; everything but rows and their number is skipped."""
-    source = Source(file)
+    source = LineSource(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "sv", options)
     count: int | None = None

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, Role, VectorSet
 from halfulp.conformance.vectors.formats.format import Format, Options, needed
-from halfulp.conformance.vectors.formats.text import Hex, Source, read_rows, whole, write_rows
+from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole, write_rows
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
@@ -28,7 +28,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
     def line(text: str, done: int) -> list[list[str]]:
         return [text.split()] if text else []
 
-    return VectorSet(known, read_rows(Source(file), known, _row(known), line, options))
+    return VectorSet(known, read_rows(LineSource(file), known, _row(known), line, options))
 
 
 FORMAT = Format("testfloat", ".tv", write, read, carries=frozenset(Role) - {Role.POISON, Role.OPEN})

@@ -287,7 +287,7 @@ Raises ValueError saying what is wrong with the line.
 """
 
 
-class Source:
+class LineSource:
     """The lines of a file with their numbers, read in blocks; CR LF counts as LF."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -313,7 +313,12 @@ class Source:
 
 
 def read_rows(
-    source: Source, columns: tuple[Column, ...], row: Row, line: LineReader, options: Options, dont_care: bool = False
+    source: LineSource,
+    columns: tuple[Column, ...],
+    row: Row,
+    line: LineReader,
+    options: Options,
+    dont_care: bool = False,
 ) -> Iterator[Chunk]:
     """The rows from here to the end of a file. ``row`` starts a line and ends it."""
     text = RowText(columns, row, dont_care)
@@ -345,7 +350,7 @@ def read_rows(
 
 
 def complete(
-    chunks: Iterator[Chunk], told: Callable[[], int | None], source: Source, options: Options
+    chunks: Iterator[Chunk], told: Callable[[], int | None], source: LineSource, options: Options
 ) -> Iterator[Chunk]:
     """The chunks of a file whose end says how many rows came before. Raises InputError where that is not so."""
     rows = 0
@@ -363,7 +368,7 @@ LONGEST = 1 << 20
 
 
 def _line_by_line(
-    source: Source,
+    source: LineSource,
     columns: tuple[Column, ...],
     line: LineReader,
     options: Options,

@@ -38,9 +38,9 @@ Captured = pytest.CaptureFixture[str]
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
     """Shards of 2**12 rows in this process."""
-    plan = shards.Plan
+    plan = shards.SweepPlan
 
-    def smaller(*given: Any) -> shards.Plan:
+    def smaller(*given: Any) -> shards.SweepPlan:
         return plan(*given, shard_rows=1 << 12)
 
     monkeypatch.setattr(shards, "Plan", smaller)

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tree import ROOT
 
 import halfulp as hu
-from halfulp.conformance.comparing.op_case import reference, task
+from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import (
     Chunk,
@@ -35,10 +35,10 @@ from halfulp.conformance.vectors.columns import (
     rechunked,
     settled,
 )
-from halfulp.conformance.vectors.computation import OpSubject
+from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import NAMES, format_named, format_of_file, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Options
-from halfulp.conformance.vectors.formats.mlir import function_of_task
+from halfulp.conformance.vectors.formats.mlir import function_of_case
 from halfulp.conformance.vectors.formats.text import BLOCK
 from halfulp.conformance.vectors.packing import (
     CONTAINERS,
@@ -826,7 +826,7 @@ CHECKED = (*ADDF[:3], Column("free", 8, "i8", Role.OPEN))
 
 def adder_rows() -> list[tuple[int, ...]]:
     codes = np.arange(0, 256, 5, dtype=np.uint8)
-    results = reference(task("arith.addf", "f8E4M3FN"), (codes, codes[::-1].copy())).bits[0]
+    results = reference(op_case("arith.addf", "f8E4M3FN"), (codes, codes[::-1].copy())).bits[0]
     return list(zip(codes.tolist(), codes[::-1].tolist(), results.tolist(), [0] * len(codes), strict=True))
 
 
@@ -859,13 +859,13 @@ def test_self_checking_programs_are_read_back(cut: list[int]) -> None:
 
 @pytest.mark.parametrize("op", ["arith.addui_extended", "arith.muli"])
 def test_self_checking_programs_of_integers_have_no_casts(op: str) -> None:
-    asked = task(op, "i13")
+    asked = op_case(op, "i13")
     inputs = (np.array([0, 1, 0x1FFF], np.uint16), np.array([5, 0x1FFF, 0x1FFF], np.uint16))
     columns = [Column(name, 13, "i13", Role.OPERAND) for name in "ab"]
     columns += [Column(f"r{k}", int(type_[1:]), type_, Role.RESULT) for k, type_ in enumerate(asked.results)]
     vectors = VectorSet(tuple(columns), [(*inputs, *reference(asked, inputs).bits)])
     file = io.BytesIO()
-    write_vectors(vectors, file, "mlir", options=Options(function=function_of_task(asked)))
+    write_vectors(vectors, file, "mlir", options=Options(function=function_of_case(asked)))
     assert b"bitcast" not in file.getvalue()
     assert hu.run(file.getvalue().decode(), entry="main") == ()
 
@@ -887,13 +887,13 @@ def test_what_no_program_can_check_is_refused() -> None:
 @pytest.mark.mlir
 @pytest.mark.parametrize("wrong", [False, True])
 def test_mlir_runs_the_self_checking_program(wrong: bool) -> None:
-    asked = task("arith.mulf", "f32")
+    asked = op_case("arith.mulf", "f32")
     inputs = tuple(np.array(codes, np.uint32) for codes in ([0x3F800001, 0x7F7FFFFF, 1, 0x80000000], [0x40490FDB] * 4))
     columns = (*(Column(name, 32, "f32", Role.OPERAND) for name in "ab"), Column("result", 32, "f32", Role.RESULT))
     results = reference(asked, inputs).bits[0]
     file = io.BytesIO()
     vectors = VectorSet(columns, [(*inputs, results ^ np.uint32(wrong))])
-    write_vectors(vectors, file, "mlir", options=Options(function=function_of_task(asked)))
+    write_vectors(vectors, file, "mlir", options=Options(function=function_of_case(asked)))
     passes = [
         "--convert-arith-to-llvm",
         "--convert-cf-to-llvm",
@@ -995,14 +995,14 @@ def documented(name: str = "testfloat", **more: Any) -> metadata.Document:
     anchors = metadata.Anchors(ADDF)
     chunk = chunk_of(ADDF, [(0, 0x80, 0, 0), *SUMS, (0x3B, 0x41, 0x46, 1), (0xFF, 0, 0xFF, 0)])
     told = write_vectors(VectorSet(ADDF, anchors.watch(split(chunk, [2]))), io.BytesIO(), name)
-    addf = task("arith.addf", "f8E4M3FN")
+    addf = op_case("arith.addf", "f8E4M3FN")
     arguments: dict[str, Any] = {
-        "anchors": anchors.rows(), "diverging": metadata.divergences_of_task(addf), **more,
+        "anchors": anchors.rows(), "diverging": metadata.divergences_of_case(addf), **more,
     }  # fmt: skip
     return metadata.document(
         told,
-        [metadata.File(name, "addf.tv")],
-        OpSubject(addf).source(),
+        [metadata.VectorFile(name, "addf.tv")],
+        OpComputation(addf).source(),
         Profile(),
         metadata.Inputs("1"),
         **arguments,
@@ -1013,7 +1013,7 @@ def test_documents_are_valid_and_the_schema_is() -> None:
     jsonschema.Draft202012Validator.check_schema(metadata.schema())
     check = jsonschema.Draft202012Validator(metadata.schema()).validate
     check(documented())
-    packed = metadata.File("bin", None, Packing(True))
+    packed = metadata.VectorFile("bin", None, Packing(True))
     full = documented(
         any_nan=True,
         shard=metadata.Shard(3, 256, (3 << 24, 4 << 24)),
@@ -1027,7 +1027,7 @@ def test_documents_are_valid_and_the_schema_is() -> None:
     for name, columns in (("readmemh", FPTOSI), ("npz", WIDE)):
         told = write_vectors(VectorSet(columns, [random_chunk(columns, 3)]), io.BytesIO(), name)
         document = metadata.document(
-            told, [metadata.File(name)], OpSubject(task("arith.fptosi", "f16", "i12")).source(),
+            told, [metadata.VectorFile(name)], OpComputation(op_case("arith.fptosi", "f16", "i12")).source(),
             Profile(base="ml_dtypes"), metadata.Inputs("random", seed=1),
         )  # fmt: skip
         check(document)
@@ -1098,7 +1098,7 @@ def test_documents_are_read_back_and_others_refused() -> None:
     assert read_back == document
     assert metadata.columns_of(read_back) == ADDF
     assert metadata.packing_of(read_back) == CONTAINERS
-    read_back["files"] = [metadata.File("bin", "x.bin", Packing(True, "high")).to_json()]
+    read_back["files"] = [metadata.VectorFile("bin", "x.bin", Packing(True, "high")).to_json()]
     assert metadata.packing_of(read_back, "x.bin") == Packing(True, "high")
     read_back["files"][0]["packing"] = {"dense": True, "first": "middle"}
     with pytest.raises(InputError, match="describes no packing"):

@@ -28,11 +28,11 @@ import numpy as np
 import pytest
 from clusters import local_cluster
 
-from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.ops.workers import process_pool
 from halfulp.conformance.vectors import metadata, shards
 from halfulp.conformance.vectors.columns import Digest, VectorSet, columns_to_text
-from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject
+from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats import read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.metadata import MERGED, METADATA
@@ -40,9 +40,9 @@ from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.conformance.vectors.shards import (
     LAYOUT,
     NO_SHARDS,
-    Entry,
     Manifest,
-    Plan,
+    ShardEntry,
+    SweepPlan,
     make_shard,
     manifest_name,
     sweep_shards,
@@ -53,14 +53,14 @@ from halfulp.interp.ir.errors import HalfulpError, InputError
 PER_CHANNEL = "!quant.uniform<i8:f32:1, {0.5:3, 0.25, 2.0:-100}>"
 
 
-def op(name: str, types: str | list[str], to: str | None = None, flags: bool = False, **more: Any) -> OpSubject:
-    return OpSubject(task(f"arith.{name}" if "." not in name else name, types, to), flags=flags, **more)
+def op(name: str, types: str | list[str], to: str | None = None, flags: bool = False, **more: Any) -> OpComputation:
+    return OpComputation(op_case(f"arith.{name}" if "." not in name else name, types, to), flags=flags, **more)
 
 
-def add_f8(**changed: Any) -> Plan:
+def add_f8(**changed: Any) -> SweepPlan:
     """All pairs of f8E4M3FN in 16 shards."""
     options = {"format": "npz", "shard_rows": 1 << 12, **changed}
-    return Plan(Recipe(op("addf", "f8E4M3FN"), "exhaustive"), **options)
+    return SweepPlan(Recipe(op("addf", "f8E4M3FN"), "exhaustive"), **options)
 
 
 def files_of(directory: Path) -> list[str]:
@@ -102,7 +102,7 @@ PINNED = {
 @pytest.mark.parametrize("name", PINNED)
 def test_a_shard_is_the_same_on_any_machine(name: str, tmp_path: Path) -> None:
     index, digest = PINNED[name]
-    entry = make_shard(Plan(RECIPES[name], "npy", shard_rows=10_000), tmp_path, "0-of-1", index).entry
+    entry = make_shard(SweepPlan(RECIPES[name], "npy", shard_rows=10_000), tmp_path, "0-of-1", index).entry
     assert entry.sha256 == digest
     assert files_of(tmp_path) == [entry.file]
 
@@ -130,7 +130,7 @@ def test_the_digest_of_a_sweep_is_that_of_its_shards(whole: tuple[str, Path]) ->
 
 @pytest.mark.parametrize("format", ["testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl"])
 def test_every_format_holds_the_shards(format: str, tmp_path: Path, whole: tuple[str, Path]) -> None:
-    plan = Plan(add_f8().recipe, format, shard_rows=1 << 14)
+    plan = SweepPlan(add_f8().recipe, format, shard_rows=1 << 14)
     sweep_shards(plan, tmp_path)
     digest = Digest(plan.columns)
     data = metadata.from_text((tmp_path / METADATA).read_bytes())
@@ -151,7 +151,7 @@ def test_the_formats_without_shards() -> None:
 
 def test_what_a_format_has_no_place_for_is_refused_at_once() -> None:
     with pytest.raises(InputError, match="no place for random"):
-        Plan(RECIPES["stochastic"], "runs")
+        SweepPlan(RECIPES["stochastic"], "runs")
     with pytest.raises(InputError, match="one operand"):
         add_f8(format="runs")
 
@@ -162,7 +162,7 @@ def test_what_a_format_has_no_place_for_is_refused_at_once() -> None:
 @pytest.mark.parametrize("shard_rows", [1000, 1 << 12, 1 << 20])
 def test_runs_are_merged_across_shards(shard_rows: int, tmp_path: Path) -> None:
     recipe = Recipe(op("truncf", "bf16", "f8E4M3FN"), "exhaustive")
-    found = sweep_shards(Plan(recipe, "runs", shard_rows=shard_rows), tmp_path)
+    found = sweep_shards(SweepPlan(recipe, "runs", shard_rows=shard_rows), tmp_path)
     at_once = BytesIO()
     write_vectors(recipe.vectors(), at_once, "runs")
     assert (tmp_path / MERGED).read_bytes() == at_once.getvalue()
@@ -179,14 +179,14 @@ def test_a_row_left_out_between_shards_is_no_table(tmp_path: Path) -> None:
       %r = arith.divui %a, %d : i8
       return %r : i8
     }"""
-    plan = Plan(Recipe(ProgramSubject(text, "f"), "exhaustive"), "runs", shard_rows=16)
+    plan = SweepPlan(Recipe(ProgramComputation(text, "f"), "exhaustive"), "runs", shard_rows=16)
     with pytest.raises(InputError, match="but 11 comes after F"):
         sweep_shards(plan, tmp_path)
 
 
 @pytest.mark.exhaustive
 def test_all_of_f32_to_f8_are_256_runs(tmp_path: Path) -> None:
-    found = sweep_shards(Plan(Recipe(op("truncf", "f32", "f8E4M3FN"), "exhaustive"), "runs"), tmp_path)
+    found = sweep_shards(SweepPlan(Recipe(op("truncf", "f32", "f8E4M3FN"), "exhaustive"), "runs"), tmp_path)
     assert (found.rows, found.runs) == (1 << 32, 256)
     assert found.digest == "0f5085ddddc012a0607b123189dfe39e12c709d534a6689b2b6b9f2784f2ac89"
 
@@ -258,7 +258,7 @@ def test_parts_that_are_none(part: tuple[int, int], tmp_path: Path) -> None:
 
 def test_progress_within_a_shard(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    plan = Plan(Recipe(op("addi", "i16"), "random", count=1 << 20), "bin", shard_rows=1 << 19)
+    plan = SweepPlan(Recipe(op("addi", "i16"), "random", count=1 << 20), "bin", shard_rows=1 << 19)
     sweep_shards(plan, tmp_path, progress=lambda done, total: told.append((done, total)))
     assert {total for _, total in told} == {1 << 20}
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -309,7 +309,7 @@ def test_an_interrupt_waits_until_a_process_is_started(monkeypatch: pytest.Monke
 def test_an_error_of_a_worker_keeps_what_others_have_made(tmp_path: Path) -> None:
     """Rows that are poison come from the middle on; what was under way is kept, nothing more is begun."""
     recipe = Recipe(op("fptosi", "bf16", "i8"), "exhaustive")
-    plan = Plan(recipe, "testfloat", shard_rows=1 << 10)
+    plan = SweepPlan(recipe, "testfloat", shard_rows=1 << 10)
     with (
         ThreadPoolExecutor(2) as executor,
         pytest.raises(InputError, match=r"shard 16 \(rows 16384 to 17407\): row 768"),
@@ -349,14 +349,14 @@ def test_a_worker_that_sees_another_directory(tmp_path: Path) -> None:
 
 KILLED = textwrap.dedent("""\
     import sys, time
-    from halfulp.conformance.comparing.op_case import task
+    from halfulp.conformance.comparing.op_case import op_case
     from halfulp.conformance.vectors.recipe import Recipe
-    from halfulp.conformance.vectors.shards import Plan, sweep_shards
-    from halfulp.conformance.vectors.computation import OpSubject
+    from halfulp.conformance.vectors.shards import SweepPlan, sweep_shards
+    from halfulp.conformance.vectors.computation import OpComputation
     from halfulp.conformance.ops.workers import process_pool
 
-    recipe = Recipe(OpSubject(task("arith.mulf", "f64")), "random", seed=1, count=160 << 13)
-    plan = Plan(recipe, "npz", shard_rows=1 << 13)
+    recipe = Recipe(OpComputation(op_case("arith.mulf", "f64")), "random", seed=1, count=160 << 13)
+    plan = SweepPlan(recipe, "npz", shard_rows=1 << 13)
     directory, workers, most = sys.argv[1], *map(int, sys.argv[2:])
 
     def progress(done, total):
@@ -445,7 +445,7 @@ def made(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def entries_of(directory: Path) -> dict[int, Entry]:
+def entries_of(directory: Path) -> dict[int, ShardEntry]:
     return shards.recorded(directory, add_f8())
 
 
@@ -544,14 +544,14 @@ def test_manifests_that_contradict_each_other(made: Path) -> None:
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        (lambda: Plan(Recipe(op("subf", "f8E4M3FN"), "exhaustive"), shard_rows=1 << 12), "'source.op' is"),
-        (lambda: Plan(Recipe(op("addf", "f8E4M3FN"), "random", count=1 << 16), shard_rows=1 << 12), "'inputs"),
+        (lambda: SweepPlan(Recipe(op("subf", "f8E4M3FN"), "exhaustive"), shard_rows=1 << 12), "'source.op' is"),
+        (lambda: SweepPlan(Recipe(op("addf", "f8E4M3FN"), "random", count=1 << 16), shard_rows=1 << 12), "'inputs"),
         (lambda: add_f8(format="bin"), """'format' is "npz", not "bin\""""),
         (lambda: add_f8(shard_rows=1 << 13), "'shard_rows' is 4096, not 8192"),
         (lambda: add_f8(unmarked="drop"), "'poison' is"),
     ],
 )
-def test_a_directory_of_another_sweep(made: Path, other: Callable[[], Plan], message: str) -> None:
+def test_a_directory_of_another_sweep(made: Path, other: Callable[[], SweepPlan], message: str) -> None:
     before = {name: (made / name).read_bytes() for name in files_of(made)}
     with pytest.raises(InputError, match=f"holds another sweep: its {message}"):
         sweep_shards(other(), made)
@@ -599,7 +599,7 @@ def test_a_directory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_sweep_that_made_nothing_leaves_nothing(tmp_path: Path) -> None:
-    plan = Plan(Recipe(op("fptosi", "f32", "i8"), "1"), "testfloat")
+    plan = SweepPlan(Recipe(op("fptosi", "f32", "i8"), "1"), "testfloat")
     (tmp_path / "mine").write_text("mine")
     for directory in (tmp_path / "new", tmp_path):
         with pytest.raises(InputError, match=r"shard 0 .*'result' is poison"):
@@ -678,7 +678,7 @@ def test_the_metadata_fits_its_schema_and_makes_the_sweep_again(whole: tuple[str
     check(data)
     assert (data["sha256"], data["count"], len(data["shards"])) == (digest, 1 << 16, 16)
     assert [file["name"] for file in data["files"]] == [shard["file"] for shard in data["shards"]]
-    plan = Plan(recipe_of(data), shard_rows=1 << 12)
+    plan = SweepPlan(recipe_of(data), shard_rows=1 << 12)
     assert sweep_shards(plan, tmp_path).digest == digest
 
 
@@ -697,7 +697,7 @@ def test_the_metadata_of_one_shard(whole: tuple[str, Path]) -> None:
 @pytest.mark.parametrize("shard_rows", [100, 1000, 1 << 20])
 def test_anchors_are_rows_of_the_whole(shard_rows: int, tmp_path: Path) -> None:
     """Rows are left out here, so that a row's place is not its operands."""
-    plan = Plan(Recipe(op("divsi", "i8"), "exhaustive"), "csv", shard_rows=shard_rows)
+    plan = SweepPlan(Recipe(op("divsi", "i8"), "exhaustive"), "csv", shard_rows=shard_rows)
     sweep_shards(plan, tmp_path)
     data = metadata.from_text((tmp_path / METADATA).read_bytes())
     jsonschema.Draft202012Validator(metadata.schema()).validate(data)
@@ -711,7 +711,7 @@ def test_anchors_are_rows_of_the_whole(shard_rows: int, tmp_path: Path) -> None:
 
 
 def test_rows_that_are_dropped_are_counted(tmp_path: Path) -> None:
-    plan = Plan(Recipe(op("fptosi", "f16", "i8"), "exhaustive"), "testfloat", "drop", shard_rows=1 << 14)
+    plan = SweepPlan(Recipe(op("fptosi", "f16", "i8"), "exhaustive"), "testfloat", "drop", shard_rows=1 << 14)
     found = sweep_shards(plan, tmp_path)
     data = metadata.from_text((tmp_path / METADATA).read_bytes())
     poison = plan.recipe.vectors().gather()[-1]
@@ -742,9 +742,9 @@ def test_what_a_file_may_leave_out() -> None:
     assert spec({"source": ADD}) == Recipe(op("addf", "f8E4M3FN"), "1")
     cast = {"op": "arith.truncf", "operands": ["f32"], "results": "f8E5M2", "properties": {"rounding": "upward"}}
     recipe = spec({"source": cast, "profile": "ocp-saturate", "inputs": {"models": ["B3"], "options": {"flags": True}}})
-    assert isinstance(recipe.subject, OpSubject)
-    assert recipe.subject.task == task("arith.truncf", "f32", "f8E5M2", rounding="upward")
-    assert (recipe.subject.flags, recipe.subject.profile.name) == (True, "ocp-saturate")
+    assert isinstance(recipe.computation, OpComputation)
+    assert recipe.computation.case == op_case("arith.truncf", "f32", "f8E5M2", rounding="upward")
+    assert (recipe.computation.flags, recipe.computation.profile.name) == (True, "ocp-saturate")
     assert (recipe.level, recipe.models, recipe.seed) == (None, ("B3",), 0)
     recipe = spec({"source": ADD, "inputs": {"level": "random", "seed": 9, "options": {"count": 10}}})
     assert (recipe.level, recipe.seed, recipe.count) == ("random", 9, 10)
@@ -752,14 +752,14 @@ def test_what_a_file_may_leave_out() -> None:
 
 @pytest.mark.parametrize("name", PINNED)
 def test_a_layout_makes_the_same_recipe(name: str) -> None:
-    assert spec(Plan(RECIPES[name]).to_json()) == RECIPES[name]
+    assert spec(SweepPlan(RECIPES[name]).to_json()) == RECIPES[name]
 
 
 def test_a_program_beside_the_file(tmp_path: Path) -> None:
     text = "func.func @f(%a: f16) -> f16 {\n  %r = arith.negf %a : f16\n  return %r : f16\n}\n"
     (tmp_path / "f.mlir").write_text(text)
     data = {"source": {"program": "f.mlir", "function": "f"}, "inputs": {"level": "exhaustive"}}
-    assert spec(data, str(tmp_path / "spec.json")).subject == ProgramSubject(text, "f", "f.mlir")
+    assert spec(data, str(tmp_path / "spec.json")).computation == ProgramComputation(text, "f", "f.mlir")
     with pytest.raises(InputError, match=r"cannot read '.*g.mlir'"):
         spec({"source": {"program": "g.mlir", "function": "f"}}, str(tmp_path / "spec.json"))
     (tmp_path / "f.mlir").write_bytes(b"ML\xefR")

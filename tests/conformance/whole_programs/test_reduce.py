@@ -13,19 +13,19 @@ from fake_oracle import FakeOracle
 import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Divergence, Example
-from halfulp.conformance.oracles.oracle import Program
+from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs import reduce
 from halfulp.conformance.whole_programs.diff import Difference, Search, against
 from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, by_script, header, text_of
 
 
-def program(text: str, *arguments: str) -> Program:
+def program(text: str, *arguments: str) -> ClosedProgram:
     values = tuple(read_value(argument, None, "<input>", {}) for argument in arguments)
-    return Program(hu.parse(text, "p.mlir"), "main", values)
+    return ClosedProgram(hu.parse(text, "p.mlir"), "main", values)
 
 
 def reduced(
-    oracle: FakeOracle, given: Program, rows: tuple[Divergence, ...] = (), max_tests: int = 2000
+    oracle: FakeOracle, given: ClosedProgram, rows: tuple[Divergence, ...] = (), max_tests: int = 2000
 ) -> tuple[str, Difference]:
     found = against(oracle, [given], ())
     same = SameDifference(Search(oracle, rows))
@@ -156,9 +156,9 @@ def test_a_difference_that_no_op_shows_alone_keeps_its_context() -> None:
                     return super()._one(wrong)
             return super()._one(program)
 
-    def module_with_result(program: Program, op):  # type: ignore[no-untyped-def]
+    def module_with_result(program: ClosedProgram, op):  # type: ignore[no-untyped-def]
         text = hu.print_module(program.module).replace("arith.addf", "arith.subf")
-        return Program(hu.parse(text), program.function, program.arguments)
+        return ClosedProgram(hu.parse(text), program.function, program.arguments)
 
     body = """\
 func.func @main(%a: f32, %b: f32) -> f32 {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.interp.dialects.affine import DIVISION, REMAINDER, Formula, apply_kernel
+from halfulp.interp.dialects.affine import DIVISION, REMAINDER, Quirk, apply_kernel
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.text.parser import parse_attribute
 from halfulp.semantics.kernel import Fault, Kernel
@@ -93,7 +93,7 @@ def test_random_expressions_have_their_exact_values() -> None:
 def kernel(expression: str, width: int) -> Kernel:
     map = parse_attribute(f"affine_map<(d0, d1)[s0] -> ({expression})>")
     assert isinstance(map, AffineMapAttr)
-    return apply_kernel(Formula.of(map.results[0], 2, 1), width)
+    return apply_kernel(Quirk.of(map.results[0], 2, 1), width)
 
 
 CORNERS = [0, 1, 2, 3, 7, 64, (1 << 31) - 1, -1, -2, -7, -(1 << 31), (1 << 63) - 1, -(1 << 63), -(1 << 63) + 1]

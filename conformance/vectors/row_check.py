@@ -1,7 +1,7 @@
-"""Vectors that someone else computed, held to what they must be: which rows differ, and what they look like instead.
+"""Check the rows of vectors that someone else computed: which rows differ, and which other semantics would give them.
 
-Poison rows count for nothing, nor do open bits. `differing` compares rows that exist; a `Checker` reads a stream of
-them, computes what they must be, and tries for the rows that differ which other semantics gives what was got.
+Poison rows and unspecified bits do not count. `differing_columns` compares rows that exist. A `VectorChecker` reads a
+stream of rows, computes the expected results, and tries other semantics for the rows that differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.alternatives import Alternative, alternatives, exact_result, remarks
 from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, joined, rechunked, results_of
-from halfulp.conformance.vectors.computation import Computed, OpSubject, ProgramSubject, Subject
+from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
@@ -134,11 +134,11 @@ CONTROLS = 4_096
 
 
 @dataclass(frozen=True)
-class Mismatch:
+class RowMismatch:
     """A row that differs. ``row``: counted from 0; ``line``: where it begins, in a format of lines.
 
-    ``inputs``: the codes of the operands and random bits; ``expected``, ``got``: those of the subject's output columns
-    (``got``: None where the file has no such column, the word itself where it has an X or Z). ``columns``: the names of
+    ``inputs``: the codes of the operands and random bits; ``expected``, ``got``: those of the output columns (``got``:
+    None where the file has no such column, the word itself where it has an X or Z). ``columns``: the names of
     those that differ, with ``remarks`` on each; ``as_if``: the alternatives that give all that was got, the likeliest
     first. ``exact``: the result before rounding, of one float or integer op, where it is a number.
     """
@@ -155,7 +155,7 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class LikelyCause:
     """An alternative that gives what was got in so many ``rows`` of those examined; ``equal``: of the controls, the
     rows in which it gives what was expected and got.
     """
@@ -181,10 +181,10 @@ class Check:
     poison: int = 0
     differing: int = 0
     unknown: int = 0
-    mismatches: list[Mismatch] = field(default_factory=list)
+    mismatches: list[RowMismatch] = field(default_factory=list)
     examined: int = 0
     controls: int = 0
-    explanations: list[Explanation] = field(default_factory=list)
+    explanations: list[LikelyCause] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
     digest: str | None = None
     strayed: int | None = None
@@ -198,15 +198,15 @@ class Check:
 
 
 def columns_in_order(
-    subject: Subject, columns: Sequence[Column], elsewhere: bool = False
+    computation: Computation, columns: Sequence[Column], elsewhere: bool = False
 ) -> tuple[list[int], list[int | None]]:
-    """Where the subject's inputs and outputs are among the columns of a file, by name; None for an output that is not.
+    """Find a computation's inputs and outputs among the columns of a file by name; None for an output that is missing.
 
     ``elsewhere``: the inputs are known otherwise, so that a file may have none of them. Raises InputError for an input
-    that is not there, a column that the subject does not have, other widths, and files without any result or flags.
+    that is not there, a column that the computation does not have, other widths, and files without any result or flags.
     """
     places = {column.name: k for k, column in enumerate(columns)}
-    known = {column.name: column for column in (*subject.inputs, *subject.outputs)}
+    known = {column.name: column for column in (*computation.inputs, *computation.outputs)}
     for column in columns:
         own = known.get(column.name)
         if own is None:
@@ -219,14 +219,14 @@ def columns_in_order(
                 f"the column '{column.name}' has {column.width} bits ({column.role.value}), but what is computed "
                 f"has {own.width} ({own.role.value})"
             )
-    missing = [column.name for column in subject.inputs if column.name not in places]
-    alone = elsewhere and len(missing) == len(subject.inputs)
+    missing = [column.name for column in computation.inputs if column.name not in places]
+    alone = elsewhere and len(missing) == len(computation.inputs)
     if missing and not alone:
         raise InputError(f"the file has no column {', '.join(missing)}")
-    outputs = [places.get(column.name) for column in subject.outputs]
+    outputs = [places.get(column.name) for column in computation.outputs]
     if not any(columns[k].role in (Role.RESULT, Role.FLAGS) for k in outputs if k is not None):
         raise InputError("the file has no results")
-    return [] if alone else [places[column.name] for column in subject.inputs], outputs
+    return [] if alone else [places[column.name] for column in computation.inputs], outputs
 
 
 @dataclass
@@ -263,8 +263,8 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio, as multiplicative hashing has it."""
 
 
-class Checker:
-    """Holds the rows of a file to what a subject computes.
+class VectorChecker:
+    """Holds the rows of a file to what a computation computes.
 
     ``columns``: those of the file, which may lack some outputs. ``any_nan``: as `differing_columns` has it.
     ``ignored``: roles that are not compared. ``notes``: what the reader notes. ``foreseen``: the whole rows of the set
@@ -275,7 +275,7 @@ class Checker:
 
     def __init__(
         self,
-        subject: Subject,
+        computation: Computation,
         columns: Sequence[Column],
         *,
         any_nan: bool = False,
@@ -284,10 +284,10 @@ class Checker:
         foreseen: Iterable[Chunk] | None = None,
         most: int = 1,
     ) -> None:
-        self.subject, self.columns, self.any_nan = subject, tuple(columns), any_nan
-        self._inputs, places = columns_in_order(subject, columns, foreseen is not None)
+        self.computation, self.columns, self.any_nan = computation, tuple(columns), any_nan
+        self._inputs, places = columns_in_order(computation, columns, foreseen is not None)
         self._outputs = [
-            None if column.role in ignored else place for column, place in zip(subject.outputs, places, strict=True)
+            None if column.role in ignored else place for column, place in zip(computation.outputs, places, strict=True)
         ]
         self._notes = notes or Notes()
         self._foreseen = None if foreseen is None else rechunked(self._all, foreseen, self._step)
@@ -301,7 +301,7 @@ class Checker:
     @cached_property
     def period(self) -> int:
         """Rows come in groups of so many: above 1 for types whose parameters lie along an axis."""
-        return quantised.period(self.subject.task) if isinstance(self.subject, OpSubject) else 1
+        return quantised.period(self.computation.case) if isinstance(self.computation, OpComputation) else 1
 
     @property
     def _step(self) -> int:
@@ -309,7 +309,7 @@ class Checker:
 
     @property
     def _all(self) -> tuple[Column, ...]:
-        return self.subject.inputs + self.subject.outputs
+        return self.computation.inputs + self.computation.outputs
 
     def read(self, chunks: Iterable[Chunk], progress: Callable[[int], object] = lambda rows: None) -> Check:
         """Compare all rows of a stream. An error of the stream becomes `Check.problem`, and what came before counts."""
@@ -343,15 +343,19 @@ class Checker:
                 return
             rows = min(rows, given)
             chunk, made = tuple(codes[:rows] for codes in chunk), tuple(codes[:rows] for codes in made)
-            inputs, expected, undefined = made[: len(self.subject.inputs)], made[len(self.subject.inputs) :], None
+            inputs, expected, undefined = (
+                made[: len(self.computation.inputs)],
+                made[len(self.computation.inputs) :],
+                None,
+            )
         actual = tuple(expected[k] if at is None else chunk[at] for k, at in enumerate(self._outputs))
-        differs = differing(self.subject.outputs, expected, actual, self.any_nan)
+        differs = differing(self.computation.outputs, expected, actual, self.any_nan)
         unknown = self._unknown(expected, rows)
         differs[list(unknown)] = True
-        if undefined is not None and not self.subject.keep_ub:
+        if undefined is not None and not self.computation.keep_ub:
             differs &= ~undefined
             found.undefined += int(undefined.sum())
-        found.poison += int(all_poison(self.subject.outputs, expected).sum())
+        found.poison += int(all_poison(self.computation.outputs, expected).sum())
         found.unknown += sum(bool(differs[k]) for k in unknown)
         if differs.any():
             self._keep(inputs, expected, actual, differs, undefined, unknown)
@@ -381,9 +385,9 @@ class Checker:
         if missing:
             # The last group may lack rows, which then are anything.
             padded = tuple(np.concatenate([codes, np.repeat(codes[-1:], missing, axis=0)]) for codes in inputs)
-            outputs, undefined = self.subject.compute(padded)
+            outputs, undefined = self.computation.compute(padded)
             return Computed(tuple(codes[:rows] for codes in outputs), None if undefined is None else undefined[:rows])
-        return self.subject.compute(inputs)
+        return self.computation.compute(inputs)
 
     def _has_all_rows(self) -> bool:
         """Whether a file whose rows strayed from those of the recipe has the same ones in another order."""
@@ -391,7 +395,7 @@ class Checker:
         if rest is None or self.found.problem is not None:
             return False
         while surplus.rows > 0 and (made := self._next_foreseen(rest)) is not None:
-            surplus.take(made[: len(self.subject.inputs)], -1)
+            surplus.take(made[: len(self.computation.inputs)], -1)
         return surplus == _Surplus() and self._next_foreseen(rest) is None
 
     @staticmethod
@@ -404,7 +408,7 @@ class Checker:
 
     def _unknown(self, expected: Chunk, rows: int) -> dict[int, dict[str, str]]:
         """The rows of this chunk with an X or Z where that counts, by their place in it."""
-        begin, outputs = self.found.rows, self.subject.outputs
+        begin, outputs = self.found.rows, self.computation.outputs
         numbers = [row for row in self._notes.unknown if begin <= row < begin + rows]
         counting: dict[int, dict[str, str]] = {}
         for at, column in enumerate(outputs):
@@ -435,13 +439,13 @@ class Checker:
     ) -> None:
         """Keep the first rows that differ, and some of those that do not, for `_examine`."""
         sample, found, begin = self._sample, self.found, self.found.rows
-        slow = isinstance(self.subject, ProgramSubject) and not self.subject.scalars
+        slow = isinstance(self.computation, ProgramComputation) and not self.computation.scalars
         limit = SLOW_EXAMINED if slow else MOST_EXAMINED
         rows = np.flatnonzero(differs)
         for k in rows[: max(self._most - len(found.mismatches), 0)]:
             found.mismatches.append(self._mismatch(inputs, expected, actual, int(k), unknown.get(int(k), {})))
         chosen = rows[: limit - found.examined]
-        counted = ~differs & ~all_poison(self.subject.outputs, expected)
+        counted = ~differs & ~all_poison(self.computation.outputs, expected)
         if undefined is not None:
             counted &= ~undefined
         controls = np.flatnonzero(counted)[: min(CONTROLS, limit) - found.controls]
@@ -472,9 +476,9 @@ class Checker:
 
     def _mismatch(
         self, inputs: Chunk, expected: Chunk, actual: Chunk, row: int, unknown: Mapping[str, str]
-    ) -> Mismatch:
-        outputs = self.subject.outputs
-        operands = self._codes(inputs, self.subject.inputs, row)
+    ) -> RowMismatch:
+        outputs = self.computation.outputs
+        operands = self._codes(inputs, self.computation.inputs, row)
         right, codes = self._codes(expected, outputs, row), self._codes(actual, outputs, row)
         got = tuple(
             None if at is None else unknown.get(column.name, code)
@@ -482,15 +486,15 @@ class Checker:
         )
         told = self._remarks(expected, actual, row, unknown)
         exact = None
-        if isinstance(self.subject, OpSubject):
-            exact = exact_result(self.subject.task, operands[: len(self.subject.task.operands)])
+        if isinstance(self.computation, OpComputation):
+            exact = exact_result(self.computation.case, operands[: len(self.computation.case.operands)])
         number = self.found.rows + row
         line = self._notes.line_of(number)
-        return Mismatch(number, line, operands, right, got, tuple(told), tuple(map(tuple, told.values())), (), exact)
+        return RowMismatch(number, line, operands, right, got, tuple(told), tuple(map(tuple, told.values())), (), exact)
 
     def _remarks(self, expected: Chunk, actual: Chunk, row: int, unknown: Mapping[str, str]) -> dict[str, list[str]]:
         """The columns of a row that differ, and what is to be said of each."""
-        outputs = self.subject.outputs
+        outputs = self.computation.outputs
         one, other = (tuple(codes[row : row + 1] for codes in chunk) for chunk in (expected, actual))
         differs = differing_columns(outputs, one, other, self.any_nan)
         right, codes = self._codes(expected, outputs, row), self._codes(actual, outputs, row)
@@ -508,21 +512,21 @@ class Checker:
 
     def _examine(self) -> None:
         """Try every alternative on the rows that were kept."""
-        sample, found, outputs = self._sample, self.found, self.subject.outputs
+        sample, found, outputs = self._sample, self.found, self.computation.outputs
         if not any(mask.any() for mask in sample.differs):
             return
-        inputs = joined(self.subject.inputs, sample.inputs)
+        inputs = joined(self.computation.inputs, sample.inputs)
         expected, actual = joined(outputs, sample.expected), joined(outputs, sample.actual)
         differs, control = np.concatenate(sample.differs), np.concatenate(sample.control)
         numbers = np.concatenate(sample.numbers)
         listed = {mismatch.row: k for k, mismatch in enumerate(found.mismatches)}
         places = [(int(k), listed[int(numbers[k])]) for k in np.flatnonzero(differs) if int(numbers[k]) in listed]
-        by_row: dict[int, list[Explanation]] = {}
-        for alternative in alternatives(self.subject):
+        by_row: dict[int, list[LikelyCause]] = {}
+        for alternative in alternatives(self.computation):
             gives = self._gives(alternative, inputs, expected, actual)
             if gives is None or not (gives & differs).any():
                 continue
-            told = Explanation(alternative.name, int((gives & differs).sum()), int((gives & control).sum()))
+            told = LikelyCause(alternative.name, int((gives & differs).sum()), int((gives & control).sum()))
             found.explanations.append(told)
             for k, place in places:
                 if gives[k]:
@@ -537,9 +541,9 @@ class Checker:
         made = alternative.compute(inputs)
         if made is None:
             return None
-        own = alternative.subject.outputs
+        own = alternative.computation.outputs
         places = {column.name: k for k, column in enumerate(own)}
-        columns = self.subject.outputs
+        columns = self.computation.outputs
         given = []
         for k, column in enumerate(columns):
             place = places.get(column.name)
@@ -554,7 +558,7 @@ class Checker:
         return mask if made.undefined is None else mask & ~made.undefined
 
 
-def _unlikeliness(told: Explanation) -> tuple[int, int]:
+def _unlikeliness(told: LikelyCause) -> tuple[int, int]:
     return -told.rows, -told.equal
 
 

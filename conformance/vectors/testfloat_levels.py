@@ -53,7 +53,7 @@ PECULIAR: Mapping[str, Peculiar] = {
 }
 
 
-class Kind(Protocol):
+class OperandKind(Protocol):
     """What an operand's type contributes: corners, and random values by position."""
 
     @property
@@ -279,7 +279,7 @@ _MIXTURES: Mapping[tuple[Level, int], tuple[str, ...]] = {
 """By level and operands, what the operands of consecutive rows are: corners (c) or random (r)."""
 
 
-def corner_rows(kinds: Sequence[Kind], level: Level, seed: int = 0) -> Rows:
+def corner_rows(kinds: Sequence[OperandKind], level: Level, seed: int = 0) -> Rows:
     """TestFloat's cases of an op on one to three operands: every combination of corners, the last operand fastest.
 
     More operands have too many combinations: of each, half of the values are corners, drawn at random.
@@ -310,7 +310,7 @@ def corner_rows(kinds: Sequence[Kind], level: Level, seed: int = 0) -> Rows:
     return Rows(tuple(kind.width for kind in kinds), count, make)
 
 
-def _drawn_corners(kinds: Sequence[Kind], level: Level, seed: int) -> Rows:
+def _drawn_corners(kinds: Sequence[OperandKind], level: Level, seed: int) -> Rows:
     lists = [kind.corners(level, False) for kind in kinds]
     tables = [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]
 
@@ -328,7 +328,7 @@ def _drawn_corners(kinds: Sequence[Kind], level: Level, seed: int) -> Rows:
     return Rows(tuple(kind.width for kind in kinds), DRAWN[level], make)
 
 
-def weighted_rows(kinds: Sequence[Kind], count: int, seed: int = 0) -> Rows:
+def weighted_rows(kinds: Sequence[OperandKind], count: int, seed: int = 0) -> Rows:
     """``count`` rows of weighted random operands."""
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:

@@ -68,7 +68,7 @@ def _told(column: Column, code: str | None) -> str:
 def old_columns(data: Document, recipe: Recipe) -> tuple[Column, ...]:
     """The columns of an old set. Raises InputError where its recipe no longer makes these."""
     columns = metadata.columns_of(data)
-    if tuple(column for column in columns if column.role in _GIVEN) != recipe.subject.inputs:
+    if tuple(column for column in columns if column.role in _GIVEN) != recipe.computation.inputs:
         raise InputError("the operands of the old set are not those that this version makes by its recipe")
     unknown = [column.name for column in columns if column.role not in _MARKS and column not in recipe.columns]
     if unknown:
@@ -115,7 +115,7 @@ def changes(data: Document, recipe: Recipe, old: VectorSet, size: int = CHUNK) -
     Raises InputError where the operands are not those that the recipe makes today.
     """
     columns = old_columns(data, recipe)
-    given = len(recipe.subject.inputs)
+    given = len(recipe.computation.inputs)
     start, stop = rows_of(data, recipe)
     unmarked, whole = unmarked_of(data), data["count"] == stop - start
     rows = _Stream(columns, old)
@@ -123,10 +123,10 @@ def changes(data: Document, recipe: Recipe, old: VectorSet, size: int = CHUNK) -
     size = max(size // recipe.step, 1) * recipe.step
     for begin in range(start, stop, size):
         inputs = recipe.given(begin, min(begin + size, stop))
-        outputs, undefined = recipe.subject.compute(inputs)
+        outputs, undefined = recipe.computation.compute(inputs)
         now = inputs + outputs
         stays = np.ones(len(inputs[0]), np.bool_)
-        if undefined is not None and not recipe.subject.keep_ub:
+        if undefined is not None and not recipe.computation.keep_ub:
             stays &= ~undefined
         if unmarked == "drop":
             stays &= ~comparison.unsayable(now)
