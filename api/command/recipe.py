@@ -193,7 +193,7 @@ def _models(computation: Computation, spelling: str | None) -> tuple[str, ...]:
     """The models that are named, each once. Raises InputError for one that does not apply to the computation."""
     from halfulp.conformance.vectors.computation import OpComputation
     from halfulp.conformance.vectors.intermediate import model_case_of
-    from halfulp.conformance.vectors.models import models_for
+    from halfulp.conformance.vectors.models.table import models_for
     from halfulp.interp.ir.errors import InputError
 
     if spelling is None or not isinstance(computation, OpComputation):

@@ -93,7 +93,9 @@ def _sweep(arguments: argparse.Namespace) -> int:
 def _sweep_spec(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.conformance.vectors.metadata import METADATA
     from halfulp.conformance.vectors.packing import CONTAINERS, Packing
-    from halfulp.conformance.vectors.shards import SweepPlan, sweep_shards, tidy
+    from halfulp.conformance.vectors.shards.directory import tidy
+    from halfulp.conformance.vectors.shards.plan import SweepPlan
+    from halfulp.conformance.vectors.shards.sweep import sweep_shards
     from halfulp.interp.ir.errors import InputError
 
     if arguments.pack != "containers" and arguments.format != "bin":

@@ -243,7 +243,7 @@ def _ends_by_exception() -> Iterator[None]:
 def _say_coverage(recipe: Recipe) -> None:
     from halfulp.conformance.vectors.computation import OpComputation
     from halfulp.conformance.vectors.inputs import filled_models
-    from halfulp.conformance.vectors.models import coverage_table
+    from halfulp.conformance.vectors.models.table import coverage_table
     from halfulp.interp.ir.errors import InputError
 
     if not recipe.models or not isinstance(recipe.computation, OpComputation):
@@ -256,7 +256,7 @@ def _list_models(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.command.recipe import computation_of
     from halfulp.conformance.vectors.computation import OpComputation
     from halfulp.conformance.vectors.inputs import filled_models
-    from halfulp.conformance.vectors.models import coverage_table
+    from halfulp.conformance.vectors.models.table import coverage_table
     from halfulp.interp.ir.errors import InputError
 
     arguments.models = None

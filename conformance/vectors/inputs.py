@@ -12,7 +12,8 @@ from typing import Literal, get_args
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors import quantised, testfloat_levels
 from halfulp.conformance.vectors.intermediate import ModelCase, model_case_of
-from halfulp.conformance.vectors.models import Filled, fill, models_for
+from halfulp.conformance.vectors.models.model import Filled, fill
+from halfulp.conformance.vectors.models.table import models_for
 from halfulp.conformance.vectors.philox import uniform
 from halfulp.conformance.vectors.rows import Rows, exhaustive, of_tuples, one_after_another
 from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, OperandKind

@@ -28,9 +28,11 @@ from halfulp.conformance.vectors import metadata, produce
 from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import NAMES, format_named, read_vectors
 from halfulp.conformance.vectors.inputs import filled_models
-from halfulp.conformance.vectors.models import MODELS, coverage
+from halfulp.conformance.vectors.models.model import coverage
+from halfulp.conformance.vectors.models.table import MODELS
 from halfulp.conformance.vectors.recipe import LEVELS, Recipe, recipe_of
-from halfulp.conformance.vectors.shards import SweepPlan, sweep_shards
+from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.conformance.vectors.shards.sweep import sweep_shards
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 

@@ -30,23 +30,20 @@ from clusters import local_cluster
 
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.ops.workers import process_pool
-from halfulp.conformance.vectors import metadata, shards
+from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Digest, VectorSet, columns_to_text
 from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats import read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.metadata import MERGED, METADATA
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
-from halfulp.conformance.vectors.shards import (
-    LAYOUT,
-    NO_SHARDS,
-    Manifest,
-    ShardEntry,
-    SweepPlan,
-    make_shard,
-    manifest_name,
-    sweep_shards,
-)
+from halfulp.conformance.vectors.shards import directory as directory_module
+from halfulp.conformance.vectors.shards import plan as plan_module
+from halfulp.conformance.vectors.shards import shard as shard_module
+from halfulp.conformance.vectors.shards.directory import LAYOUT, Manifest, ShardEntry, manifest_name, recorded, tidy
+from halfulp.conformance.vectors.shards.plan import NO_SHARDS, SweepPlan, generator
+from halfulp.conformance.vectors.shards.shard import make_shard
+from halfulp.conformance.vectors.shards.sweep import sweep_shards
 from halfulp.conformance.vectors.spec import recipe_of_spec
 from halfulp.interp.ir.errors import HalfulpError, InputError
 
@@ -316,14 +313,14 @@ def test_an_error_of_a_worker_keeps_what_others_have_made(tmp_path: Path) -> Non
     ):
         sweep_shards(plan, tmp_path, executor=executor, in_flight=2)
     assert {path.suffix for path in tmp_path.iterdir()} == {".tv", ".json", ".jsonl"}
-    known = shards.recorded(tmp_path, plan)
+    known = recorded(tmp_path, plan)
     assert set(range(16)) <= known.keys() <= set(range(18))
     assert {entry.file for entry in known.values()} == {name for name in files_of(tmp_path) if name.endswith(".tv")}
 
 
 def test_a_worker_of_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     versions: Iterator[tuple[str, int]] = iter([("0", 0)])
-    real = shards.generator
+    real = generator
 
     class Elsewhere(ThreadPoolExecutor):
         def submit(self, fn: Callable[..., Any], /, made_by: Any, *rest: Any) -> Any:
@@ -351,7 +348,8 @@ KILLED = textwrap.dedent("""\
     import sys, time
     from halfulp.conformance.comparing.op_case import op_case
     from halfulp.conformance.vectors.recipe import Recipe
-    from halfulp.conformance.vectors.shards import SweepPlan, sweep_shards
+    from halfulp.conformance.vectors.shards.plan import SweepPlan
+    from halfulp.conformance.vectors.shards.sweep import sweep_shards
     from halfulp.conformance.vectors.computation import OpComputation
     from halfulp.conformance.ops.workers import process_pool
 
@@ -427,7 +425,7 @@ def test_temporary_files_of_the_dead_are_removed_and_of_the_living_not(tmp_path:
 
 
 def test_no_two_processes_make_the_same_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards, "_PATIENCE", 1)
+    monkeypatch.setattr(directory_module, "_PATIENCE", 1)
     sweep_shards(add_f8(), tmp_path)
     with (tmp_path / "manifest-0-of-1.jsonl").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -446,7 +444,7 @@ def made(tmp_path: Path) -> Path:
 
 
 def entries_of(directory: Path) -> dict[int, ShardEntry]:
-    return shards.recorded(directory, add_f8())
+    return recorded(directory, add_f8())
 
 
 @pytest.mark.parametrize("pooled", [False, True], ids=["here", "elsewhere"])
@@ -481,7 +479,7 @@ def test_a_torn_last_line_is_written_again(made: Path, whole: tuple[str, Path]) 
     data = manifest.read_bytes()
     lost = entries_of(made)[15]
     manifest.write_bytes(data[:-20])
-    assert shards.recorded(made, add_f8()).keys() == set(range(15))
+    assert recorded(made, add_f8()).keys() == set(range(15))
     found = sweep_shards(add_f8(), made)
     assert (found.kept, found.digest) == (15, whole[0])
     assert manifest.read_bytes() == data
@@ -559,8 +557,8 @@ def test_a_directory_of_another_sweep(made: Path, other: Callable[[], SweepPlan]
 
 
 def test_a_directory_of_another_version(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    version, semantics = shards.generator()
-    monkeypatch.setattr(shards, "generator", lambda: (version, semantics + 1))
+    version, semantics = generator()
+    monkeypatch.setattr(plan_module, "generator", lambda: (version, semantics + 1))
     message = rf"'generator.semantics_version' is {semantics}, not {semantics + 1}"
     with pytest.raises(InputError, match=message):
         sweep_shards(add_f8(), made)
@@ -618,7 +616,7 @@ def test_a_full_disk_in_the_middle(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             raise OSError(errno.ENOSPC, "No space left on device")
         return write_vectors(vectors, file, *rest)
 
-    monkeypatch.setattr(shards, "write_vectors", full)
+    monkeypatch.setattr(shard_module, "write_vectors", full)
     message = rf"shard 5 \(rows 20480 to 24575\): cannot write in '{tmp_path}': No space left on device"
     with pytest.raises(InputError, match=message):
         sweep_shards(add_f8(), tmp_path)
@@ -814,7 +812,7 @@ def test_what_is_left_of_processes_that_are_no_more(tmp_path: Path) -> None:
             (tmp_path / f".{owner}.{name}.0123456789ab.tmp").touch()
     (tmp_path / manifest_name("1-of-2")).touch()
     manifest = Manifest(tmp_path, "2-of-3", add_f8())
-    shards.tidy(tmp_path)
+    tidy(tmp_path)
     manifest.close()
     layout, working = f".0-of-2.{LAYOUT}.0123456789ab.tmp", {f".2-of-3.{name}.0123456789ab.tmp" for name in names}
     assert {path.name for path in tmp_path.glob(".*")} == {layout} | working
