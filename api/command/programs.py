@@ -274,7 +274,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _oracle_lines(found: diff.DiffReport) -> list[str]:
-    from halfulp.conformance.whole_programs.diff import difference_lines
+    from halfulp.conformance.whole_programs.difference_text import difference_lines
 
     lines = [f"{found.oracle} {found.version}: {_plural(found.programs, 'input')}; elements: {_counts(found)}"]
     if found.undefined:
@@ -293,7 +293,7 @@ def _oracle_lines(found: diff.DiffReport) -> list[str]:
 
 
 def _oracle_record(found: diff.DiffReport) -> dict[str, Any]:
-    from halfulp.conformance.whole_programs.diff import difference_record
+    from halfulp.conformance.whole_programs.difference_text import difference_record
 
     return {
         "oracle": found.oracle,
@@ -407,8 +407,9 @@ def _reduce(arguments: argparse.Namespace) -> int:
 
 def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.conformance.comparing.divergences import cancellations, divergences
-    from halfulp.conformance.whole_programs.diff import Search
-    from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference
+    from halfulp.conformance.whole_programs.interesting import SameDifference
+    from halfulp.conformance.whole_programs.op_search import Search
+    from halfulp.conformance.whole_programs.reduce import Reducer
 
     programs = _programs(arguments, sources, arguments.n)
     profile = profile_named(arguments.profile)
@@ -439,7 +440,8 @@ def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
 def _reduce_undefined(
     arguments: argparse.Namespace, programs: Sequence[ClosedProgram], profile: Profile, oracle: ProgramOracle
 ) -> int:
-    from halfulp.conformance.whole_programs.reduce import Reducer, ValueForUndefined, undefined_header
+    from halfulp.conformance.whole_programs.interesting import ValueForUndefined, undefined_header
+    from halfulp.conformance.whole_programs.reduce import Reducer
 
     test = ValueForUndefined(oracle, profile)
     found = next((one for one in test.values(programs) if one is not None), None)
@@ -459,7 +461,7 @@ def _reduced_text(
     program: ClosedProgram, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
 ) -> str:
     """The program with what differs and the command that shows it in comments; ``spelling``: of the oracle there."""
-    from halfulp.conformance.whole_programs.reduce import header
+    from halfulp.conformance.whole_programs.difference_text import header
 
     known = " --no-known" if difference.known else ""
     return _with_command(header(difference, oracle.name, oracle.version, _ours()), program, output, spelling, known)
@@ -479,7 +481,7 @@ def _with_command(
     """A reduced program below its header and the command that shows what it says."""
     import shlex
 
-    from halfulp.conformance.whole_programs.reduce import inputs_of, text_of
+    from halfulp.conformance.whole_programs.program_text import inputs_of, text_of
 
     inputs = "".join(f" {option}" for option in inputs_of(program))
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
@@ -489,7 +491,9 @@ def _with_command(
 
 def _reduce_by_test(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.conformance.oracles.oracle import ClosedProgram
-    from halfulp.conformance.whole_programs.reduce import Reducer, by_script, text_of
+    from halfulp.conformance.whole_programs.interesting import by_script
+    from halfulp.conformance.whole_programs.program_text import text_of
+    from halfulp.conformance.whole_programs.reduce import Reducer
     from halfulp.runtime import find_entry, function_path
 
     module = _parse(arguments.file, sources)
@@ -561,8 +565,9 @@ def _fuzz(arguments: argparse.Namespace) -> int:
 
 def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> str:
     from halfulp.conformance.comparing.divergences import cancellations, divergences
-    from halfulp.conformance.whole_programs.diff import Search
-    from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference
+    from halfulp.conformance.whole_programs.interesting import SameDifference
+    from halfulp.conformance.whole_programs.op_search import Search
+    from halfulp.conformance.whole_programs.reduce import Reducer
 
     same = SameDifference(Search(oracle, divergences(), pairs=cancellations()))
     difference = same.differences([failure.program])[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from math import prod
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from halfulp.conformance.comparing.coverage import operand_classes
 from halfulp.conformance.comparing.op_case import OpCase, container_shape
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import LIMB_BITS, code_shape, ints_to_codes, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
@@ -166,10 +168,6 @@ def _float_corners(fmt: FloatFormat) -> set[int]:
 @lru_cache(maxsize=1024)
 def _corners_of_conversion(source: FloatFormat, target: FloatFormat, every: bool) -> frozenset[int]:
     """Values and midpoints of a narrower format and the codes next to them: of all its values, or of some."""
-    from fractions import Fraction
-
-    from halfulp.fp_formats import scalar
-
     rng = random.Random(f"{source.name} {target.name}")
     places = {0, 1, 2, target.min_normal_code - 1, target.min_normal_code, target.max_code - 1}
     places |= set(range(target.max_code + 1)) if every else {rng.randrange(target.max_code) for _ in range(24)}
@@ -188,10 +186,6 @@ def _corners_of_conversion(source: FloatFormat, target: FloatFormat, every: bool
 
 def _corners_of_integers(fmt: FloatFormat, width: int) -> set[int]:
     """The ends of the integer ranges of a width, and halves, as floats with their neighbours."""
-    from fractions import Fraction
-
-    from halfulp.fp_formats import scalar
-
     codes = set()
     for power in (width - 1, width):
         for offset in (Fraction(-1), Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1)):

@@ -20,6 +20,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from halfulp.conformance.corpora.text_coverage import Facts, report
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.text.parser import parse_module
+
 FOLDER = Path(__file__).parent / "corpus"
 RECORDED = Path(__file__).parent / "recorded" / "mlir_opt_22.json.gz"
 SEPARATOR = "\n// -----\n"
@@ -91,10 +95,6 @@ def recorded() -> Mapping[str, CorpusRecord]:
 
 def main() -> None:
     """Print what the corpus shows."""
-    from halfulp.conformance.corpora.text_coverage import Facts, report
-    from halfulp.interp.ir.errors import HalfulpError
-    from halfulp.interp.text.parser import parse_module
-
     modules = []
     for entry in entries():
         if not entry.invalid:

@@ -25,7 +25,7 @@ from halfulp.conformance.comparing.divergences import divergences, pin
 from halfulp.conformance.comparing.inputs import digest, inputs_for
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.ops.jobs import jobs
-from halfulp.conformance.oracles import oracle
+from halfulp.conformance.oracles import ORACLES, oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
 from halfulp.fp_formats.codes import code_shape, storage_dtype
 from halfulp.interp.values.value import element_width
@@ -152,8 +152,6 @@ def _write(oracles: dict[str, RecordedOracle]) -> None:
 
 def main(names: Sequence[str]) -> int:
     """Ask, and write."""
-    from halfulp.conformance.oracles import ORACLES
-
     found = dict(recorded()) if FILE.exists() else {}
     for name in names or [name for name in ORACLES if name not in NOT_RECORDED]:
         try:

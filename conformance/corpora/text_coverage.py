@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.declare.declarations import Arity, EnumDefinition, OpDefinition
 from halfulp.interp.declare.operands import SEGMENTS, all_operands, spread
 from halfulp.interp.dialects import BUILT_IN
@@ -138,8 +139,6 @@ def _elements(test: Callable[[Type], bool]) -> Test:
 
 
 def _float_rows() -> Iterator[Production]:
-    from halfulp.fp_formats.formats import FORMATS
-
     for name in FORMATS:
         yield Production("Types", f"the float type {name}", _any(ty.FloatType, lambda t, n=name: t.format.name == n))
         yield Production(

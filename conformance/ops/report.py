@@ -6,13 +6,14 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from halfulp.conformance.comparing.check import Tally
 from halfulp.conformance.comparing.compare import Mismatch
 from halfulp.conformance.comparing.coverage import OUTCOMES, Coverage
-from halfulp.conformance.comparing.divergences import divergences
+from halfulp.conformance.comparing.divergences import Example, divergences
 from halfulp.conformance.comparing.exact_results import exact_value
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.ops.families import EVERY_WIDTH, FAMILIES
@@ -110,10 +111,7 @@ def _known(report: ConformanceReport) -> list[str]:
     ]
 
 
-def _example(example: object) -> str:
-    from halfulp.conformance.comparing.divergences import Example
-
-    assert isinstance(example, Example)
+def _example(example: Example) -> str:
     operands = ", ".join(f"{code:#x}" for code in example.operands)
     types = ", ".join(example.types) + (f" -> {example.to}" if example.to else "")
     return f"`{example.op} {types}` ({operands}): {example.expected:#x}, {example.actual:#x}"
@@ -148,10 +146,7 @@ def mismatch_text(case: OpCase, mismatch: Mismatch) -> str:
     return f"{case}: {operands}: expected {right}{exact}, got {actual}{ulps}"
 
 
-def _number(number: object) -> str:
-    from fractions import Fraction
-
-    assert isinstance(number, Fraction)
+def _number(number: Fraction) -> str:
     if number.denominator == 1 and abs(number) < 10**15:
         return str(number.numerator)
     try:

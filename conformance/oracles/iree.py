@@ -25,6 +25,7 @@ from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
     OracleError,
+    Refused,
     Reply,
     Status,
     Unanswered,
@@ -161,7 +162,7 @@ class Iree:
         for index, program in enumerate(programs):
             try:
                 prepared.append(_Wrapped(index, program))
-            except (HalfulpError, _Refused) as refusal:
+            except (HalfulpError, Refused) as refusal:
                 found[index] = Unanswered(str(refusal))
         for start in range(0, len(prepared), PROGRAMS):
             self._run(prepared[start : start + PROGRAMS], found)
@@ -238,10 +239,6 @@ class Iree:
         return [_read(path, dtype, size) for path, (size, dtype) in zip(outputs, results, strict=True)]
 
 
-class _Refused(Exception):
-    """Why a program cannot be compiled."""
-
-
 class _Wrapped:
     """A copy of a program that fits into a module with others: its functions, private and renamed, and an entry that
     takes and returns tensors of storage integers.
@@ -254,9 +251,9 @@ class _Wrapped:
         copy = parse_module(print_module(program.module), verify=False)
         functions = [op for op in copy.body if op.name == "func.func"]
         if len(functions) != len(copy.body):
-            raise _Refused("not everything at the top level is a function")
+            raise Refused("not everything at the top level is a function")
         if any(value.poison is not None and value.poison.any() for value in program.arguments):
-            raise _Refused("an argument cannot be poison")
+            raise Refused("an argument cannot be poison")
         for op in copy.walk():
             for name, value in op.properties.items():
                 if isinstance(value, at.SymbolRefAttr):
@@ -270,7 +267,7 @@ class _Wrapped:
             function.properties["sym_name"] = at.StringAttr(f"p{index}_{symbol.value}")
             function.properties["sym_visibility"] = at.StringAttr("private")
         if called is None:
-            raise _Refused(f"there is no function @{program.function} at the top level")
+            raise Refused(f"there is no function @{program.function} at the top level")
         signature = called.properties["function_type"]
         assert isinstance(signature, at.TypeAttr)
         assert isinstance(signature.type, ty.FunctionType)
@@ -288,12 +285,12 @@ class _Wrapped:
 
 
 def _wrapped_type(type_: ty.Type) -> ty.TensorType:
-    """The tensor of storage integers that stands for a scalar or tensor. Raises _Refused for other types."""
+    """The tensor of storage integers that stands for a scalar or tensor. Raises Refused for other types."""
     element = ty.element_type(type_)
     carried = isinstance(element, ty.FloatType | ty.IntegerType | ty.IndexType) and 0 < _width(element) <= MAX_WIDTH
     ranked = isinstance(type_, ty.TensorType) and type_.shape is not None
     if not carried or not (type_ == element or ranked):
-        raise _Refused(f"IREE is given no {type_}")
+        raise Refused(f"IREE is given no {type_}")
     return ty.TensorType(ty.shape_of(type_) or (), _storage(element))
 
 

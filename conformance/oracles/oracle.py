@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.fp_formats.codes import code_shape, storage_dtype
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.values.value import Value
+from halfulp.interp.values.value import Value, element_width
 from halfulp.semantics.kernel import Codes
 
 
@@ -52,6 +53,10 @@ class Unanswered:
     """A program that the oracle has no results for, and why: it is not in its range, or the tool said so."""
 
     why: str
+
+
+class Refused(Exception):
+    """A program is not in the range of an oracle: the message says why."""
 
 
 class Unavailable(Exception):
@@ -117,9 +122,6 @@ class HoldingOracle(Oracle, Protocol):
 
 def unanswered(case: OpCase, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:
     """Answers that say of every element that there is none."""
-    from halfulp.fp_formats.codes import code_shape, storage_dtype
-    from halfulp.interp.values.value import element_width
-
     shape = case.shape(inputs)
     status = np.full(shape, Status.UNANSWERED, np.uint8)
     widths: list[Any] = [element_width(type_) for type_ in case.result_types]

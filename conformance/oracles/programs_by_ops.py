@@ -14,6 +14,7 @@ from halfulp.conformance.oracles.oracle import (
     ClosedProgram,
     Oracle,
     OracleError,
+    Refused,
     Reply,
     Status,
     Unanswered,
@@ -53,7 +54,7 @@ class ByOps:
         for index, program in enumerate(programs):
             try:
                 running[index] = _Straight(program)
-            except _Refused as refusal:
+            except Refused as refusal:
                 replies[index] = Unanswered(str(refusal))
         done = 0
         while running:
@@ -117,10 +118,6 @@ def _part(answer: Answer, start: int, stop: int, shape: tuple[int, ...]) -> Answ
     return Answer(bits, None if answer.status is None else answer.status[start:stop].reshape(shape), answer.why)
 
 
-class _Refused(Exception):
-    """Why a program is not straight-line code of elementwise ops."""
-
-
 class _Step(NamedTuple):
     case: OpCase
     operands: tuple[int, ...]
@@ -128,7 +125,7 @@ class _Step(NamedTuple):
 
 
 class _Straight:
-    """A program as cases on numbered values, of which those that are known have an answer. Raises _Refused."""
+    """A program as cases on numbered values, of which those that are known have an answer. Raises Refused."""
 
     def __init__(self, program: ClosedProgram) -> None:
         self.steps: list[_Step] = []
@@ -153,7 +150,7 @@ class _Straight:
         """Note the ops of a function; the numbers of what it returns."""
         blocks = function.regions[0].blocks if function is not None and function.regions else []
         if len(blocks) != 1 or depth > DEPTH:
-            raise _Refused("a function is not straight-line code")
+            raise Refused("a function is not straight-line code")
         scope: dict[SSAValue, int] = dict(zip(blocks[0].arguments, arguments, strict=True))
         for op in blocks[0].operations[:-1]:
             operands = [scope[value] for value in op.operands]
@@ -172,9 +169,9 @@ class _Straight:
         if constant is not None:
             self.values[results[0]] = constant
         elif case is None or not operands:
-            raise _Refused(f"{op.name} is not done to each element")
+            raise Refused(f"{op.name} is not done to each element")
         elif len(self.steps) == STEPS:
-            raise _Refused(f"the program has more than {STEPS} ops")
+            raise Refused(f"the program has more than {STEPS} ops")
         else:
             self.steps.append(_Step(case, tuple(operands), tuple(results)))
 

@@ -29,7 +29,8 @@ from halfulp.conformance.oracles.oracle import (
     Status,
     Unanswered,
 )
-from halfulp.conformance.whole_programs.diff import ask, code_text, given_text, is_unanswered
+from halfulp.conformance.whole_programs.difference_text import code_text, given_text
+from halfulp.conformance.whole_programs.outcomes import ask, is_unanswered
 from halfulp.conformance.whole_programs.random_programs import (
     Built,
     Cell,

@@ -15,7 +15,8 @@ import numpy as np
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
 from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.conformance.whole_programs.arguments import Arguments
-from halfulp.conformance.whole_programs.diff import as_reference, code_text, element_mismatch, element_text, given_text
+from halfulp.conformance.whole_programs.difference_text import code_text, element_text, given_text
+from halfulp.conformance.whole_programs.outcomes import as_reference, element_mismatch
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import (

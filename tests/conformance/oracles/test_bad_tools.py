@@ -17,7 +17,9 @@ from command import PATIENCE, wait_for_end
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.inputs import sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, jit, oracle, tool
+from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle, tool
+from halfulp.conformance.oracles.jit_programs import PreparedProgram
+from halfulp.conformance.oracles.jit_text import Child
 from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
@@ -256,9 +258,9 @@ def test_a_large_question_and_a_large_answer() -> None:
 def test_a_program_that_hangs_or_prints_too_little_in_its_own_process_is_an_error() -> None:
     asked = op_case("arith.addi", "i8")
     given = ClosedProgram(asked.module(None), "eval", tuple(Value.from_bits(code, "i8") for code in (1, 2)))
-    prepared = jit._Prepared(given, "p.", lambda operation, types: None)
-    assert prepared.answers(jit.Child([3], 0)) == (Answer(np.array(3, np.uint8)),)
-    for child, kind in ((jit.Child([], 14), "hang"), (jit.Child([], 0), "garbage"), (jit.Child([3, 4], 0), "garbage")):
+    prepared = PreparedProgram(given, "p.", lambda operation, types: None)
+    assert prepared.answers(Child([3], 0)) == (Answer(np.array(3, np.uint8)),)
+    for child, kind in ((Child([], 14), "hang"), (Child([], 0), "garbage"), (Child([3, 4], 0), "garbage")):
         failure = prepared.answers(child)
         assert isinstance(failure, OracleError)
         assert failure.kind == kind

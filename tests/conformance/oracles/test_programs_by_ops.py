@@ -23,8 +23,11 @@ from halfulp.conformance.oracles.oracle import (
     Unanswered,
 )
 from halfulp.conformance.oracles.programs_by_ops import ByOps
-from halfulp.conformance.whole_programs.diff import Search, against
-from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, text_of
+from halfulp.conformance.whole_programs.diff import against
+from halfulp.conformance.whole_programs.interesting import SameDifference
+from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.semantics.kernel import Codes
 
 

@@ -11,10 +11,14 @@ from fake_oracle import FakeOracle
 import halfulp as hu
 from halfulp.conformance.comparing.divergences import CastCase, Divergence, Example, cancellations, divergences
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
-from halfulp.conformance.whole_programs.diff import Search, run_here
+from halfulp.conformance.whole_programs.diff import against
 from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines
+from halfulp.conformance.whole_programs.interesting import SameDifference
+from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.outcomes import run_here
+from halfulp.conformance.whole_programs.program_text import text_of
 from halfulp.conformance.whole_programs.random_programs import build, cells, random_program, random_programs
-from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, text_of
+from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.declare.declarations import default_registry
 from halfulp.interp.run.executor import argument_types
 from halfulp.interp.text.printer import print_module
@@ -248,7 +252,6 @@ def test_the_run_time_library_s_fptosi_and_remf_are_found() -> None:
 def test_pairs_of_ops_that_the_folder_takes_for_nothing() -> None:
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import ProgramOracle
-    from halfulp.conformance.whole_programs.diff import against
 
     for row in cancellations():
         for name in row.tools:
@@ -275,7 +278,6 @@ def test_a_pair_is_taken_for_the_cast_that_it_begins_with() -> None:
 def test_a_pair_on_an_integer_with_its_top_bit_set_is_known() -> None:
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import ProgramOracle
-    from halfulp.conformance.whole_programs.diff import against
 
     asked = oracle("mlir-fold")
     assert isinstance(asked, ProgramOracle)
@@ -297,7 +299,6 @@ func.func @main(%x: i64) -> bf16 {
 def test_the_folder_divides_tensors_by_zero() -> None:
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import ProgramOracle
-    from halfulp.conformance.whole_programs.diff import against
 
     asked = oracle("mlir-fold")
     assert isinstance(asked, ProgramOracle)
