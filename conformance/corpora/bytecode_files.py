@@ -9,6 +9,7 @@ of ``newer/``, as iree-opt (LLVM 24) writes it. The module stands on standard in
 
 from __future__ import annotations
 
+import argparse
 import base64
 import gzip
 import json
@@ -113,6 +114,11 @@ def _newer(tool: str, by_name: Mapping[str, CorpusEntry], name: str) -> bytes | 
 
 def main() -> int:
     """Record the files; 1 if iree-opt is missing."""
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.bytecode_files",
+        description="Record the bytecode that real tools write.",
+    )
+    parser.parse_args()
     tool, iree = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22"), find_iree_opt()
     if iree is None:
         print("iree-opt is not installed", file=sys.stderr)

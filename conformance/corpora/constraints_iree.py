@@ -8,6 +8,7 @@ constraints is asserted, truth values also negated, so that the diagnostics tell
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import re
@@ -210,6 +211,11 @@ def _translation(random: Random) -> str:
 
 def main() -> None:
     """Record modules anew; those that stop iree-opt by a division that overflows are left out."""
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.constraints_iree",
+        description="Record what IREE says of random constraints.",
+    )
+    parser.parse_args()
     tool = find_iree_opt()
     if tool is None:
         raise SystemExit("iree-opt is not installed (package iree-base-compiler); HALFULP_IREE_OPT names one")

@@ -11,6 +11,7 @@ prints how many modules use each production and each part of each op.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import hashlib
 import json
@@ -95,6 +96,11 @@ def recorded() -> Mapping[str, CorpusRecord]:
 
 def main() -> None:
     """Print what the corpus shows."""
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.corpus",
+        description="Print how many modules use each production and op.",
+    )
+    parser.parse_args()
     modules = []
     for entry in entries():
         if not entry.invalid:

@@ -15,6 +15,7 @@ whether iree-opt takes what halfulp prints for them.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
@@ -148,11 +149,17 @@ def go_around(tool: str, folder: Path) -> int:
 
 def main(arguments: list[str]) -> int:
     """Record every module anew, or with a folder, go through the tests in it."""
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.corpus_iree",
+        description="Record what iree-opt makes of its corpus.",
+    )
+    parser.add_argument("folder", nargs="?", type=Path, help="a checkout of IREE: go through its tests instead")
+    folder = parser.parse_args(arguments).folder
     tool = find_iree_opt()
     if tool is None:
         raise SystemExit("iree-opt is not installed (package iree-base-compiler); HALFULP_IREE_OPT names one")
-    if arguments:
-        return go_around(tool, Path(arguments[0]))
+    if folder is not None:
+        return go_around(tool, folder)
     with ThreadPoolExecutor(2) as pool:
         records = list(pool.map(lambda entry: record(tool, asked_text(entry)), entries()))
     rows = {entry.name: made.to_json() for entry, made in zip(entries(), records, strict=True)}

@@ -9,12 +9,12 @@ forms mlir-opt prints, or where and why it rejects the module. The module stands
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -60,7 +60,13 @@ def _record(entry: CorpusEntry, known: CorpusRecord | None) -> CorpusRecord:
 
 def main() -> None:
     """Write the record."""
-    known = {} if "--all" in sys.argv[1:] or not RECORDED.exists() else recorded()
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.recorder",
+        description="Record what mlir-opt 22 makes of the corpus.",
+    )
+    parser.add_argument("--all", action="store_true", help="every module, not only those that have changed")
+    asked = parser.parse_args()
+    known = {} if asked.all or not RECORDED.exists() else recorded()
     version = subprocess.run([TOOL, "--version"], capture_output=True, encoding="utf-8", check=True).stdout
     wanted = [entry for entry in entries() if not entry.newer]
     with ThreadPoolExecutor(2) as pool:

@@ -9,6 +9,7 @@ asked.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -150,8 +151,13 @@ def _write(oracles: dict[str, RecordedOracle]) -> None:
     os.replace(temporary, FILE)
 
 
-def main(names: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Ask, and write."""
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.recordings", description="Record what real tools answer."
+    )
+    parser.add_argument("oracle", nargs="*", help="the oracles that are asked (default: all)")
+    names = parser.parse_args(arguments).oracle
     found = dict(recorded()) if FILE.exists() else {}
     for name in names or [name for name in ORACLES if name not in NOT_RECORDED]:
         try:
