@@ -12,7 +12,8 @@ from benchmarks import mlir
 from benchmarks.backends import NUMPY, backend
 from benchmarks.rows import Measured, Row, Sizes, Target, agree, best
 from benchmarks.samples import random, sample
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.exact import arithmetic
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
@@ -63,7 +64,7 @@ def exactly(type_: str, op: str, sizes: Sizes) -> Measured:
     few = min(mlir.TILE, sizes.exact)
     operands = [codes_of(type_, few, seed) for seed in (4, 5)]
     x, y = (np.concatenate([codes] * (sizes.exact // few)) for codes in operands)
-    function: Callable[..., exact.Result] = getattr(exact, FUNCTIONS[op])
+    function: Callable[..., ArrayResult] = getattr(arithmetic, FUNCTIONS[op])
     body = [f"%r = arith.{op} %x, %y : {type_}"]
     (ours,) = best(lambda: function(fmt, x, y), rounds=sizes.rounds)
     theirs = mlir.elementwise(mlir.NATIVE, body, type_, operands, function(fmt, x, y).codes, sizes.rounds)
@@ -76,7 +77,7 @@ def directed(type_: str, op: str, mode: Rounding, sizes: Sizes) -> Measured:
     x = sample(type_, sizes.chain)
     x, y = (z.view(f"u{x.itemsize}") for z in (x, x[::-1].copy()))
     few = slice(0, sizes.exact)
-    quick, slow = getattr(fast, FUNCTIONS[op]), getattr(exact, FUNCTIONS[op])
+    quick, slow = getattr(fast, FUNCTIONS[op]), getattr(arithmetic, FUNCTIONS[op])
     with backend(NUMPY):
         agree(f"{op} {mode.spelling}", quick(fmt, x[few], y[few], mode).codes, slow(fmt, x[few], y[few], mode).codes)
         (ours,) = best(lambda: quick(fmt, x, y, mode), rounds=sizes.rounds)

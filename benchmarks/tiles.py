@@ -10,10 +10,10 @@ import numpy as np
 
 from benchmarks.rows import Measured, Row, Sizes, Target, agree, best
 from benchmarks.samples import random
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.exact import arithmetic
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
-from halfulp.semantics.matrix_units import models as tiled
+from halfulp.semantics.matrix_units import models
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 TILES = 10_000
@@ -66,7 +66,7 @@ def tiles(model: str, op: TileOp, sizes: Sizes) -> Measured:
         shapes = ((count, m, k // op.block), (count, k // op.block, n))
         operands += [random(4).integers(0x30, 0x40, shape, np.uint8) for shape in shapes]
     few = [x[-3:] for x in operands]
-    run = partial(tiled.multiply_accumulate, model, op)
+    run = partial(models.multiply_accumulate, model, op)
     agree(f"{model}, tiles in another place", run(*operands)[-3:], run(*few))
     (ours,) = best(lambda: run(*operands), rounds=min(3, sizes.rounds))
     note = PUBLISHED if model.startswith("chip:") and op.shape == (16, 8, 16) else ""
@@ -77,6 +77,8 @@ def fma(type_: str, sizes: Sizes) -> Measured:
     """By the quickest path that there is, beside the exact one."""
     fmt = FORMATS[type_]
     x, y, z = (normal(type_, (sizes.exact,), seed) for seed in (5, 6, 7))
-    agree(f"fma of {type_}", fast.fma(fmt, x, y, z).codes, exact.fma(fmt, x, y, z).codes)
-    ours, theirs = best(lambda: fast.fma(fmt, x, y, z), lambda: exact.fma(fmt, x, y, z), rounds=min(3, sizes.rounds))
+    agree(f"fma of {type_}", fast.fma(fmt, x, y, z).codes, arithmetic.fma(fmt, x, y, z).codes)
+    ours, theirs = best(
+        lambda: fast.fma(fmt, x, y, z), lambda: arithmetic.fma(fmt, x, y, z), rounds=min(3, sizes.rounds)
+    )
     return Measured(ours / x.size * 1e9, theirs / x.size * 1e9)

@@ -23,12 +23,11 @@ import numpy as np
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.fp_formats.policy import FloatPolicy
 from halfulp.interp.declare.declarations import Trait, default_registry
 from halfulp.semantics.matrix_units.chips import CHIPS
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
 from halfulp.semantics.matrix_units.models import supports
-from halfulp.semantics.profile import profile_choices
+from halfulp.semantics.profile import PROFILE_FIELDS
 
 FOLDER = Path(__file__).parent
 
@@ -110,31 +109,19 @@ def special_conversions() -> str:
 def profiles() -> str:
     """The value of each field in each profile."""
     rows = []
-    for field, choices in profile_choices().items():
+    for field, choice in PROFILE_FIELDS.items():
         values = [getattr(profile, field) for profile in hu.profiles.values()]
-        rows.append([f"`{field}`", *values, ", ".join(choice for choice in choices if choice not in values)])
+        rows.append([f"`{field}`", *values, ", ".join(value for value in choice.values if value not in values)])
     return table(["field", *hu.profiles, "other values"], rows)
 
 
-def descriptions(text: str) -> dict[str, str]:
-    """What a docstring says of each field, from its name and a colon to the next one or the end of the paragraph."""
-    text = inspect.cleandoc(text)
-    names = list(re.finditer(r"(?:^|\s)``(\w+)``: ", text))
-    ends = [*(name.start() for name in names[1:]), len(text)]
-    # A paragraph ends where no further field continues it.
-    return {
-        name[1]: re.sub(r"\s+", " ", text[name.end() : end].partition("\n\n")[0]).strip()
-        for name, end in zip(names, ends, strict=True)
-    }
-
-
 def profile_fields() -> str:
-    """What each field of a profile means, and its values."""
-    said = {**descriptions(FloatPolicy.__doc__ or ""), **descriptions(hu.Profile.__doc__ or "")}
+    """What each field of a profile decides, and what its values mean."""
     rows = []
-    for field, choices in profile_choices().items():
-        rows.append([f"`{field}`", ", ".join(f"`{choice}`" for choice in choices), markdown(said[field])])
-    return table(["field", "values, that of `spec` first", "what it decides"], rows)
+    for field, choice in PROFILE_FIELDS.items():
+        meanings = (f"`{value}`: {markdown(meaning)}" for value, meaning in choice.meanings.items())
+        rows.append([f"`{field}`", markdown(choice.subject), "<br>".join(meanings)])
+    return table(["field", "what it decides", "its values, that of `spec` first"], rows)
 
 
 # --- matrix units -----------------------------------------------------------------------------------------------------

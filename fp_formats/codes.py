@@ -14,6 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 Codes = npt.NDArray[Any]
+"""Raw bit patterns of elements: unsigned integers of `storage_dtype`, with a trailing axis of limbs above 64 bits."""
+Mask = npt.NDArray[np.bool_]
+"""One truth value for each element."""
 
 LIMB_BITS = 64
 

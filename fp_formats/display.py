@@ -218,6 +218,9 @@ def _all_values(fmt: FloatFormat) -> str:
     return table(rows, ["", *(f"+{offset}" for offset in range(columns))], named=True)
 
 
+FloatFormat._html = format_html
+
+
 def short_decimal(number: Fraction) -> str:
     """A number in at most 17 digits, which tell the values of f64 apart, for a label."""
     return decimal_text(number, 17, 17)

@@ -6,14 +6,16 @@ for x87's format, without its explicit integer bit: magnitudes of finite values 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+
+from halfulp.fp_formats.codes import limb_count, storage_dtype
 
 
 class NanEncoding(Enum):
@@ -83,10 +85,11 @@ class FloatFormat:
     def __reduce__(self) -> tuple[Any, ...]:
         return FloatFormat, tuple(getattr(self, field.name) for field in fields(self))
 
-    def _repr_html_(self) -> str:
-        from halfulp.fp_formats.display import format_html
+    _html: ClassVar[Callable[[FloatFormat], str]] = str
+    """What notebooks show: `display` puts its function here, since it needs formats itself."""
 
-        return format_html(self)
+    def _repr_html_(self) -> str:
+        return FloatFormat._html(self)
 
     def __str__(self) -> str:
         return self.name
@@ -106,12 +109,12 @@ class FloatFormat:
     @cached_property
     def limbs(self) -> int:
         """How many uint64 words a code takes in an array; above 1 they are a trailing axis, least significant first."""
-        return -(-self.bits // 64)
+        return limb_count(self.bits)
 
     @cached_property
     def storage_dtype(self) -> np.dtype[Any]:
         """The unsigned NumPy type of an array of codes."""
-        return np.dtype(next((f"u{size}" for size in (1, 2, 4) if self.bits <= 8 * size), "u8"))
+        return storage_dtype(self.bits)
 
     # Exponents of normal values.
 

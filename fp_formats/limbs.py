@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import Mask
+
 U64 = npt.NDArray[Any]  # of uint64; NumPy's stubs take mixed arithmetic with Python integers for signed
-Mask = npt.NDArray[Any]  # of bool
 Count = Any  # int or int64 array
 WORD = (1 << 64) - 1
 _LOW = np.uint64(0xFFFFFFFF)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum, IntFlag
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from halfulp.fp_formats.formats import FloatFormat
 
@@ -50,89 +52,182 @@ class Flushing(NamedTuple):
         return self.operands or self.results
 
 
-@dataclass(frozen=True)
-class FloatPolicy:
-    """A field for each choice that documents leave open or real tools make differently; the defaults are our own.
+# The table of the fields. `FloatPolicy` and `Profile` inherit it; the documentation prints it.
 
-    ``nan_result``: what a NaN result of arithmetic, minimum, maximum or conversion looks like.
-        payload: the first NaN operand, quieted; a generated NaN is the positive default.
-        canonical: always the positive default NaN (RISC-V).
-        canonical_signed: the default NaN with the sign of the first NaN operand; a generated NaN is negative, and the
-        NaN of the FNUZ formats counts as negative, since its code has the sign bit set (ml_dtypes on x86).
-        negative: as payload, but a generated NaN is negative (x86).
-        canonical_bf16: as payload, but conversions to bf16 give the positive default (MLIR's arith-expand).
-    ``conversion_overflow``: overflow and infinities in conversions and from integers: by the format, or to the largest
-        finite value. Arithmetic always overflows by the format.
-    ``nan_to_nanless``: NaN in a format without NaN: poison; zero of the NaN's sign; zero of the opposite sign; +max.
-    ``infinity_to_nanless``: an infinity converted to a format with neither infinity nor NaN: max or zero of its sign.
-    ``divide_by_zero_nanless``: x/0 with x not 0 in such a format: max or zero, of the quotient's sign.
-    ``negative_to_unsigned``: a negative value or infinity in an unsigned format: NaN, or the code of its absolute value
-        with the top bit set.
-    ``zero_to_zeroless``: zero in a format without zero: the smallest value, or NaN.
-    ``zeroless_nan_widened``: the NaN of a format without zero converted to a format with infinities: NaN or +infinity.
-    ``zeroless_smallest_widened``: the smallest value of a format without zero in one with zero: itself, or +0.
-    ``float_to_zeroless``: floats converted to a format without zero: rounded; or cut off, toward zero and without their
-        sign, after sources wider than f32 were rounded to f32, to nearest even (MLIR's arith-expand).
-    ``float_to_nanless``: floats converted to a format with neither infinity nor NaN: rounded as asked; or to nearest
-        with ties away from zero, where what is smaller than the smallest value loses its sign, and half of that value
-        gives zero (MLIR's arith-expand).
-    ``number_of_signalling``: maximum_number and minimum_number with a signalling NaN: it counts as any NaN, so that a
-        number wins; or the first signalling NaN wins, quieted (MLIR's folder).
-    ``wide_source``: conversions to formats narrower than f32, from floats wider than f32 and from integers: rounded
-        once; twice through f32 (to nearest even first); or so to bf16 alone.
-    ``extrema``: minimum, maximum and the like: by value, -0 < +0, NaNs quieted; or the operand that a comparison
-        selects, unchanged, and of equal ones the second (MLIR's arith-expand); or by value but for maximum_number and
-        minimum_number, which return the second operand unchanged where the first is a NaN, and the first of equal ones,
-        zeros among them (x86).
-    ``remainder``: that of the quotient rounded toward zero (fmod), or to nearest even (IEEE 754's remainder).
-    ``denormals``: subnormal operands, results or both become zero; ``denormal_zero``: of their sign, or +0. Which
-        results are subnormal, ``tininess`` says.
-    ``denormals_f32``: of f32 alone what ``denormals`` is of all formats, as LLVM's ``denormal-fp-math-f32`` says it; or
-        f32 is like the others. ``denormal_zero_f32``: so, too, of f32.
-    ``float_to_int``: NaN and values out of range: poison; saturated with NaN to 0 (Arm); saturated with NaN to the
-        largest integer (RISC-V fcvt); or modulo 2**width with NaN and infinities to 0 (RISC-V fcvtmod).
-    ``tininess``: when the underflow flag, and the flushing of results, look at the result: after or before rounding.
+
+class Choice(NamedTuple):
+    """What a field decides, and what each of its values means; the first value is the default."""
+
+    subject: str
+    meanings: Mapping[str, str]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values, the default first."""
+        return tuple(self.meanings)
+
+
+def one_of(subject: str, **meanings: str) -> Any:
+    """Declare a field of a dataclass as a `Choice`."""
+    choice = Choice(subject, MappingProxyType(meanings))
+    return field(default=choice.values[0], metadata={"choice": choice})
+
+
+def choices_of(cls: type) -> Mapping[str, Choice]:
+    """Return the fields of a dataclass that are choices, by name."""
+    declared = {each.name: each.metadata.get("choice") for each in fields(cls)}
+    return MappingProxyType({name: found for name, found in declared.items() if found is not None})
+
+
+def check_choice(what: str, name: str, value: object, choice: Choice) -> None:
+    """Raise ValueError, naming field, value and choices, unless the field may have this value."""
+    if value not in choice.meanings:
+        raise ValueError(f"{what}: {name} is {value!r}, but must be one of {', '.join(choice.meanings)}")
+
+
+_FLUSHING = {
+    "ieee": "subnormals are kept",
+    "flush_operands": "subnormal operands become zero",
+    "flush_results": "subnormal results become zero; `tininess` says which results are subnormal",
+    "flush_both": "subnormal operands and results become zero",
+}
+_ZEROS = {"signed": "zero with the sign of the subnormal", "positive": "+0"}
+
+
+@dataclass(frozen=True)
+class FloatChoices:
+    """The choices that documents leave open or real tools make differently; the defaults are our own."""
+
+    nan_result: str = one_of(
+        "the NaN result of an arithmetic operation, minimum, maximum or conversion",
+        payload="the first NaN operand, quieted; the positive default NaN if no operand is NaN",
+        canonical="always the positive default NaN (RISC-V)",
+        canonical_signed="the default NaN with the sign of the first NaN operand, negative if no operand is NaN; the "
+        "NaN of a FNUZ format counts as negative, since its code has the sign bit set (ml_dtypes on x86)",
+        negative="like `payload`, but the negative default NaN if no operand is NaN (x86)",
+        canonical_bf16="like `payload`, but a conversion to bf16 gives the positive default NaN (MLIR's arith-expand)",
+    )
+    conversion_overflow: str = one_of(
+        "overflow, and infinities, in conversions between floats and from integers; arithmetic always overflows by the "
+        "format",
+        format="what the format has: infinity, else NaN, else the largest finite value",
+        saturate="the largest finite value of the same sign",
+    )
+    nan_to_nanless: str = one_of(
+        "a NaN in a format without NaN",
+        poison="poison",
+        zero="zero with the sign of the NaN",
+        zero_inverted="zero with the opposite sign",
+        max="the largest positive value",
+    )
+    infinity_to_nanless: str = one_of(
+        "an infinity converted to a format with neither infinities nor NaN",
+        max="the largest value of the same sign",
+        zero="zero of the same sign",
+    )
+    divide_by_zero_nanless: str = one_of(
+        "x/0, with x not 0, in a format with neither infinities nor NaN",
+        max="the largest value with the sign of the quotient",
+        zero="zero with the sign of the quotient",
+    )
+    negative_to_unsigned: str = one_of(
+        "a negative value, or -infinity, in an unsigned format",
+        nan="NaN",
+        sign_bit="the code of its absolute value with the top bit set",
+    )
+    zero_to_zeroless: str = one_of(
+        "zero in a format without zero",
+        smallest="the smallest value",
+        nan="NaN",
+    )
+    zeroless_nan_widened: str = one_of(
+        "the NaN of a format without zero, converted to a format with infinities",
+        nan="NaN",
+        infinity="+infinity",
+    )
+    zeroless_smallest_widened: str = one_of(
+        "the smallest value of a format without zero, converted to a format with zero",
+        value="the same value",
+        zero="+0",
+    )
+    float_to_zeroless: str = one_of(
+        "a float converted to a format without zero",
+        rounded="rounded in the rounding mode of the operation",
+        cut="rounded toward zero, without its sign; a source wider than f32 is rounded to f32 first, to nearest even "
+        "(MLIR's arith-expand)",
+    )
+    float_to_nanless: str = one_of(
+        "a float converted to a format with neither infinities nor NaN",
+        rounded="rounded in the rounding mode of the operation",
+        ties_away="rounded to nearest, ties away from zero; a number below the smallest value loses its sign, and half "
+        "of the smallest value gives zero (MLIR's arith-expand)",
+    )
+    number_of_signalling: str = one_of(
+        "maximum_number and minimum_number with a signalling NaN",
+        number="like any NaN: the other operand is the result, if it is a number",
+        quieted="the first signalling NaN, quieted, is the result (MLIR's folder)",
+    )
+    wide_source: str = one_of(
+        "conversions to formats narrower than f32, from integers and from floats wider than f32",
+        once="rounded once",
+        through_f32="rounded to f32 first, to nearest even, and then to the format",
+        bf16_through_f32="like `through_f32` to bf16, like `once` to other formats",
+    )
+    extrema: str = one_of(
+        "minimum, maximum, minimum_number and maximum_number",
+        value="the smaller or larger value, with -0 < +0; a NaN is quieted",
+        selected="the operand that a comparison selects, unchanged; the second one of equal operands (MLIR's "
+        "arith-expand)",
+        number_selected="like `value`, but maximum_number and minimum_number return the second operand unchanged if "
+        "the first is NaN, and the first of equal operands, zeros included (x86)",
+    )
+    remainder: str = one_of(
+        "the rounding of the quotient to an integer, in a remainder",
+        fmod="toward zero, as in C's fmod",
+        ieee="to nearest even, as in IEEE 754's remainder",
+    )
+    denormals: str = one_of("subnormal operands and results", **_FLUSHING)
+    denormal_zero: str = one_of("the zero that `denormals` puts in place of a subnormal", **_ZEROS)
+    denormals_f32: str = one_of(
+        "`denormals` for f32 alone, as LLVM's `denormal-fp-math-f32` says it",
+        as_others="as `denormals` says",
+        **_FLUSHING,
+    )
+    denormal_zero_f32: str = one_of("`denormal_zero` for f32 alone", as_others="as `denormal_zero` says", **_ZEROS)
+    float_to_int: str = one_of(
+        "a NaN, and a value out of range, converted to an integer",
+        poison="poison",
+        saturate="the nearest integer of the type; NaN gives 0 (Arm)",
+        saturate_nan_max="the nearest integer of the type; NaN gives the largest one (RISC-V fcvt)",
+        modular="the integer modulo 2**width; NaN and infinities give 0 (RISC-V fcvtmod)",
+    )
+    tininess: str = one_of(
+        "when the underflow flag, and the flushing of results, look at the result",
+        after="after rounding",
+        before="before rounding",
+    )
+
+
+@dataclass(frozen=True)
+class FloatPolicy(FloatChoices):
+    """A value for each of `FloatChoices`.
 
     Raises ValueError for an unknown value, naming field, value and choices.
     """
 
-    nan_result: Literal["payload", "canonical", "canonical_signed", "negative", "canonical_bf16"] = "payload"
-    conversion_overflow: Literal["format", "saturate"] = "format"
-    nan_to_nanless: Literal["poison", "zero", "zero_inverted", "max"] = "poison"
-    infinity_to_nanless: Literal["max", "zero"] = "max"
-    divide_by_zero_nanless: Literal["max", "zero"] = "max"
-    negative_to_unsigned: Literal["nan", "sign_bit"] = "nan"
-    zero_to_zeroless: Literal["smallest", "nan"] = "smallest"
-    zeroless_nan_widened: Literal["nan", "infinity"] = "nan"
-    zeroless_smallest_widened: Literal["value", "zero"] = "value"
-    float_to_zeroless: Literal["rounded", "cut"] = "rounded"
-    float_to_nanless: Literal["rounded", "ties_away"] = "rounded"
-    number_of_signalling: Literal["number", "quieted"] = "number"
-    wide_source: Literal["once", "through_f32", "bf16_through_f32"] = "once"
-    extrema: Literal["value", "selected", "number_selected"] = "value"
-    remainder: Literal["fmod", "ieee"] = "fmod"
-    denormals: Literal["ieee", "flush_operands", "flush_results", "flush_both"] = "ieee"
-    denormal_zero: Literal["signed", "positive"] = "signed"
-    denormals_f32: Literal["as_others", "ieee", "flush_operands", "flush_results", "flush_both"] = "as_others"
-    denormal_zero_f32: Literal["as_others", "signed", "positive"] = "as_others"
-    float_to_int: Literal["poison", "saturate", "saturate_nan_max", "modular"] = "poison"
-    tininess: Literal["after", "before"] = "after"
-
     def __post_init__(self) -> None:
-        for field, choices in policy_choices().items():
-            value = getattr(self, field)
-            if value not in choices:
-                raise ValueError(f"float policy: {field} is {value!r}, but must be one of {', '.join(choices)}")
+        for name, choice in POLICY_FIELDS.items():
+            check_choice("float policy", name, getattr(self, name), choice)
 
     def __hash__(self) -> int:
         return self._hash
 
     @cached_property
     def _hash(self) -> int:
-        return hash(tuple(getattr(self, field.name) for field in fields(self)))
+        return hash(tuple(getattr(self, name) for name in POLICY_FIELDS))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return FloatPolicy, tuple(getattr(self, field.name) for field in fields(self))
+        return FloatPolicy, tuple(getattr(self, name) for name in POLICY_FIELDS)
 
     def flushing(self, fmt: FloatFormat) -> Flushing:
         """What becomes of the subnormals of a format."""
@@ -161,10 +256,8 @@ def _flushing(denormals: str, zero: str) -> Flushing:
     return Flushing(operands, results, zero == "positive")
 
 
-def policy_choices() -> dict[str, tuple[str, ...]]:
-    """The fields of `FloatPolicy`, each with the values it may have, the default first."""
-    return {field: get_args(hint) for field, hint in get_type_hints(FloatPolicy).items()}
-
+POLICY_FIELDS = choices_of(FloatPolicy)
+"""The fields of `FloatPolicy`."""
 
 SPEC = FloatPolicy()
 """halfulp's own semantics: the exact real result, rounded once."""

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats import exact, scalar
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes, Mask, element_shape, ints_to_codes
+from halfulp.fp_formats.exact import comparisons, conversions
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import cpu, fast, native_scalar
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
@@ -24,7 +26,7 @@ from halfulp.semantics.floats import (
     loses_nan,
     no_scalar_face,
 )
-from halfulp.semantics.kernel import Codes, Kernel, Mask, Outcome, Scalar, faults_of, poison
+from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
 
 E8M0 = FORMATS["f8E8M0FNU"]
@@ -53,7 +55,7 @@ def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastma
         target,
         fastmath,
         loses=_loses_nan(policy, source, target),
-        flags=flags_of(lambda a: exact.convert(source, target, a, rounding, policy, want_flags=True)),
+        flags=flags_of(lambda a: conversions.convert(source, target, a, rounding, policy, want_flags=True)),
     )
     if fastmath & (NNAN | NINF):
         return kernel
@@ -73,12 +75,12 @@ def convert_stochastically(
     arguments = (Rounding.STOCHASTIC, profile.conversions, random)
     return float_kernel(
         no_scalar_face,
-        lambda a: exact.convert(source, target, a, *arguments),
+        lambda a: conversions.convert(source, target, a, *arguments),
         (source,),
         target,
         fastmath,
         loses=_loses_nan(profile.conversions, source, target),
-        flags=flags_of(lambda a: exact.convert(source, target, a, *arguments, want_flags=True)),
+        flags=flags_of(lambda a: conversions.convert(source, target, a, *arguments, want_flags=True)),
     )
 
 
@@ -117,7 +119,7 @@ def from_integer(
     if emulates:
         return Kernel(scalar_face, array_face, faults=faults)
     quick = scalar_face if nneg else native_scalar.from_integer(target, width, signed, rounding, scalar_face)
-    flags = flags_of(lambda a: exact.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
+    flags = flags_of(lambda a: conversions.from_integer(target, a, width, signed, rounding, policy, want_flags=True))
     return Kernel(quick, array_face, faults=faults, flags=flags)
 
 
@@ -138,9 +140,7 @@ def to_integer(
     """
     policy = profile.conversions
     if rounding is None:
-        rounding = (
-            Rounding[profile.to_integer_rounding.upper()] if profile.to_integer_rounding else Rounding.TOWARD_ZERO
-        )
+        rounding = Rounding[profile.to_integer_rounding.upper()]
     outside = poison(
         f"NaN, infinity or a value outside the range of {'a signed' if signed else 'an unsigned'} i{width}"
     )
@@ -162,7 +162,7 @@ def to_integer(
     if emulates:
         return Kernel(scalar_face, array_face, faults=faults)
     quick = native_scalar.to_integer(source, width, signed, rounding, scalar_face)
-    flags = flags_of(lambda a: exact.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
+    flags = flags_of(lambda a: conversions.to_integer(source, a, width, signed, rounding, policy, want_flags=True))
     return Kernel(quick, array_face, faults=faults, flags=flags)
 
 
@@ -225,7 +225,7 @@ def _scaled_in_steps(
     inner, outer = profile.arithmetic, profile.conversions
     modules: tuple[Any, Any] = scalar, fast
     if emulated.emulates(profile, source, scale, target):
-        modules = emulated.Steps(0), emulated.Steps(1)
+        modules = emulated.EmulatedOps(0), emulated.EmulatedOps(1)
 
     def run(module: Any, x: Any, s: Any) -> tuple[Any, list[Any]]:
         steps = []
@@ -248,13 +248,13 @@ def _scaled_in_steps(
         code, steps = run(modules[0], x, s)
         return scalar.Result(code, 0, any(step.poison for step in steps))
 
-    def array(x: Codes, s: Codes) -> exact.Result:
+    def array(x: Codes, s: Codes) -> ArrayResult:
         codes, steps = run(modules[1], x, s)
         masks = [step.poison for step in steps if step.poison is not None]
         # A lost NaN of the scale alone has the scale's shape, which may be that of one element for all.
-        shape = np.broadcast_shapes(_elements(target, codes), *(mask.shape for mask in masks))
+        shape = np.broadcast_shapes(element_shape(codes, target.bits), *(mask.shape for mask in masks))
         poison = np.logical_or.reduce([np.broadcast_to(mask, shape) for mask in masks]) if masks else None
-        return exact.Result(codes, poison, None)
+        return ArrayResult(codes, poison, None)
 
     return specification, array
 
@@ -274,12 +274,12 @@ def _scaled_exactly(
             return nan_scale
         return scalar.convert(source, target, x, rounding, policy, exponent=direction * (s - E8M0.bias))
 
-    def array(x: Codes, s: Codes) -> exact.Result:
+    def array(x: Codes, s: Codes) -> ArrayResult:
         if scale != E8M0:
             s = fast.convert(scale, E8M0, s, RNE, profile.arithmetic).codes
         exponent = direction * (s.astype(np.int64) - E8M0.bias)
-        found = exact.convert(source, target, x, rounding, policy, exponent=exponent)
-        by_scale = exact.is_nan(E8M0, s) & ~exact.is_nan(source, x)
+        found = conversions.convert(source, target, x, rounding, policy, exponent=exponent)
+        by_scale = comparisons.is_nan(E8M0, s) & ~comparisons.is_nan(source, x)
         if not by_scale.any():
             return found
         chosen = by_scale.reshape(by_scale.shape + (1,) * (target.limbs > 1))
@@ -287,10 +287,6 @@ def _scaled_exactly(
         poison = by_scale if nan_scale.poison else None
         if poison is not None and found.poison is not None:
             poison = poison | found.poison
-        return exact.Result(codes, found.poison if poison is None else poison, None)
+        return ArrayResult(codes, found.poison if poison is None else poison, None)
 
     return specification, array
-
-
-def _elements(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
-    return codes.shape[:-1] if fmt.limbs > 1 else codes.shape

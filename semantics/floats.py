@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes, Mask, element_shape
+from halfulp.fp_formats.exact import arithmetic, comparisons
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import cpu, fast, native_scalar
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
-from halfulp.semantics.kernel import Codes, Fault, Kernel, Mask, Open, Outcome, Scalar, faults_of, poison
+from halfulp.semantics.kernel import Fault, Kernel, Open, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
 
 REASSOC, NNAN, NINF, NSZ, ARCP, CONTRACT, AFN = (1 << k for k in range(7))
@@ -31,7 +34,7 @@ _MAKES_NANS = frozenset({"divide", "remainder"})
 _ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "remainder"})
 
 Random = tuple[npt.NDArray[Any], int] | None
-Faces = tuple[Callable[..., scalar.Result], Callable[..., exact.Result]]
+Faces = tuple[Callable[..., scalar.Result], Callable[..., ArrayResult]]
 OpenRule = Callable[[tuple[Codes, ...], tuple[Codes, ...]], npt.NDArray[np.uint8] | None]
 FlagRule = Callable[..., npt.NDArray[np.uint8]]
 
@@ -46,7 +49,7 @@ def loses_nan(policy: FloatPolicy, *formats: FloatFormat) -> bool:
     return policy.nan_to_nanless == "poison" and any(fmt.nan_code is None for fmt in formats)
 
 
-def flags_of(operation: Callable[..., exact.Result]) -> FlagRule:
+def flags_of(operation: Callable[..., ArrayResult]) -> FlagRule:
     """The exception flags of an operation of `exact` on codes, which must ask for them."""
 
     def flags(*codes: Codes) -> npt.NDArray[np.uint8]:
@@ -64,17 +67,17 @@ def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
 
 def is_infinite(fmt: FloatFormat, codes: Codes) -> Mask:
     """Which codes are infinities."""
-    return exact.is_infinite(fmt, codes)
+    return comparisons.is_infinite(fmt, codes)
 
 
 def is_zero(fmt: FloatFormat, codes: Codes) -> Mask:
     """Which codes are zeros of either sign."""
-    return exact.is_zero(fmt, codes)
+    return comparisons.is_zero(fmt, codes)
 
 
 def float_kernel(
     specification: Callable[..., scalar.Result],
-    array: Callable[..., exact.Result],
+    array: Callable[..., ArrayResult],
     operands: tuple[FloatFormat, ...],
     result: FloatFormat,
     fastmath: int,
@@ -109,7 +112,9 @@ def float_kernel(
         masks = [(lost, found.poison)]
         for fault, _, test in rules:
             pairs = zip((result, *operands), (found.codes, *codes), strict=True)
-            hit = np.logical_or.reduce([np.broadcast_to(test(f, c), _shape(result, found.codes)) for f, c in pairs])
+            hit = np.logical_or.reduce(
+                [np.broadcast_to(test(f, c), element_shape(found.codes, result.bits)) for f, c in pairs]
+            )
             masks.append((fault, hit))
         return Outcome((found.codes,), faults_of(masks))
 
@@ -121,10 +126,6 @@ def float_kernel(
         faults=((lost,) if loses else ()) + tuple(fault for fault, _, _ in rules),
         flags=flags,
     )
-
-
-def _shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
-    return codes.shape[:-1] if fmt.limbs > 1 else codes.shape
 
 
 _FASTMATH_RULES = (
@@ -154,7 +155,7 @@ def _open_rule(result: FloatFormat, fastmath: int, extra: OpenRule | None, open_
 
     def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
         codes = results[0]
-        mask = np.zeros(_shape(result, codes), np.uint8)
+        mask = np.zeros(element_shape(codes, result.bits), np.uint8)
         if opens & Open.NAN.value:
             mask = np.where(is_nan(result, codes), np.uint8(Open.NAN.value), mask)
         if opens & Open.SIGN.value and fastmath & NSZ:
@@ -217,7 +218,7 @@ def binary(
     if emulates := emulated.emulates(profile, fmt):
         faces = emulated.binary(name, fmt, arguments)
     else:
-        specification, array, flagged = getattr(scalar, name), getattr(fast, name), getattr(exact, name)
+        specification, array, flagged = getattr(scalar, name), getattr(fast, name), getattr(arithmetic, name)
         flags = flags_of(lambda a, b: flagged(fmt, a, b, *arguments, want_flags=True))
         faces = (lambda a, b: specification(fmt, a, b, *arguments), lambda a, b: array(fmt, a, b, *arguments))
     open_rule = None
@@ -236,7 +237,7 @@ def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fa
     """add, subtract, multiply or divide with stochastic rounding: ``random`` is (one unsigned integer per element,
     its width). There is no scalar face.
     """
-    array, policy = getattr(exact, name), profile.arithmetic
+    array, policy = getattr(arithmetic, name), profile.arithmetic
     arguments = (Rounding.STOCHASTIC, policy, random)
     return float_kernel(
         no_scalar_face,
@@ -260,7 +261,7 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
     policy = profile.arithmetic
     specification, array = getattr(scalar, name), getattr(fast, name)
     faces: Faces = (lambda a: specification(fmt, a, policy), lambda a: array(fmt, a, policy))
-    flagged = getattr(exact, name)
+    flagged = getattr(arithmetic, name)
     flags: FlagRule | None = flags_of(lambda a: flagged(fmt, a, policy, want_flags=True))
     if name == "negate" and emulated.emulates(profile, fmt) and fmt.name != "f16":
         faces, flags = emulated.negate(fmt), None
@@ -276,7 +277,7 @@ def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -
     rules = _fastmath_rules(fastmath, fmt)
     specification: Callable[[int, int], Any] = lambda a, b: scalar.compare(fmt, predicate, a, b, policy)  # noqa: E731
     array: Callable[[Codes, Codes], Any] = lambda a, b: fast.compare(fmt, predicate, a, b, policy)  # noqa: E731
-    flags: FlagRule | None = flags_of(lambda a, b: exact.compare(fmt, predicate, a, b, policy, want_flags=True))
+    flags: FlagRule | None = flags_of(lambda a, b: comparisons.compare(fmt, predicate, a, b, policy, want_flags=True))
     if emulated.emulates(profile, fmt):
         specification, array = emulated.compare(predicate, fmt, policy)
         flags = None

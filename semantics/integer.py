@@ -28,13 +28,15 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import (
     LIMB_BITS,
+    Codes,
+    Mask,
     code_shape,
     codes_to_ints,
     element_shape,
     ints_to_codes,
     storage_dtype,
 )
-from halfulp.semantics.kernel import Codes, Fault, Kernel, Mask, Outcome, Scalar, faults_of, poison, undefined
+from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, poison, undefined
 
 SIGNED_OVERFLOW = poison("signed overflow with nsw")
 UNSIGNED_OVERFLOW = poison("unsigned overflow with nuw")

@@ -16,13 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
+from halfulp.fp_formats.codes import Codes, Mask
 
 
 class FaultKind(Enum):

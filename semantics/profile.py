@@ -10,108 +10,109 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from inspect import Parameter, Signature
 from types import MappingProxyType
 from typing import Any
 
-from halfulp.fp_formats.policy import FloatPolicy, Rounding, policy_choices
+from halfulp.fp_formats.policy import (
+    POLICY_FIELDS,
+    FloatChoices,
+    FloatPolicy,
+    Rounding,
+    check_choice,
+    choices_of,
+    one_of,
+)
 
 SEMANTICS_VERSION = 2
 """Raised whenever any result changes; written into every golden file, with a line in the CHANGELOG."""
 
-_ROUNDINGS = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHASTIC)
-
-_OWN_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "invalid_nanless": ("poison", "zero", "zero_inverted", "max"),
-    "integer_flags": ("poison", "ignored"),
-    "qcast_rounding": _ROUNDINGS,
-    "qcast_out_of_range": ("saturate", "poison"),
-    "zero_point": ("exact", "wrap"),
-    "scaling": ("document", "exact"),
-    "narrow_floats": ("own", "emulated"),
-    "conversion_rounding": ("given", "to_nearest_even"),
-    "to_integer_rounding": ("toward_zero", *(name for name in _ROUNDINGS if name != "toward_zero")),
+_ROUNDINGS = {
+    Rounding.TO_NEAREST_EVEN: "to nearest, ties to even",
+    Rounding.DOWNWARD: "toward -infinity",
+    Rounding.UPWARD: "toward +infinity",
+    Rounding.TOWARD_ZERO: "toward zero",
+    Rounding.TO_NEAREST_AWAY: "to nearest, ties away from zero",
 }
 
 
-def profile_choices() -> dict[str, tuple[str, ...]]:
-    """All fields of a profile with the values they may have; the first is that of ``spec``."""
-    return {**policy_choices(), **_OWN_CHOICES}
+def _roundings(default: Rounding) -> dict[str, str]:
+    """Return the spelling and the meaning of each mode, the default first."""
+    return {mode.spelling: _ROUNDINGS[mode] for mode in dict.fromkeys((default, *_ROUNDINGS))}
 
 
 @dataclass(frozen=True)
-class Profile:
-    """One choice per field; a field left out (None) is that of the profile named by ``base``.
-
-    The fields up to ``tininess`` are those of `halfulp.fp_formats.policy.FloatPolicy`. Of the others:
-
-    ``invalid_nanless``: what an invalid operation (0/0, x rem 0) gives in a format without NaN: as ``nan_to_nanless``,
-        which is for conversions alone.
-    ``integer_flags``: nsw, nuw, exact and nneg: poison when broken, or ignored.
-    ``qcast_rounding``: how quant.qcast rounds to an integer. ``qcast_out_of_range``: a value outside the storage type
-        saturates, or is poison, before the clamp. ``zero_point``: as it is, or wrapped to the storage width.
-    ``scaling``: arith.scaling_extf and scaling_truncf step by step as their document says, or the exact product or
-        quotient rounded once (the intent of the OCP microscaling format).
-    ``narrow_floats``: arithmetic, comparisons and conversions of floats narrower than f32: their own, or done in f32 by
-        the lossy conversions of `halfulp.fp_formats.paths.emulation` (IREE). There the remainder of wider floats never
-        flushes denormals.
-    ``conversion_rounding``: conversions between floats round as their ``roundingmode`` says, or always to nearest even.
-    ``to_integer_rounding``: how arith.fptosi and fptoui round.
-
-    Raises ValueError for an unknown base, or an unknown value, naming the field and its choices.
-    """
-
+class _Named:
     name: str = ""
     base: str = "spec"
-    nan_result: str | None = None
-    conversion_overflow: str | None = None
-    nan_to_nanless: str | None = None
-    infinity_to_nanless: str | None = None
-    divide_by_zero_nanless: str | None = None
-    negative_to_unsigned: str | None = None
-    zero_to_zeroless: str | None = None
-    zeroless_nan_widened: str | None = None
-    zeroless_smallest_widened: str | None = None
-    float_to_zeroless: str | None = None
-    float_to_nanless: str | None = None
-    number_of_signalling: str | None = None
-    wide_source: str | None = None
-    extrema: str | None = None
-    remainder: str | None = None
-    denormals: str | None = None
-    denormal_zero: str | None = None
-    denormals_f32: str | None = None
-    denormal_zero_f32: str | None = None
-    float_to_int: str | None = None
-    tininess: str | None = None
-    invalid_nanless: str | None = None
-    integer_flags: str | None = None
-    qcast_rounding: str | None = None
-    qcast_out_of_range: str | None = None
-    zero_point: str | None = None
-    scaling: str | None = None
-    narrow_floats: str | None = None
-    conversion_rounding: str | None = None
-    to_integer_rounding: str | None = None
 
-    def __post_init__(self) -> None:
-        choices = profile_choices()
-        inherited = _row(self.base)
-        for field, allowed in choices.items():
-            value = getattr(self, field)
-            if value is None:
-                object.__setattr__(self, field, inherited.get(field, allowed[0]))
-            elif value not in allowed:
-                raise ValueError(f"profile: {field} is {value!r}, but must be one of {', '.join(allowed)}")
-        if not self.name:
-            changed = [
-                f"{f}={getattr(self, f)}" for f in choices if getattr(self, f) != inherited.get(f, choices[f][0])
-            ]
-            object.__setattr__(self, "name", ",".join([self.base, *changed]))
+
+@dataclass(frozen=True, init=False)
+class Profile(FloatChoices, _Named):
+    """A value for each choice of the semantics.
+
+    ``base``: the profile that gives the fields that are left out, or None. ``name``: by default the base and the fields
+    that differ from it. docs/profiles.md lists what each field decides and what its values mean, from the table
+    `PROFILE_FIELDS`.
+
+    Raises ValueError for an unknown base, and for an unknown value, naming the field and its choices.
+    """
+
+    invalid_nanless: str = one_of(
+        "the result of an invalid operation (0/0, x rem 0) in a format without NaN, while `nan_to_nanless` is for "
+        "conversions alone",
+        **choices_of(FloatChoices)["nan_to_nanless"].meanings,
+    )
+    integer_flags: str = one_of(
+        "the flags nsw, nuw, exact and nneg",
+        poison="the result is poison where a flag is broken",
+        ignored="flags change nothing",
+    )
+    qcast_rounding: str = one_of("the rounding of quant.qcast to an integer", **_roundings(Rounding.TO_NEAREST_EVEN))
+    qcast_out_of_range: str = one_of(
+        "a value of quant.qcast outside of the storage type, before the clamp",
+        saturate="the nearest value of the storage type",
+        poison="poison",
+    )
+    zero_point: str = one_of(
+        "the zero point of a quantized type", exact="as it is", wrap="wrapped to the width of the storage type"
+    )
+    scaling: str = one_of(
+        "arith.scaling_extf and arith.scaling_truncf",
+        document="step by step, as their document says",
+        exact="the exact product or quotient, rounded once (the intent of the OCP microscaling format)",
+    )
+    narrow_floats: str = one_of(
+        "arithmetic, comparisons and conversions of floats narrower than f32",
+        own="computed in their own format",
+        emulated="computed in f32 with the lossy conversions of `halfulp.fp_formats.paths.emulation` (IREE); a "
+        "remainder of any format then never flushes subnormals",
+    )
+    conversion_rounding: str = one_of(
+        "the rounding of conversions between floats",
+        given="as their `roundingmode` says",
+        to_nearest_even="always to nearest even",
+    )
+    to_integer_rounding: str = one_of(
+        "the rounding of arith.fptosi and arith.fptoui", **_roundings(Rounding.TOWARD_ZERO)
+    )
+
+    def __init__(self, name: str = "", base: str = "spec", **given: str | None) -> None:
+        unknown = given.keys() - PROFILE_FIELDS.keys()
+        if unknown:
+            raise TypeError(f"Profile has no field {min(unknown)!r}; the fields are {', '.join(PROFILE_FIELDS)}")
+        inherited = {field: choice.values[0] for field, choice in PROFILE_FIELDS.items()} | _row(base)
+        chosen = inherited | {field: value for field, value in given.items() if value is not None}
+        for field, choice in PROFILE_FIELDS.items():
+            check_choice("profile", field, chosen[field], choice)
+        changed = [f"{field}={value}" for field, value in chosen.items() if value != inherited[field]]
+        for field, value in {"name": name or ",".join([base, *changed]), "base": base, **chosen}.items():
+            object.__setattr__(self, field, value)
 
     @cached_property
     def conversions(self) -> FloatPolicy:
         """The float-level fields as fp_formats takes them, for conversions between types."""
-        return FloatPolicy(**{field.name: getattr(self, field.name) for field in fields(FloatPolicy)})
+        return FloatPolicy(**{field: getattr(self, field) for field in POLICY_FIELDS})
 
     @cached_property
     def arithmetic(self) -> FloatPolicy:
@@ -130,6 +131,9 @@ class Profile:
         return hash((self.name, self.base))
 
 
+PROFILE_FIELDS = choices_of(Profile)
+"""The fields of a `Profile` beside its name and base."""
+
 _FOLD = {
     "nan_to_nanless": "zero",
     "invalid_nanless": "zero",
@@ -141,7 +145,7 @@ _FOLD = {
     "integer_flags": "ignored",
 }
 
-_ROWS: Mapping[str, Mapping[str, str]] = {
+_ROWS: dict[str, dict[str, str]] = {
     "spec": {},
     "mlir22-fold": _FOLD,
     "mlir22-quant": {
@@ -188,7 +192,7 @@ _ROWS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def _row(name: str) -> Mapping[str, str]:
+def _row(name: str) -> dict[str, str]:
     if name not in _ROWS:
         raise ValueError(f"unknown profile {name!r}; the profiles are {', '.join(_ROWS)}")
     return _ROWS[name]
@@ -198,6 +202,17 @@ PROFILES: Mapping[str, Profile] = MappingProxyType({name: Profile(name=name, bas
 """The named profiles."""
 
 SPEC = PROFILES["spec"]
+
+
+def _signature() -> Signature:
+    """Return the parameters of `Profile`, so that help shows the fields that it takes by name."""
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    first = [Parameter(field.name, kind, default=field.default, annotation="str") for field in fields(_Named)]
+    rest = [Parameter(field, Parameter.KEYWORD_ONLY, default=None, annotation="str | None") for field in PROFILE_FIELDS]
+    return Signature([*first, *rest])
+
+
+Profile.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def as_profile(profile: Profile | str) -> Profile:
@@ -213,7 +228,7 @@ def as_profile(profile: Profile | str) -> Profile:
     given: dict[str, Any] = {}
     for setting in settings:
         field, equals, value = setting.partition("=")
-        if not equals or field not in profile_choices():
-            raise ValueError(f"profile: {setting!r} is not field=value; the fields are {', '.join(profile_choices())}")
+        if not equals or field not in PROFILE_FIELDS:
+            raise ValueError(f"profile: {setting!r} is not field=value; the fields are {', '.join(PROFILE_FIELDS)}")
         given[field] = value
     return Profile(base=base, **given)

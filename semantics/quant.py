@@ -13,12 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.floats import is_nan
-from halfulp.semantics.kernel import Codes, Kernel, Outcome, Scalar, faults_of, poison
+from halfulp.semantics.kernel import Kernel, Outcome, Scalar, faults_of, poison
 from halfulp.semantics.profile import Profile
 
 RNE = Rounding.TO_NEAREST_EVEN
@@ -119,7 +119,7 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
     q = quantization
     fmt, width = q.expressed, q.storage_width
     scales, points = q.parameters(profile)
-    rounding = Rounding[profile.qcast_rounding.upper()] if profile.qcast_rounding else RNE
+    rounding = Rounding[profile.qcast_rounding.upper()]
     saturates = profile.qcast_out_of_range == "saturate"
     policy = replace(profile.conversions, float_to_int="saturate" if saturates else "poison")
     outside = poison(

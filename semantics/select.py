@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from halfulp.semantics.kernel import Codes
+from halfulp.fp_formats.codes import Codes
 from halfulp.semantics.poison import PoisonIds
 
 

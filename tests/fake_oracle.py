@@ -9,11 +9,11 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Status, Unanswered
 from halfulp.conformance.whole_programs.rewrite import definition_of, module_with
+from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.executor import Settings, program_for
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Codes
 from halfulp.semantics.profile import as_profile
 
 

@@ -25,7 +25,7 @@ from tree import ROOT, pyproject
 import halfulp as hu
 from halfulp.command import main as cli
 from halfulp.interp.dialects import BUILT_IN
-from halfulp.semantics.profile import profile_choices
+from halfulp.semantics.profile import PROFILE_FIELDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
@@ -122,9 +122,9 @@ def test_generated_parts_name_everything() -> None:
     for name, fmt in hu.float_formats.items():
         row = f"| {name} | {fmt.bits} | {int(fmt.signed)} | {fmt.exponent_bits} | {fmt.mantissa_bits} | {fmt.bias} |"
         assert row in formats
-    for field, choices in profile_choices().items():
+    for field, choice in PROFILE_FIELDS.items():
         assert profiles.count(f"| `{field}` |") == 2
-        assert all(f"`{choice}`" in profiles for choice in choices)
+        assert all(f"`{value}`" in profiles for value in choice.values)
     assert all(f" {name} |" in profiles for name in hu.profiles)
     assert all(f"`{op}`" in ops for dialect in BUILT_IN for op in dialect.ops if not op.startswith("test"))
     (commands_of,) = (action for action in cli.build_parser()._actions if hasattr(action, "_name_parser_map"))

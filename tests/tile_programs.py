@@ -9,7 +9,7 @@ import numpy as np
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.values.value import Value
-from halfulp.semantics.matrix_units.kinds import Kind
+from halfulp.semantics.matrix_units.kinds import TileKind
 
 MFMA = "MFMA_F32_32x32x8_F16"
 SEED = 20261121
@@ -103,7 +103,7 @@ ONE_LANE = DOCUMENT.format(
 )
 
 
-def whole(kind: Kind, rng: np.random.Generator, lead: tuple[int, ...] = ()) -> list[Value]:
+def whole(kind: TileKind, rng: np.random.Generator, lead: tuple[int, ...] = ()) -> list[Value]:
     """Random operands of a kind."""
     elements = [*(kind.types[:2] if kind.block is None else ("f8E4M3FN", "f4E2M1FN")), kind.types[2]]
     if kind.block is not None:
@@ -114,7 +114,7 @@ def whole(kind: Kind, rng: np.random.Generator, lead: tuple[int, ...] = ()) -> l
     ]
 
 
-def attribute_of(kind: Kind, col_major: bool = False) -> str:
+def attribute_of(kind: TileKind, col_major: bool = False) -> str:
     flag = ", col_major = true" if col_major else ""
     if kind.block is None:
         return f"{kind.attribute}<{kind.name}{flag}>"
@@ -126,9 +126,9 @@ def described(values: list[Value]) -> tuple[tuple[str, tuple[int, ...]], ...]:
     return tuple((str(value.element_type), value.shape) for value in values)
 
 
-def spec_of(kind: Kind, lead: str) -> str:
+def spec_of(kind: TileKind, lead: str) -> str:
     return ",".join([lead] * (len(kind.operand_shapes) - 1)) + f"->{lead}"
 
 
-def computed(kind: Kind) -> bool:
+def computed(kind: TileKind) -> bool:
     return not kind.name.startswith("VDMFMA")

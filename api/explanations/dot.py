@@ -26,8 +26,7 @@ from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported, did_
 from halfulp.interp.values.spelling import parse_element
 from halfulp.interp.values.value import Value, element_width, natural_dtypes, to_value
 from halfulp.semantics.matrix_units import models as tiled
-from halfulp.semantics.matrix_units.aligned_sums import Alignment, Trace
-from halfulp.semantics.matrix_units.aligned_sums import Rounded as RoundedStep
+from halfulp.semantics.matrix_units.aligned_sums import Alignment, RoundedResult, SumTrace
 from halfulp.semantics.matrix_units.chips import Rule
 from halfulp.semantics.matrix_units.kinds import TileOp
 
@@ -345,7 +344,7 @@ def error_of(code: int, rounding: Explanation | None) -> Fraction | None:
 class _Steps:
     """Turns the trace of one element into groups."""
 
-    def __init__(self, op: TileOp, rule: Rule | None, dot: _Dot, trace: Trace) -> None:
+    def __init__(self, op: TileOp, rule: Rule | None, dot: _Dot, trace: SumTrace) -> None:
         self.op, self.rule, self.dot = op, rule, dot
         self.trace = list(trace)
         self.at = 0
@@ -389,7 +388,7 @@ class _Steps:
             step = self._next(Alignment)
             labels = [self._label(label, elements, before) for label in step.labels]
             sums.append(_aligned_sum(step, labels, self.rule))
-        rounded: RoundedStep = self._next(RoundedStep)
+        rounded: RoundedResult = self._next(RoundedResult)
         unchanged, self.c = self.c == rounded.code, rounded.code
         if special:
             by_rule = Rounding("result", None, rounded.code, self.format, "by the rules for special values")
@@ -431,7 +430,7 @@ class _Steps:
         members = [[k] for k in elements]
         roundings = []
         while True:
-            codes = [self._next(RoundedStep).code for _ in exact]
+            codes = [self._next(RoundedResult).code for _ in exact]
             roundings += [
                 Rounding(f"k = {ranges(each)}", value, code, fmt, how)
                 for each, value, code in zip(members, exact, codes, strict=True)
@@ -446,7 +445,7 @@ class _Steps:
             before = Fraction(0)
             flushed.append("c" if first else "the sum so far")
         total = _plus(before, scalar.value(fmt, codes[0]))
-        self.c = self._next(RoundedStep).code
+        self.c = self._next(RoundedResult).code
         label = "c" if first else "sum so far"
         roundings.append(Rounding(f"with {label}", total, self.c, fmt, "to nearest even"))
         if self.rule.flush and elements[-1] == self.order[-1]:
@@ -464,7 +463,7 @@ class _Steps:
             x, y = self.dot.factors(k, False)
             before = scalar.value(self.format, self.c)
             exact = None if x is None or y is None or before is None else x * y + before
-            step: RoundedStep = self._next(RoundedStep)
+            step: RoundedResult = self._next(RoundedResult)
             moved = step.code != self.c or (exact is not None and x != 0 and y != 0)
             self.c = step.code
             if moved or k == self.order[-1]:
@@ -586,7 +585,7 @@ class _Dot:
         signs = [fmt.signed and bool((x ^ y) & (fmt.sign_mask or 0)) for x, y in zip(*self.scales, strict=True)]
         return [k for k in range(len(self.a)) if signs[k // self.op.block] and self.products[k]]
 
-    def run(self, model: str) -> tuple[int, Trace]:
+    def run(self, model: str) -> tuple[int, SumTrace]:
         """What a model gives. Raises `halfulp.semantics.matrix_units.models.Unpublished`."""
         op = self.op
 
@@ -685,7 +684,7 @@ def _spec() -> Any:
     return SPEC
 
 
-def _groups(op: TileOp, model: str, dot: _Dot, trace: Trace) -> tuple[Group, ...]:
+def _groups(op: TileOp, model: str, dot: _Dot, trace: SumTrace) -> tuple[Group, ...]:
     """The steps of a model; none of the exact one and of integers."""
     if op.d not in FORMATS or model == "exact":
         return ()

@@ -697,7 +697,7 @@ def _scaling(divides: bool) -> _Explainer:
 
         def module(chosen: Profile) -> Any:
             emulation = emulates(chosen, x.format, scale.format, context.format)
-            return emulated.Steps(0) if emulation else scalar
+            return emulated.EmulatedOps(0) if emulation else scalar
 
         def converting(source: Operand, fmt: FloatFormat, outer: bool = False) -> Compute:
             def compute(_: FloatFormat, mode: Rounding, chosen: Profile) -> Found:

@@ -32,7 +32,7 @@ from halfulp.fp_formats.spelling import (
 )
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.semantics import casts, emulated
-from halfulp.semantics.profile import PROFILES, SPEC, Profile, as_profile, profile_choices
+from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, SPEC, Profile, as_profile
 
 if TYPE_CHECKING:
     from halfulp.interp.ir.types import Type
@@ -612,7 +612,7 @@ def _midpoint(fmt: FloatFormat, place: _Place, ulp: Fraction) -> Fraction | None
 @cache
 def _changed(profile: Profile) -> Mapping[str, str]:
     """The fields in which a profile differs from spec."""
-    return {field: choice for field in profile_choices() if (choice := getattr(profile, field)) != getattr(SPEC, field)}
+    return {field: choice for field in PROFILE_FIELDS if (choice := getattr(profile, field)) != getattr(SPEC, field)}
 
 
 @cache

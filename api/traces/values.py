@@ -7,17 +7,14 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from halfulp.fp_formats import exact
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.codes import Codes, codes_to_ints
+from halfulp.fp_formats.exact import comparisons
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.spelling import spell_element, spell_type, spell_value
 from halfulp.interp.values.value import Value, code_layout, element_width, numeric
 from halfulp.semantics.poison import Origin
-
-Codes = npt.NDArray[Any]
 
 WHOLE = 16
 """Values of so many elements are shown, and kept, whole."""
@@ -195,8 +192,8 @@ def statistics(value: Value) -> Statistics:
             usable = poison[start : start + _CHUNK] == 0
             poisoned += len(part) - int(np.count_nonzero(usable))
         if isinstance(element, ty.FloatType):
-            nan = exact.is_nan(element.format, part) & usable
-            infinite = exact.is_infinite(element.format, part) & usable
+            nan = comparisons.is_nan(element.format, part) & usable
+            infinite = comparisons.is_infinite(element.format, part) & usable
             nans += int(np.count_nonzero(nan))
             infinities += int(np.count_nonzero(infinite))
             usable &= ~(nan | infinite)

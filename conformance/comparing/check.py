@@ -21,9 +21,8 @@ from halfulp.conformance.comparing.compare import (
 from halfulp.conformance.comparing.divergences import Divergence
 from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 SHOWN = 5

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.op_case import Reference
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import LIMB_BITS, code_shape, element_shape, limb_count, storage_dtype
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, code_shape, element_shape, limb_count, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import element_width
 from halfulp.semantics import floats
-from halfulp.semantics.kernel import Codes, Mask, Open
+from halfulp.semantics.kernel import Open
 
 Verdicts = npt.NDArray[np.uint8]
 

@@ -18,14 +18,14 @@ import numpy.typing as npt
 
 from halfulp.conformance.comparing.exact_results import CONVERSIONS, exact_value, tie
 from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
-from halfulp.fp_formats import exact
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
+from halfulp.fp_formats.exact import arithmetic, conversions
+from halfulp.fp_formats.exact.core import ArrayResult, classify, lift, magnitude_of
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.limbs import equal, nonzero
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes, Mask
 
 FLOAT_CLASSES = ("zero", "subnormal", "normal", "max", "infinity", "quiet NaN", "signalling NaN")
 INTEGER_CLASSES = ("0", "1", "-1", "signed min", "signed max", "positive", "negative")
@@ -33,12 +33,12 @@ OUTCOMES = ("exact", "inexact", "tie up", "tie down", "overflow", "underflow", "
 TIES_EXAMINED = 2_000
 """Inexact elements that are examined for ties; more would take long and show nothing new."""
 
-_ARITHMETIC: Mapping[str, Callable[..., exact.Result]] = {
-    "arith.addf": exact.add,
-    "arith.subf": exact.subtract,
-    "arith.mulf": exact.multiply,
-    "arith.divf": exact.divide,
-    "arith.remf": exact.remainder,
+_ARITHMETIC: Mapping[str, Callable[..., ArrayResult]] = {
+    "arith.addf": arithmetic.add,
+    "arith.subf": arithmetic.subtract,
+    "arith.mulf": arithmetic.multiply,
+    "arith.divf": arithmetic.divide,
+    "arith.remf": arithmetic.remainder,
 }
 _FLAG_OUTCOMES = {
     "inexact": Flags.INEXACT,
@@ -148,9 +148,9 @@ def _integer_classes(width: int, codes: Codes) -> npt.NDArray[np.uint8]:
 
 def _float_classes(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.uint8]:
     flat = codes.reshape(-1, fmt.limbs) if fmt.limbs > 1 else codes.reshape(-1)
-    lifted = exact.lift(fmt, flat, fmt.limbs > 1)
-    found = exact.classify(fmt, lifted)
-    magnitude = exact.magnitude_of(fmt, lifted)
+    lifted = lift(fmt, flat, fmt.limbs > 1)
+    found = classify(fmt, lifted)
+    magnitude = magnitude_of(fmt, lifted)
     classes = np.full(found.nan.shape, FLOAT_CLASSES.index("normal"), np.uint8)
     if fmt.zero and fmt.mantissa_bits:
         classes[(magnitude < fmt.min_normal_code) & nonzero(magnitude)] = FLOAT_CLASSES.index("subnormal")
@@ -188,13 +188,13 @@ def _flags(case: OpCase, inputs: Sequence[Codes]) -> npt.NDArray[np.uint8] | Non
         unsigned = case.op in ("arith.uitofp", "arith.fptoui")
         match source, target:
             case ty.FloatType(), ty.FloatType():
-                found = exact.convert(source.format, target.format, inputs[0], mode, want_flags=True)
+                found = conversions.convert(source.format, target.format, inputs[0], mode, want_flags=True)
             case ty.FloatType(), _:
                 width = element_width(target) or 0
-                found = exact.to_integer(source.format, inputs[0], width, not unsigned, want_flags=True)
+                found = conversions.to_integer(source.format, inputs[0], width, not unsigned, want_flags=True)
             case _, ty.FloatType():
                 width = element_width(source) or 0
-                found = exact.from_integer(target.format, inputs[0], width, not unsigned, mode, want_flags=True)
+                found = conversions.from_integer(target.format, inputs[0], width, not unsigned, mode, want_flags=True)
     flags: npt.NDArray[np.uint8] | None = None if found is None else found.flags
     return flags
 

@@ -18,11 +18,10 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.coverage import operand_classes
 from halfulp.conformance.comparing.op_case import OpCase, container_shape
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import LIMB_BITS, code_shape, ints_to_codes, storage_dtype
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, ints_to_codes, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes
 
 EXHAUSTIVE_BITS = 24
 """OpCases whose operands have no more bits together are asked exhaustively."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import element_shape
+from halfulp.fp_formats.codes import Codes, Mask, element_shape
 from halfulp.interp.declare.build import single_op_module
 from halfulp.interp.declare.declarations import OpDefinition, default_registry
 from halfulp.interp.ir import types as ty
@@ -17,7 +17,7 @@ from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.executor import Elementwise, Settings, program_for
 from halfulp.interp.values.value import Value, as_type, element_width
-from halfulp.semantics.kernel import Codes, FaultKind, Kernel, Mask
+from halfulp.semantics.kernel import FaultKind, Kernel
 from halfulp.semantics.profile import SPEC, Profile
 
 Properties = tuple[tuple[str, Any], ...]

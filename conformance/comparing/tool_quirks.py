@@ -8,13 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
-from halfulp.fp_formats import exact
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
+from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.formats import FORMATS, NanEncoding
 from halfulp.interp.dialects.quant.ops import quantization
 from halfulp.interp.ir import types as ty
 from halfulp.semantics import floats
-from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import PROFILES, as_profile
 
 Quirk = Callable[[OpCase, Sequence[Codes], Reference], Reference]
@@ -90,7 +89,9 @@ def zero_of(index: int) -> Quirk:
 
 def _e8m0_of_f32(codes: Codes) -> Codes:
     """A conversion that takes no zero, and rounds what lies between 2**-127 and 1.5 * 2**-127 up to 2**-126."""
-    converted = exact.convert(FORMATS["f32"], FORMATS["f8E8M0FNU"], codes, policy=PROFILES["ml_dtypes"].conversions)
+    converted = conversions.convert(
+        FORMATS["f32"], FORMATS["f8E8M0FNU"], codes, policy=PROFILES["ml_dtypes"].conversions
+    )
     return np.where((codes > 0x00400000) & (codes < 0x00600000), np.uint8(1), converted.codes)
 
 
@@ -98,16 +99,16 @@ def e8m0_from_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) ->
     """A conversion to f8E8M0FNU that rounds to f32 first, and then as `_e8m0_of_f32`."""
     source = case.operand_types[0]
     if isinstance(source, ty.FloatType):
-        narrowed = exact.convert(source.format, FORMATS["f32"], inputs[0]).codes
+        narrowed = conversions.convert(source.format, FORMATS["f32"], inputs[0]).codes
     else:
         signed = case.op == "arith.sitofp"
-        narrowed = exact.from_integer(FORMATS["f32"], inputs[0], case.operand_widths[0], signed).codes
+        narrowed = conversions.from_integer(FORMATS["f32"], inputs[0], case.operand_widths[0], signed).codes
     return Reference((_e8m0_of_f32(narrowed),), open=expected.open)
 
 
 def e8m0_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
     """Arithmetic on f8E8M0FNU in f32, where a small product is zero."""
-    widened = [exact.convert(FORMATS["f8E8M0FNU"], FORMATS["f32"], codes).codes for codes in inputs]
+    widened = [conversions.convert(FORMATS["f8E8M0FNU"], FORMATS["f32"], codes).codes for codes in inputs]
     return Reference((_e8m0_of_f32(reference(op_case(case.op, "f32"), widened).bits[0]),), open=expected.open)
 
 
@@ -145,10 +146,10 @@ def qcast_in_registers(case: OpCase, inputs: Sequence[Codes], expected: Referenc
     how = quantization(operation, operation.results[0].type)
     fmt, width, signed, profile = how.expressed, how.storage_width, how.storage_signed, PROFILES["mlir22-quant"]
     scales, points = (how.spread(flat, shape) for flat in how.parameters(profile))
-    scaled = exact.divide(fmt, inputs[0], scales, policy=profile.arithmetic).codes
-    shifted = exact.add(fmt, scaled, points, policy=profile.arithmetic).codes
+    scaled = arithmetic.divide(fmt, inputs[0], scales, policy=profile.arithmetic).codes
+    shifted = arithmetic.add(fmt, scaled, points, policy=profile.arithmetic).codes
     register = 32 if signed or width < 32 else 64
-    converted = exact.to_integer(fmt, shifted, register, True, policy=profile.conversions)
+    converted = conversions.to_integer(fmt, shifted, register, True, policy=profile.conversions)
     outside = np.zeros(shape, np.bool_) if converted.poison is None else converted.poison
     numbers = np.where(outside, np.uint64(1 << (register - 1)), converted.codes.astype(np.uint64)).view(np.int64)
     in_memory = how.axis is None and not how.parameter_shape

@@ -28,9 +28,8 @@ from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.ops.jobs import jobs
 from halfulp.conformance.oracles import ORACLES, oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
-from halfulp.fp_formats.codes import code_shape, storage_dtype
+from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes
 
 FILE = Path(__file__).parent / "recorded" / "oracles.npz"
 NOT_RECORDED = frozenset({"exact", "npz", "command"})

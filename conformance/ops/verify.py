@@ -15,8 +15,8 @@ from halfulp.conformance.comparing.inputs import CHUNK, EXHAUSTIVE_BITS, inputs_
 from halfulp.conformance.comparing.op_case import OpCase, container_shape, reference
 from halfulp.conformance.ops.report import mismatch_text
 from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError
+from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir.errors import LimitExceeded
-from halfulp.semantics.kernel import Codes
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 MAX_BYTES = 1 << 29

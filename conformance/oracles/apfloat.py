@@ -18,12 +18,11 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.dialects.arith import CMPF_PREDICATE
 from halfulp.interp.ir import types as ty
-from halfulp.semantics.kernel import Codes
 
 LIBRARY = "libLLVM.so.22.1"
 WRAPPERS = "libmlir_apfloat_wrappers.so.22.1"

@@ -15,7 +15,7 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase, container_shape
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, Status, Unanswered
 from halfulp.conformance.whole_programs.rewrite import copied
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.interp.declare.build import function_of
 from halfulp.interp.declare.declarations import OpDefinition, Schema, default_registry
 from halfulp.interp.ir import attributes as at
@@ -26,7 +26,6 @@ from halfulp.interp.run.executor import argument_types, result_types
 from halfulp.interp.text.parser import parse_module, split_input
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value, code_layout, element_width
-from halfulp.semantics.kernel import Codes
 
 MARKER = "// -----"
 """What stands between the modules of one text."""

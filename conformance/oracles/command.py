@@ -11,7 +11,7 @@ from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.oracles.vector_format import read_answers, request, without_shape
-from halfulp.semantics.kernel import Codes
+from halfulp.fp_formats.codes import Codes
 
 SECONDS = 60.0
 

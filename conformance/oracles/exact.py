@@ -8,10 +8,10 @@ import numpy as np
 
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, Status
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.interp.run.executor import Elementwise
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes, Fault, FaultKind
+from halfulp.semantics.kernel import Fault, FaultKind
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
 _STATUS = {FaultKind.POISON: Status.POISON, FaultKind.UNDEFINED: Status.TRAP}

@@ -33,7 +33,7 @@ from halfulp.conformance.oracles.oracle import (
     unanswered,
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.fp_formats.codes import storage_dtype
+from halfulp.fp_formats.codes import Codes, storage_dtype
 from halfulp.interp.declare.build import apply_op, function_of, module_of
 from halfulp.interp.declare.declarations import default_registry
 from halfulp.interp.ir import attributes as at
@@ -43,7 +43,6 @@ from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes
 
 VERSION = "3.13"
 FLAGS = (

@@ -27,11 +27,10 @@ from halfulp.conformance.oracles.oracle import (
     Unavailable,
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.fp_formats.codes import limb_count
+from halfulp.fp_formats.codes import Codes, Mask, limb_count
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes, Mask
 
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")
 

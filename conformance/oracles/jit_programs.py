@@ -15,13 +15,12 @@ from halfulp.conformance.oracles.oracle import (
     Status,
 )
 from halfulp.conformance.whole_programs.rewrite import module_with
-from halfulp.fp_formats.codes import LIMB_BITS, code_shape, limb_count, storage_dtype
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.declare.declarations import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, SSAValue
 from halfulp.interp.values.value import Value, element_width
-from halfulp.semantics.kernel import Codes
 
 ELEMENTS = 1024
 """The most elements of a program's results; each is printed by instructions of its own."""

@@ -12,12 +12,11 @@ from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import (
     OracleError,
 )
-from halfulp.fp_formats.codes import LIMB_BITS, code_shape, limb_count, storage_dtype
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes
 
 CHILD_SECONDS = 10
 

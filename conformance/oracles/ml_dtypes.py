@@ -16,11 +16,11 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, Unavailable
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.dialects.arith import CMPF_PREDICATE
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import natural_dtypes
-from halfulp.semantics.kernel import Codes
 
 VERSION = "0."
 """How the version of the package has to begin; which of them the rows of divergences.toml speak of, they say."""

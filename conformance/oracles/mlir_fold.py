@@ -12,12 +12,11 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.oracles import closed_programs as pr
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, Unanswered, unanswered
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.fp_formats.codes import code_shape, ints_to_codes, storage_dtype
+from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import SPEC, Profile
 
 VERSION = "22."

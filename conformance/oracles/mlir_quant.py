@@ -12,10 +12,9 @@ from halfulp.conformance.oracles.jit import UTILITIES, library
 from halfulp.conformance.oracles.mlir_fold import RUNNING, VERSION, Asking, flattened, run_folding
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, unanswered
 from halfulp.conformance.oracles.tool import find_tool
-from halfulp.fp_formats.codes import LIMB_BITS, ints_to_codes
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import PROFILES
 
 LOWERING = "func.func(lower-quant-ops),canonicalize"

@@ -15,7 +15,7 @@ from halfulp.conformance.oracles.vector_format import (
     look_up,
     without_shape,
 )
-from halfulp.semantics.kernel import Codes
+from halfulp.fp_formats.codes import Codes
 
 PIECE = 1 << 19
 """Elements of a record that are compared at once."""

@@ -21,12 +21,11 @@ from halfulp.conformance.oracles.oracle import (
     unanswered,
 )
 from halfulp.conformance.whole_programs.rewrite import case_of
-from halfulp.fp_formats.codes import code_shape, element_shape, storage_dtype
+from halfulp.fp_formats.codes import Codes, Mask, code_shape, element_shape, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
 from halfulp.interp.run.executor import result_types
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes, Mask
 
 STEPS = 10_000
 """Ops of one program, those of its calls included."""

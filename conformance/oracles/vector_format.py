@@ -19,10 +19,9 @@ import numpy as np
 from halfulp.conformance.comparing.compare import differing
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, unanswered
-from halfulp.fp_formats.codes import code_shape, codes_to_ints, ints_to_codes, storage_dtype
+from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
 from halfulp.interp.values.value import element_width
-from halfulp.semantics.kernel import Codes
 
 VERSION = 1
 WORDS: Mapping[str, Status] = {"poison": Status.POISON, "trap": Status.TRAP, "-": Status.UNANSWERED}

@@ -22,7 +22,7 @@ from halfulp.interp.declare.build import property_of
 from halfulp.interp.declare.declarations import EnumDefinition
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.semantics.profile import PROFILES, Profile, profile_choices
+from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,11 @@ def _other_profiles(own: Profile, f32_apart: bool) -> Iterator[tuple[str, Profil
         # Profiles are hashed by their names.
         return name, replace(own, name=f"{own.name},{name}", **fields)
 
-    for field, values in profile_choices().items():
-        for value in values if f32_apart or not field.endswith("_f32") else ():
+    for field, choice in PROFILE_FIELDS.items():
+        for value in choice.values if f32_apart or not field.endswith("_f32") else ():
             if value != getattr(own, field):
                 yield changed(**{field: value})
-    for value in profile_choices()["denormals"]:
+    for value in PROFILE_FIELDS["denormals"].values:
         if value not in ("ieee", own.denormals):
             yield changed(denormals=value, denormal_zero="positive")
         if f32_apart and value not in ("ieee", own.denormals_f32):

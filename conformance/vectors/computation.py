@@ -19,7 +19,7 @@ from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
 from halfulp.conformance.vectors.rows import exhaustive
-from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes, storage_dtype
+from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, storage_dtype
 from halfulp.interp.declare.declarations import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
@@ -29,7 +29,7 @@ from halfulp.interp.run.executor import Elementwise, Program, Settings, argument
 from halfulp.interp.run.stochastic import stochastic_kernel
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values.value import Value, element_width
-from halfulp.semantics.kernel import FaultKind, Kernel, Mask, Open
+from halfulp.semantics.kernel import FaultKind, Kernel, Open
 from halfulp.semantics.profile import SPEC, Profile
 
 TABLE_BITS = 16

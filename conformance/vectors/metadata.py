@@ -32,7 +32,7 @@ from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.values.value import as_type
-from halfulp.semantics.profile import SEMANTICS_VERSION, Profile, profile_choices
+from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION, Profile
 
 SCHEMA_VERSION = 1
 
@@ -151,7 +151,7 @@ def document(
             "system": platform.system(),
         },
         "source": source,
-        "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in profile_choices()}},
+        "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in PROFILE_FIELDS}},
         "inputs": inputs.to_json(),
         "count": written.count,
         "columns": [column.to_json() for column in written.columns],

@@ -18,7 +18,7 @@ from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, 
 from halfulp.conformance.vectors.metadata import Document, Inputs
 from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
 from halfulp.interp.ir.errors import HalfulpError, InputError
-from halfulp.semantics.profile import Profile, profile_choices
+from halfulp.semantics.profile import PROFILE_FIELDS, Profile
 
 LEVELS: tuple[LevelName, ...] = get_args(LevelName)
 
@@ -181,7 +181,7 @@ def profile_of(data: Mapping[str, Any]) -> Profile:
     Fields that the document does not know are those of ``spec``. Raises ValueError for a field or value of no profile.
     """
     fields, name = dict(data["fields"]), str(data["name"])
-    unknown = fields.keys() - profile_choices().keys()
+    unknown = fields.keys() - PROFILE_FIELDS.keys()
     if unknown:
         raise ValueError(f"no profile has the field {sorted(unknown)[0]!r}")
     named = Profile(base="spec", **fields)

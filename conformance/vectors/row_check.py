@@ -19,13 +19,12 @@ from halfulp.conformance.vectors.alternatives import Alternative, alternatives, 
 from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, joined, rechunked, results_of
 from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats.format import Notes
-from halfulp.fp_formats.codes import Codes, codes_to_ints
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.values.value import as_type
 from halfulp.semantics import floats
-from halfulp.semantics.kernel import Mask
 
 
 @cache

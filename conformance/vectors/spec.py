@@ -25,7 +25,7 @@ from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.interp.ir.errors import HalfulpError, InputError, did_you_mean
 from halfulp.interp.values.value import as_type
-from halfulp.semantics.profile import as_profile, profile_choices
+from halfulp.semantics.profile import PROFILE_FIELDS, as_profile
 
 Check = Callable[[Any], bool]
 
@@ -141,7 +141,7 @@ def _completed(data: Mapping[str, Any], folder: Path) -> Document:
     profile = data.get("profile", "spec")
     if isinstance(profile, str):
         named = as_profile(profile)
-        profile = {"name": named.name, "fields": {name: getattr(named, name) for name in profile_choices()}}
+        profile = {"name": named.name, "fields": {name: getattr(named, name) for name in PROFILE_FIELDS}}
     return {
         "source": _source(data.get("source"), folder),
         "profile": profile,

@@ -14,12 +14,11 @@ import numpy as np
 
 from halfulp.conformance.comparing.inputs import corner_codes, random_codes
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import code_shape, ints_to_codes
+from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.run.executor import Limits
 from halfulp.interp.values.value import Value, concrete, element_width, runtime_shape
-from halfulp.semantics.kernel import Codes
 
 EXHAUSTIVE_BITS = 16
 """Functions whose arguments have no more bits together are run on all of them."""

@@ -41,8 +41,9 @@ from halfulp.conformance.whole_programs.random_programs import (
     element,
     random_programs,
 )
+from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.interp.ir import types as ty
-from halfulp.semantics.kernel import Codes, FaultKind, Mask
+from halfulp.semantics.kernel import FaultKind
 
 BATCH = 500
 """Programs that an oracle is given at a time."""

@@ -21,7 +21,7 @@ from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.arguments import any_code
 from halfulp.conformance.whole_programs.rewrite import definition_of, function
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare.declarations import Schema
@@ -31,7 +31,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
 from halfulp.interp.values.value import Value, as_type, element_width
-from halfulp.semantics.kernel import Codes, Fault, FaultKind
+from halfulp.semantics.kernel import Fault, FaultKind
 
 FLOATS = tuple(FORMATS)
 INTEGERS = ("i1", "i2", "i4", "i6", "i8", "i16", "i19", "i32", "i33", "i64", "i80", "i128", "index")

@@ -15,15 +15,12 @@ are zero, and ties round toward zero. `widen` and `narrow` are the specification
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.exact import comparisons, conversions
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
-
-Codes = npt.NDArray[Any]
 
 F32 = FORMATS["f32"]
 E8M0 = FORMATS["f8E8M0FNU"]
@@ -85,7 +82,7 @@ def widen_codes(fmt: FloatFormat, a: Codes) -> Codes:
             field > 1, (np.maximum(field, np.uint32(1)) - np.uint32(1)) << np.uint32(F32.mantissa_bits), np.uint32(0)
         )
         return np.where(codes == 0x80, np.uint32(_NAN), (codes >> np.uint32(7) << np.uint32(31)) | value)
-    widened = exact.convert(fmt, F32, a).codes
+    widened = conversions.convert(fmt, F32, a).codes
     if fmt.nan is NanEncoding.ALL_ONES:
         return np.where(a == fmt.code_mask, np.uint32(widen(fmt, fmt.code_mask)), widened)
     return widened
@@ -103,7 +100,7 @@ def narrow_codes(fmt: FloatFormat, a: Codes) -> Codes:
         exponent = (magnitude >> np.uint32(F32.mantissa_bits)).astype(np.int64) + offset
         codes = np.where(exponent < 2, dtype(0), sign | field.astype(dtype))
         return np.asarray(np.where(field > 0x7F, dtype(0x80), codes))
-    codes = exact.convert(F32, fmt, a).codes
+    codes = conversions.convert(F32, fmt, a).codes
     if fmt.name == "f16" or fmt.bits <= 8:
         lost = magnitude < scalar.convert(fmt, F32, fmt.min_normal_code).code
         if fmt.bits <= 8:
@@ -111,4 +108,4 @@ def narrow_codes(fmt: FloatFormat, a: Codes) -> Codes:
         codes = np.where(lost, sign if fmt.has_negative_zero else dtype(0), codes)
     if fmt.nan_code is None:
         return codes
-    return np.where(exact.is_nan(fmt, codes) & (magnitude >= _unfit(fmt)), dtype(_nan(fmt)), codes)
+    return np.where(comparisons.is_nan(fmt, codes) & (magnitude >= _unfit(fmt)), dtype(_nan(fmt)), codes)

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import exact
-from halfulp.fp_formats.exact import Codes, Random, Result
+from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
+from halfulp.fp_formats.exact.core import ArrayResult, Random
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import cpu, error_free
 from halfulp.fp_formats.paths.error_free import Index, Kernel
@@ -32,7 +33,7 @@ from halfulp.fp_formats.paths.fast_conversions import (
     narrow,
     to_integer,
 )
-from halfulp.fp_formats.paths.tables import CHUNK, Mask, by_pairs, by_table, common_shape, in_chunks, table_of
+from halfulp.fp_formats.paths.tables import CHUNK, by_pairs, by_table, common_shape, in_chunks, table_of
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RNE, STOCHASTIC
 
@@ -122,9 +123,9 @@ def _arithmetic(
     policy: FloatPolicy,
     random: Random,
     want_flags: bool,
-) -> Result:
-    def exactly(x: Codes, y: Codes) -> Result:
-        result: Result = getattr(exact, operation)(fmt, x, y, rounding, policy, random, want_flags)
+) -> ArrayResult:
+    def exactly(x: Codes, y: Codes) -> ArrayResult:
+        result: ArrayResult = getattr(arithmetic, operation)(fmt, x, y, rounding, policy, random, want_flags)
         return result
 
     path = None if want_flags else path_of(operation, fmt, int(rounding), policy)
@@ -168,7 +169,7 @@ def _through_f32(operation: str, fmt: FloatFormat, rounding: int, elements: int)
     first, second, third = np.empty((3, min(elements, longest)), np.float32)
     index = np.empty(first.size, np.intp)
     # NumPy widens f16 slower than a table does.
-    table = fmt.name == "f16" and table_of(("f32", fmt), 16, lambda x: exact.convert(fmt, F32, x), elements)
+    table = fmt.name == "f16" and table_of(("f32", fmt), 16, lambda x: conversions.convert(fmt, F32, x), elements)
 
     def widen(codes: Codes, out: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         if table:
@@ -217,7 +218,7 @@ def add(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
-) -> Result:
+) -> ArrayResult:
     """See `exact.add`."""
     return _arithmetic("add", fmt, a, b, rounding, policy, random, want_flags)
 
@@ -230,7 +231,7 @@ def subtract(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
-) -> Result:
+) -> ArrayResult:
     """See `exact.subtract`."""
     return _arithmetic("subtract", fmt, a, b, rounding, policy, random, want_flags)
 
@@ -243,7 +244,7 @@ def multiply(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
-) -> Result:
+) -> ArrayResult:
     """See `exact.multiply`."""
     return _arithmetic("multiply", fmt, a, b, rounding, policy, random, want_flags)
 
@@ -256,7 +257,7 @@ def divide(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
-) -> Result:
+) -> ArrayResult:
     """See `exact.divide`."""
     return _arithmetic("divide", fmt, a, b, rounding, policy, random, want_flags)
 
@@ -269,7 +270,7 @@ def remainder(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
-) -> Result:
+) -> ArrayResult:
     """See `exact.remainder`."""
     return _arithmetic("remainder", fmt, a, b, rounding, policy, random, want_flags)
 
@@ -283,10 +284,10 @@ def fma(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
-) -> Result:
+) -> ArrayResult:
     """See `exact.fma`."""
     if want_flags or path_of("fma", fmt, int(rounding), policy) is None:
-        return exact.fma(fmt, a, b, c, rounding, policy, random, want_flags)
+        return arithmetic.fma(fmt, a, b, c, rounding, policy, random, want_flags)
     dtype, shape = dtype_of(fmt), np.broadcast_shapes(a.shape, b.shape, c.shape)
     size = min(math.prod(shape), error_free.CHUNK)
     to_odd = error_free.kernel("add", F64, int(rounding), size, odd=True)
@@ -301,29 +302,29 @@ def fma(
         unknown = to_odd(total, product.view(np.uint64), addend.view(np.uint64))
         out[...] = convert(F64, fmt, total, rounding).codes
         if unknown is not None:
-            out[unknown] = exact.fma(fmt, x[unknown], y[unknown], z[unknown], rounding, policy).codes
+            out[unknown] = arithmetic.fma(fmt, x[unknown], y[unknown], z[unknown], rounding, policy).codes
         return None
 
     with np.errstate(all="ignore"):
         return in_chunks(shape, fmt.storage_dtype, work, a, b, c, longest=error_free.CHUNK)
 
 
-def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:
+def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
     """See `exact.negate`."""
     path = None if want_flags else path_of("negate", fmt, RNE, policy)
     if path == "bits":
-        return Result(np.asarray(np.bitwise_xor(a, fmt.storage_dtype.type(fmt.sign_mask or 0))))
+        return ArrayResult(np.asarray(np.bitwise_xor(a, fmt.storage_dtype.type(fmt.sign_mask or 0))))
     return _unary("negate", fmt, a, policy, want_flags)
 
 
-def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:
+def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
     """See `exact.flush`."""
     return _unary("flush", fmt, a, policy, want_flags)
 
 
-def _unary(operation: str, fmt: FloatFormat, a: Codes, policy: FloatPolicy, want_flags: bool) -> Result:
-    def exactly(x: Codes) -> Result:
-        result: Result = getattr(exact, operation)(fmt, x, policy, want_flags)
+def _unary(operation: str, fmt: FloatFormat, a: Codes, policy: FloatPolicy, want_flags: bool) -> ArrayResult:
+    def exactly(x: Codes) -> ArrayResult:
+        result: ArrayResult = getattr(arithmetic, operation)(fmt, x, policy, want_flags)
         return result
 
     if want_flags or path_of(operation, fmt, RNE, policy) is None:
@@ -331,9 +332,11 @@ def _unary(operation: str, fmt: FloatFormat, a: Codes, policy: FloatPolicy, want
     return by_table((operation, fmt, policy), fmt.bits, exactly, a) or exactly(a)
 
 
-def _extremum(operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy, want_flags: bool) -> Result:
-    def exactly(x: Codes, y: Codes) -> Result:
-        result: Result = getattr(exact, operation)(fmt, x, y, policy, want_flags)
+def _extremum(
+    operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy, want_flags: bool
+) -> ArrayResult:
+    def exactly(x: Codes, y: Codes) -> ArrayResult:
+        result: ArrayResult = getattr(arithmetic, operation)(fmt, x, y, policy, want_flags)
         return result
 
     path = None if want_flags else path_of(operation, fmt, RNE, policy)
@@ -377,26 +380,26 @@ def _keys(codes: npt.NDArray[np.uint16]) -> npt.NDArray[np.int16]:
     return signed ^ ((signed >> 15) & np.int16(0x7FFF))
 
 
-def maximum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:
+def maximum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
     """See `exact.maximum`."""
     return _extremum("maximum", fmt, a, b, policy, want_flags)
 
 
-def minimum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:
+def minimum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
     """See `exact.minimum`."""
     return _extremum("minimum", fmt, a, b, policy, want_flags)
 
 
 def maximum_number(
     fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> Result:
+) -> ArrayResult:
     """See `exact.maximum_number`."""
     return _extremum("maximum_number", fmt, a, b, policy, want_flags)
 
 
 def minimum_number(
     fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> Result:
+) -> ArrayResult:
     """See `exact.minimum_number`."""
     return _extremum("minimum_number", fmt, a, b, policy, want_flags)
 
@@ -416,11 +419,11 @@ _OPPOSITES = {8: 6, 9: 5, 10: 4, 11: 3, 12: 2, 13: 1, 14: 7}
 
 def compare(
     fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
-) -> Result:
+) -> ArrayResult:
     """See `exact.compare`."""
 
-    def exactly(x: Codes, y: Codes) -> Result:
-        return exact.compare(fmt, predicate, x, y, policy, want_flags)
+    def exactly(x: Codes, y: Codes) -> ArrayResult:
+        return comparisons.compare(fmt, predicate, x, y, policy, want_flags)
 
     path = None if want_flags else path_of("compare", fmt, RNE, policy)
     if path == "table":
@@ -452,7 +455,7 @@ def compare(
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
     """See `exact.is_nan`; where NaNs are the codes beyond infinity, one comparison tells them."""
     if fmt.nan is not NanEncoding.IEEE or fmt.infinity_code is None or fmt.limbs > 1:
-        return exact.is_nan(fmt, codes)
+        return comparisons.is_nan(fmt, codes)
     if fmt in NATIVE:
         return np.asarray(np.isnan(codes.view(NATIVE[fmt])))
     unused = codes.dtype.type(8 * codes.itemsize - fmt.bits + fmt.signed)

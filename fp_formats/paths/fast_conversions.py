@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import exact, scalar
-from halfulp.fp_formats.codes import storage_dtype
-from halfulp.fp_formats.exact import Codes, Random, Result
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
+from halfulp.fp_formats.exact import arithmetic, conversions
+from halfulp.fp_formats.exact.core import ArrayResult, Random
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import compiled, cpu
-from halfulp.fp_formats.paths.tables import AT_ONCE, CHUNK, LONG_CHUNK, Ahead, Mask, by_table, in_chunks, in_turns
+from halfulp.fp_formats.paths.tables import AT_ONCE, CHUNK, LONG_CHUNK, Ahead, by_table, in_chunks, in_turns
 from halfulp.fp_formats.policy import SPEC, FloatPolicy
 from halfulp.fp_formats.scalar import RD, RNE, RU, RZ, STOCHASTIC
 
@@ -44,7 +45,7 @@ def dtype_of(fmt: FloatFormat) -> np.dtype[Any]:
     return np.dtype(np.float16) if fmt == FORMATS["f16"] else NATIVE[fmt]
 
 
-class Path(NamedTuple):
+class ConversionPath(NamedTuple):
     """How a conversion is done.
 
     native: by a cast of `CASTS`; NaNs, and where overflow saturates what is larger than a format's maximum, by `exact`.
@@ -60,12 +61,14 @@ class Path(NamedTuple):
     shift: int = 0
 
 
-EXACT, FLUSHED = Path("exact"), Path("flushed")
+EXACT, FLUSHED = ConversionPath("exact"), ConversionPath("flushed")
 
 
 @cpu.forgotten
 @lru_cache(maxsize=4096)
-def conversion_path(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Path:
+def conversion_path(
+    src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC
+) -> ConversionPath:
     """The path of conversions from ``src`` to ``dst``. No path but `EXACT` gives flags or rounds stochastically."""
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1:
         return EXACT
@@ -73,11 +76,11 @@ def conversion_path(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, pol
         return FLUSHED if policy.flushing(F32).operands or not policy.flushing(dst).operands else EXACT
     plain = rounding == RNE and not _flushes(src, dst, policy) and cpu.keeps_subnormals()
     if src.bits > 32 and (scalar.through_f32(dst, policy) or scalar.cuts(dst, policy)):
-        return Path("through_f32") if src == F64 else EXACT
+        return ConversionPath("through_f32") if src == F64 else EXACT
     if plain and src in FORMATS.values() and dst in FORMATS.values():
         for kind, pairs in (("native", CASTS), ("sum", SUMS)):
             if (src.name, dst.name) in pairs:
-                return Path(kind)
+                return ConversionPath(kind)
     return table_path(src, dst)
 
 
@@ -86,7 +89,7 @@ def _flushes(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def table_path(src: FloatFormat, dst: FloatFormat) -> Path:
+def table_path(src: FloatFormat, dst: FloatFormat) -> ConversionPath:
     """The path by a table, for all modes and policies, or `EXACT`.
 
     Codes of up to 16 bits are indices themselves. Of longer ones the sign, the exponent and the leading fraction bits
@@ -94,14 +97,14 @@ def table_path(src: FloatFormat, dst: FloatFormat) -> Path:
     is, in every mode, and show as much of a NaN.
     """
     if src.bits <= 16:
-        return Path("table", src)
+        return ConversionPath("table", src)
     kept = dst.mantissa_bits + 2 + max(0, src.emin - dst.emin)
     bits = src.signed + src.exponent_bits + kept
     splits = src.nan is NanEncoding.IEEE and src.zero and not src.explicit_integer_bit
     if splits and kept < src.mantissa_bits and bits <= TABLE_BITS:
         head = FloatFormat(f"head of {src.name}", src.exponent_bits, kept, src.bias, src.signed)
-        return Path("table", head, src.mantissa_bits - kept)
-    return Path("table", src) if src.bits <= TABLE_BITS else EXACT
+        return ConversionPath("table", head, src.mantissa_bits - kept)
+    return ConversionPath("table", src) if src.bits <= TABLE_BITS else EXACT
 
 
 def convert(
@@ -112,12 +115,12 @@ def convert(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
-) -> Result:
+) -> ArrayResult:
     """See `exact.convert`."""
     path = EXACT if want_flags else conversion_path(src, dst, int(rounding), policy)
     if path is FLUSHED:
         if policy.flushing(src).operands:
-            a = exact.flush(src, a, policy).codes
+            a = arithmetic.flush(src, a, policy).codes
         return convert(src, dst, a, rounding, policy.without_f32)
     ahead = None if path is EXACT else _compiled_ahead(src, dst, int(rounding), policy, a.size)
     if path.kind in ("native", "sum"):
@@ -130,23 +133,23 @@ def convert(
             a,
         )
     found = _tabled(path, dst, a, rounding, policy, ahead)
-    return exact.convert(src, dst, a, rounding, policy, random, want_flags) if found is None else found
+    return conversions.convert(src, dst, a, rounding, policy, random, want_flags) if found is None else found
 
 
 def _tabled(
-    path: Path, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy, ahead: Ahead | None = None
-) -> Result | None:
+    path: ConversionPath, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy, ahead: Ahead | None = None
+) -> ArrayResult | None:
     """By the path's table, if it has one and that pays."""
     head = path.head
     if head is None:
         return None
     key = ("convert", head, dst, int(rounding), policy)
     return by_table(
-        key, head.bits, lambda codes: exact.convert(head, dst, codes, rounding, policy), a, path.shift, ahead
+        key, head.bits, lambda codes: conversions.convert(head, dst, codes, rounding, policy), a, path.shift, ahead
     )
 
 
-def put(result: Result, out: Codes) -> Mask | None:
+def put(result: ArrayResult, out: Codes) -> Mask | None:
     """Write the codes of a result; its poison."""
     out[...] = result.codes
     return result.poison
@@ -154,7 +157,7 @@ def put(result: Result, out: Codes) -> Mask | None:
 
 def _cast(
     kind: str, src: FloatFormat, dst: FloatFormat, a: Codes, policy: FloatPolicy, ahead: Ahead | None = None
-) -> Result:
+) -> ArrayResult:
     from_, to = dtype_of(src), dtype_of(dst)
     widens = src.bits < dst.bits
     limit = _largest(src, dst) if policy.conversion_overflow == "saturate" else np.inf
@@ -173,7 +176,7 @@ def _cast(
         if not (np.maximum.reduce(searched) <= limit and (limit == np.inf or np.minimum.reduce(searched) >= -limit)):
             index = np.flatnonzero(~(np.absolute(searched) <= limit))
             found = _tabled(table, dst, x[index], RNE, policy)
-            out[index] = (exact.convert(src, dst, x[index], RNE, policy) if found is None else found).codes
+            out[index] = (conversions.convert(src, dst, x[index], RNE, policy) if found is None else found).codes
         return None
 
     longest = LONG_CHUNK if kind == "native" else CHUNK
@@ -222,7 +225,7 @@ def _largest(src: FloatFormat, dst: FloatFormat) -> float:
 
 
 # Compiled loops that need no table. They go ahead until they meet a NaN, or what is above the limit: larger than the
-# destination's maximum, if that does not become infinity. What follows goes the way that `Path` says.
+# destination's maximum, if that does not become infinity. What follows goes the way that `ConversionPath` says.
 
 
 @cpu.forgotten
@@ -329,21 +332,21 @@ def from_integer(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
-) -> Result:
+) -> ArrayResult:
     """See `exact.from_integer`.
 
     NumPy converts to f32 and f64, to nearest even. Integers of up to 16 bits have tables. Wider ones become f64, where
     that rounds to odd, and go the way of f64.
     """
 
-    def exactly(codes: Codes) -> Result:
-        return exact.from_integer(dst, codes, width, signed, rounding, policy, random, want_flags)
+    def exactly(codes: Codes) -> ArrayResult:
+        return conversions.from_integer(dst, codes, width, signed, rounding, policy, random, want_flags)
 
     if want_flags or rounding == STOCHASTIC or dst.limbs > 1:
         return exactly(a)
     dtype = np.dtype(NATIVE_INTEGERS[width]) if signed and width in NATIVE_INTEGERS else a.dtype
     if rounding == RNE and dst in NATIVE and width in NATIVE_INTEGERS:
-        return Result(np.asarray(a.view(dtype).astype(NATIVE[dst])).view(dst.storage_dtype))
+        return ArrayResult(np.asarray(a.view(dtype).astype(NATIVE[dst])).view(dst.storage_dtype))
     if width <= 16:
         key = ("from_integer", dst, width, signed, int(rounding), policy)
         found = by_table(key, width, exactly, a)
@@ -390,15 +393,15 @@ def to_integer(
     policy: FloatPolicy = SPEC,
     random: Random = None,
     want_flags: bool = False,
-) -> Result:
+) -> ArrayResult:
     """See `exact.to_integer`.
 
     Formats of up to 21 bits have tables. Of f32 and f64 NumPy rounds all values and converts those in range; the others
     are clamped where the policy says so and the bounds are floats, and what is left, such as NaN, `exact` converts.
     """
 
-    def exactly(codes: Codes) -> Result:
-        return exact.to_integer(src, codes, width, signed, rounding, policy, random, want_flags)
+    def exactly(codes: Codes) -> ArrayResult:
+        return conversions.to_integer(src, codes, width, signed, rounding, policy, random, want_flags)
 
     if want_flags or rounding == STOCHASTIC or width > 64:
         return exactly(a)

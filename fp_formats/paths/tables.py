@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import storage_dtype
-from halfulp.fp_formats.exact import Codes, Result
+from halfulp.fp_formats.codes import Codes, Mask, storage_dtype
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.paths import compiled
 
-Mask = npt.NDArray[np.bool_]
 Work = Callable[..., Mask | None]
 Ahead = Callable[[Codes, Codes], int]
 
@@ -36,7 +35,7 @@ _TWICE: dict[int, npt.DTypeLike] = {1: "u2", 2: "u4", 4: "u8", 8: "c16"}  # type
 
 def in_chunks(
     shape: tuple[int, ...], dtype: np.dtype[Any], work: Work, *operands: Codes, longest: int = CHUNK
-) -> Result:
+) -> ArrayResult:
     """Results of operands that broadcast to the shape: ``work(out, *chunks)`` fills ``out`` and returns what is poison.
 
     Chunks are contiguous, of one dimension, and no longer than ``longest``.
@@ -52,7 +51,7 @@ def in_chunks(
             poison = np.zeros(size, np.bool_) if poison is None else poison
             poison[part] = bad
         start = part.stop
-    return Result(codes.reshape(shape), None if poison is None else poison.reshape(shape))
+    return ArrayResult(codes.reshape(shape), None if poison is None else poison.reshape(shape))
 
 
 def _pieces(
@@ -95,14 +94,14 @@ def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
 # Tables.
 
 
-class Table(NamedTuple):
-    """Result codes; ``marker`` stands for poison, if there is any: a code that no result has."""
+class LookupTable(NamedTuple):
+    """ArrayResult codes; ``marker`` stands for poison, if there is any: a code that no result has."""
 
     codes: Codes
     marker: int | None = None
 
 
-def _table(bits: int, operation: Callable[[Codes], Result]) -> Table | None:
+def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> LookupTable | None:
     """The table of an operation on codes of that many bits, made in parts."""
     size, storage = 1 << bits, storage_dtype(bits)
     codes = np.empty(size, operation(np.empty(0, storage)).codes.dtype)
@@ -113,19 +112,19 @@ def _table(bits: int, operation: Callable[[Codes], Result]) -> Table | None:
         codes[start:stop] = result.codes
         if result.poison is not None:
             poison[start:stop] = result.poison
-    return _marked(Result(codes, poison if poison.any() else None))
+    return _marked(ArrayResult(codes, poison if poison.any() else None))
 
 
-def _marked(result: Result) -> Table | None:
+def _marked(result: ArrayResult) -> LookupTable | None:
     """A table of these results; None if they are of all codes and poison beside."""
     if result.poison is None:
-        return Table(result.codes)
+        return LookupTable(result.codes)
     used = np.unique(result.codes[~result.poison])
     gaps = np.flatnonzero(used != np.arange(used.size, dtype=np.uint64))
     marker = int(gaps[0]) if gaps.size else used.size
     if marker > np.iinfo(used.dtype).max:
         return None
-    return Table(np.where(result.poison, used.dtype.type(marker), result.codes), marker)
+    return LookupTable(np.where(result.poison, used.dtype.type(marker), result.codes), marker)
 
 
 class Cache:
@@ -137,11 +136,13 @@ class Cache:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.size = 0
-        self._tables: OrderedDict[Hashable, Table | None] = OrderedDict()
+        self._tables: OrderedDict[Hashable, LookupTable | None] = OrderedDict()
         self._asked: dict[Hashable, int] = {}
         self._lock = Lock()
 
-    def get(self, key: Hashable, worth: int, elements: int, make: Callable[[], Table | None]) -> Table | None:
+    def get(
+        self, key: Hashable, worth: int, elements: int, make: Callable[[], LookupTable | None]
+    ) -> LookupTable | None:
         """The table, or None if it does not exist or pay; ``worth``: for how many elements making it does."""
         with self._lock:
             if key in self._tables:
@@ -171,7 +172,7 @@ class Cache:
             self.size = 0
 
 
-def _bytes(table: Table | None) -> int:
+def _bytes(table: LookupTable | None) -> int:
     return 0 if table is None else table.codes.nbytes
 
 
@@ -181,7 +182,7 @@ CACHE = Cache(LIMIT)
 # Looking up. The key names the operation with all that its result depends on beside the operands.
 
 
-def table_of(key: Hashable, bits: int, operation: Callable[[Codes], Result], elements: int) -> Table | None:
+def table_of(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult], elements: int) -> LookupTable | None:
     """The table of an operation on one operand of ``bits`` bits, if it pays for that many elements."""
     return CACHE.get(key, 1 << bits, elements, lambda: _table(bits, operation))
 
@@ -189,11 +190,11 @@ def table_of(key: Hashable, bits: int, operation: Callable[[Codes], Result], ele
 def by_table(
     key: Hashable,
     bits: int,
-    operation: Callable[[Codes], Result],
+    operation: Callable[[Codes], ArrayResult],
     codes: Codes,
     shift: int = 0,
     ahead: Ahead | None = None,
-) -> Result | None:
+) -> ArrayResult | None:
     """An operation on one operand of ``bits`` bits, if its table pays.
 
     With a ``shift`` the table is that of the upper bits of longer codes, the last of them set if any lower bit is: the
@@ -238,12 +239,12 @@ def by_table(
 
 
 def by_pairs(
-    key: Hashable, bits: int, operation: Callable[[Codes, Codes], Result], a: Codes, b: Codes
-) -> Result | None:
+    key: Hashable, bits: int, operation: Callable[[Codes, Codes], ArrayResult], a: Codes, b: Codes
+) -> ArrayResult | None:
     """An operation on two operands of ``bits`` bits, at most 8, if its table pays."""
     shape = common_shape(a, b)
 
-    def make() -> Table | None:
+    def make() -> LookupTable | None:
         every = np.arange(1 << bits, dtype=np.uint8)
         return _marked(operation(np.repeat(every, every.size), np.tile(every, every.size)))
 
@@ -275,7 +276,7 @@ def by_pairs(
 
 
 def _compiled_look_up(
-    table: Table, code: np.dtype[Any], elements: int, shift: int
+    table: LookupTable, code: np.dtype[Any], elements: int, shift: int
 ) -> Callable[[Codes, Codes], None] | None:
     """How to fill an array with the entries at codes, or at their upper bits; None where NumPy is to do it."""
     entry = table.codes.dtype
@@ -296,11 +297,11 @@ def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
     return out
 
 
-def _of_two(table: Table) -> Table:
+def _of_two(table: LookupTable) -> LookupTable:
     """Two results by two bytes, in the order of memory."""
     pairs = np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2)
     results: Codes = np.take(table.codes, pairs, mode="wrap")  # bytes that are no codes get anything
-    return Table(results.view(_TWICE[table.codes.itemsize]).reshape(-1))
+    return LookupTable(results.view(_TWICE[table.codes.itemsize]).reshape(-1))
 
 
 def _take_two(two: Codes, codes: Codes, out: Codes, index: npt.NDArray[np.intp]) -> None:
@@ -310,7 +311,7 @@ def _take_two(two: Codes, codes: Codes, out: Codes, index: npt.NDArray[np.intp])
     np.take(two, where, out=out[:even].view(two.dtype), mode="wrap")
 
 
-def _poison(table: Table, out: Codes) -> Mask | None:
+def _poison(table: LookupTable, out: Codes) -> Mask | None:
     if table.marker is None:
         return None
     poison: Mask = np.equal(out, table.marker)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait
 from halfulp.interp.dialects.iree_codegen.forms import apply_parser, print_apply
@@ -25,7 +26,7 @@ from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
 from halfulp.interp.run.executor import Elementwise, Settings
 from halfulp.interp.values.value import narrowed_index
-from halfulp.semantics.kernel import Codes, Fault, Kernel, Mask, Outcome, Scalar, faults_of, undefined
+from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, undefined
 
 affine = Dialect("affine", partial=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, Unsupported
@@ -59,7 +59,7 @@ def _narrowed(op: Operation, codes: Any, settings: Settings) -> Any:
     return at.constant_codes(narrowed_index(codes, "an index constant")) if narrow else codes
 
 
-def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> at.Codes:
+def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> Codes:
     """The codes of a resource: those in the file itself, which may be mapped, where they lie there as in an array."""
     from halfulp.interp.text.attribute_parser import elements_of_blob
 
@@ -75,12 +75,12 @@ def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler
     return elements.array()
 
 
-def _codes_in_place(blob: bytes | memoryview, type_: at.ElementsType) -> at.Codes | None:
+def _codes_in_place(blob: bytes | memoryview, type_: at.ElementsType) -> Codes | None:
     """A read-only view of a blob as codes; None where they must be copied: another width, order or alignment."""
     width, count = element_width(type_.element), ty.element_count(type_)
     if width not in (8, 16, 32, 64) or sys.byteorder != "little" or not memoryview(blob).readonly:
         return None
     if count is None or len(blob) != count * width // 8:
         return None
-    codes: at.Codes = np.frombuffer(blob, f"u{width // 8}")
+    codes: Codes = np.frombuffer(blob, f"u{width // 8}")
     return codes.reshape([size or 0 for size in type_.shape or ()]) if codes.flags.aligned else None

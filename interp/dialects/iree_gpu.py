@@ -20,7 +20,7 @@ from halfulp.interp.text.parameters import (
     nested,
     with_interface,
 )
-from halfulp.semantics.matrix_units.kinds import KINDS, Kind
+from halfulp.semantics.matrix_units.kinds import KINDS, TileKind
 
 iree_gpu = Dialect("iree_gpu", partial=True)
 
@@ -100,7 +100,7 @@ MMA_SEMANTICS = iree_gpu.attribute(
 )
 
 
-def kind_of(attribute: Attribute) -> Kind | None:
+def kind_of(attribute: Attribute) -> TileKind | None:
     """The row of the table that an attribute names by itself; None for data-tiled ones and those of a CPU."""
     known = (MMA_LAYOUT, VIRTUAL_MMA_LAYOUT, SCALED_MMA_LAYOUT)
     if isinstance(attribute, DialectAttr) and attribute.definition in known:

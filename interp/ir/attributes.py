@@ -13,8 +13,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
 from halfulp.interp.ir.affine_expressions import spell as spell_affine
 from halfulp.interp.ir.literals import decimal_text, is_bare_identifier, quoted, spell_float, spell_symbol
@@ -35,7 +35,6 @@ from halfulp.interp.ir.types import (
 if TYPE_CHECKING:
     from halfulp.interp.declare.declarations import AttributeDefinition, EnumDefinition
 
-Codes = npt.NDArray[Any]
 _NO_NAMES: Mapping[object, str] = {}
 
 INDEX_WIDTH = 64

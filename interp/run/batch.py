@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation
@@ -60,7 +60,6 @@ from halfulp.interp.run.executor import (
 )
 from halfulp.interp.values import value as values
 from halfulp.interp.values.value import Value, code_layout, element_width, runtime_shape, spell_shape
-from halfulp.semantics.kernel import Mask
 
 Positions = npt.NDArray[np.intp]
 Node = TypeVar("Node")

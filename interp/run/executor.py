@@ -30,7 +30,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths import cpu
 from halfulp.interp.declare.declarations import Arity
 from halfulp.interp.ir import types as ty
@@ -60,7 +60,7 @@ from halfulp.interp.values.value import (
     shape_problem,
     spell_shape,
 )
-from halfulp.semantics.kernel import Codes, Fault, FaultKind, Kernel, Mask, Open
+from halfulp.semantics.kernel import Fault, FaultKind, Kernel, Open
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
 from halfulp.semantics.profile import SPEC, Profile
 

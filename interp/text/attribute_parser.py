@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from halfulp.fp_formats.codes import Codes
 from halfulp.interp.declare.declarations import Dialect, EnumDefinition, Schema
 from halfulp.interp.ir.attributes import (
     INDEX_WIDTH,
@@ -14,7 +15,6 @@ from halfulp.interp.ir.attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
-    Codes,
     DenseArrayAttr,
     DenseElementsAttr,
     DenseResourceAttr,

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.values.memref_layout import chosen_layout, is_injective, layout_conflict, row_major, spanned
 from halfulp.interp.values.value import (
-    Codes,
     Value,
     as_array,
     as_type,

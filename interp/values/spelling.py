@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.literals import decimal_number, decimal_text
 from halfulp.interp.values.value import (
-    Codes,
     Value,
     as_type,
     code_layout,

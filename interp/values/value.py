@@ -18,13 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import ints_to_codes, limb_count, limbs_to_ints, storage_dtype
+from halfulp.fp_formats.codes import Codes, ints_to_codes, limb_count, limbs_to_ints, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
-
-Codes = npt.NDArray[Any]
 
 INDEX_WIDTH = 64
 """Bits in which an index is stored, whatever width it wraps at."""

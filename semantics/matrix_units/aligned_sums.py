@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.exact.core import RoundingOptions, nans_of, specials_of, unpack
+from halfulp.fp_formats.exact.encoding import round_pack
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import SPEC
 from halfulp.fp_formats.scalar import OVERFLOW, RNE, RZ
-from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.matrix_units.chips import Rule
 
 Integers = npt.NDArray[np.int64]
@@ -58,7 +59,7 @@ class Alignment:
 
 
 @dataclass(frozen=True)
-class Rounded:
+class RoundedResult:
     """A rounded intermediate or final result, as a code of the format; ``label`` says of what."""
 
     label: str
@@ -74,15 +75,15 @@ class ExactSum:
     total: Fraction
 
 
-Step = Alignment | Rounded | ExactSum
+SumStep = Alignment | RoundedResult | ExactSum
 
 
-class Trace(list[Step]):
+class SumTrace(list[SumStep]):
     """The steps that led to one element, filled by the models themselves."""
 
     def rounded(self, label: str, fmt: FloatFormat, codes: Codes) -> None:
         """Note a rounded number."""
-        self.append(Rounded(label, fmt.name, int(codes.reshape(-1)[0])))
+        self.append(RoundedResult(label, fmt.name, int(codes.reshape(-1)[0])))
 
     def aligned(
         self,
@@ -136,14 +137,14 @@ class Numbers(NamedTuple):
 def decode(fmt: FloatFormat, codes: Codes) -> Numbers:
     """Take codes of a format of up to 64 bits apart."""
     lifted = codes.astype(np.uint64)
-    sign, significand, exponent = exact.unpack(fmt, lifted)
+    sign, significand, exponent = unpack(fmt, lifted)
     signed = significand.view(np.int64)
     exponent = np.where(signed == 0, ZERO_EXPONENT, exponent + fmt.mantissa_bits)
     signed = np.where(sign != 0, -signed, signed)
-    special = exact.specials_of(fmt, lifted)
+    special = specials_of(fmt, lifted)
     if special is None or not special.any():
         return Numbers(signed, exponent, fmt.mantissa_bits)
-    nan = exact.nans_of(fmt, lifted)
+    nan = nans_of(fmt, lifted)
     infinite = special if nan is None else special & ~nan
     return Numbers(signed, exponent, fmt.mantissa_bits, nan, infinite)
 
@@ -162,7 +163,7 @@ class Specials(NamedTuple):
         return np.where(self.nan | (self.positive & self.negative), nan_code, codes)
 
 
-def specials_of(a: Numbers, b: Numbers, c: Numbers, scales: tuple[Numbers, ...] = ()) -> Specials | None:
+def special_terms(a: Numbers, b: Numbers, c: Numbers, scales: tuple[Numbers, ...] = ()) -> Specials | None:
     """The special terms of sum(a * b, axis 0) + c, or None where there are none."""
     if all(x.nan is None and x.infinite is None for x in (a, b, c, *scales)):
         return None
@@ -212,7 +213,7 @@ def aligned(x: Numbers, largest: Integers, bits: int, down: bool = False) -> Int
 
 
 def aligned_sum(
-    products: Numbers, bits: int, trace: Trace | None, addend: Numbers | None = None, label: str = "product"
+    products: Numbers, bits: int, trace: SumTrace | None, addend: Numbers | None = None, label: str = "product"
 ) -> tuple[Integers, Integers]:
     """The sum along the first axis, and of the addend, of terms cut off toward zero; and the largest exponent.
 
@@ -234,12 +235,12 @@ def aligned_sum(
 
 def rounded(fmt: FloatFormat, total: Integers, exponent: Integers, rounding: int) -> tuple[Codes, Mask]:
     """Codes of total * 2**exponent, and which of them overflow."""
-    packed = exact.round_pack(
+    packed = round_pack(
         fmt,
         (total < 0).reshape(-1).astype(np.uint64),
         np.abs(total).reshape(-1).view(np.uint64),
         exponent.reshape(-1),
-        exact.How(rounding, SPEC, want_flags=True),
+        RoundingOptions(rounding, SPEC, want_flags=True),
     )
     assert packed.flags is not None
     return packed.codes.reshape(total.shape), (packed.flags & OVERFLOW != 0).reshape(total.shape)
@@ -253,7 +254,7 @@ def products_of(a: Numbers, b: Numbers) -> Numbers:
 # Rules. Each takes one group of factors at a time and the accumulator's codes, in D's format.
 
 
-class Group(NamedTuple):
+class Factors(NamedTuple):
     """Factors [k, M, 1, tiles] and [k, 1, N, tiles], and their scales."""
 
     a: Numbers
@@ -261,7 +262,7 @@ class Group(NamedTuple):
     scales: tuple[Numbers, ...] = ()
 
 
-def fused(rule: Rule, fmt: FloatFormat, group: Group, c: Codes, trace: Trace | None) -> Codes:
+def fused(rule: Rule, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
     """See `Rule`. NaN results are all ones but the sign, and zeros positive; overflow gives infinity."""
     addend = decode(fmt, c)
     products = scaled_products(rule, group) if group.scales else products_of(group.a, group.b)
@@ -273,7 +274,7 @@ def fused(rule: Rule, fmt: FloatFormat, group: Group, c: Codes, trace: Trace | N
         codes, over = rounded(result, total, largest - rule.bits, RZ)
         codes = np.where(over, codes + 1, codes) << np.uint64(F32.mantissa_bits - rule.fraction)
     codes = np.where(codes == fmt.sign_mask, 0, codes)
-    specials = specials_of(group.a, group.b, addend, group.scales)
+    specials = special_terms(group.a, group.b, addend, group.scales)
     if specials is not None:
         codes = specials.into(fmt, codes, fmt.code_mask >> 1)
     return codes.astype(fmt.storage_dtype)
@@ -284,7 +285,7 @@ def _cut_format(fraction: int) -> FloatFormat:
     return FloatFormat(f"f32 with {fraction} fraction bits", F32.exponent_bits, fraction, F32.bias)
 
 
-def scaled_products(rule: Rule, group: Group) -> Numbers:
+def scaled_products(rule: Rule, group: Factors) -> Numbers:
     """Products times their scales, which are never negative; or exact sums of ``dot`` of them with the same scales."""
     scale = products_of(*group.scales)
     if rule.dot == 1:
@@ -302,7 +303,7 @@ def scaled_products(rule: Rule, group: Group) -> Numbers:
     )
 
 
-def late(rule: Rule, fmt: FloatFormat, group: Group, c: Codes, trace: Trace | None) -> Codes:
+def late(rule: Rule, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
     """See `Rule`. Products of 2**128 and more are infinite."""
     addend = decode(fmt, c)
     products = products_of(group.a, group.b)
@@ -360,7 +361,7 @@ def flushed(fmt: FloatFormat, codes: Codes, signed: bool) -> Codes:
     return np.where(magnitude < fmt.min_normal_code, zeros, codes)
 
 
-def tree(rule: Rule, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: Trace | None) -> Codes:
+def tree(rule: Rule, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
     """See `Rule`: one group of factors, as codes of C's format."""
 
     def done(label: str, codes: Codes) -> Codes:
@@ -381,7 +382,7 @@ def tree(rule: Rule, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: Trac
     return c
 
 
-def chain(fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: Trace | None) -> Codes:
+def chain(fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
     """Fused multiply-adds along the first axis, of codes of C's format."""
     for left, right in zip(a, b, strict=True):
         c = fast.fma(fmt, left, right, c).codes

@@ -8,18 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes, Mask
+from halfulp.fp_formats.exact.core import RoundingOptions, sign_of
+from halfulp.fp_formats.exact.encoding import round_pack
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.limbs import Wide
 from halfulp.fp_formats.policy import SPEC
 from halfulp.fp_formats.scalar import RNE
-from halfulp.semantics.kernel import Codes, Mask
-from halfulp.semantics.matrix_units.aligned_sums import ExactSum, Integers, Numbers, Trace, decode, specials_of
+from halfulp.semantics.matrix_units.aligned_sums import ExactSum, Integers, Numbers, SumTrace, decode, special_terms
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 DIGIT = np.int64((1 << 32) - 1)
 
-Chunk = Callable[[Codes, Codes, Codes, tuple[Codes, ...], Trace | None], Codes]
+Chunk = Callable[[Codes, Codes, Codes, tuple[Codes, ...], SumTrace | None], Codes]
 """What a model does with a chunk of tiles: A [K, M, 1, tiles], B [K, 1, N, tiles], C [M, N, tiles], and scales."""
 
 
@@ -32,7 +34,7 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
     highest = max(sum(each.emax + 1 for each in formats), fmt.emax + 1) + 32
     length = (highest - lowest) // 32 + 4
 
-    def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: Trace | None) -> Codes:
+    def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         x, y, addend = decode(fmt_a, a), decode(fmt_b, b), decode(fmt, c)
         z = tuple(decode(FORMATS[op.scale], scale) for scale in scales)
         digits = np.zeros((length, c.size), np.int64)
@@ -54,7 +56,7 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
             minus = minus ^ _negative(FORMATS[op.scale], factor)
         minus = minus.all(axis=0) & _negative(fmt, c)
         codes = np.where((codes == 0) & minus, fmt.sign_mask or 0, codes)
-        specials = specials_of(x, y, addend, z)
+        specials = special_terms(x, y, addend, z)
         if specials is not None:
             codes = specials.into(fmt, codes, fmt.nan_code or 0)
         return codes.astype(fmt.storage_dtype)
@@ -63,7 +65,7 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
 
 
 def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
-    return np.asarray(exact.sign_of(fmt, codes.astype(np.uint64)) != 0)
+    return np.asarray(sign_of(fmt, codes.astype(np.uint64)) != 0)
 
 
 def _pieces(x: Numbers) -> list[tuple[Integers, Integers]]:
@@ -108,8 +110,8 @@ def _rounded_digits(fmt: FloatFormat, digits: Integers, lowest: int) -> Codes:
     rest = below[top - 2, column]
     significand = Wide(first, second << np.uint64(32) | third) | rest.astype(np.uint64)
     exponent = (top - 2) * 32 + lowest
-    how = exact.How(RNE, SPEC, want_flags=False)
-    packed = exact.round_pack(fmt, negative.astype(np.uint64), significand, exponent, how)
+    how = RoundingOptions(RNE, SPEC, want_flags=False)
+    packed = round_pack(fmt, negative.astype(np.uint64), significand, exponent, how)
     return np.asarray(packed.codes.lo if isinstance(packed.codes, Wide) else packed.codes)
 
 

@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.semantics.kernel import Codes
 
 Index = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Layout:
+class LaneLayout:
     """Which elements of a tile each lane holds; every field has one entry for each dimension of the tile.
 
     A lane holds ``outer`` blocks of ``element`` consecutive elements along a dimension. The blocks of the ``thread``
@@ -58,9 +58,9 @@ class Layout:
         return math.prod(self.lane_shape)
 
     @property
-    def transposed(self) -> Layout:
+    def transposed(self) -> LaneLayout:
         """The layout with its last two dimensions swapped, as ``col_major`` has it for C."""
-        return Layout(
+        return LaneLayout(
             *((*field[:-2], field[-1], field[-2]) for field in (self.outer, self.thread, self.strides, self.element))
         )
 
@@ -70,7 +70,7 @@ class Layout:
 
 
 @lru_cache(maxsize=256)
-def _positions(layout: Layout, lanes: int) -> Index:
+def _positions(layout: LaneLayout, lanes: int) -> Index:
     axes = np.ix_(np.arange(lanes), *map(np.arange, layout.lane_shape))
     lane, position = axes[0], np.zeros((), np.intp)
     for dimension, size in enumerate(layout.shape):
@@ -83,7 +83,7 @@ def _positions(layout: Layout, lanes: int) -> Index:
     return whole
 
 
-def distribute(tile: Codes, layout: Layout, lanes: int) -> Codes:
+def distribute(tile: Codes, layout: LaneLayout, lanes: int) -> Codes:
     """What each lane holds of tiles [..., *layout.shape]: [..., lanes, registers]."""
     rank = len(layout.shape)
     if tile.shape[tile.ndim - rank :] != layout.shape:
@@ -92,7 +92,7 @@ def distribute(tile: Codes, layout: Layout, lanes: int) -> Codes:
     return flat[..., layout.positions(lanes)]
 
 
-def gather(held: Codes, layout: Layout) -> Codes:
+def gather(held: Codes, layout: LaneLayout) -> Codes:
     """The tiles [..., *layout.shape] of which lanes hold these registers: the inverse of `distribute`.
 
     Where several lanes hold an element, that of the first one counts.
@@ -108,7 +108,7 @@ def gather(held: Codes, layout: Layout) -> Codes:
 
 
 @dataclass(frozen=True)
-class Kind:
+class TileKind:
     """A row of the table. ``code`` is the enumerator's number in bytecode and generic syntax."""
 
     name: str
@@ -118,7 +118,7 @@ class Kind:
     shape: tuple[int, int, int]
     blocks: int
     lanes: int
-    layouts: tuple[Layout, ...] | None
+    layouts: tuple[LaneLayout, ...] | None
     slices_of: str | None = None
 
     @property
@@ -181,24 +181,24 @@ _SLICES = {
 """Virtual kinds and the instructions that they are one or two of."""
 
 
-class _Kinds(Mapping[str, Kind]):
+class _Kinds(Mapping[str, TileKind]):
     """The kinds by name, read when they are first asked for."""
 
     @cached_property
-    def _rows(self) -> Mapping[str, Kind]:
+    def _rows(self) -> Mapping[str, TileKind]:
         text = resources.files(__package__).joinpath("kinds.json").read_text(encoding="utf-8")
-        rows: dict[str, Kind] = {}
+        rows: dict[str, TileKind] = {}
         for attribute, kinds in json.loads(text).items():
             for row in kinds:
-                layouts = row["layouts"] and tuple(Layout(*map(tuple, fields)) for fields in row["layouts"])
-                rows[row["name"]] = Kind(
+                layouts = row["layouts"] and tuple(LaneLayout(*map(tuple, fields)) for fields in row["layouts"])
+                rows[row["name"]] = TileKind(
                     row["name"], f"{attribute}_layout" if attribute == "mma" else f"{attribute}_mma_layout",
                     row["code"], tuple(row["types"]), tuple(row["shape"]), row["blocks"], row["lanes"], layouts,
                     _SLICES.get(row["name"]),
                 )  # fmt: skip
         return MappingProxyType(rows)
 
-    def __getitem__(self, name: str) -> Kind:
+    def __getitem__(self, name: str) -> TileKind:
         return self._rows[name]
 
     def __iter__(self) -> Any:
@@ -208,7 +208,7 @@ class _Kinds(Mapping[str, Kind]):
         return len(self._rows)
 
 
-KINDS: Mapping[str, Kind] = _Kinds()
+KINDS: Mapping[str, TileKind] = _Kinds()
 """All kinds, by name."""
 
 
@@ -248,7 +248,7 @@ UNITS = {"NV_MMA_SYNC": "mma", "MFMA": "mfma", "VMFMA": "mfma"}
 """Instructions by the first part of a kind's name; others have a name of their own, of which no chip knows."""
 
 
-def operation_of(kind: Kind, a: str = "", b: str = "", scale: str = "f8E8M0FNU") -> TileOp:
+def operation_of(kind: TileKind, a: str = "", b: str = "", scale: str = "f8E8M0FNU") -> TileOp:
     """The operation of a kind; ``a`` and ``b`` are the element types that a scaled kind leaves open."""
     family = kind.name.partition("_F")[0].partition("_I")[0].partition("_BF")[0]
     types = (kind.types[0] or a, kind.types[1] or b, kind.types[2])

@@ -23,14 +23,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.exact import comparisons
+from halfulp.fp_formats.exact.core import specials_of
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
-from halfulp.semantics.kernel import Codes
 from halfulp.semantics.matrix_units.aligned_sums import (
-    Group,
+    Factors,
     Integers,
-    Trace,
+    SumTrace,
     chain,
     decode,
     flushed,
@@ -70,17 +71,17 @@ def _chip(model: str, op: TileOp, rule: Rule) -> Chunk:
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
     group = min(rule.group or op.shape[2], op.shape[2])
 
-    def aligning(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: Trace | None) -> Codes:
+    def aligning(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         x, y = decode(fmt_a, a), decode(fmt_b, b)
         z = tuple(decode(FORMATS[op.scale], scale) for scale in scales)
         step = fused if rule.how == "fused" else late
         for part in _slices(len(a), group):
-            c = step(rule, fmt, Group(x.at(part), y.at(part), tuple(scale.at(part) for scale in z)), c, trace)
+            c = step(rule, fmt, Factors(x.at(part), y.at(part), tuple(scale.at(part) for scale in z)), c, trace)
             if trace is not None:
                 trace.rounded("sum", fmt, c)
         return c
 
-    def rounding(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: Trace | None) -> Codes:
+    def rounding(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         if rule.flush:
             a, b = flushed(fmt_a, a, signed=False), flushed(fmt_b, b, signed=False)
         a, b = fast.convert(fmt_a, fmt, a).codes, fast.convert(fmt_b, fmt, b).codes
@@ -92,7 +93,7 @@ def _chip(model: str, op: TileOp, rule: Rule) -> Chunk:
 
     each = aligning if rule.how in ("fused", "late") else rounding
 
-    def compute(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: Trace | None) -> Codes:
+    def compute(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         for number, part in enumerate(_slices(len(a), op.shape[2])):
             if number:  # what one instruction has left is an operand of the next
                 _check_known(model, op, rule, ((op.d, c),))
@@ -105,7 +106,7 @@ def _chip(model: str, op: TileOp, rule: Rule) -> Chunk:
 def _ieee(op: TileOp) -> Chunk:
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
 
-    def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: Trace | None) -> Codes:
+    def model(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         a, b = fast.convert(fmt_a, fmt, a).codes, fast.convert(fmt_b, fmt, b).codes
         if scales:
             factors = [fast.convert(FORMATS[op.scale], fmt, scale).codes for scale in scales]
@@ -152,7 +153,7 @@ def supports(model: str, op: TileOp) -> bool:
     return True
 
 
-class Model(NamedTuple):
+class TileModel(NamedTuple):
     """What computes chunks of tiles, None for integers; the rule that a chip follows; and array elements per result."""
 
     chunk: Chunk | None
@@ -161,20 +162,20 @@ class Model(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _model(model: str, op: TileOp) -> Model:
+def _model(model: str, op: TileOp) -> TileModel:
     if model not in MODELS:
         raise ValueError(f"unknown model {model!r}: choose one of {', '.join(MODELS)}")
     if op.name.startswith("VDMFMA"):
         raise Unpublished(model, op.name)
     rule = rule_of(model, op) if model.startswith("chip:") else None
     if op.d not in FORMATS:
-        return Model(None, rule)
+        return TileModel(None, rule)
     if rule is not None:
-        return Model(_chip(model, op, rule), rule)
+        return TileModel(_chip(model, op, rule), rule)
     if model == "ieee":
-        return Model(_ieee(op))
+        return TileModel(_ieee(op))
     chunk, digits = exact_model(op)
-    return Model(chunk, None, digits // 4)  # fewer passes by longer arrays
+    return TileModel(chunk, None, digits // 4)  # fewer passes by longer arrays
 
 
 def multiply_accumulate(
@@ -185,7 +186,7 @@ def multiply_accumulate(
     c: Codes,
     scale_a: Codes | None = None,
     scale_b: Codes | None = None,
-    trace: Trace | None = None,
+    trace: SumTrace | None = None,
 ) -> Codes:
     """A * B + C of tiles, as codes of D; see the module. ``trace``: of a single element, the steps are added to it.
 
@@ -241,8 +242,8 @@ def _unknown_special(rule: Rule, name: str, codes: Codes) -> bool:
     if name not in FORMATS or rule.specials == "all":
         return False
     if rule.specials == "nan":
-        return bool(exact.is_infinite(FORMATS[name], codes).any())
-    special = exact.specials_of(FORMATS[name], codes.astype(np.uint64))
+        return bool(comparisons.is_infinite(FORMATS[name], codes).any())
+    special = specials_of(FORMATS[name], codes.astype(np.uint64))
     return special is not None and bool(special.any())
 
 
@@ -265,9 +266,9 @@ def explain(
     c: int,
     scale_row: Codes | None = None,
     scale_column: Codes | None = None,
-) -> tuple[int, Trace]:
+) -> tuple[int, SumTrace]:
     """One element: a row of A [K], a column of B [K] and C's code to D's, and the steps that the model went through."""
-    trace = Trace()
+    trace = SumTrace()
     dtype = FORMATS[op.c].storage_dtype if op.c in FORMATS else np.dtype(np.uint32)
     row, column = row.reshape(1, -1), column.reshape(-1, 1)
     left = None if scale_row is None else scale_row.reshape(1, -1)

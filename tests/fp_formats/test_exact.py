@@ -12,10 +12,12 @@ from float_samples import LARGE, SMALL, all_codes, codes, pairs, to_array, to_li
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfulp.fp_formats import exact, limbs, scalar
+from halfulp.fp_formats import limbs, scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
+from halfulp.fp_formats.exact.core import CHUNK, ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
-from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding, policy_choices
+from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, FloatPolicy, Rounding
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide", "remainder")
 EXTREMA = ("maximum", "minimum", "maximum_number", "minimum_number")
@@ -26,7 +28,7 @@ WIDTHS = (0, 1, 2, 7, 8, 16, 31, 32, 33, 62, 63, 64, 65, 80, 126, 127, 128, 200,
 # Every value of every field on its own, and the combinations that model something.
 POLICIES = (
     SPEC,
-    *(FloatPolicy(**{field: value}) for field, values in policy_choices().items() for value in values[1:]),
+    *(FloatPolicy(**{field: value}) for field, choice in POLICY_FIELDS.items() for value in choice.values[1:]),
     FloatPolicy(denormals="flush_both", denormal_zero="positive", tininess="before"),
     FloatPolicy(denormals_f32="flush_both", denormal_zero_f32="positive"),
     FloatPolicy(denormals="flush_both", denormal_zero="positive", denormals_f32="ieee"),
@@ -58,7 +60,7 @@ USERS = (
 ALL = (*FORMATS.values(), *USERS)
 
 
-def assert_same(label: object, result_width: int, want: list[scalar.Result], got: exact.Result, rows: Any) -> None:
+def assert_same(label: object, result_width: int, want: list[scalar.Result], got: ArrayResult, rows: Any) -> None:
     """Every element, flags and poison included; ``got`` was asked for flags."""
     poison = [False] * len(want) if got.poison is None else got.poison.tolist()
     assert got.poison is None or any(poison)
@@ -83,7 +85,7 @@ def check_arithmetic(
         noise = (np.array(values, np.uint64), width)
     else:
         want, noise = [operation(fmt, x, y, mode, policy) for x, y in rows], None
-    got = getattr(exact, op)(fmt, to_array(fmt, a), to_array(fmt, b), mode, policy, noise, True)
+    got = getattr(arithmetic, op)(fmt, to_array(fmt, a), to_array(fmt, b), mode, policy, noise, True)
     assert_same((fmt.name, op, mode, policy, width), fmt.bits, want, got, rows)
 
 
@@ -92,10 +94,10 @@ def check_unary_and_order(fmt: FloatFormat, a: list[int], b: list[int], policy: 
     rows = list(zip(a, b, strict=True))
     for op in EXTREMA:
         want = [getattr(scalar, op)(fmt, p, q, policy) for p, q in rows]
-        assert_same((fmt.name, op, policy), fmt.bits, want, getattr(exact, op)(fmt, x, y, policy, True), rows)
+        assert_same((fmt.name, op, policy), fmt.bits, want, getattr(arithmetic, op)(fmt, x, y, policy, True), rows)
     for op in ("negate", "flush"):
         want = [getattr(scalar, op)(fmt, p, policy) for p in a]
-        assert_same((fmt.name, op, policy), fmt.bits, want, getattr(exact, op)(fmt, x, policy, True), a)
+        assert_same((fmt.name, op, policy), fmt.bits, want, getattr(arithmetic, op)(fmt, x, policy, True), a)
 
 
 @pytest.mark.parametrize("op", ARITHMETIC)
@@ -151,7 +153,7 @@ def test_extrema_negate_flush_compare(fmt: FloatFormat) -> None:
         check_unary_and_order(fmt, a[:40], b[:40], policy)
     for policy in (SPEC, FloatPolicy(denormals="flush_operands")):
         for predicate in range(16):
-            got = exact.compare(fmt, predicate, to_array(fmt, a), to_array(fmt, b), policy)
+            got = comparisons.compare(fmt, predicate, to_array(fmt, a), to_array(fmt, b), policy)
             assert got.codes.dtype == np.uint8
             want = [scalar.compare(fmt, predicate, x, y, policy) for x, y in zip(a, b, strict=True)]
             assert got.codes.tolist() == [int(holds) for holds in want]
@@ -159,7 +161,7 @@ def test_extrema_negate_flush_compare(fmt: FloatFormat) -> None:
 
 def check_conversion(src: FloatFormat, dst: FloatFormat, a: list[int], mode: Rounding, policy: FloatPolicy) -> None:
     want = [scalar.convert(src, dst, x, mode, policy) for x in a]
-    got = exact.convert(src, dst, to_array(src, a), mode, policy, None, True)
+    got = conversions.convert(src, dst, to_array(src, a), mode, policy, None, True)
     assert_same((src.name, dst.name, mode, policy), dst.bits, want, got, a)
 
 
@@ -177,7 +179,7 @@ def test_conversions(src: FloatFormat) -> None:
         values = [rng.getrandbits(width) for _ in a]
         want = [scalar.convert(src, dst, x, STOCHASTIC, SPEC, (r, width)) for x, r in zip(a, values, strict=True)]
         noise = (np.array(values, np.uint64), width)
-        got = exact.convert(src, dst, to_array(src, a), STOCHASTIC, SPEC, noise, True)
+        got = conversions.convert(src, dst, to_array(src, a), STOCHASTIC, SPEC, noise, True)
         assert_same((src.name, dst.name, width), dst.bits, want, got, a)
 
 
@@ -221,34 +223,38 @@ def test_integers(fmt: FloatFormat, width: int) -> None:
             label = (fmt.name, width, signed, mode, policy)
             want = [scalar.from_integer(fmt, n, mode, policy) for n in numbers]
             assert_same(
-                label, fmt.bits, want, exact.from_integer(fmt, array, width, signed, mode, policy, None, True), numbers
+                label,
+                fmt.bits,
+                want,
+                conversions.from_integer(fmt, array, width, signed, mode, policy, None, True),
+                numbers,
             )
             for choice in (policy, *(FloatPolicy(float_to_int=c) for c in ("poison", "saturate", "modular"))):  # type: ignore[arg-type]
                 want = [scalar.to_integer(fmt, x, width, signed, mode, choice) for x in floats]
-                got = exact.to_integer(fmt, to_array(fmt, floats), width, signed, mode, choice, None, True)
+                got = conversions.to_integer(fmt, to_array(fmt, floats), width, signed, mode, choice, None, True)
                 assert_same((*label, choice), width, want, got, floats)
         for bits in (8, 40):
             rng = random.Random(bits)
             values = [rng.getrandbits(bits) for _ in range(42)]
             noise = (np.array(values, np.uint64), bits)
             want = [scalar.from_integer(fmt, n, 5, SPEC, (r, bits)) for n, r in zip(numbers, values, strict=False)]
-            got = exact.from_integer(fmt, array, width, signed, 5, SPEC, (noise[0][:40], bits), True)
+            got = conversions.from_integer(fmt, array, width, signed, 5, SPEC, (noise[0][:40], bits), True)
             assert_same((fmt.name, width, signed, bits), fmt.bits, want, got, numbers)
             want = [
                 scalar.to_integer(fmt, x, width, signed, 5, SPEC, (r, bits))
                 for x, r in zip(floats, values, strict=True)
             ]
-            got = exact.to_integer(fmt, to_array(fmt, floats), width, signed, 5, SPEC, noise, True)
+            got = conversions.to_integer(fmt, to_array(fmt, floats), width, signed, 5, SPEC, noise, True)
             assert_same((fmt.name, width, signed, bits), width, want, got, floats)
 
 
 def test_no_masks_unless_needed() -> None:
     fmt, f4 = FORMATS["f32"], FORMATS["f4E2M1FN"]
     one = np.array([0x3F800000, 0x40000000], np.uint32)
-    result = exact.add(fmt, one, one)
+    result = arithmetic.add(fmt, one, one)
     assert result.poison is None
     assert result.flags is None
-    nan = exact.convert(fmt, f4, np.array([0x3F800000, 0x7FC00000], np.uint32))
+    nan = conversions.convert(fmt, f4, np.array([0x3F800000, 0x7FC00000], np.uint32))
     assert nan.poison is not None
     assert nan.poison.tolist() == [False, True]
     assert nan.codes.tolist() == [2, 0]
@@ -261,23 +267,23 @@ def test_shapes(name: str) -> None:
     a, b = pairs(fmt, 12, 58)
     x, y = to_array(fmt, a).reshape(3, 4, *tail), to_array(fmt, b).reshape(3, 4, *tail)
     x.flags.writeable = False
-    flat = exact.add(fmt, to_array(fmt, a), to_array(fmt, b))
-    assert to_list(fmt, exact.add(fmt, x, y).codes.reshape(12, *tail)) == to_list(fmt, flat.codes)
-    assert exact.add(fmt, x[:, 0, ...], y[0, 0, ...]).codes.shape == (3, *tail)
-    assert exact.add(fmt, x[0, 0, ...], y[0, 0, ...]).codes.shape == tail
-    assert exact.add(fmt, x[:0], y[:0], want_flags=True).codes.shape == (0, 4, *tail)
-    empty = exact.to_integer(fmt, x[:0], 80, True)
+    flat = arithmetic.add(fmt, to_array(fmt, a), to_array(fmt, b))
+    assert to_list(fmt, arithmetic.add(fmt, x, y).codes.reshape(12, *tail)) == to_list(fmt, flat.codes)
+    assert arithmetic.add(fmt, x[:, 0, ...], y[0, 0, ...]).codes.shape == (3, *tail)
+    assert arithmetic.add(fmt, x[0, 0, ...], y[0, 0, ...]).codes.shape == tail
+    assert arithmetic.add(fmt, x[:0], y[:0], want_flags=True).codes.shape == (0, 4, *tail)
+    empty = conversions.to_integer(fmt, x[:0], 80, True)
     assert empty.codes.shape == (0, 4, 2)
-    assert exact.from_integer(fmt, np.zeros((2, 0, 2), np.uint64), 128, True).codes.shape == (2, 0, *tail)
+    assert conversions.from_integer(fmt, np.zeros((2, 0, 2), np.uint64), 128, True).codes.shape == (2, 0, *tail)
 
 
 def test_many_chunks() -> None:
     fmt = FORMATS["bf16"]
     a, b = pairs(fmt, 5000, 59)
     x, y = np.tile(to_array(fmt, a), 11), np.tile(to_array(fmt, b), 11)
-    once = exact.divide(fmt, x[:5000], y[:5000], want_flags=True)
-    many = exact.divide(fmt, x, y, want_flags=True)
-    assert x.size > 3 * exact.CHUNK
+    once = arithmetic.divide(fmt, x[:5000], y[:5000], want_flags=True)
+    many = arithmetic.divide(fmt, x, y, want_flags=True)
+    assert x.size > 3 * CHUNK
     np.testing.assert_array_equal(many.codes, np.tile(once.codes, 11))
     np.testing.assert_array_equal(many.flags, np.tile(once.flags, 11))
 
@@ -285,7 +291,7 @@ def test_many_chunks() -> None:
 def test_stochastic_needs_bits() -> None:
     one = np.array([0x3F800000], np.uint32)
     with pytest.raises(ValueError, match="random bits"):
-        exact.add(FORMATS["f32"], one, one, STOCHASTIC)
+        arithmetic.add(FORMATS["f32"], one, one, STOCHASTIC)
 
 
 WORDS = st.integers(0, 2**128 - 1)
@@ -334,7 +340,7 @@ def test_poison_of_one_element_is_not_that_of_its_neighbours() -> None:
     for chosen in ([0], [0, 1], [1, 0, 2, 3], [2, 3]):
         a, b = (np.array([pairs[k][side] for k in chosen], np.uint8) for side in (0, 1))
         want = [scalar.subtract(fmt, *pairs[k]) for k in chosen]
-        found = exact.subtract(fmt, a, b)
+        found = arithmetic.subtract(fmt, a, b)
         poison = np.zeros(len(chosen), np.bool_) if found.poison is None else found.poison
         assert poison.tolist() == [result.poison for result in want]
         assert [int(c) for c, p in zip(found.codes, poison, strict=True) if not p] == [

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfulp.conformance.oracles import apfloat
-from halfulp.fp_formats import exact, scalar
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes, codes_to_ints
+from halfulp.fp_formats.exact import arithmetic, comparisons
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding
@@ -60,7 +61,7 @@ def triples(fmt: FloatFormat, count: int, seed: int) -> list[tuple[int, int, int
     return rows
 
 
-def arrays(fmt: FloatFormat, rows: list[tuple[int, int, int]]) -> list[exact.Codes]:
+def arrays(fmt: FloatFormat, rows: list[tuple[int, int, int]]) -> list[Codes]:
     return [to_array(fmt, list(column)) for column in zip(*rows, strict=True)]
 
 
@@ -74,7 +75,7 @@ def check_exact(
         scalar.fma(fmt, *row, mode, policy, (value, width) if width else None)
         for row, value in zip(rows, values, strict=True)
     ]
-    got = exact.fma(fmt, *arrays(fmt, rows), mode, policy, noise, True)
+    got = arithmetic.fma(fmt, *arrays(fmt, rows), mode, policy, noise, True)
     assert got.flags is not None
     poison = [False] * len(rows) if got.poison is None else got.poison.tolist()
     actual = list(zip(codes_to_ints(got.codes, fmt.bits), got.flags.tolist(), poison, strict=True))
@@ -82,7 +83,7 @@ def check_exact(
         (row, result, other) for row, result, other in zip(rows, want, actual, strict=True) if tuple(result) != other
     ]
     assert not wrong, (fmt.name, mode, policy, width, len(wrong), wrong[:3])
-    bare = exact.fma(fmt, *arrays(fmt, rows), mode, policy, noise)
+    bare = arithmetic.fma(fmt, *arrays(fmt, rows), mode, policy, noise)
     assert bare.flags is None
     np.testing.assert_array_equal(bare.codes, got.codes)
 
@@ -141,7 +142,7 @@ SPECIALS = (
 def test_specials(row: tuple[int, int, int, int, int]) -> None:
     a, b, c, code, flags = row
     assert scalar.fma(F16, a, b, c) == (code, flags, False)
-    got = exact.fma(F16, *arrays(F16, [(a, b, c)]), want_flags=True)
+    got = arithmetic.fma(F16, *arrays(F16, [(a, b, c)]), want_flags=True)
     assert got.codes.tolist() == [code]
     assert got.flags is not None
     assert got.flags.tolist() == [flags]
@@ -213,14 +214,14 @@ def test_every_triple_of_f4_in_arrays() -> None:
 def test_shapes() -> None:
     one, two = np.array(0x3C00, np.uint16), np.array([[0x4000], [0x4200]], np.uint16)
     three = np.array([0x3C00, 0x4000, 0x4400], np.uint16)
-    for module in (exact, fast):
-        got = module.fma(F16, one, two, three).codes
+    for fma in (arithmetic.fma, fast.fma):
+        got = fma(F16, one, two, three).codes
         assert got.tolist() == [[0x4200, 0x4400, 0x4600], [0x4400, 0x4500, 0x4700]]
-        assert module.fma(F16, one, one, one).codes.shape == ()
-        assert module.fma(F16, two[:0], two[:0], two[:0]).codes.shape == (0, 1)
+        assert fma(F16, one, one, one).codes.shape == ()
+        assert fma(F16, two[:0], two[:0], two[:0]).codes.shape == (0, 1)
     f80 = FORMATS["f80"]
     ones = to_array(f80, [0x3FFF << 64 | 1 << 63] * 3)
-    assert to_list(f80, exact.fma(f80, ones, ones, ones).codes) == [0x4000 << 64 | 1 << 63] * 3
+    assert to_list(f80, arithmetic.fma(f80, ones, ones, ones).codes) == [0x4000 << 64 | 1 << 63] * 3
 
 
 def test_domains() -> None:
@@ -230,8 +231,8 @@ def test_domains() -> None:
     assert fast.path_of("fma", F32, RNE, FloatPolicy(denormals="flush_results")) is None
 
 
-def check_fast(fmt: FloatFormat, columns: list[exact.Codes], mode: Rounding, policy: FloatPolicy) -> None:
-    got, want = fast.fma(fmt, *columns, mode, policy), exact.fma(fmt, *columns, mode, policy)
+def check_fast(fmt: FloatFormat, columns: list[Codes], mode: Rounding, policy: FloatPolicy) -> None:
+    got, want = fast.fma(fmt, *columns, mode, policy), arithmetic.fma(fmt, *columns, mode, policy)
     np.testing.assert_array_equal(got.codes, want.codes)
     assert got.poison is None
 
@@ -273,8 +274,8 @@ def test_c_library(fmt: FloatFormat, name: str, kind: type[ctypes.c_double] | ty
     columns = arrays(fmt, triples(fmt, 100_000, 92))
     floats = [column.view(f"f{fmt.bits // 8}").tolist() for column in columns]
     theirs = np.array([function(*row) for row in zip(*floats, strict=True)], f"f{fmt.bits // 8}")
-    ours = exact.fma(fmt, *columns).codes
-    nan = exact.is_nan(fmt, ours)
+    ours = arithmetic.fma(fmt, *columns).codes
+    nan = comparisons.is_nan(fmt, ours)
     assert 100 < nan.sum() < 90_000
     np.testing.assert_array_equal(nan, np.isnan(theirs))
     np.testing.assert_array_equal(ours[~nan], theirs.view(fmt.storage_dtype)[~nan])

@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding, float_format
-from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding, policy_choices
+from halfulp.fp_formats.policy import POLICY_FIELDS, SPEC, Flags, FloatPolicy, Rounding
 
 IEEE, ONES, MINUS_ZERO, NONE = NanEncoding.IEEE, NanEncoding.ALL_ONES, NanEncoding.NEGATIVE_ZERO, NanEncoding.NONE
 
@@ -88,7 +89,7 @@ def test_every_code_is_in_one_class(fmt: FloatFormat) -> None:
     per_sign = {IEEE: (1 << fmt.mantissa_bits) - 1, ONES: 1, MINUS_ZERO: Fraction(1, 2), NONE: 0}
     assert len(nans) == per_sign[fmt.nan] * (2 if fmt.signed else 1)
     codes = np.arange(1 << fmt.bits, dtype=fmt.storage_dtype)
-    assert [code for code in range(codes.size) if exact.is_nan(fmt, codes)[code]] == nans
+    assert [code for code in range(codes.size) if comparisons.is_nan(fmt, codes)[code]] == nans
 
 
 def test_x87_classes() -> None:
@@ -162,11 +163,11 @@ def test_formats_and_policies_are_values() -> None:
 
 
 def test_policy_values_are_checked() -> None:
-    for field, choices in policy_choices().items():
-        assert getattr(SPEC, field) == choices[0]
-        for choice in choices:
-            assert getattr(FloatPolicy(**{field: choice}), field) == choice
-        with pytest.raises(ValueError, match=f"{field} is 'other', but must be one of {choices[0]}, "):
+    for field, choice in POLICY_FIELDS.items():
+        assert getattr(SPEC, field) == choice.values[0]
+        for value in choice.values:
+            assert getattr(FloatPolicy(**{field: value}), field) == value
+        with pytest.raises(ValueError, match=f"{field} is 'other', but must be one of {choice.values[0]}, "):
             FloatPolicy(**{field: "other"})
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from float_samples import codes, to_array
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import FloatPolicy
 
@@ -47,12 +47,14 @@ def known_deviation(fmt: FloatFormat, floats: Any) -> Any:
 def test_conversions_in(name: str, source: str) -> None:
     fmt, src = FORMATS[name], FORMATS[source]
     corners = np.array([1.25 * 2.0**-127, 2.0**-127, 1.5 * 2.0**-127, 2.0**-128], np.float64).view(np.uint64)
-    sample = np.concatenate([to_array(src, codes(src, 20_000, 61)), exact.convert(FORMATS["f64"], src, corners).codes])
+    sample = np.concatenate(
+        [to_array(src, codes(src, 20_000, 61)), conversions.convert(FORMATS["f64"], src, corners).codes]
+    )
     floats = sample.view(NATIVE[source])
     with np.errstate(all="ignore"):
         theirs = floats.astype(DTYPES[name]).view(fmt.storage_dtype)
         deviating = known_deviation(fmt, floats)
-    ours = exact.convert(src, fmt, sample, policy=POLICY).codes
+    ours = conversions.convert(src, fmt, sample, policy=POLICY).codes
     np.testing.assert_array_equal(theirs, np.where(deviating, 1, ours))
     assert (ours[deviating] == 0).all()
     assert deviating.any() == (name == "f8E8M0FNU" and source != "f16")
@@ -65,7 +67,7 @@ def test_conversions_out(name: str, target: str) -> None:
     every = np.arange(1 << fmt.bits).astype(fmt.storage_dtype)
     with np.errstate(all="ignore"):
         theirs = every.view(DTYPES[name]).astype(NATIVE[target]).view(dst.storage_dtype)
-    np.testing.assert_array_equal(theirs, exact.convert(fmt, dst, every, policy=POLICY).codes)
+    np.testing.assert_array_equal(theirs, conversions.convert(fmt, dst, every, policy=POLICY).codes)
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -75,5 +77,5 @@ def test_integers(name: str) -> None:
     numbers = np.concatenate([rng.integers(-(2**31), 2**31, 5000), np.arange(-5000, 5000)]).astype(np.int32)
     theirs = numbers.astype(DTYPES[name]).view(fmt.storage_dtype)
     np.testing.assert_array_equal(
-        theirs, exact.from_integer(fmt, numbers.view(np.uint32), 32, True, policy=POLICY).codes
+        theirs, conversions.from_integer(fmt, numbers.view(np.uint32), 32, True, policy=POLICY).codes
     )

@@ -17,8 +17,9 @@ from neighbours import NAN, Number, neighbours
 from op_faces import Outcome, check, outcomes_of, value
 
 import halfulp as hu
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics import casts
@@ -536,7 +537,7 @@ def test_conversion_times_a_power_of_two(source: str, target: str) -> None:
     exponents = [rng.choice([0, 1, -1, 127, -127, rng.randint(-40, 40)]) for _ in codes]
     array = value(codes, f"tensor<{len(codes)}x{source}>", (len(codes),)).bits
     for mode in (m for m in Rounding if m is not Rounding.STOCHASTIC):
-        found = exact.convert(src, dst, array, mode, exponent=np.array(exponents, np.int64), want_flags=True)
+        found = conversions.convert(src, dst, array, mode, exponent=np.array(exponents, np.int64), want_flags=True)
         got = codes_to_ints(found.codes, dst.bits)
         for k, (code, exponent) in enumerate(zip(codes, exponents, strict=True)):
             one = scalar.convert(src, dst, code, mode, exponent=exponent)

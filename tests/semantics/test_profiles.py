@@ -24,7 +24,7 @@ from op_faces import Outcome, check, every_face, outcomes_of, value, width_of
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.values.value import as_type, natural_dtypes
-from halfulp.semantics.profile import PROFILES, Profile, as_profile, profile_choices
+from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile, as_profile
 
 POISON: Outcome = "poison"
 NAMES = ("spec", "mlir22-fold", "mlir22-quant", "ml_dtypes", "ocp-saturate")
@@ -201,12 +201,14 @@ def test_fields_can_be_set_on_their_own() -> None:
 
 
 def test_every_value_of_every_field_is_accepted_and_others_are_not() -> None:
-    for field, choices in profile_choices().items():
-        for choice in choices:
-            assert getattr(Profile(**{field: choice}), field) == choice  # type: ignore[arg-type]
-            assert as_profile(f"spec,{field}={choice}") == Profile(**{field: choice})  # type: ignore[arg-type]
+    for field, choice in PROFILE_FIELDS.items():
+        for each in choice.values:
+            assert getattr(Profile(**{field: each}), field) == each
+            assert as_profile(f"spec,{field}={each}") == Profile(**{field: each})
         with pytest.raises(ValueError, match=field):
-            Profile(**{field: "no such choice"})  # type: ignore[arg-type]
+            Profile(**{field: "no such choice"})
+    with pytest.raises(TypeError, match="no field 'no_such_field'; the fields are nan_result, "):
+        Profile(no_such_field="x")
     with pytest.raises(ValueError, match="mlir22-fold"):
         Profile(base="no such profile")
     with pytest.raises(ValueError, match="field=value"):
@@ -349,7 +351,7 @@ def check_random_profiles(count: int, seed: int) -> None:
     """All faces of an op agree, whatever the fields of the profile."""
     rng = random.Random(seed)
     for _ in range(count):
-        settings = {field: rng.choice(choices) for field, choices in profile_choices().items() if rng.random() < 0.4}
+        settings = {field: rng.choice(choice.values) for field, choice in PROFILE_FIELDS.items() if rng.random() < 0.4}
         profile = ",".join(["spec", *(f"{field}={choice}" for field, choice in settings.items())])
         body, types, result = random_op(rng)
         columns = [some_codes(element, 12, rng) for element in types]

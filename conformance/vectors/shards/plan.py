@@ -17,7 +17,7 @@ from halfulp.conformance.vectors.metadata import (
 from halfulp.conformance.vectors.packing import CONTAINERS, Packing
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.interp.ir.errors import InputError
-from halfulp.semantics.profile import SEMANTICS_VERSION, profile_choices
+from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION
 
 SHARD_ROWS = 1 << 24
 
@@ -95,7 +95,7 @@ class SweepPlan:
             "layout_version": LAYOUT_VERSION,
             "generator": dict(zip(("version", "semantics_version"), generator(), strict=True)),
             "source": self.recipe.computation.source(),
-            "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in profile_choices()}},
+            "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in PROFILE_FIELDS}},
             "inputs": self.recipe.inputs().to_json(),
             "format": self.format,
             "poison": self.unmarked,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.fp_formats.codes import Mask
 from halfulp.interp.dialects import iree_gpu as gpu
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -21,7 +22,6 @@ from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.executor import Action, Compiler, Function, Lanes, Run, Settings, host_values, in_lanes
 from halfulp.interp.values.value import Value
-from halfulp.semantics.kernel import Mask
 
 NULL_POINTER = ty.DialectType("iree_codegen", "null_pointer")
 QUERY = "iree_codegen.query_tile_sizes"

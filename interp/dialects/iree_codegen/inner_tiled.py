@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.codes import Codes
 from halfulp.interp.dialects import iree_gpu as gpu
 from halfulp.interp.dialects.linalg import ITERATOR_TYPE
 from halfulp.interp.dialects.memref.evaluate import living
@@ -40,8 +41,8 @@ from halfulp.interp.run.executor import Lanes, Run, Settings, in_lanes
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.memref_layout import is_injective
 from halfulp.interp.values.value import Value, over_lanes, repeated, spell_shape
-from halfulp.semantics.kernel import Codes, Open
-from halfulp.semantics.matrix_units.kinds import Kind, Layout, TileOp, distribute, gather, holds, operation_of
+from halfulp.semantics.kernel import Open
+from halfulp.semantics.matrix_units.kinds import LaneLayout, TileKind, TileOp, distribute, gather, holds, operation_of
 from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate, supports
 
 Array = npt.NDArray[Any]
@@ -62,7 +63,7 @@ class Part:
     inner: Shape
     order: Shape
     matrix: Shape
-    layout: Layout | None
+    layout: LaneLayout | None
 
     def tiles(self, array: Array, loops: int, lane_loop: int | None) -> Array:
         """The tiles [loops…, *matrix] of an operand's array, with an axis of one element for each loop it has not.
@@ -93,7 +94,7 @@ class Plan:
     ``around``: how many loops there are around those of the op: in a batch, over the subgroups and over their lanes.
     """
 
-    kind: Kind
+    kind: TileKind
     operation: TileOp
     parts: tuple[Part, ...]
     loops: int
@@ -192,7 +193,7 @@ def _reshaped(value: Value, lead: Shape, axes: int = 1) -> Value:
     return Value(value.type, reshaped(value.bits), reshaped(value.poison), reshaped(value.open), value.origins)
 
 
-def _check_subgroups(op: Operation, kind: Kind, lanes: Lanes) -> None:
+def _check_subgroups(op: Operation, kind: TileKind, lanes: Lanes) -> None:
     """Raises UndefinedBehavior where not all lanes of a subgroup are there."""
     groups = lanes.numbers // kind.lanes
     present, counts = np.unique(groups, return_counts=True)
@@ -272,7 +273,7 @@ def _alike_in_copies(plan: Plan, operands: Sequence[Value]) -> list[Value]:
     return agreed
 
 
-def _most(marks: Array | None, places: Array, layout: Layout) -> Any:
+def _most(marks: Array | None, places: Array, layout: LaneLayout) -> Any:
     """For each element the largest of the marks on its copies. ``places``: of what lanes hold, among all marks."""
     if marks is None:
         return None
@@ -374,7 +375,7 @@ def _plan(op: Operation, model: str, batch: bool = False) -> Plan:
     return Plan(kind, operation, tuple(parts), len(_iterators(op)) + around, lane_loop, around)
 
 
-def _operation(kind: Kind, elements: Sequence[ty.Type]) -> TileOp:
+def _operation(kind: TileKind, elements: Sequence[ty.Type]) -> TileOp:
     if kind.block is None:
         return operation_of(kind)
     names = [element.format.name if isinstance(element, ty.FloatType) else str(element) for element in elements]
@@ -405,7 +406,7 @@ def _loops(op: Operation) -> list[Shape]:
     return loops
 
 
-def _loop_over_lanes(kind: Kind, op: Operation, loops: Sequence[Shape]) -> int:
+def _loop_over_lanes(kind: TileKind, op: Operation, loops: Sequence[Shape]) -> int:
     for loop, iterator in enumerate(_iterators(op)):
         if iterator != _REDUCTION and all(loop in dims for dims in loops):
             return loop
@@ -416,7 +417,7 @@ def _loop_over_lanes(kind: Kind, op: Operation, loops: Sequence[Shape]) -> int:
     )
 
 
-def _layouts(kind: Kind, col_major: bool) -> tuple[Layout, ...]:
+def _layouts(kind: TileKind, col_major: bool) -> tuple[LaneLayout, ...]:
     """What the lanes hold; ``col_major`` exchanges the axes of C for them, which only a square tile allows."""
     if kind.layouts is None:
         raise Unsupported(f"what the lanes hold in {kind.name} is not known")
@@ -426,7 +427,7 @@ def _layouts(kind: Kind, col_major: bool) -> tuple[Layout, ...]:
     return (*inputs, acc.transposed if col_major else acc)
 
 
-def _matrices(kind: Kind) -> tuple[Shape, ...]:
+def _matrices(kind: TileKind) -> tuple[Shape, ...]:
     """The shapes in which tiles are multiplied: those of the kind, with K in one axis."""
     m, n, k = kind.shape
     if kind.block is None:

@@ -66,7 +66,7 @@ from halfulp.interp.text.parameters import (
     nested,
 )
 from halfulp.interp.text.pipelines import problem_of_pipeline
-from halfulp.semantics.matrix_units.kinds import Kind
+from halfulp.semantics.matrix_units.kinds import TileKind
 
 iree_codegen = Dialect("iree_codegen")
 
@@ -564,7 +564,7 @@ iree_codegen.op(
 # --- tile operations --------------------------------------------------------------------------------------------------
 
 
-def operand_elements(kind: at.DialectAttr, row: Kind) -> tuple[ty.Type, ...]:
+def operand_elements(kind: at.DialectAttr, row: TileKind) -> tuple[ty.Type, ...]:
     """The element type of each operand, in the order of `Kind.operand_shapes`."""
     if row.block is None:
         return tuple(map(_scalar, row.types))

@@ -11,7 +11,7 @@ from halfulp.conformance.comparing.inputs import every_input, sampled_inputs
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import ClosedProgram, Status
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values.value import Value
@@ -90,7 +90,7 @@ CORNERS = [597, 127.9, 128, 129, 255.5, 300, 4e4, 65535, 65536, 7e4, 2.0**24 + 1
 )
 def test_what_is_out_of_range_is_predicted_to_the_bit(lowering, expressed, storage):
     source = np.array([*CORNERS, *(-x for x in CORNERS)])
-    codes = exact.convert(FORMATS["f64"], FORMATS[expressed], source.view(np.uint64)).codes
+    codes = conversions.convert(FORMATS["f64"], FORMATS[expressed], source.view(np.uint64)).codes
     for quantized, inputs in [
         (f"!quant.uniform<{storage}:{expressed}, 1.0>", codes),
         (f"!quant.uniform<{storage}:{expressed}:0, {{1.0, 0.25}}>", np.stack([codes, codes])),

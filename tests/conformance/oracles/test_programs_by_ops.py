@@ -28,7 +28,7 @@ from halfulp.conformance.whole_programs.interesting import SameDifference
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.program_text import text_of
 from halfulp.conformance.whole_programs.reduce import Reducer
-from halfulp.semantics.kernel import Codes
+from halfulp.fp_formats.codes import Codes
 
 
 class Single:

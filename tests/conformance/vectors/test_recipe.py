@@ -30,7 +30,7 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.values.value import as_type
-from halfulp.semantics.profile import SPEC, as_profile, profile_choices
+from halfulp.semantics.profile import PROFILE_FIELDS, SPEC, as_profile
 
 MODES = tuple(mode for mode in Rounding if mode is not Rounding.STOCHASTIC)
 PROFILES = tuple(
@@ -639,7 +639,7 @@ def test_a_recipe_is_made_again_from_its_metadata_and_from_a_pickle(name: str) -
 
 
 def fields_of(recipe: Recipe) -> dict[str, str]:
-    return {name: getattr(recipe.computation.profile, name) for name in profile_choices()}
+    return {name: getattr(recipe.computation.profile, name) for name in PROFILE_FIELDS}
 
 
 def test_random_rows_do_not_depend_on_how_many_there_are() -> None:

@@ -17,7 +17,8 @@ import pytest
 from command import halfulp
 from float_samples import SMALL
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.exact import conversions
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import compiled, fast, fast_conversions, tables
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
@@ -101,7 +102,9 @@ def test_nothing_but_exponents() -> None:
         for codes in (every, every[3:-5], every[:0]):
             out = np.empty(codes.size, dst.storage_dtype)
             assert ahead(codes, out) == codes.size
-            domains.assert_same(exact.Result(out), exact.convert(E8M0, dst, codes, mode, policy), (dst, mode, policy))
+            domains.assert_same(
+                ArrayResult(out), conversions.convert(E8M0, dst, codes, mode, policy), (dst, mode, policy)
+            )
         domains.check([(mode, policy)], "convert", E8M0, dst, every)
 
 
@@ -113,12 +116,12 @@ def check_ahead(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy, sample:
     limit = src.infinity_code or 0
     specials = [src.nan_code] if dst.signed else [src.nan_code, src.sign_mask]
     if dst.nan is not NanEncoding.IEEE or policy.conversion_overflow == "saturate":
-        limit = exact.convert(dst, src, np.array([dst.max_code], dst.storage_dtype)).codes[0]
+        limit = conversions.convert(dst, src, np.array([dst.max_code], dst.storage_dtype)).codes[0]
     plain = sample[(sample & src.magnitude_mask <= min(limit, src.max_code)) & (sample != src.sign_mask)]
     out = np.empty(plain.size, dst.storage_dtype)
     with np.errstate(all="ignore"):
         assert ahead(plain, out) == plain.size
-    domains.assert_same(exact.Result(out), exact.convert(src, dst, plain, RNE, policy), (src, dst, policy))
+    domains.assert_same(ArrayResult(out), conversions.convert(src, dst, plain, RNE, policy), (src, dst, policy))
     for code, place in product(specials, (0, compiled.BLOCK - 1, compiled.BLOCK, plain.size - 1)):
         stopped = plain.copy()
         stopped[place] = code
@@ -242,7 +245,7 @@ def test_read_only_operands_that_lie_anywhere() -> None:
     codes = data[1:].view(np.uint32)
     codes.flags.writeable = False
     for dst in (FORMATS["f8E5M2"], BF16):
-        domains.assert_same(fast.convert(F32, dst, codes), exact.convert(F32, dst, codes.copy()))
+        domains.assert_same(fast.convert(F32, dst, codes), conversions.convert(F32, dst, codes.copy()))
 
 
 @pytest.mark.usefixtures("no_cache")

@@ -10,8 +10,9 @@ import pytest
 from float_samples import codes as codes_of
 from float_samples import pairs as pairs_of
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import fast, native_scalar
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Flushing, Rounding
@@ -94,7 +95,7 @@ def test_arithmetic_and_comparison(fmt: FloatFormat, zero: str) -> None:
             more = (mode, policy) if name in rounded else (policy,)
             expected = [getattr(scalar, name)(fmt, x, y, *more[:-1], known) for x, y in rows]
             assert [getattr(scalar, name)(fmt, x, y, *more) for x, y in rows] == expected
-            found = getattr(exact, name)(fmt, a, b, *more, want_flags=True)
+            found = getattr(arithmetic, name)(fmt, a, b, *more, want_flags=True)
             codes = [each.code for each in expected]
             assert codes_to_ints(found.codes, fmt.bits) == codes
             assert found.flags.tolist() == [each.flags for each in expected]
@@ -106,8 +107,8 @@ def test_arithmetic_and_comparison(fmt: FloatFormat, zero: str) -> None:
     for predicate in range(16):
         expected_bits = [scalar.compare(fmt, predicate, x, y, known) for x, y in rows]
         assert [scalar.compare(fmt, predicate, x, y, policy) for x, y in rows] == expected_bits
-        for module in (exact, fast):
-            assert module.compare(fmt, predicate, a, b, policy).codes.tolist() == expected_bits  # type: ignore[attr-defined]
+        for compare in (comparisons.compare, fast.compare):
+            assert compare(fmt, predicate, a, b, policy).codes.tolist() == expected_bits
 
 
 @pytest.mark.parametrize("zero", KEPT)
@@ -125,10 +126,10 @@ def test_conversions(other: FloatFormat, zero: str) -> None:
         up = [scalar.convert(other, F32, code, mode, results) for code in to_f32]
         assert [scalar.convert(F32, other, code, mode, policy) for code in from_f32] == down
         assert [scalar.convert(other, F32, code, mode, policy) for code in to_f32] == up
-        for module in (exact, fast):
-            found = module.convert(F32, other, a, mode, policy)  # type: ignore[attr-defined]
+        for convert in (conversions.convert, fast.convert):
+            found = convert(F32, other, a, mode, policy)
             assert codes_to_ints(found.codes, other.bits) == [each.code for each in down]
-            found = module.convert(other, F32, b, mode, policy)  # type: ignore[attr-defined]
+            found = convert(other, F32, b, mode, policy)
             assert codes_to_ints(found.codes, 32) == [each.code for each in up]
 
 
@@ -136,7 +137,7 @@ def test_integers() -> None:
     """A subnormal rounds to zero or one; with flushing only to zero. Integers are no subnormals."""
     policy = KEPT["signed"]
     codes = np.array([TINY, 0x7F_FFFF, LEAST, MINUS | TINY, 0x3FC0_0000], np.uint32)
-    for module in (exact, fast):
+    for module in (conversions, fast):
         found = module.to_integer(F32, codes, 8, True, RU, policy)  # type: ignore[attr-defined]
         assert found.codes.tolist() == [0, 0, 1, 0, 2]
         found = module.to_integer(F64, np.array([1], np.uint64), 8, True, RU, policy)  # type: ignore[attr-defined]

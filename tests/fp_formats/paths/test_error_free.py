@@ -12,18 +12,16 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from float_samples import codes, interesting, pairs, to_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import error_free, fast, tables
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
-
-Codes = npt.NDArray[Any]
 
 OPERATIONS = ("add", "subtract", "multiply", "divide")
 MODES = tuple(Rounding)[1:5]
@@ -35,7 +33,7 @@ WAYS = tuple(product(OPERATIONS, MODES))
 def check(fmt: FloatFormat, a: Codes, b: Codes, ways: Any = WAYS, policy: FloatPolicy = SPEC) -> None:
     for operation, mode in ways:
         got = getattr(fast, operation)(fmt, a, b, mode, policy)
-        want = getattr(exact, operation)(fmt, a, b, mode, policy)
+        want = getattr(arithmetic, operation)(fmt, a, b, mode, policy)
         assert got.codes.dtype == want.codes.dtype
         np.testing.assert_array_equal(got.codes, want.codes, f"{fmt} {operation} {mode!r}")
         assert got.poison is None
@@ -175,7 +173,7 @@ def test_ties(fmt: FloatFormat) -> None:
         sums += [[a, b], [b, a]]
     for rows in (sums, products):
         a, b = (to_array(fmt, column) for column in map(list, zip(*rows, strict=True)))
-        nearest = [exact.__dict__[op](fmt, a, b, mode).codes for op in ("add", "multiply") for mode in (0, 4)]
+        nearest = [getattr(arithmetic, op)(fmt, a, b, mode).codes for op in ("add", "multiply") for mode in (0, 4)]
         assert np.count_nonzero(nearest[0] != nearest[1]) + np.count_nonzero(nearest[2] != nearest[3]) > 500
         check(fmt, a, b)
 
@@ -214,12 +212,14 @@ def test_ordinary_elements_never_take_the_exact_path(fmt: FloatFormat, monkeypat
     """Zeros among them; and of others, only they."""
     rng = np.random.default_rng(74)
     values = (np.maximum(rng.standard_normal(50_000), 0), rng.uniform(1, 2, 50_000) * rng.choice([-1, 1], 50_000))
-    a, b = (exact.convert(FORMATS["f64"], fmt, value.view(np.uint64)).codes for value in values)
+    a, b = (conversions.convert(FORMATS["f64"], fmt, value.view(np.uint64)).codes for value in values)
     asked = []
     for operation in OPERATIONS:
-        original = getattr(exact, operation)
+        original = getattr(arithmetic, operation)
         monkeypatch.setattr(
-            exact, operation, lambda fmt, x, *rest, original=original: asked.append(x.size) or original(fmt, x, *rest)
+            arithmetic,
+            operation,
+            lambda fmt, x, *rest, original=original: asked.append(x.size) or original(fmt, x, *rest),
         )
     for operation, mode in WAYS:
         getattr(fast, operation)(fmt, a, b, mode)
@@ -241,11 +241,11 @@ def test_to_odd(operation: str) -> None:
         with np.errstate(all="ignore"):
             unknown = error_free.kernel(operation, fmt, mode, a.size, odd=True)(out, a, b)
         down, up, zero = (
-            getattr(exact, operation)(fmt, a, b, m).codes
+            getattr(arithmetic, operation)(fmt, a, b, m).codes
             for m in (Rounding.DOWNWARD, Rounding.UPWARD, Rounding.TOWARD_ZERO)
         )
         inexact = (down != up) & ((down | up) & fmt.magnitude_mask != 0)
-        want = np.where(inexact, zero | 1, getattr(exact, operation)(fmt, a, b, mode).codes)
+        want = np.where(inexact, zero | 1, getattr(arithmetic, operation)(fmt, a, b, mode).codes)
         assert unknown is not None
         known = np.setdiff1d(np.arange(a.size), unknown)
         assert known.size > 10_000

@@ -6,14 +6,17 @@ Tables, and whole domains, are in `test_fast_domains`.
 from __future__ import annotations
 
 from fractions import Fraction
+from inspect import isfunction, signature
 from typing import Any
 
 import numpy as np
 import pytest
 from float_samples import LARGE, SMALL, codes, pairs, to_array
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import limb_count, storage_dtype
+from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.paths import cpu, fast, tables
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
@@ -34,7 +37,7 @@ MODES = tuple(Rounding)[:5]
 COUNT = 20_000
 
 
-def assert_same(got: exact.Result, want: exact.Result) -> None:
+def assert_same(got: ArrayResult, want: ArrayResult) -> None:
     np.testing.assert_array_equal(got.codes, want.codes)
     assert got.codes.dtype == want.codes.dtype
     assert got.codes.shape == want.codes.shape
@@ -42,6 +45,18 @@ def assert_same(got: exact.Result, want: exact.Result) -> None:
     if got.poison is not None and want.poison is not None:
         np.testing.assert_array_equal(got.poison, want.poison)
     assert (got.flags is None) == (want.flags is None)
+
+
+def test_signatures_are_those_of_exact() -> None:
+    """Every operation of `exact` is in `fast`, with the same parameters; only `exact` moves exponents."""
+    for module in (arithmetic, comparisons, conversions):
+        own = (f for f in vars(module).values() if isfunction(f) and f.__module__ == module.__name__)
+        for function in own:
+            if function.__name__.startswith("_") or function in (comparisons.is_infinite, comparisons.is_zero):
+                continue
+            want = [each for each in signature(function).parameters.values() if each.name != "exponent"]
+            got = signature(getattr(fast, function.__name__)).parameters.values()
+            assert [str(each) for each in got] == [str(each) for each in want], function.__name__
 
 
 def test_domains() -> None:
@@ -100,7 +115,7 @@ def test_arithmetic(fmt: FloatFormat, operation: str) -> None:
         modes = MODES if fast.path_of(operation, fmt, Rounding.DOWNWARD, policy) else (Rounding.TO_NEAREST_EVEN,)
         for rounding in modes:
             quick = getattr(fast, operation)(fmt, a, b, rounding, policy)
-            assert_same(quick, getattr(exact, operation)(fmt, a, b, rounding, policy))
+            assert_same(quick, getattr(arithmetic, operation)(fmt, a, b, rounding, policy))
 
 
 @pytest.mark.parametrize("fmt", [*LARGE, FORMATS["f8E4M3FNUZ"], FORMATS["f8E8M0FNU"]], ids=str)
@@ -108,11 +123,11 @@ def test_extrema_negate_and_compare(fmt: FloatFormat) -> None:
     a, b = (to_array(fmt, column) for column in pairs(fmt, COUNT, 33))
     for policy in POLICIES:
         for operation in EXTREMA:
-            assert_same(getattr(fast, operation)(fmt, a, b, policy), getattr(exact, operation)(fmt, a, b, policy))
-        assert_same(fast.negate(fmt, a, policy), exact.negate(fmt, a, policy))
-        assert_same(fast.flush(fmt, a, policy), exact.flush(fmt, a, policy))
+            assert_same(getattr(fast, operation)(fmt, a, b, policy), getattr(arithmetic, operation)(fmt, a, b, policy))
+        assert_same(fast.negate(fmt, a, policy), arithmetic.negate(fmt, a, policy))
+        assert_same(fast.flush(fmt, a, policy), arithmetic.flush(fmt, a, policy))
     for predicate in range(16):
-        assert_same(fast.compare(fmt, predicate, a, b), exact.compare(fmt, predicate, a, b))
+        assert_same(fast.compare(fmt, predicate, a, b), comparisons.compare(fmt, predicate, a, b))
 
 
 @pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
@@ -121,7 +136,7 @@ def test_conversions(dst: FloatFormat) -> None:
         sample = to_array(src, codes(src, COUNT // 4, 34))
         for rounding, policy in ((Rounding.TO_NEAREST_EVEN, SPEC), (MODES[number % 5], POLICIES[number % 5])):
             quick = fast.convert(src, dst, sample, rounding, policy)
-            assert_same(quick, exact.convert(src, dst, sample, rounding, policy))
+            assert_same(quick, conversions.convert(src, dst, sample, rounding, policy))
     tables.CACHE.clear()
 
 
@@ -142,15 +157,15 @@ def test_integers(name: str, signed: bool, width: int) -> None:
     for policy in POLICIES:
         assert_same(
             fast.from_integer(fmt, integers, width, signed, policy=policy),
-            exact.from_integer(fmt, integers, width, signed, policy=policy),
+            conversions.from_integer(fmt, integers, width, signed, policy=policy),
         )
-    floats = exact.from_integer(fmt, integers, width, signed).codes
-    fractions = exact.convert(FORMATS["f64"], fmt, rng.uniform(-0.99, 1, 500).view(np.uint64)).codes
+    floats = conversions.from_integer(fmt, integers, width, signed).codes
+    fractions = conversions.convert(FORMATS["f64"], fmt, rng.uniform(-0.99, 1, 500).view(np.uint64)).codes
     for sample in (floats, fractions, floats[:1000], to_array(fmt, codes(fmt, 2000, 35))):
         for policy in (*POLICIES, FloatPolicy(float_to_int="modular")):
             assert_same(
                 fast.to_integer(fmt, sample, width, signed, policy=policy),
-                exact.to_integer(fmt, sample, width, signed, policy=policy),
+                conversions.to_integer(fmt, sample, width, signed, policy=policy),
             )
 
 
@@ -178,13 +193,13 @@ def test_shapes_and_inputs(name: str) -> None:
         x.flags.writeable = y.flags.writeable = False
         for operation in (*ARITHMETIC, *EXTREMA):
             quick = getattr(fast, operation)(fmt, x, y)
-            assert_same(quick, getattr(exact, operation)(fmt, x, y))
+            assert_same(quick, getattr(arithmetic, operation)(fmt, x, y))
             assert isinstance(quick.codes, np.ndarray)
-        assert_same(fast.compare(fmt, 4, x, y), exact.compare(fmt, 4, x, y))
-        assert_same(fast.negate(fmt, x), exact.negate(fmt, x))
+        assert_same(fast.compare(fmt, 4, x, y), comparisons.compare(fmt, 4, x, y))
+        assert_same(fast.negate(fmt, x), arithmetic.negate(fmt, x))
         for other in ("f64", "bf16", "f8E5M2"):
-            assert_same(fast.convert(fmt, FORMATS[other], x), exact.convert(fmt, FORMATS[other], x))
-        assert_same(fast.to_integer(fmt, x, 32, True), exact.to_integer(fmt, x, 32, True))
+            assert_same(fast.convert(fmt, FORMATS[other], x), conversions.convert(fmt, FORMATS[other], x))
+        assert_same(fast.to_integer(fmt, x, 32, True), conversions.to_integer(fmt, x, 32, True))
         np.testing.assert_array_equal(x, before[0])
         np.testing.assert_array_equal(y, before[1])
 
@@ -200,7 +215,7 @@ def test_many_nans_and_zeros() -> None:
     relu[:100_000] = np.maximum(relu[:100_000] & np.uint32(0x7F7FFFFF), np.uint32(1))
     for operation in ("add", "subtract", *EXTREMA):
         for a, b in ((nans, others), (others, nans), (relu, zeros), (zeros, zeros[::-1])):
-            assert_same(getattr(fast, operation)(fmt, a, b), getattr(exact, operation)(fmt, a, b))
+            assert_same(getattr(fast, operation)(fmt, a, b), getattr(arithmetic, operation)(fmt, a, b))
 
 
 @pytest.mark.parametrize("fmt", [FORMATS["f32"], FORMATS["f64"]], ids=str)
@@ -222,7 +237,7 @@ def test_floats_to_integers_in_every_mode(width: int, signed: bool, fmt: FloatFo
                 policy = FloatPolicy(float_to_int=choice, denormals=denormals)
                 for sample in sets:
                     arguments = (fmt, sample, width, signed, rounding, policy)
-                    assert_same(fast.to_integer(*arguments), exact.to_integer(*arguments))
+                    assert_same(fast.to_integer(*arguments), conversions.to_integer(*arguments))
 
 
 def exact_code(fmt: FloatFormat, value: Fraction) -> Any:
@@ -240,6 +255,6 @@ USERS = (
 def test_nans(fmt: FloatFormat) -> None:
     sample = to_array(fmt, codes(fmt, 3000, 3)) if fmt.bits > 16 else np.arange(1 << fmt.bits).astype(fmt.storage_dtype)
     found = fast.is_nan(fmt, sample)
-    np.testing.assert_array_equal(found, exact.is_nan(fmt, sample))
+    np.testing.assert_array_equal(found, comparisons.is_nan(fmt, sample))
     assert found.dtype == np.bool_
     assert fast.is_nan(fmt, sample[0]).shape == ()

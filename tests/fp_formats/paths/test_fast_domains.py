@@ -13,15 +13,14 @@ import numpy.typing as npt
 import pytest
 from float_samples import SMALL, codes, to_array
 
-from halfulp.fp_formats import exact
-from halfulp.fp_formats.codes import storage_dtype
+from halfulp.fp_formats.codes import Codes, storage_dtype
+from halfulp.fp_formats.exact import arithmetic, comparisons, conversions
+from halfulp.fp_formats.exact.core import ArrayResult
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.paths import fast, tables
 from halfulp.fp_formats.paths.fast_conversions import CASTS, SUMS
 from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
 from halfulp.semantics.profile import PROFILES
-
-Codes = npt.NDArray[Any]
 
 MODES = tuple(Rounding)[:5]
 RNE = Rounding.TO_NEAREST_EVEN
@@ -67,7 +66,7 @@ def some(ways: tuple[Any, ...], number: int, count: int = 2) -> list[Any]:
     return [ways[(number * count + index) * 7 % len(ways)] for index in range(count)]
 
 
-def assert_same(got: exact.Result, want: exact.Result, what: object = "") -> None:
+def assert_same(got: ArrayResult, want: ArrayResult, what: object = "") -> None:
     assert got.codes.dtype == want.codes.dtype, what
     np.testing.assert_array_equal(got.codes, want.codes, str(what))
     assert (got.poison is None) == (want.poison is None), what
@@ -76,9 +75,10 @@ def assert_same(got: exact.Result, want: exact.Result, what: object = "") -> Non
 
 
 def check(ways: Any, function: str, *arguments: Any) -> None:
+    (exact,) = (getattr(module, function) for module in (arithmetic, conversions) if hasattr(module, function))
     for mode, policy in ways:
         got = getattr(fast, function)(*arguments, mode, policy)
-        assert_same(got, getattr(exact, function)(*arguments, mode, policy), (function, arguments[:2], mode, policy))
+        assert_same(got, exact(*arguments, mode, policy), (function, arguments[:2], mode, policy))
         tables.CACHE.clear()
 
 
@@ -163,7 +163,7 @@ def test_f64_everywhere(dst: FloatFormat) -> None:
 
 def near_f32_ties(dst: FloatFormat) -> Codes:
     """Codes of f64 that rounding to f32 first moves onto ties of the destination."""
-    values = exact.convert(dst, FORMATS["f64"], every(dst.bits), RNE, FloatPolicy(nan_result="canonical")).codes
+    values = conversions.convert(dst, FORMATS["f64"], every(dst.bits), RNE, FloatPolicy(nan_result="canonical")).codes
     values = np.sort(values.view(np.float64))
     values = values[np.isfinite(values)]
     middles = ((values[:-1] + values[1:]) / 2).view(np.uint64)
@@ -203,7 +203,7 @@ def test_casts(pair: tuple[str, str]) -> None:
     sample = every(16) if src.bits == 16 else to_array(src, codes(src, 20_000, 41))
     if src.bits > dst.bits:
         sides = every(16) if dst.bits == 16 else to_array(dst, codes(dst, 20_000, 42))
-        ties = exact.convert(dst, src, sides).codes + (1 << (src.mantissa_bits - dst.mantissa_bits - 1))
+        ties = conversions.convert(dst, src, sides).codes + (1 << (src.mantissa_bits - dst.mantissa_bits - 1))
         sample = np.concatenate([sample, ties - 1, ties, ties + 1])
     negative = sample[sample & src.magnitude_mask <= src.max_code] | (src.sign_mask or 0)
     for policy in POLICIES:
@@ -269,9 +269,9 @@ def check_pairs(fmt: FloatFormat, ways: Any, policies: Any) -> None:
         check(ways, operation, fmt, a, b)
     for policy in policies:
         for operation in EXTREMA:
-            assert_same(getattr(fast, operation)(fmt, a, b, policy), getattr(exact, operation)(fmt, a, b, policy))
+            assert_same(getattr(fast, operation)(fmt, a, b, policy), getattr(arithmetic, operation)(fmt, a, b, policy))
         for predicate in range(16):
-            assert_same(fast.compare(fmt, predicate, a, b, policy), exact.compare(fmt, predicate, a, b, policy))
+            assert_same(fast.compare(fmt, predicate, a, b, policy), comparisons.compare(fmt, predicate, a, b, policy))
 
 
 @pytest.mark.parametrize("fmt", [*SMALL, *OTHERS], ids=str)
@@ -295,15 +295,15 @@ def test_sixteen_bits_with_many(name: str) -> None:
             for x, y in ((a, b[None]), (b[None], a)):
                 check([(RNE, SPEC)], operation, fmt, x, y)
         for operation in EXTREMA:
-            assert_same(getattr(fast, operation)(fmt, a, b[None]), getattr(exact, operation)(fmt, a, b[None]))
+            assert_same(getattr(fast, operation)(fmt, a, b[None]), getattr(arithmetic, operation)(fmt, a, b[None]))
 
 
 @pytest.mark.parametrize("fmt", [*UP_TO_16_BITS, *OTHERS], ids=str)
 @pytest.mark.usefixtures("two_at_once")
 def test_one_operand(fmt: FloatFormat) -> None:
     for policy in POLICIES:
-        assert_same(fast.negate(fmt, every(fmt.bits), policy), exact.negate(fmt, every(fmt.bits), policy))
-        assert_same(fast.flush(fmt, every(fmt.bits), policy), exact.flush(fmt, every(fmt.bits), policy))
+        assert_same(fast.negate(fmt, every(fmt.bits), policy), arithmetic.negate(fmt, every(fmt.bits), policy))
+        assert_same(fast.flush(fmt, every(fmt.bits), policy), arithmetic.flush(fmt, every(fmt.bits), policy))
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
@@ -335,7 +335,7 @@ CONVERSIONS = (
 def test_layouts_of_conversions(pair: tuple[str, str]) -> None:
     src, dst = (FORMATS[name] for name in pair)
     flat = np.random.default_rng(1).integers(0, 1 << src.bits, 4 * tables.CHUNK, np.uint64, endpoint=False)
-    table = exact.convert(src, dst, flat.astype(src.storage_dtype))
+    table = conversions.convert(src, dst, flat.astype(src.storage_dtype))
     where = np.arange(flat.size)
     for x, places in zip(layouts(flat.astype(src.storage_dtype)), layouts(where), strict=True):
         before = x.copy()
@@ -356,8 +356,8 @@ def test_layouts_of_operations(name: str) -> None:
     fmt = FORMATS[name]
     flat = np.random.default_rng(1).integers(0, 1 << fmt.bits, 4 * tables.CHUNK, np.uint64, endpoint=False)
     flat = flat.astype(fmt.storage_dtype)
-    sum_, larger = exact.add(fmt, flat, flat[::-1]), exact.maximum(fmt, flat, flat[::-1])
-    lower = exact.compare(fmt, 4, flat, flat[::-1])
+    sum_, larger = arithmetic.add(fmt, flat, flat[::-1]), arithmetic.maximum(fmt, flat, flat[::-1])
+    lower = comparisons.compare(fmt, 4, flat, flat[::-1])
     where = np.arange(flat.size)
     for x, y, places in zip(layouts(flat), layouts(flat[::-1]), layouts(where), strict=True):
         np.testing.assert_array_equal(fast.add(fmt, x, y).codes, sum_.codes[places])
@@ -385,9 +385,9 @@ def test_a_table_is_made_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "CALL", 10)
     made = []
 
-    def make() -> tables.Table:
+    def make() -> tables.LookupTable:
         made.append(1)
-        return tables.Table(np.zeros(256, np.uint8))
+        return tables.LookupTable(np.zeros(256, np.uint8))
 
     assert cache.get("key", 256, 100, make) is None
     assert cache.get("key", 256, 100, make) is None
@@ -400,8 +400,8 @@ def test_a_table_is_made_when_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_least_recently_used_tables_go() -> None:
     cache = tables.Cache(1000)
 
-    def make() -> tables.Table:
-        return tables.Table(np.zeros(400, np.uint8))
+    def make() -> tables.LookupTable:
+        return tables.LookupTable(np.zeros(400, np.uint8))
 
     first = cache.get(1, 0, 1, make)
     second = cache.get(2, 0, 1, make)
@@ -418,7 +418,7 @@ def test_threads_share_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache that holds one table at a time, and threads that want others."""
     monkeypatch.setattr(tables, "CACHE", tables.Cache(1 << 12))
     src = FORMATS["f8E4M3FN"]
-    want = {dst: exact.convert(src, dst, every(8)).codes for dst in (*SMALL, FORMATS["f32"])}
+    want = {dst: conversions.convert(src, dst, every(8)).codes for dst in (*SMALL, FORMATS["f32"])}
 
     def work(number: int) -> bool:
         dst = list(want)[number % len(want)]
@@ -429,7 +429,7 @@ def test_threads_share_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tables.CACHE.size <= 1 << 16
 
 
-MEMORY: dict[str, Callable[[Codes, Codes, Codes, Codes], exact.Result]] = {
+MEMORY: dict[str, Callable[[Codes, Codes, Codes, Codes], ArrayResult]] = {
     "f32 to f8": lambda a, b, c, d: fast.convert(FORMATS["f32"], FORMATS["f8E4M3FN"], c),
     "f32 to f4, with poison": lambda a, b, c, d: fast.convert(FORMATS["f32"], FORMATS["f4E2M1FN"], c),
     "f32 to bf16": lambda a, b, c, d: fast.convert(FORMATS["f32"], FORMATS["bf16"], c),

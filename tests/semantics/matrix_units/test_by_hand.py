@@ -15,8 +15,8 @@ import pytest
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.semantics.matrix_units import models as tiled
-from halfulp.semantics.matrix_units.aligned_sums import Alignment, ExactSum, Rounded, Trace
+from halfulp.semantics.matrix_units import models
+from halfulp.semantics.matrix_units.aligned_sums import Alignment, ExactSum, RoundedResult, SumTrace
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 INF, NAN, MINUS_ZERO = "inf", "nan", "-0"
@@ -51,7 +51,7 @@ class Case(NamedTuple):
     scales: tuple[Sequence[Number], Sequence[Number]] = ((), ())
 
 
-def run(case: Case) -> tuple[int, Trace, TileOp]:
+def run(case: Case) -> tuple[int, SumTrace, TileOp]:
     size = case.shape[2]
     a, _, b = case.types.partition(",")
     b = b or a
@@ -63,7 +63,7 @@ def run(case: Case) -> tuple[int, Trace, TileOp]:
             numbers[k] = pair[side]
         sides.append(np.array([code_of(name, number) for number in numbers], FORMATS[name].storage_dtype))
     scales = [np.array([code_of(case.scale, number) for number in each], np.uint8) for each in case.scales if each]
-    code, trace = tiled.explain(f"chip:{case.chip}", op, *sides, code_of(case.d, case.c), *scales)
+    code, trace = models.explain(f"chip:{case.chip}", op, *sides, code_of(case.d, case.c), *scales)
     return code, trace, op
 
 
@@ -321,14 +321,14 @@ def test_steps_of_a_fused_sum() -> None:
     assert (alignment.lost[0], alignment.lost[5], alignment.lost[16]) == (0, -p(-30), 0)
     assert alignment.exponents[0] == -24
     assert Fraction(alignment.significands[0], 1 << alignment.fraction_bits[0]) == 1.5
-    assert result == Rounded("sum", "f32", code)
+    assert result == RoundedResult("sum", "f32", code)
     assert code == code_of("f32", 1.0)  # 3 units are less than 2^-23
 
 
 def test_steps_of_two_groups() -> None:
     code, trace, _ = run(NVIDIA["Ampere splits K"])
-    assert [type(step) for step in trace] == [Alignment, Rounded, Alignment, Rounded]
-    assert [step.code for step in trace if isinstance(step, Rounded)] == [0, code]
+    assert [type(step) for step in trace] == [Alignment, RoundedResult, Alignment, RoundedResult]
+    assert [step.code for step in trace if isinstance(step, RoundedResult)] == [0, code]
 
 
 def test_steps_of_a_late_sum() -> None:
@@ -345,12 +345,14 @@ def test_steps_of_a_late_sum() -> None:
     assert (both.kept, both.lost) == ((1 << 24, -1), (0, p(-10) - p(-11)))
     assert with_c.labels == ("products", "c")
     assert with_c.total * p(with_c.unit) == p(14) - p(-10)
-    assert rounded == Rounded("sum", "f32", code)
+    assert rounded == RoundedResult("sum", "f32", code)
 
 
 def test_steps_of_a_tree() -> None:
     _, trace, _ = run(TREES["sums of two"])
-    numbers = [(step.label, scalar.value(FORMATS["f32"], step.code)) for step in trace[:8] if isinstance(step, Rounded)]
+    numbers = [
+        (step.label, scalar.value(FORMATS["f32"], step.code)) for step in trace[:8] if isinstance(step, RoundedResult)
+    ]
     assert numbers == [
         ("product", p(24)), ("product", 1), ("product", 1), ("product", -p(24)),
         ("sum of two", p(24)), ("sum of two", 1 - p(24)), ("sum of two", 1), ("sum with c", 1),
@@ -360,8 +362,8 @@ def test_steps_of_a_tree() -> None:
 def test_steps_of_exact_and_ieee() -> None:
     op = TileOp("by hand", "f16", "f16", "f16", "f16", (1, 1, 2))
     row, column = (np.array([code_of("f16", x) for x in side], np.uint16) for side in ((3.0, p(-12)), (5.0, p(-12))))
-    code, (total,) = tiled.explain("exact", op, row, column, code_of("f16", 0.25))
+    code, (total,) = models.explain("exact", op, row, column, code_of("f16", 0.25))
     assert total == ExactSum((Fraction(15), p(-24), Fraction(1, 4)), 15.25 + p(-24))
     assert code == code_of("f16", 15.25)
-    code, steps = tiled.explain("ieee", op, row, column, code_of("f16", 0.25))
-    assert steps == [Rounded("fma", "f16", code_of("f16", 15.25))] * 2
+    code, steps = models.explain("ieee", op, row, column, code_of("f16", 0.25))
+    assert steps == [RoundedResult("fma", "f16", code_of("f16", 15.25))] * 2

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.semantics.matrix_units.kinds import KINDS, Kind, Layout, distribute, gather
+from halfulp.semantics.matrix_units.kinds import KINDS, LaneLayout, TileKind, distribute, gather
 
 NAME = re.compile(
     r"(?P<family>[A-Z_0-9]+?)_(?P<c>[FIB]+\d+)_(?P<shape>\d+x\d+x\d+)(?:x(?P<n>\d+)(?P<b>B?))?_(?P<ab>.+)"
@@ -49,7 +49,7 @@ def test_counts() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-def test_row_says_what_the_name_says(kind: Kind) -> None:
+def test_row_says_what_the_name_says(kind: TileKind) -> None:
     match = NAME.fullmatch(kind.name)
     assert match
     a, b = ("", "") if kind.block else types_of(match["ab"])
@@ -60,7 +60,7 @@ def test_row_says_what_the_name_says(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", WITH_LAYOUT, ids=lambda kind: kind.name)
-def test_layouts_cover_their_tiles(kind: Kind) -> None:
+def test_layouts_cover_their_tiles(kind: TileKind) -> None:
     assert kind.layouts is not None
     copies = []
     for layout, shape in zip(kind.layouts, kind.operand_shapes, strict=True):
@@ -98,7 +98,7 @@ def test_lanes_of_a_kind_by_hand() -> None:
 
 
 @pytest.mark.parametrize("kind", WITH_LAYOUT, ids=lambda kind: kind.name)
-def test_distributed_and_gathered(kind: Kind) -> None:
+def test_distributed_and_gathered(kind: TileKind) -> None:
     rng = np.random.default_rng(kind.code)
     for layout in kind.layouts or ():
         for each in (layout, layout.transposed):
@@ -134,7 +134,7 @@ def test_first_of_several_lanes_counts() -> None:
 
 
 def test_transposed_layout() -> None:
-    layout = Layout((1, 2), (8, 4), (4, 1), (1, 2))
+    layout = LaneLayout((1, 2), (8, 4), (4, 1), (1, 2))
     assert layout.shape == (8, 16)
     turned = layout.transposed
     assert turned.shape == (16, 8)
@@ -166,7 +166,7 @@ def test_errors() -> None:
         gather(np.zeros((64, 5), np.uint16), layout)
 
 
-def coordinates(layout: Layout, lane: int) -> list[tuple[int, ...]]:
+def coordinates(layout: LaneLayout, lane: int) -> list[tuple[int, ...]]:
     """Where the elements of one lane stand in the tile, written out from the definition of a layout."""
     axes = []
     for o_count, threads, stride, e_count in zip(
@@ -178,7 +178,7 @@ def coordinates(layout: Layout, lane: int) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("kind", WITH_LAYOUT, ids=lambda kind: kind.name)
-def test_each_layout_covers_its_tile_evenly(kind: Kind) -> None:
+def test_each_layout_covers_its_tile_evenly(kind: TileKind) -> None:
     for layout, shape in zip(kind.layouts or (), kind.operand_shapes, strict=True):
         assert layout.shape == shape
         held = Counter(place for lane in range(kind.lanes) for place in coordinates(layout, lane))

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from float_samples import codes
 
-from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.semantics.matrix_units import models as tiled
+from halfulp.semantics.matrix_units import models
 from halfulp.semantics.matrix_units.chips import CHIPS
-from halfulp.semantics.matrix_units.kinds import KINDS, Kind, TileOp, distribute, gather, operation_of
+from halfulp.semantics.matrix_units.kinds import KINDS, TileKind, TileOp, distribute, gather, operation_of
 
 RUNNABLE = [kind for kind in KINDS.values() if not kind.name.startswith("VDMFMA")]
 NARROW = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ")
@@ -136,7 +137,7 @@ def check(op: TileOp, tiles: int, seed: int) -> int:
     k = KINDS[op.name].shape[2]
     arrays = operands_of(op, k, tiles, rng)
     count = 0
-    results = {model: tiled.multiply_accumulate(model, op, *arrays) for model in ("exact", "ieee")}
+    results = {model: models.multiply_accumulate(model, op, *arrays) for model in ("exact", "ieee")}
     for place in np.ndindex(tiles, 2, 2):
         tile, row, column = place
         if op.d in FORMATS:
@@ -195,8 +196,8 @@ SPECIALS = (
 def test_special_values(row: tuple[tuple[int, ...], tuple[int, ...], int, int, int]) -> None:
     a, b, c, want_exact, want_ieee = row
     left, right = np.array(a, np.uint16), np.array(b, np.uint16)
-    assert tiled.explain("exact", F16_OP, left, right, c)[0] == want_exact
-    assert tiled.explain("ieee", F16_OP, left, right, c)[0] == want_ieee
+    assert models.explain("exact", F16_OP, left, right, c)[0] == want_exact
+    assert models.explain("ieee", F16_OP, left, right, c)[0] == want_ieee
 
 
 def test_signs_of_zero() -> None:
@@ -205,7 +206,7 @@ def test_signs_of_zero() -> None:
         (zero, zero, 0, 0), (zero, minus, 0x80000000, 0x80000000), (minus, minus, 0x80000000, 0), (zero, minus, 0, 0),
     ):  # fmt: skip
         for model in ("exact", "ieee"):
-            assert tiled.explain(model, F16_OP, a, b, c)[0] == want
+            assert models.explain(model, F16_OP, a, b, c)[0] == want
 
 
 SIGNED_SCALES = TileOp("test", "f8E5M2", "f8E5M2", "f32", "f32", (1, 1, 2), scale="f8E4M3FN", block=2)
@@ -227,13 +228,13 @@ def test_scales_are_factors_of_infinities_and_zeros(row: tuple[tuple[int, ...], 
     factors, c, want = row
     a, b, scale_a, scale_b = (np.full(size, code, np.uint8) for size, code in zip((2, 2, 1, 1), factors, strict=True))
     for model in ("exact", "ieee"):
-        assert tiled.explain(model, SIGNED_SCALES, a, b, c, scale_a, scale_b)[0] == want, model
+        assert models.explain(model, SIGNED_SCALES, a, b, c, scale_a, scale_b)[0] == want, model
 
 
 # Lanes.
 
 
-def random_tiles(kind: Kind, seed: int) -> tuple[TileOp, list[Any]]:
+def random_tiles(kind: TileKind, seed: int) -> tuple[TileOp, list[Any]]:
     """A tile of each canonical operand, in canonical shape but for the dimension of blocks of K."""
     op = operation_of(kind)
     rng = np.random.default_rng(seed)
@@ -244,21 +245,23 @@ def random_tiles(kind: Kind, seed: int) -> tuple[TileOp, list[Any]]:
             continue
         fmt = FORMATS[name]
         bits = rng.integers(0, 1 << min(fmt.bits, 63), shape, dtype=np.uint64).astype(fmt.storage_dtype)
-        found.append(np.where(exact.is_nan(fmt, bits) | exact.is_infinite(fmt, bits), 1, bits).astype(bits.dtype))
+        found.append(
+            np.where(comparisons.is_nan(fmt, bits) | comparisons.is_infinite(fmt, bits), 1, bits).astype(bits.dtype)
+        )
     return op, found
 
 
 @pytest.mark.parametrize("kind", [kind for kind in PLAIN if kind.layouts], ids=lambda kind: kind.name)
-def test_distributed_equals_undistributed(kind: Kind) -> None:
+def test_distributed_equals_undistributed(kind: TileKind) -> None:
     """What lanes hold, gathered, computed and handed out again; operands transposed on the way, and C by columns."""
     assert kind.layouts is not None
     op, (a, b, c) = random_tiles(kind, kind.code)
-    whole = tiled.multiply_accumulate("exact", op, a, b, c)
+    whole = models.multiply_accumulate("exact", op, a, b, c)
     held = [distribute(x, layout, kind.lanes) for x, layout in zip((a, b, c), kind.layouts, strict=True)]
     for x, layout in zip(held, kind.layouts, strict=True):
         assert x.shape == (kind.lanes, layout.registers)
     back = [gather(x, layout) for x, layout in zip(held, kind.layouts, strict=True)]
-    of_lanes = distribute(tiled.multiply_accumulate("exact", op, *back), kind.layouts[2], kind.lanes)
+    of_lanes = distribute(models.multiply_accumulate("exact", op, *back), kind.layouts[2], kind.lanes)
     np.testing.assert_array_equal(of_lanes, distribute(whole, kind.layouts[2], kind.lanes))
     np.testing.assert_array_equal(gather(of_lanes, kind.layouts[2]), whole)
     # Operands that are stored in another order of dimensions: S[i] = C[p[i]].
@@ -266,7 +269,7 @@ def test_distributed_equals_undistributed(kind: Kind) -> None:
         inverse = np.argsort(permutation)
         stored = [np.ascontiguousarray(x.transpose(permutation)) for x in (a, b, c)]
         restored = [x.transpose(inverse) for x in stored]
-        result = tiled.multiply_accumulate("exact", op, *restored).transpose(permutation)
+        result = models.multiply_accumulate("exact", op, *restored).transpose(permutation)
         np.testing.assert_array_equal(result.transpose(inverse), whole)
         lanes = distribute(np.ascontiguousarray(restored[0]), kind.layouts[0], kind.lanes)
         np.testing.assert_array_equal(lanes, held[0])
@@ -275,7 +278,7 @@ def test_distributed_equals_undistributed(kind: Kind) -> None:
     def turned(x: Any) -> Any:
         return np.ascontiguousarray(np.swapaxes(x, -1, -2))
 
-    by_columns = tiled.multiply_accumulate("exact", op_of_transposed(op), turned(b), turned(a), turned(c))
+    by_columns = models.multiply_accumulate("exact", op_of_transposed(op), turned(b), turned(a), turned(c))
     np.testing.assert_array_equal(turned(by_columns), whole)
     of_columns = distribute(by_columns, kind.layouts[2].transposed, kind.lanes)
     np.testing.assert_array_equal(np.sort(of_columns), np.sort(of_lanes))
@@ -290,13 +293,13 @@ def test_leading_dimensions_and_strides() -> None:
     op, (a, b, c) = random_tiles(KINDS["NV_MMA_SYNC_F32_16x8x16_F16"], 5)
     many = [np.stack([x, x[::-1, ::-1]] * 3).reshape(2, 3, *x.shape) for x in (a, b, c)]
     for model in ("exact", "ieee", "chip:ampere"):
-        each = tiled.multiply_accumulate(model, op, a, b, c)
-        other = tiled.multiply_accumulate(model, op, *(x[::-1, ::-1] for x in (a, b, c)))
-        together = tiled.multiply_accumulate(model, op, *many)
+        each = models.multiply_accumulate(model, op, a, b, c)
+        other = models.multiply_accumulate(model, op, *(x[::-1, ::-1] for x in (a, b, c)))
+        together = models.multiply_accumulate(model, op, *many)
         assert together.shape == (2, 3, 16, 8)
         np.testing.assert_array_equal(together[0, 0], each)
         np.testing.assert_array_equal(together[1, 2], other)
-        assert tiled.multiply_accumulate(model, op, *(x[:0] for x in many)).shape == (0, 3, 16, 8)
+        assert models.multiply_accumulate(model, op, *(x[:0] for x in many)).shape == (0, 3, 16, 8)
 
 
 def test_virtual_kinds_are_their_instructions() -> None:
@@ -311,16 +314,16 @@ def test_virtual_kinds_are_their_instructions() -> None:
         model = f"chip:{chip}"
         want = c
         for part in (first, second):
-            want = tiled.multiply_accumulate(model, small, a[:, part], b[part], want)
-        np.testing.assert_array_equal(tiled.multiply_accumulate(model, op, a, b, c), want)
+            want = models.multiply_accumulate(model, small, a[:, part], b[part], want)
+        np.testing.assert_array_equal(models.multiply_accumulate(model, op, a, b, c), want)
         in_order = c
         for part in (list(range(16)), list(range(16, 32))):
-            in_order = tiled.multiply_accumulate(model, small, a[:, part], b[part], in_order)
+            in_order = models.multiply_accumulate(model, small, a[:, part], b[part], in_order)
         assert (want != in_order).any()
-        twice = tiled.multiply_accumulate(model, op, np.tile(a, 2), np.tile(b, (2, 1)), c)
-        np.testing.assert_array_equal(twice, tiled.multiply_accumulate(model, op, a, b, want))
+        twice = models.multiply_accumulate(model, op, np.tile(a, 2), np.tile(b, (2, 1)), c)
+        np.testing.assert_array_equal(twice, models.multiply_accumulate(model, op, a, b, want))
     with pytest.raises(ValueError, match="do not go together"):
-        tiled.multiply_accumulate("chip:cdna3", op, a[:, :16], b[:16], c)
+        models.multiply_accumulate("chip:cdna3", op, a[:, :16], b[:16], c)
 
 
 # What no model computes.
@@ -355,26 +358,26 @@ RUNS_ON["cdna3"] = (
 def test_which_kinds_run_on_a_chip(chip: str) -> None:
     """The rest is `Unpublished`, naming both: CDNA4, WMMA, sparse instructions, Hopper's and Blackwell's mma of f8."""
     runs = {
-        kind.name for kind in KINDS.values() if tiled.supports(f"chip:{chip}", operation_of(kind, "f8E5M2", "f8E5M2"))
+        kind.name for kind in KINDS.values() if models.supports(f"chip:{chip}", operation_of(kind, "f8E5M2", "f8E5M2"))
     }
     assert runs == RUNS_ON[chip]
 
 
 def test_what_is_not_published() -> None:
     op, arrays = random_tiles(KINDS["MFMA_F32_16x16x32_F16"], 1)
-    with pytest.raises(tiled.Unpublished, match=r"^chip:cdna3: .* MFMA_F32_16x16x32_F16 is not published$") as caught:
-        tiled.multiply_accumulate("chip:cdna3", op, *arrays)
+    with pytest.raises(models.Unpublished, match=r"^chip:cdna3: .* MFMA_F32_16x16x32_F16 is not published$") as caught:
+        models.multiply_accumulate("chip:cdna3", op, *arrays)
     assert (caught.value.model, caught.value.operation) == ("chip:cdna3", "MFMA_F32_16x16x32_F16")
     op, arrays = random_tiles(KINDS["VDMFMA_F32_8x16x64x2_F16"], 1)
-    for model in tiled.MODELS:
-        with pytest.raises(tiled.Unpublished, match="VDMFMA_F32_8x16x64x2_F16"):
-            tiled.multiply_accumulate(model, op, *arrays)
-        assert not tiled.supports(model, op)
+    for model in models.MODELS:
+        with pytest.raises(models.Unpublished, match="VDMFMA_F32_8x16x64x2_F16"):
+            models.multiply_accumulate(model, op, *arrays)
+        assert not models.supports(model, op)
     op, (a, b, c) = random_tiles(KINDS["MFMA_F32_16x16x16_F16"], 1)
     a[3, 3] = NAN
     for chip in ("cdna1", "cdna2", "cdna3"):
-        with pytest.raises(tiled.Unpublished, match="infinite or NaN operands"):
-            tiled.multiply_accumulate(f"chip:{chip}", op, a, b, c)
+        with pytest.raises(models.Unpublished, match="infinite or NaN operands"):
+            models.multiply_accumulate(f"chip:{chip}", op, a, b, c)
 
 
 @pytest.mark.parametrize("chip", ["cdna2", "cdna3"])
@@ -383,10 +386,10 @@ def test_what_one_instruction_leaves_is_an_operand_of_the_next(chip: str) -> Non
     op = operation_of(KINDS["MFMA_F32_16x16x16_BF16"])
     a, b, c = np.zeros((16, 32), np.uint16), np.zeros((32, 16), np.uint16), np.zeros((16, 16), np.uint32)
     a[3, 31] = b[31, 5] = 0x7F00
-    assert tiled.multiply_accumulate(f"chip:{chip}", op, a, b, c)[3, 5] == 0x7F800000
+    assert models.multiply_accumulate(f"chip:{chip}", op, a, b, c)[3, 5] == 0x7F800000
     a[3, 2] = b[2, 5] = 0x7F00
-    with pytest.raises(tiled.Unpublished, match="infinite or NaN operands"):
-        tiled.multiply_accumulate(f"chip:{chip}", op, a, b, c)
+    with pytest.raises(models.Unpublished, match="infinite or NaN operands"):
+        models.multiply_accumulate(f"chip:{chip}", op, a, b, c)
 
 
 @pytest.mark.parametrize("c", [0x7F800000, 0xFF800000])
@@ -394,20 +397,20 @@ def test_infinite_c_beside_dots_of_sixteen(c: int) -> None:
     """What mxf4 and nvf4 instructions make of it is not published; of NaN it is, and of infinite sums."""
     op = TileOp("nvf4", "f4E2M1FN", "f4E2M1FN", "f32", "f32", (16, 8, 64), 1, "mma", "f8E4M3FN", 16)
     ones, scales = np.full(64, 2, np.uint8), np.full(4, 0x38, np.uint8)
-    with pytest.raises(tiled.Unpublished, match="computes nvf4 with infinite operands is not published") as caught:
-        tiled.explain("chip:rtx-blackwell", op, ones, ones, c, scales, scales)
+    with pytest.raises(models.Unpublished, match="computes nvf4 with infinite operands is not published") as caught:
+        models.explain("chip:rtx-blackwell", op, ones, ones, c, scales, scales)
     assert (caught.value.operation, caught.value.what) == ("nvf4", " with infinite operands")
-    assert tiled.explain("exact", op, ones, ones, c, scales, scales)[0] == c
-    assert tiled.explain("chip:rtx-blackwell", op, ones, ones, 0x7F800001, scales, scales)[0] == 0x7FFFFFFF
-    assert tiled.explain("chip:rtx-blackwell", op, ones, ones, 0x3F800000, scales, scales)[0] == 0x42820000  # 65
+    assert models.explain("exact", op, ones, ones, c, scales, scales)[0] == c
+    assert models.explain("chip:rtx-blackwell", op, ones, ones, 0x7F800001, scales, scales)[0] == 0x7FFFFFFF
+    assert models.explain("chip:rtx-blackwell", op, ones, ones, 0x3F800000, scales, scales)[0] == 0x42820000  # 65
 
 
 def test_errors() -> None:
     op, (a, b, c) = random_tiles(KINDS["MFMA_F32_16x16x16_F16"], 1)
     with pytest.raises(ValueError, match="unknown model 'chip:pascal': choose one of exact, ieee, chip:volta"):
-        tiled.multiply_accumulate("chip:pascal", op, a, b, c)
+        models.multiply_accumulate("chip:pascal", op, a, b, c)
     for wrong in ((a[:, :8], b, c), (a, b[:8], c), (a, b, c[:8]), (a[:, :8], b[:8], c), (a[None], b, c)):
         with pytest.raises(ValueError, match="do not go together"):
-            tiled.multiply_accumulate("exact", op, *wrong)
+            models.multiply_accumulate("exact", op, *wrong)
     with pytest.raises(ValueError, match="do not go together"):
-        tiled.multiply_accumulate("exact", op, a, b, c, a, b)
+        models.multiply_accumulate("exact", op, a, b, c, a, b)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tree import ROOT
 
-from halfulp.fp_formats import exact
+from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.semantics.matrix_units import models as tiled
+from halfulp.semantics.matrix_units import models
 from halfulp.semantics.matrix_units.chips import CHIPS, Rule
 from halfulp.semantics.matrix_units.kinds import TileOp
 
@@ -64,7 +64,7 @@ def differences(name: str, results: Any) -> int:
     assert results.shape == wanted.shape
     wrong = results != wanted
     if op.d == "f64":
-        wrong &= ~(exact.is_nan(FORMATS["f64"], results) & exact.is_nan(FORMATS["f64"], wanted))
+        wrong &= ~(comparisons.is_nan(FORMATS["f64"], results) & comparisons.is_nan(FORMATS["f64"], wanted))
     return int(wrong.sum())
 
 
@@ -74,7 +74,7 @@ def test_recording_is_whole() -> None:
     assert sum(arrays[f"{name}/D"].size for name in configs) == 131_328
     assert {operation(name)[0].removeprefix("chip:") for name in configs} == set(CHIPS)
     for name, entry in configs.items():
-        rule = tiled.rule_of(*operation(name))
+        rule = models.rule_of(*operation(name))
         size = operation(name)[1].shape[2]
         groups = [rule.group or size] * (size // min(rule.group or size, size)) if rule.how != "chain" else [1] * size
         assert [min(group, size) for group in groups] == entry["k_groups"], name
@@ -85,7 +85,7 @@ def test_recording_is_whole() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_recorded_tiles(name: str) -> None:
     model, op = operation(name)
-    assert differences(name, tiled.multiply_accumulate(model, op, *operands(name))) == 0
+    assert differences(name, models.multiply_accumulate(model, op, *operands(name))) == 0
 
 
 MUTATIONS = (
@@ -105,11 +105,11 @@ MUTATIONS = (
 def test_another_rule_differs(name: str, changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The recording tells rules apart: with one field changed, results differ."""
     model, op = operation(name)
-    rule = tiled.rule_of(model, op)
+    rule = models.rule_of(model, op)
     other = Rule(**{**{field: getattr(rule, field) for field in rule.__dataclass_fields__}, **changed})
-    tiled._model.cache_clear()
-    monkeypatch.setattr(tiled, "rule_of", lambda model, op: other)
+    models._model.cache_clear()
+    monkeypatch.setattr(models, "rule_of", lambda model, op: other)
     try:
-        assert differences(name, tiled.multiply_accumulate(model, op, *operands(name))) > 0
+        assert differences(name, models.multiply_accumulate(model, op, *operands(name))) > 0
     finally:
-        tiled._model.cache_clear()
+        models._model.cache_clear()

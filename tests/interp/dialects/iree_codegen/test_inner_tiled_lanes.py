@@ -30,20 +30,20 @@ from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.values.value import Value
 from halfulp.runtime import run
 from halfulp.semantics.kernel import Open
-from halfulp.semantics.matrix_units.kinds import KINDS, Kind, Layout, distribute
+from halfulp.semantics.matrix_units.kinds import KINDS, LaneLayout, TileKind, distribute
 from halfulp.semantics.poison import Origin, Origins
 from halfulp.traces.trace import trace
 
 Array = npt.NDArray[Any]
 
 
-def layouts_of(kind: Kind, col_major: bool = False) -> list[Layout]:
+def layouts_of(kind: TileKind, col_major: bool = False) -> list[LaneLayout]:
     assert kind.layouts is not None
     *inputs, acc = kind.layouts
     return [*inputs, acc.transposed if col_major else acc]
 
 
-def share(codes: Array, layout: Layout, kind: Kind, number: int) -> Array:
+def share(codes: Array, layout: LaneLayout, kind: TileKind, number: int) -> Array:
     """Tiles [subgroup, outer…, *tile] as what each lane holds: [lane, outer…, *share of operand ``number``]."""
     assert kind.lane_shapes is not None
     held = distribute(codes, layout, kind.lanes)
@@ -51,7 +51,7 @@ def share(codes: Array, layout: Layout, kind: Kind, number: int) -> Array:
     return np.ascontiguousarray(held).reshape(-1, *held.shape[2:-1], *kind.lane_shapes[number])
 
 
-def shares(kind: Kind, values: list[Value], col_major: bool = False) -> list[Value]:
+def shares(kind: TileKind, values: list[Value], col_major: bool = False) -> list[Value]:
     """What the lanes are given of the operands."""
     layouts = layouts_of(kind, col_major)
     return [

@@ -1,0 +1,542 @@
+"""Operations whose results have the format of their operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import limbs, scalar
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask
+from halfulp.fp_formats.exact.core import (
+    ArrayResult,
+    Classified,
+    Operation,
+    Packed,
+    Random,
+    RoundingOptions,
+    by_scalar,
+    classify,
+    flushed,
+    is_wide,
+    less_and_equal,
+    lift,
+    like,
+    magnitude_of,
+    nans_of,
+    needs_scalar,
+    operands,
+    rounding_options,
+    run,
+    sign_of,
+    specials_of,
+    unpack,
+)
+from halfulp.fp_formats.exact.encoding import (
+    choose,
+    constant,
+    encode_infinity,
+    encode_zero,
+    flag_array,
+    nans_into,
+    operand_nan,
+    replace,
+    round_pack,
+    signalling_flags,
+)
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.limbs import (
+    U64,
+    WORD,
+    Limbs,
+    Wide,
+    bit_length,
+    equal,
+    jam_right,
+    narrow,
+    nonzero,
+    shift_left,
+    where,
+    widen,
+)
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.scalar import DIVIDE_BY_ZERO, INEXACT, INVALID, RD, RNE, UNDERFLOW
+
+
+def _binary(
+    finite: Callable[..., tuple[Packed, Mask | None]],
+    special: Callable[..., Packed],
+    operation: Operation,
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int,
+    policy: FloatPolicy,
+    random: Random,
+    want_flags: bool,
+) -> ArrayResult:
+    """Run ``finite`` on everything, then ``special`` where an operand is NaN or infinite or ``finite`` says so."""
+    options = rounding_options(rounding, policy, random, want_flags)
+    if needs_scalar(options, fmt):
+        return by_scalar(
+            lambda x, y, value: operation(fmt, x, y, rounding, policy, (value, options.random_width)),
+            fmt.bits,
+            want_flags,
+            (a, fmt.bits),
+            (b, fmt.bits),
+            (np.asarray(random[0]), LIMB_BITS),  # type: ignore[index]
+        )
+
+    def kernel(options: RoundingOptions, *chunks: Codes) -> Packed:
+        x, y = operands(fmt, options, *chunks)
+        packed, odd = finite(fmt, x, y, options)
+        for codes in (x, y):
+            mask = specials_of(fmt, codes)
+            odd = mask if odd is None else odd if mask is None else odd | mask
+        if odd is None or not odd.any():
+            return packed
+        index = np.flatnonzero(odd)
+        p, q = classify(fmt, x[index]), classify(fmt, y[index])
+        packed = replace(packed, index, special(fmt, p, q, options))
+        return nans_into(packed, index, fmt, options, p, q)
+
+    return run(kernel, options, fmt.bits, (a, fmt.bits), (b, fmt.bits), random=random)
+
+
+def add(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> ArrayResult:
+    """See `scalar.add`."""
+    return _binary(_sum(0), _special_sum(0), scalar.add, fmt, a, b, rounding, policy, random, want_flags)
+
+
+def subtract(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> ArrayResult:
+    """See `scalar.subtract`."""
+    return _binary(_sum(1), _special_sum(1), scalar.subtract, fmt, a, b, rounding, policy, random, want_flags)
+
+
+def _sum(flip: int) -> Callable[..., tuple[Packed, Mask | None]]:
+    def finite(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
+        swap = magnitude_of(fmt, x) < magnitude_of(fmt, y)
+        large, small = where(swap, y, x), where(swap, x, y)
+        x_sign, y_sign = sign_of(fmt, x), sign_of(fmt, y) ^ np.uint64(flip)
+        differ = x_sign ^ y_sign
+        _, significand, exponent = unpack(fmt, large)
+        _, other, other_exponent = unpack(fmt, small)
+        # One bit for the carry above, and two below for what is jammed: after an alignment by more than one bit the sum
+        # loses at most one leading bit.
+        headroom = (126 if isinstance(x, Wide) else 62) - 1 - fmt.precision
+        other = jam_right(shift_left(other, headroom), exponent - other_exponent)
+        minus = np.uint64(0) - differ
+        other = (other ^ (Wide(minus, minus) if isinstance(x, Wide) else minus)) + like(other, differ)
+        total = shift_left(significand, headroom) + other
+        # Exact zeros (IEEE 754, 6.3): equal signs are kept, unequal ones give +0, in DOWNWARD -0.
+        sign = np.where(swap, y_sign, x_sign)
+        cancelled = (differ != 0) & ~nonzero(total)
+        sign = np.where(cancelled, np.uint64(options.rounding == RD), sign)
+        return round_pack(fmt, sign, total, exponent - headroom, options), None
+
+    return finite
+
+
+def _special_sum(flip: int) -> Callable[..., Packed]:
+    def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
+        y_sign = y.sign ^ np.uint64(flip)
+        infinity = encode_infinity(fmt, np.where(x.infinite, x.sign, y_sign), x.codes, "max")
+        packed = Packed(infinity, flag_array(x.codes, options, 0))
+        return choose(x.infinite & y.infinite & (x.sign != y_sign), fmt, packed, options)
+
+    return special
+
+
+def multiply(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> ArrayResult:
+    """See `scalar.multiply`."""
+
+    def finite(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
+        x_sign, x_significand, x_exponent = unpack(fmt, x)
+        y_sign, y_significand, y_exponent = unpack(fmt, y)
+        if fmt.precision > 63:  # bits below 127 of the product are jammed, so the leading ones must not be zeros
+            x_significand, x_exponent = _normalised(fmt.precision, x_significand, x_exponent)
+            y_significand, y_exponent = _normalised(fmt.precision, y_significand, y_exponent)
+        product, dropped = limbs.multiply(x_significand, y_significand, fmt.precision)
+        return round_pack(fmt, x_sign ^ y_sign, product, x_exponent + y_exponent + dropped, options), None
+
+    def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
+        infinity = encode_infinity(fmt, x.sign ^ y.sign, x.codes, "max")
+        invalid = (x.infinite & y.zero) | (x.zero & y.infinite)
+        return choose(invalid, fmt, Packed(infinity, flag_array(x.codes, options, 0)), options)
+
+    return _binary(finite, special, scalar.multiply, fmt, a, b, rounding, policy, random, want_flags)
+
+
+def fma(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    c: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> ArrayResult:
+    """See `scalar.fma`; formats whose products take more than two limbs (f80, f128) go an element at a time."""
+    options = rounding_options(rounding, policy, random, want_flags)
+    room = 2 * fmt.precision + 3  # of the product: a bit for the carry, and two below for what is jammed
+    codes = [(code, fmt.bits) for code in (a, b, c)]
+    if needs_scalar(options, fmt) or room > 126:
+        noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
+        return by_scalar(
+            lambda x, y, z, value=0: scalar.fma(fmt, x, y, z, rounding, policy, (value, options.random_width)),
+            fmt.bits,
+            want_flags,
+            *codes,
+            *noise,
+        )
+
+    def kernel(options: RoundingOptions, *chunks: Codes) -> Packed:
+        x, y, z = operands(fmt, options, *chunks, wide=room > 62)
+        x_sign, x_significand, x_exponent = unpack(fmt, x)
+        y_sign, y_significand, y_exponent = unpack(fmt, y)
+        product, _ = limbs.multiply(x_significand, y_significand, fmt.precision)
+        packed = _sum_of_terms(fmt, options, (x_sign ^ y_sign, product, x_exponent + y_exponent), unpack(fmt, z))
+        masks = [mask for mask in (specials_of(fmt, each) for each in (x, y, z)) if mask is not None]
+        index = np.flatnonzero(np.logical_or.reduce(masks)) if masks else np.empty(0, np.intp)
+        if not index.size:
+            return packed
+        p, q, r = (classify(fmt, each[index]) for each in (x, y, z))
+        sign, infinite = p.sign ^ q.sign, p.infinite | q.infinite
+        undefined = (p.infinite & q.zero) | (p.zero & q.infinite)
+        invalid = undefined | (infinite & r.infinite & (sign != r.sign))
+        infinity = encode_infinity(fmt, np.where(infinite, sign, r.sign), p.codes, "max")
+        special = choose(invalid, fmt, Packed(infinity, flag_array(p.codes, options, 0)), options)
+        packed = nans_into(replace(packed, index, special), index, fmt, options, p, q, r)
+        if packed.flags is not None:
+            packed.flags[index[undefined]] |= np.uint8(INVALID)
+        return packed
+
+    return run(kernel, options, fmt.bits, *codes, random=random)
+
+
+Term = tuple[U64, Limbs, npt.NDArray[np.int64]]  # sign, significand, exponent
+
+
+def _sum_of_terms(fmt: FloatFormat, options: RoundingOptions, x: Term, y: Term) -> Packed:
+    """X + y, rounded once, of terms of at most two bits less than a significand of `round_pack` may have.
+
+    The larger one's leading bit moves to the top. What the other one loses by the alignment is jammed; none of it is
+    lost where leading bits cancel, since then the two are within one bit of each other.
+    """
+    top = 126 if isinstance(x[1], Wide) else 62
+    aligned = []
+    for _, significand, exponent in (x, y):
+        length = bit_length(significand)
+        place = np.where(length == 0, np.int64(-(1 << 20)), exponent + length)  # a zero is the smaller one
+        aligned.append((shift_left(significand, top - length), place))
+    (p, p_place), (q, q_place) = aligned
+    swap = (p_place < q_place) | ((p_place == q_place) & (p < q))
+    place = np.where(swap, q_place, p_place)
+    other = jam_right(where(swap, p, q), place - np.where(swap, p_place, q_place))
+    differ = x[0] ^ y[0]
+    minus = np.uint64(0) - differ
+    other = (other ^ (Wide(minus, minus) if isinstance(other, Wide) else minus)) + like(other, differ)
+    total = where(swap, q, p) + other
+    cancelled = (differ != 0) & ~nonzero(total)
+    sign = np.where(cancelled, np.uint64(options.rounding == RD), np.where(swap, y[0], x[0]))
+    return round_pack(fmt, sign, total, place - top, options)
+
+
+def _normalised(bits: int, significand: Limbs, exponent: npt.NDArray[np.int64]) -> tuple[Limbs, npt.NDArray[np.int64]]:
+    """The same values with the leading bit at bits - 1; zeros stay."""
+    missing = bits - bit_length(significand)
+    if not missing.any():
+        return significand, exponent
+    return shift_left(significand, missing), exponent - missing
+
+
+def divide(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> ArrayResult:
+    """See `scalar.divide`."""
+
+    def finite(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
+        bits = fmt.precision + options.random_width
+        x_sign, dividend, x_exponent = unpack(fmt, x)
+        y_sign, divisor, y_exponent = unpack(fmt, y)
+        by_zero = ~nonzero(divisor)
+        any_zero = bool(by_zero.any())
+        if any_zero:
+            divisor = where(by_zero, constant(divisor, 1), divisor)
+        dividend, x_exponent = _normalised(bits, dividend, x_exponent)
+        divisor, y_exponent = _normalised(bits, divisor, y_exponent)
+        quotient, fraction_bits = limbs.divide(dividend, divisor, bits)
+        exponent = x_exponent - y_exponent - fraction_bits
+        return round_pack(fmt, x_sign ^ y_sign, quotient, exponent, options), by_zero if any_zero else None
+
+    def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
+        sign = x.sign ^ y.sign
+        packed = Packed(encode_infinity(fmt, sign, x.codes, "max"), flag_array(x.codes, options, 0))
+        by_zero = y.zero & ~x.infinite
+        if by_zero.any():
+            index = np.flatnonzero(by_zero)
+            infinity = encode_infinity(fmt, sign[index], x.codes[index], options.policy.divide_by_zero_nanless)
+            packed = replace(packed, index, Packed(infinity, flag_array(infinity, options, DIVIDE_BY_ZERO)))
+        vanishing = y.infinite & ~x.infinite
+        if vanishing.any():
+            index = np.flatnonzero(vanishing)
+            packed = replace(packed, index, encode_zero(fmt, sign[index], x.codes[index], options))
+        return choose((x.infinite & y.infinite) | (x.zero & y.zero), fmt, packed, options)
+
+    return _binary(finite, special, scalar.divide, fmt, a, b, rounding, policy, random, want_flags)
+
+
+def remainder(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> ArrayResult:
+    """See `scalar.remainder`."""
+
+    def finite(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
+        sign, dividend, x_exponent = unpack(fmt, x)
+        _, divisor, y_exponent = unpack(fmt, y)
+        by_zero = ~nonzero(divisor)
+        gap = x_exponent - y_exponent
+        rest: Limbs
+        if options.policy.remainder == "ieee":
+            rest, flip = _nearest_remainder(fmt, dividend, divisor, gap)
+            sign = sign ^ flip
+        elif isinstance(x, Wide):
+            rest = _wide_remainder(dividend, divisor, gap)
+        else:
+            rest = _remainder(fmt.precision, dividend, np.where(by_zero, np.uint64(1), divisor), gap)
+        # A larger divisor exponent means that the divisor is normal, so that it is larger: the dividend is the result.
+        smaller = gap < 0
+        if options.policy.remainder == "fmod":
+            rest = where(smaller, dividend, rest)
+        exponent = np.where(smaller, x_exponent, y_exponent)
+        return round_pack(fmt, sign, rest, exponent, options), by_zero
+
+    def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
+        # What is left beside NaN operands and invalid operations is a finite dividend and an infinite divisor.
+        sign, dividend, exponent = unpack(fmt, x.codes)
+        exact = RoundingOptions(RNE, options.policy, options.want_flags)
+        return choose(x.infinite | y.zero, fmt, round_pack(fmt, sign, dividend, exponent, exact), options)
+
+    return _binary(finite, special, scalar.remainder, fmt, a, b, rounding, policy, random, want_flags)
+
+
+def _nearest_remainder(
+    fmt: FloatFormat, dividend: Limbs, divisor: Limbs, gap: npt.NDArray[np.int64]
+) -> tuple[Limbs, U64]:
+    """The magnitude of IEEE 754's remainder of dividend * 2**gap by divisor, and where its sign is the other one.
+
+    Where the gap is negative it is that of dividend by divisor * 2**-gap, which matters for a gap of -1 only: below,
+    that is more than twice the dividend. Modulo twice the divisor, the quotient's parity shows.
+    """
+    divisor = shift_left(divisor, (gap == -1).astype(np.int64))
+    twice = shift_left(divisor, 1)
+    if isinstance(dividend, Wide):
+        rest: Limbs = _wide_remainder(dividend, widen(twice), np.maximum(gap, 0))
+    else:
+        rest = _remainder(fmt.precision + 2, dividend, np.where(narrow(twice) == 0, np.uint64(1), narrow(twice)), gap)
+    odd = ~(rest < divisor)
+    rest = where(odd, rest - divisor, rest)
+    doubled = shift_left(rest, 1)
+    flip = (divisor < doubled) | (odd & equal(doubled, divisor))
+    flip &= gap >= -1
+    rest = where(flip, divisor - rest, rest)
+    return where(gap < -1, dividend, rest), flip.astype(np.uint64)
+
+
+def _remainder(bits: int, dividend: U64, divisor: U64, gap: npt.NDArray[np.int64]) -> U64:
+    """Dividend * 2**gap modulo divisor, a number of that many bits; as much of the gap at a time as a limb has room
+    for.
+    """
+    rest = dividend % divisor
+    left = np.flatnonzero(gap > 0)
+    gap = gap[left]
+    while left.size:
+        step = np.minimum(gap, 64 - bits)
+        rest[left] = (rest[left] << step.view(np.uint64)) % divisor[left]
+        gap = gap - step
+        more = (gap > 0) & (rest[left] != 0)
+        left, gap = left[more], gap[more]
+    return rest
+
+
+def _wide_remainder(dividend: Wide, divisor: Wide, gap: npt.NDArray[np.int64]) -> Wide:
+    """The same on Python integers, one element at a time."""
+    rows = zip(
+        dividend.hi.tolist(), dividend.lo.tolist(), divisor.hi.tolist(), divisor.lo.tolist(), gap.tolist(), strict=True
+    )
+    rests = [
+        (((x1 << 64 | x0) % y) * pow(2, n, y)) % y if (y := y1 << 64 | y0) and n >= 0 else 0
+        for x1, x0, y1, y0, n in rows
+    ]
+    return Wide(np.array([r >> 64 for r in rests], np.uint64), np.array([r & WORD for r in rests], np.uint64))
+
+
+def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
+    """See `scalar.negate`."""
+    options = RoundingOptions(RNE, policy, want_flags)
+
+    def signed(options: RoundingOptions, chunk: Codes) -> Packed:
+        codes = Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64)
+        flipped = codes ^ (fmt.sign_mask or 0)
+        if not fmt.has_negative_zero:
+            flipped = where(nonzero(magnitude_of(fmt, codes)), flipped, codes)
+        return Packed(flipped, flag_array(flipped, options, 0))
+
+    def unsigned(options: RoundingOptions, chunk: Codes) -> Packed:
+        codes = lift(fmt, chunk, is_wide(options, fmt))
+        _, significand, exponent = unpack(fmt, codes)
+        x = classify(fmt, codes)
+        exponent = np.where(x.infinite, fmt.emax + 1, exponent)
+        significand = where(x.infinite, constant(codes, 1), significand)
+        packed = round_pack(fmt, np.ones_like(x.sign), significand, exponent, options)
+        nans = np.flatnonzero(x.nan)
+        x = x.at(nans)
+        return replace(packed, nans, operand_nan(fmt, fmt, x, flag_array(x.codes, options, 0), options))
+
+    return run(signed if fmt.signed else unsigned, options, fmt.bits, (a, fmt.bits))
+
+
+def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
+    """See `scalar.flush`."""
+
+    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
+        raw = Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64)
+        codes, gone = flushed(fmt, lift(fmt, chunk, is_wide(options, fmt)), policy)
+        if gone is None:
+            return Packed(raw, flag_array(raw, options, 0))
+        raw = widen(raw) if isinstance(codes, Wide) else raw
+        return Packed(where(gone, codes, raw), flag_array(raw, options, 0))
+
+    return run(kernel, RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits))
+
+
+# Minimum and maximum.
+
+
+def _extremum(
+    fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy, want_flags: bool, largest: bool, number: bool
+) -> ArrayResult:
+    """See `scalar.extremum`."""
+
+    def selected(options: RoundingOptions, x: Limbs, y: Limbs, second: Mask, *chunks: Codes) -> Packed:
+        """The second operand where it is no worse than the first, or is a NaN (``number``: where the first one is)."""
+        p, q = classify(fmt, x), classify(fmt, y)
+        second = np.where(p.nan | q.nan, p.nan if number else q.nan, second)
+        raw = [Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64) for chunk in chunks]
+        return Packed(where(second, raw[1], raw[0]), signalling_flags(options, p, q))
+
+    def number_selected(options: RoundingOptions, x: Limbs, y: Limbs, second: Mask, *chunks: Codes) -> Packed:
+        """The second operand, unchanged, where the first is a NaN; else the better one, and the first of equals."""
+        p, q = classify(fmt, x), classify(fmt, y)
+        chosen, gone = where(second & ~q.nan, y, x), None
+        if policy.flushing(fmt).results:
+            chosen, gone = flushed(fmt, chosen, policy)
+        if fmt.limbs == 2:
+            raw: Limbs = Wide(chunks[1][:, 1], chunks[1][:, 0])
+        else:
+            raw, chosen = chunks[1].astype(np.uint64), narrow(chosen)
+        flags = signalling_flags(options, p, q)
+        if gone is not None and flags is not None:
+            flags[gone & ~p.nan] = UNDERFLOW | INEXACT
+        return Packed(where(p.nan, raw, chosen), flags)
+
+    def kernel(options: RoundingOptions, *chunks: Codes) -> Packed:
+        x, y = operands(fmt, options, *chunks)
+        less, same = less_and_equal(fmt, x, y)
+        if policy.extrema == "selected":
+            return selected(options, x, y, (less if largest else ~less & ~same) | same, *chunks)
+        if policy.extrema == "number_selected" and number:
+            return number_selected(options, x, y, less if largest else ~less & ~same, *chunks)
+        if fmt.has_negative_zero:
+            less = less | (same & (sign_of(fmt, x) > sign_of(fmt, y)))
+        chosen = where(less == largest, y, x)
+        x_nan, y_nan = nans_of(fmt, x), nans_of(fmt, y)
+        either = None if x_nan is None or y_nan is None else x_nan | y_nan
+        if x_nan is not None and y_nan is not None and number:
+            chosen = where(x_nan, y, where(y_nan, x, chosen))
+        flags = flag_array(chosen, options, 0)
+        if policy.flushing(fmt).results:
+            chosen, gone = flushed(fmt, chosen, policy)
+            if gone is not None and flags is not None:
+                flags[gone] = UNDERFLOW | INEXACT
+        packed = Packed(chosen, flags)
+        if either is None or not either.any():
+            return packed
+        index = np.flatnonzero(either)
+        p, q = classify(fmt, x[index]), classify(fmt, y[index])
+        if not number:
+            return nans_into(packed, index, fmt, options, p, q)
+        if flags is not None:
+            flags[index] |= signalling_flags(options, p, q)
+        keeps = p.nan & q.nan
+        quieted = policy.number_of_signalling == "quieted"
+        if quieted:
+            keeps = keeps | p.signalling | q.signalling
+        part = np.flatnonzero(keeps)
+        p, q = p.at(part), q.at(part)
+        result = operand_nan(fmt, fmt, p.where(p.signalling & quieted, q), signalling_flags(options, p, q), options)
+        return replace(packed, index[part], result)
+
+    return run(kernel, RoundingOptions(RNE, policy, want_flags), fmt.bits, (a, fmt.bits), (b, fmt.bits))
+
+
+def maximum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
+    """See `scalar.maximum`."""
+    return _extremum(fmt, a, b, policy, want_flags, largest=True, number=False)
+
+
+def minimum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
+    """See `scalar.minimum`."""
+    return _extremum(fmt, a, b, policy, want_flags, largest=False, number=False)
+
+
+def maximum_number(
+    fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
+) -> ArrayResult:
+    """See `scalar.maximum_number`."""
+    return _extremum(fmt, a, b, policy, want_flags, largest=True, number=True)
+
+
+def minimum_number(
+    fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
+) -> ArrayResult:
+    """See `scalar.minimum_number`."""
+    return _extremum(fmt, a, b, policy, want_flags, largest=False, number=True)

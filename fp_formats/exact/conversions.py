@@ -1,0 +1,285 @@
+"""Conversions between formats, and to and from integers."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count
+from halfulp.fp_formats.exact.core import (
+    TWO_LIMB_BITS,
+    ArrayResult,
+    Classified,
+    Packed,
+    Random,
+    RoundingOptions,
+    by_scalar,
+    classify,
+    flushed,
+    is_wide,
+    lift,
+    like,
+    nans_of,
+    needs_scalar,
+    rounding_options,
+    run,
+    specials_of,
+    unpack,
+    with_flags,
+)
+from halfulp.fp_formats.exact.encoding import (
+    constant,
+    encode_infinity,
+    filled,
+    flag_array,
+    marked,
+    operand_nan,
+    replace,
+    round_pack,
+    round_shift,
+    signalling_flags,
+)
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.limbs import (
+    U64,
+    Limbs,
+    Wide,
+    bit_length,
+    equal,
+    jam_right,
+    narrow,
+    nonzero,
+    shift_left,
+    shift_right,
+    times_bit,
+    where,
+    widen,
+)
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.scalar import INEXACT, INVALID, OVERFLOW, RNA, RNE, RZ
+
+
+def convert(
+    src: FloatFormat,
+    dst: FloatFormat,
+    a: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+    exponent: npt.NDArray[np.int64] | None = None,
+) -> ArrayResult:
+    """See `scalar.convert`; ``exponent``: one for each element, or none."""
+    cuts = scalar.cuts(dst, policy)
+    if src.bits > 32 and (cuts or scalar.through_f32(dst, policy)):
+        first = convert(src, FORMATS["f32"], a, RNE, policy, None, want_flags, exponent)
+        return with_flags(convert(FORMATS["f32"], dst, first.codes, rounding, policy, random, want_flags), first.flags)
+    ties_away = scalar.rounds_ties_away(dst, policy)
+    if cuts or ties_away:
+        rounding, random = (RZ if cuts else RNA), None
+    smallest_is_zero = policy.zeroless_smallest_widened == "zero" and dst.zero and not src.zero
+    options = rounding_options(rounding, policy, random, want_flags, policy.conversion_overflow == "saturate")
+    offsets = [] if exponent is None else [(exponent, LIMB_BITS)]
+    if needs_scalar(options, dst):
+        return by_scalar(
+            lambda code, value, offset=0: scalar.convert(
+                src, dst, code, rounding, policy, (value, options.random_width), offset
+            ),
+            dst.bits,
+            want_flags,
+            (a, src.bits),
+            (np.asarray(random[0]), LIMB_BITS),  # type: ignore[index]
+            *offsets,
+        )
+
+    def kernel(options: RoundingOptions, chunk: Codes, offset: npt.NDArray[np.int64] | None = None) -> Packed:
+        codes = lift(src, chunk, is_wide(options, src, dst))
+        if policy.flushing(src).operands:
+            codes, _ = flushed(src, codes, policy)
+        sign, significand, place = unpack(src, codes)
+        if cuts:
+            sign = np.zeros_like(sign)
+        if offset is not None:
+            place = place + offset
+        if smallest_is_zero:
+            significand = where(equal(codes, 0), significand & 0, significand)
+        if ties_away:
+            sign, place = _tiny_apart(dst, sign, significand, place)
+        packed = round_pack(dst, sign, significand, place, options)
+        special = specials_of(src, codes)
+        if special is None or not special.any():
+            return packed
+        index = np.flatnonzero(special)
+        x = classify(src, codes[index])
+        infinities = dataclasses.replace(x, sign=np.zeros_like(x.sign)) if cuts else x
+        packed = replace(packed, index, _convert_infinity(dst, infinities, options))
+        if x.nan.any():
+            nans = np.flatnonzero(x.nan)
+            x = x.at(nans)
+            packed = replace(packed, index[nans], _convert_nan(src, dst, x, options))
+        return packed
+
+    return run(kernel, options, dst.bits, (a, src.bits), *offsets, random=random)
+
+
+def _tiny_apart(
+    dst: FloatFormat, sign: U64, significand: Limbs, place: npt.NDArray[np.int64]
+) -> tuple[U64, npt.NDArray[np.int64]]:
+    """Signs and exponents such that rounding ties away from zero treats tiny values as `float_to_nanless` says."""
+    above = (
+        bit_length(significand) + place - (dst.emin - dst.mantissa_bits)
+    )  # of the leading bit, 1: that of the smallest
+    zero = ~nonzero(significand)
+    half = (above == 0) & ~nonzero(significand & (significand - like(significand, np.ones_like(sign))))
+    return sign & ((above > 0) & ~zero), place - half
+
+
+def _convert_infinity(dst: FloatFormat, x: Classified, options: RoundingOptions) -> Packed:
+    """Infinities in another format."""
+    if options.saturate:
+        codes = marked(dst, x.sign, x.codes, dst.max_code)
+        packed = Packed(codes, flag_array(codes, options, OVERFLOW | INEXACT))
+    else:
+        codes = encode_infinity(dst, x.sign, x.codes, options.policy.infinity_to_nanless)
+        packed = Packed(codes, flag_array(codes, options, 0 if dst.infinities else OVERFLOW | INEXACT))
+    negative = np.flatnonzero(x.sign)
+    if dst.signed or not negative.size:
+        return packed
+    ones = np.ones(negative.size, np.uint64)
+    exponent = np.full(negative.size, dst.emax + 1, np.int64)
+    nearest = RoundingOptions(RNE, options.policy, options.want_flags, saturate=options.saturate)
+    return replace(packed, negative, round_pack(dst, ones, ones, exponent, nearest))
+
+
+def _convert_nan(src: FloatFormat, dst: FloatFormat, x: Classified, options: RoundingOptions) -> Packed:
+    """NaNs in another format."""
+    if options.policy.zeroless_nan_widened == "infinity" and not src.zero and dst.infinity_code is not None:
+        return Packed(filled(x.codes, dst.infinity_code), flag_array(x.codes, options, 0))
+    return operand_nan(dst, src, x, signalling_flags(options, x), options)
+
+
+def from_integer(
+    dst: FloatFormat,
+    a: Codes,
+    width: int,
+    signed: bool,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> ArrayResult:
+    """See `scalar.from_integer`; ``a`` holds codes of integers of ``width`` bits, in two's complement if ``signed``."""
+    if scalar.through_f32(dst, policy):
+        f32 = FORMATS["f32"]
+        once = dataclasses.replace(policy, wide_source="once", conversion_overflow="format")
+        first = from_integer(f32, a, width, signed, RNE, once, None, want_flags)
+        return with_flags(convert(f32, dst, first.codes, rounding, policy, random, want_flags), first.flags)
+    options = rounding_options(rounding, policy, random, want_flags, policy.conversion_overflow == "saturate")
+    limbs = limb_count(width)
+    if width > 128 or needs_scalar(options, dst):
+        half, whole = (1 << width >> 1, 1 << width) if signed and width else (1 << width, 0)
+
+        def operation(code: int, value: int = 0) -> scalar.Result:
+            number = code - whole if code >= half else code
+            return scalar.from_integer(dst, number, rounding, policy, (value, options.random_width))
+
+        noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
+        return by_scalar(operation, dst.bits, want_flags, (a, width), *noise)
+
+    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
+        if limbs == 2:
+            number: Limbs = Wide(chunk[:, 1].copy(), chunk[:, 0].copy())
+        else:
+            number = chunk.astype(np.uint64)
+            number = widen(number) if width > 62 else number
+        sign = np.zeros_like(narrow(number))
+        if signed and width:
+            sign = narrow(shift_right(number, width - 1)) & np.uint64(1)
+            flip = times_bit((1 << width) - 1, sign, number)
+            number = ((number ^ flip) + like(number, sign)) & ((1 << width) - 1)
+        exponent = np.zeros_like(sign).view(np.int64)
+        if width > 126:
+            exponent = np.maximum(bit_length(number) - 126, 0)
+            number = jam_right(number, exponent)
+        return round_pack(dst, sign, number, exponent, options)
+
+    return run(kernel, options, dst.bits, (a, width), random=random)
+
+
+def to_integer(
+    src: FloatFormat,
+    a: Codes,
+    width: int,
+    signed: bool,
+    rounding: int = RZ,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> ArrayResult:
+    """See `scalar.to_integer`; the codes are those of integers of ``width`` bits."""
+    options = rounding_options(rounding, policy, random, want_flags)
+    if width > 64 or src.precision + options.random_width > TWO_LIMB_BITS:
+        noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
+        return by_scalar(
+            lambda code, value=0: scalar.to_integer(
+                src, code, width, signed, rounding, policy, (value, options.random_width)
+            ),
+            width,
+            want_flags,
+            (a, src.bits),
+            *noise,
+        )
+
+    def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
+        wide = width > 31 or is_wide(options, src)
+        codes = lift(src, chunk, wide)
+        if policy.flushing(src).operands:
+            codes, _ = flushed(src, codes, policy)
+        return _to_integer_chunk(src, codes, width, signed, options)
+
+    return run(kernel, options, width, (a, src.bits), random=random)
+
+
+def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, options: RoundingOptions) -> Packed:
+    """Integers of up to 64 bits (31 in one limb)."""
+    sign, significand, exponent = unpack(src, codes)
+    guard = options.random_width + 1  # so that a right shift is never by less than the rounding needs
+    top = 126 if isinstance(codes, Wide) else 62
+    left = np.maximum(exponent, 0)
+    too_large = left + bit_length(significand) > top - guard
+    whole = shift_left(significand, np.where(too_large, 0, left))
+    shift = guard - np.minimum(exponent, 0)
+    scaled = jam_right(shift_left(whole, guard), np.maximum(shift - (top + 1), 0))
+    shift = np.minimum(shift, top + 1)
+    whole = round_shift(sign, scaled, shift, options)
+    inexact = nonzero(scaled ^ shift_left(shift_right(scaled, shift), shift))
+    lowest, highest = ((1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
+    mask = (1 << width) - 1
+    negative = sign != 0
+    out = too_large | np.where(negative, whole > lowest, whole > highest)
+    number = where(negative, filled(whole, 0) - whole, whole) & mask
+    special = specials_of(src, codes)
+    nan = nans_of(src, codes)
+    if special is not None:
+        out = out | special
+    flags = None
+    if options.want_flags:
+        flags = np.where(out, np.uint8(INVALID), inexact.astype(np.uint8))
+    choice = options.policy.float_to_int
+    if not out.any():
+        return Packed(number, flags)
+    if choice == "poison":
+        return Packed(where(out, filled(number, 0), number), flags, out)
+    if choice == "modular":
+        # What is too large for the limbs is a significand times 2**exponent, whose low bits are left.
+        large = where(negative, filled(whole, 0) - significand, significand)
+        wrapped = where(too_large, shift_left(large, left), number) & mask
+        return Packed(wrapped if special is None else where(special, filled(number, 0), wrapped), flags)
+    saturated = where(negative, constant(number, -lowest & mask), constant(number, highest & mask))
+    number = where(out, saturated, number)
+    if nan is not None:
+        number = where(nan, constant(number, 0 if choice == "saturate" else highest), number)
+    return Packed(number, flags)

@@ -1,0 +1,302 @@
+"""Round exact values to a format and encode them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import Mask
+from halfulp.fp_formats.exact.core import (
+    ONE_LIMB_BITS,
+    Classified,
+    FlagArray,
+    Packed,
+    RoundingOptions,
+    is_wide,
+    like,
+)
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.limbs import (
+    U64,
+    Count,
+    Limbs,
+    Wide,
+    bit_length,
+    jam_right,
+    narrow,
+    nonzero,
+    shift_left,
+    shift_right,
+    times_bit,
+    where,
+    widen,
+)
+from halfulp.fp_formats.scalar import INEXACT, INVALID, OVERFLOW, RD, RNA, RNE, RU, RZ, UNDERFLOW
+
+
+def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions) -> Limbs:
+    """X / 2**shift rounded to an integer: all rounding happens here, as an increment and a right shift.
+
+    ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and at least
+        `random_width`.
+    """
+    if options.rounding == RZ:
+        return shift_right(x, shift)
+    one = 1 if isinstance(shift, int) else like(x, np.ones_like(shift).view(np.uint64))
+    half = 1 << (shift - 1) if isinstance(shift, int) else shift_left(one, shift - 1)
+    if options.rounding == RNE:
+        return shift_right(x + (half - one) + (shift_right(x, shift) & 1), shift)
+    if options.rounding == RNA:
+        return shift_right(x + half, shift)
+    all_below = (1 << shift) - 1 if isinstance(shift, int) else shift_left(one, shift) - one
+    if options.rounding in (RU, RD):
+        return shift_right(x + times_bit(all_below, sign ^ np.uint64(options.rounding == RU), x), shift)
+    assert options.random is not None
+    threshold = shift_left(like(x, options.random), shift - options.random_width)
+    return shift_right(x + (like(x, np.zeros_like(sign)) + all_below - threshold), shift)
+
+
+def round_pack(
+    fmt: FloatFormat, sign: U64, significand: Limbs, exponent: npt.NDArray[np.int64], options: RoundingOptions
+) -> Packed:
+    """Codes of (-1)**sign * significand * 2**exponent, rounded once.
+
+    ``significand`` is below 2**63 in one limb and below 2**127 in two; its lowest bit may be jammed.
+    """
+    if is_wide(options, fmt):
+        significand = widen(significand)
+    top = 126 if isinstance(significand, Wide) else 62
+    policy = options.policy
+    flushing = policy.flushing(fmt)
+    length = bit_length(significand)
+    normal = shift_left(significand, (top + 1) - length)  # the leading bit moves to `top`
+    leading = exponent + (length - 1)
+    zero = length == 0
+    if zero.any():
+        leading = np.where(zero, fmt.emin, leading)
+    base, shift, rounded = leading, top - fmt.mantissa_bits, normal
+    below = fmt.emin - leading
+    subnormal = below > 0
+    any_subnormal = bool(subnormal.any())
+    if any_subnormal:
+        shift = np.maximum(below, 0) + shift
+        deep = shift - (top + 1)
+        if (deep > 0).any():
+            rounded = jam_right(normal, np.maximum(deep, 0))
+            shift = np.minimum(shift, top + 1)
+        base = np.maximum(leading, fmt.emin)
+    kept = round_shift(sign, rounded, shift, options)
+    signs_given = sign
+    # A carry out of the fraction moves into the exponent field by itself, and so does a normal value's integer bit.
+    magnitude = shift_left(like(kept, (base - fmt.emin).view(np.uint64)), fmt.mantissa_bits) + kept
+    if not fmt.zero:
+        magnitude = magnitude - constant(magnitude, 1 << fmt.mantissa_bits)
+        low = zero | subnormal
+        magnitude = where(low, magnitude & 0, magnitude)
+        sign = sign & (~low | nonzero(kept))
+    tiny = None
+    if any_subnormal and (options.want_flags or flushing.results):
+        tiny = subnormal
+        if policy.tininess == "after" and fmt.zero:
+            unbounded = round_shift(sign, normal, top - fmt.mantissa_bits, options)
+            tiny = subnormal & ((below > 1) | (unbounded < 1 << fmt.precision))
+    flags = None
+    if options.want_flags:
+        lost = (
+            rounded & (1 << shift) - 1
+            if isinstance(shift, int)
+            else rounded ^ shift_left(shift_right(rounded, shift), shift)
+        )
+        inexact = nonzero(lost)
+        flags = inexact.astype(np.uint8)  # INEXACT is 1
+        if tiny is not None:
+            if not fmt.zero:
+                flags |= subnormal
+                inexact = subnormal
+            flags |= (tiny & inexact).astype(np.uint8) * np.uint8(UNDERFLOW)
+        if not fmt.zero and policy.zero_to_zeroless == "smallest":
+            flags |= zero
+    codes = encode_magnitude(fmt, magnitude)
+    over = magnitude > fmt.max_magnitude
+    if over.any():
+        beyond = next(code for code in (fmt.infinity_code, fmt.nan_code, fmt.max_code) if code is not None)
+        if options.saturate or options.rounding == RZ:
+            codes = where(over, constant(codes, fmt.max_code), codes)
+        elif options.rounding in (RU, RD):
+            away = sign == (options.rounding == RD)
+            codes = where(over & away, constant(codes, beyond), where(over, constant(codes, fmt.max_code), codes))
+        else:
+            codes = where(over, constant(codes, beyond), codes)
+        if flags is not None:
+            flags[over] = OVERFLOW | INEXACT
+    if tiny is not None and flushing.results and fmt.zero:
+        codes = where(tiny, constant(codes, 0), codes)
+        sign = sign & ~tiny if flushing.positive else sign
+        if flags is not None:
+            flags[tiny] = UNDERFLOW | INEXACT
+    if fmt.zero and not fmt.has_negative_zero:
+        sign = sign & nonzero(codes)
+    packed = Packed(codes | shift_left(like(codes, sign), fmt.bits - 1), flags)
+    no_value = None
+    if not fmt.signed and policy.negative_to_unsigned == "nan":
+        no_value = (signs_given != 0) & ~zero
+    if not fmt.zero and policy.zero_to_zeroless == "nan":
+        no_value = zero if no_value is None else no_value | zero
+    if no_value is not None and no_value.any():
+        index = np.flatnonzero(no_value)
+        packed = replace(packed, index, generated_nan(fmt, codes[index], options))
+    return packed
+
+
+def encode_magnitude(fmt: FloatFormat, magnitude: Limbs) -> Limbs:
+    """Positive codes of magnitudes."""
+    if not fmt.explicit_integer_bit:
+        return magnitude
+    field = narrow(shift_right(magnitude, fmt.mantissa_bits))
+    integer_bit = (field != 0).astype(np.uint64) << np.uint64(fmt.mantissa_bits)
+    return Wide(field, magnitude.lo & np.uint64(fmt.fraction_mask) | integer_bit)
+
+
+def constant(example: Limbs, value: int) -> Limbs:
+    """A constant in as many limbs as the example, for `where`."""
+    return widen(value) if isinstance(example, Wide) else np.array([value], np.uint64)
+
+
+def filled(example: Limbs, value: int) -> Limbs:
+    """That value in every element."""
+    return example & 0 | value
+
+
+def replace(packed: Packed, index: npt.NDArray[np.intp], part: Packed) -> Packed:
+    """A chunk with the results at these indices replaced."""
+    codes, flags, poison = packed
+    if isinstance(codes, Wide) != isinstance(part.codes, Wide):
+        part = part._replace(codes=widen(part.codes) if isinstance(codes, Wide) else narrow(part.codes))
+    codes[index] = part.codes
+    if flags is not None:
+        flags[index] = part.flags
+    if poison is None and part.poison is not None and part.poison.any():
+        poison = np.zeros(narrow(codes).shape, np.bool_)
+    if poison is not None:
+        poison[index] = False if part.poison is None else part.poison
+    return Packed(codes, flags, poison)
+
+
+def marked(fmt: FloatFormat, sign: U64, example: Limbs, code: int) -> Limbs:
+    """One positive code with signs, where the format has them."""
+    codes = filled(example, code)
+    return codes | shift_left(like(codes, sign), fmt.bits - 1) if fmt.signed else codes
+
+
+def flag_array(example: Limbs, options: RoundingOptions, value: int) -> FlagArray | None:
+    """The same flags for every element, if asked for."""
+    return np.full(narrow(example).shape, value, np.uint8) if options.want_flags else None
+
+
+def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str) -> Limbs:
+    """Infinities; where the format has none, its NaNs; where it has neither, ``nanless``: max or zero."""
+    code = fmt.infinity_code if fmt.infinity_code is not None else fmt.nan_code
+    if code is None:
+        code = fmt.max_code if nanless == "max" else 0
+    return marked(fmt, sign, example, code)
+
+
+def encode_zero(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOptions) -> Packed:
+    """Zeros, with their signs where the format has -0."""
+    if fmt.zero:
+        codes = marked(fmt, sign, example, 0) if fmt.has_negative_zero else filled(example, 0)
+        return Packed(codes, flag_array(example, options, 0))
+    if options.policy.zero_to_zeroless == "nan":
+        return generated_nan(fmt, example, options)
+    return Packed(filled(example, 0), flag_array(example, options, INEXACT))
+
+
+def generated_nan(fmt: FloatFormat, example: Limbs, options: RoundingOptions) -> Packed:
+    """NaNs that no operand brought, with the invalid flag."""
+    signs = np.full_like(narrow(example), options.policy.nan_result in ("negative", "canonical_signed"))
+    return encode_nan(fmt, signs, None, flag_array(example, options, INVALID), example, fmt, options)
+
+
+def operand_nan(
+    fmt: FloatFormat, src: FloatFormat, nan: Classified, flags: FlagArray | None, options: RoundingOptions
+) -> Packed:
+    """The NaN results that NaN operands of the format ``src`` give."""
+    policy = options.policy
+    example, sign, payload = nan.codes, nan.sign, nan.codes & src.fraction_mask
+    valid: Any = np.uint64(src.nan_has_payload)
+    if nan.invalid is not None:
+        valid = valid & ~nan.invalid
+        payload = times_bit(payload, valid + np.zeros_like(sign), payload)
+    sign = sign & valid
+    if policy.nan_result == "canonical":
+        sign = np.zeros_like(sign)
+    elif policy.nan_result == "canonical_signed" and src.nan is NanEncoding.NEGATIVE_ZERO:
+        sign = np.ones_like(sign)
+    keep = src.nan_has_payload and policy.nan_result in ("payload", "negative", "canonical_bf16")
+    if policy.nan_result == "canonical_bf16" and src != fmt == FORMATS["bf16"]:
+        sign, keep = np.zeros_like(sign), False
+    return encode_nan(fmt, sign, payload if keep else None, flags, example, src, options)
+
+
+def encode_nan(
+    fmt: FloatFormat,
+    sign: U64,
+    payload: Limbs | None,
+    flags: FlagArray | None,
+    example: Limbs,
+    src: FloatFormat,
+    options: RoundingOptions,
+) -> Packed:
+    """NaNs of these signs and fraction bits (None: the default NaN), as the format and the policy have them."""
+    if fmt.nan_code is not None:
+        if fmt.precision > ONE_LIMB_BITS:
+            example = widen(example)
+        codes = marked(fmt, sign, example, fmt.nan_code)
+        if payload is not None and fmt.nan is NanEncoding.IEEE:
+            payload = widen(payload) if isinstance(codes, Wide) else payload
+            aligned = fmt.mantissa_bits - src.mantissa_bits
+            payload = shift_left(payload, aligned) if aligned > 0 else shift_right(payload, -aligned)
+            codes = codes | payload if isinstance(codes, Wide) else codes | narrow(payload)
+        return Packed(codes, flags)
+    if flags is not None:
+        flags |= np.uint8(INVALID)
+    choice = options.policy.nan_to_nanless
+    if choice == "poison":
+        return Packed(filled(example, 0), flags, np.ones_like(sign, np.bool_))
+    if choice == "max":
+        return Packed(filled(example, fmt.max_code), flags)
+    return Packed(marked(fmt, sign ^ np.uint64(choice == "zero_inverted"), example, 0), flags)
+
+
+def signalling_flags(options: RoundingOptions, *operands: Classified) -> FlagArray | None:
+    """The flags that NaN operands raise."""
+    if not options.want_flags:
+        return None
+    signalling: Mask = np.logical_or.reduce([x.signalling for x in operands])
+    flags: FlagArray = signalling.astype(np.uint8) * np.uint8(INVALID)
+    return flags
+
+
+def nans_into(
+    packed: Packed, index: npt.NDArray[np.intp], fmt: FloatFormat, options: RoundingOptions, *operands: Classified
+) -> Packed:
+    """Replace results with NaN operands by the first of those, quieted."""
+    nan = np.logical_or.reduce([x.nan for x in operands])
+    if not nan.any():
+        return packed
+    part = np.flatnonzero(nan)
+    operands = tuple(x.at(part) for x in operands)
+    first = functools.reduce(lambda y, x: x.where(x.nan, y), reversed(operands))
+    result = operand_nan(fmt, fmt, first, signalling_flags(options, *operands), options)
+    return replace(packed, index[part], result)
+
+
+def choose(invalid: Mask, fmt: FloatFormat, otherwise: Packed, options: RoundingOptions) -> Packed:
+    """Generated NaNs where the mask holds, else the given results."""
+    if not invalid.any():
+        return otherwise
+    index = np.flatnonzero(invalid)
+    return replace(otherwise, index, generated_nan(fmt, otherwise.codes[index], options))
