@@ -1,4 +1,4 @@
-"""The proof: comparison with other implementations."""
+"""The proof that halfulp is right: comparison with other implementations."""
 
 import os
 

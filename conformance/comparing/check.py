@@ -1,4 +1,4 @@
-"""One oracle asked for one case: its answers sorted into equal, open, known to be wrong, and unexplained."""
+"""Ask one oracle for one case, and sort its answers into equal, unspecified, known divergences and unexplained."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from halfulp.interp.values.value import element_width
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 SHOWN = 5
-"""Mismatches that a tally keeps of one case: the first ones and the worst."""
+"""Number of mismatches that a tally keeps of one case: the first ones and the worst."""
 
 
 @dataclass
 class Tally:
-    """How many elements of how many cases ended how; each element of each result counts once.
+    """Counts of elements by how they ended, over any number of cases; each element of each result counts once.
 
     ``known``: by the name of the divergence. ``reformed``: elements that a divergence predicts to be wrong and the
     oracle has right. ``undefined``: elements of undefined behaviour for which the oracle has a value all the same (a
@@ -54,16 +54,16 @@ class Tally:
 
     @property
     def compared(self) -> int:
-        """Elements for which there was an answer."""
+        """Return the number of elements that have an answer."""
         return self.equal + self.open + self.apart + self.unexplained + self.known.total()
 
     @property
     def clean(self) -> bool:
-        """Nothing unexplained, and no failure of the oracle."""
+        """Tell whether nothing is unexplained and the oracle did not fail."""
         return not self.unexplained and not self.failures
 
     def add(self, other: Tally) -> None:
-        """Take in the counts of another tally."""
+        """Add the counts of another tally."""
         for name in ("equal", "open", "apart", "unanswered", "unexplained", "undefined"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("known", "reformed", "refusals"):
@@ -79,7 +79,9 @@ def check(
     divergences: Sequence[Divergence] = (),
     profile: Profile = SPEC,
 ) -> Tally:
-    """Ask an oracle, and compare. ``inputs``: one array of codes per operand. A failing oracle is in the tally."""
+    """Ask an oracle and compare its answers. ``inputs``: one array of codes per operand. A failure of the oracle is in
+    the tally.
+    """
     try:
         answers = ask(oracle, case, inputs)
     except OracleError as error:
@@ -90,7 +92,7 @@ def check(
 
 
 def ask(oracle: Oracle, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-    """The oracle's answers; what it refuses is unanswered, with its reason.
+    """Return the oracle's answers. What it refuses is unanswered, with the reason.
 
     Raises OracleError, also for answers that are none by their number, shape, dtype or width.
     """
@@ -105,7 +107,7 @@ def ask(oracle: Oracle, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, 
 def explaining_profiles(
     case: OpCase, inputs: Sequence[Codes], answers: Sequence[Answer], names: Iterable[str] = tuple(PROFILES)
 ) -> set[str]:
-    """Of the named profiles those whose results the answers are."""
+    """Return the named profiles under which the answers are right."""
     return {
         name
         for name in names
@@ -120,7 +122,7 @@ def compare(
     answers: Sequence[Answer],
     rows: Sequence[Divergence] = (),
 ) -> Tally:
-    """The tally of given answers. ``rows``: the divergences that speak of this tool and case.
+    """Count how given answers compare. ``rows``: the divergences that apply to this tool and case.
 
     A mismatch is known only where it is the very bits that a row predicts, or the poison or trap that it predicts.
     """
@@ -163,7 +165,7 @@ def _count(verdict: Verdicts, wanted: Verdict) -> int:
 def _shown(
     case: OpCase, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, wrong: Mask
 ) -> list[Mismatch]:
-    """The first mismatches, and the worst of the first thousand."""
+    """Return the first mismatches, and the worst of the first thousand."""
     found = [_mismatch(case, inputs, expected, index, answer, where) for where in np.argwhere(wrong)[:1000]]
     extreme = worst(found)
     first = found[:SHOWN]
@@ -194,5 +196,5 @@ def _mismatch(
 
 
 def code_at(codes: Codes, width: int, element: tuple[int, ...]) -> int:
-    """The code of one element as a Python integer."""
+    """Return the code of one element as a Python integer."""
     return codes_to_ints(np.asarray(codes[element]), width)[0]

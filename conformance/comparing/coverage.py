@@ -1,4 +1,4 @@
-"""What a set of operands exercises: which classes of operands met, and which outcomes came of them.
+"""Measure what a set of operands exercises: the classes of operands that met, and the outcomes.
 
 The classes of a float operand are zero, subnormal, normal, the largest value, infinity, quiet and signalling NaN, as
 far as its format has them; those of an integer are 0, 1, -1, the ends of its signed range, and the rest. Outcomes are
@@ -31,7 +31,7 @@ FLOAT_CLASSES = ("zero", "subnormal", "normal", "max", "infinity", "quiet NaN", 
 INTEGER_CLASSES = ("0", "1", "-1", "signed min", "signed max", "positive", "negative")
 OUTCOMES = ("exact", "inexact", "tie up", "tie down", "overflow", "underflow", "invalid", "poison", "undefined")
 TIES_EXAMINED = 2_000
-"""Inexact elements that are examined for ties; more would take long and show nothing new."""
+"""Number of inexact elements that are examined for ties; more would take long and add nothing."""
 
 _ARITHMETIC: Mapping[str, Callable[..., ArrayResult]] = {
     "arith.addf": arithmetic.add,
@@ -50,7 +50,7 @@ _FLAG_OUTCOMES = {
 
 @dataclass(frozen=True)
 class Coverage:
-    """Combinations of operand classes that were hit, of so many that exist, and how often each outcome came."""
+    """The combinations of operand classes that were hit, the number that exist, and the count of each outcome."""
 
     combinations: frozenset[tuple[str, ...]]
     possible: int
@@ -59,7 +59,7 @@ class Coverage:
 
     @classmethod
     def empty(cls, case: OpCase) -> Coverage:
-        """Nothing hit yet."""
+        """Return a coverage with nothing hit yet."""
         return cls(frozenset(), len(_possible(case)))
 
     def __or__(self, other: Coverage) -> Coverage:
@@ -72,12 +72,13 @@ class Coverage:
 
     @property
     def percent(self) -> float:
-        """Combinations hit, of those that exist."""
+        """Return the combinations that were hit as a percentage of those that exist."""
         return 100.0 * len(self.combinations) / self.possible if self.possible else 100.0
 
 
 def covered(case: OpCase, inputs: Sequence[Codes], exhaustive: bool = False, answered: Mask | None = None) -> Coverage:
-    """What these operands exercise; of them those ``answered`` (None: all): the others were compared with nothing.
+    """Return what these operands exercise. ``answered``: only these elements count, since the others were compared with
+    nothing.
 
     ``answered`` has the element shape of the operands, as `halfulp.conformance.comparing.check.Tally` has it.
     """
@@ -106,7 +107,7 @@ def _names(type_: ty.Type) -> tuple[str, ...]:
 
 
 def _present(type_: ty.Type) -> list[str]:
-    """The classes that a type has."""
+    """Return the classes that occur in a type."""
     if isinstance(type_, ty.FloatType):
         fmt = type_.format
         absent = {
@@ -125,7 +126,7 @@ def _present(type_: ty.Type) -> list[str]:
 
 
 def operand_classes(type_: ty.Type, codes: Codes) -> npt.NDArray[np.uint8]:
-    """The class of each element: an index into `FLOAT_CLASSES` or `INTEGER_CLASSES`; flat."""
+    """Return the class of each element, flat: an index into `FLOAT_CLASSES` or `INTEGER_CLASSES`."""
     if isinstance(type_, ty.FloatType):
         return _float_classes(type_.format, codes)
     width = element_width(type_) or 0
@@ -178,7 +179,7 @@ def _outcomes(case: OpCase, inputs: Sequence[Codes], expected: Reference, chosen
 
 
 def _flags(case: OpCase, inputs: Sequence[Codes]) -> npt.NDArray[np.uint8] | None:
-    """The exception flags of each element; None where the op has none."""
+    """Return the exception flags of each element; None where the op has none."""
     source, target = case.operand_types[0], case.result_types[0]
     mode = _rounding(case)
     found: Any = None
@@ -206,7 +207,7 @@ def _rounding(case: OpCase) -> Rounding:
 
 
 def _ties(case: OpCase, inputs: Sequence[Codes], expected: Reference, inexact: Mask) -> Counter[str]:
-    """Ties among the first inexact elements."""
+    """Count ties among the first inexact elements."""
     target = case.result_types[0]
     if not isinstance(target, ty.FloatType):
         return Counter()

@@ -1,4 +1,4 @@
-"""The exact real result of an op, before any rounding: what a mismatch is measured against, and what a tie is."""
+"""Compute the exact real result of an op before rounding: mismatches and ties are measured against it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONVERSIONS = frozenset(
 
 
 def number(case: OpCase, index: int, code: int) -> Fraction | None:
-    """The number that an operand's code stands for; None for NaN and infinities."""
+    """Return the number that an operand's code represents; None for NaN and infinities."""
     type_ = case.operand_types[index]
     if isinstance(type_, ty.FloatType):
         return scalar.value(type_.format, code)
@@ -40,7 +40,7 @@ def number(case: OpCase, index: int, code: int) -> Fraction | None:
 
 
 def exact_value(case: OpCase, operands: tuple[int, ...]) -> Fraction | None:
-    """The exact result of a rounded op on operand codes; None where it is no number, or the op does not round."""
+    """Return the exact result of a rounded op; None where the result is not a number or the op does not round."""
     numbers = [number(case, index, code) for index, code in enumerate(operands)]
     if case.op in CONVERSIONS:
         return numbers[0]
@@ -55,7 +55,7 @@ def exact_value(case: OpCase, operands: tuple[int, ...]) -> Fraction | None:
 
 
 def tie(fmt: FloatFormat, exact: Fraction, code: int) -> int:
-    """Whether a number lies midway between two values of a format, given the code it was rounded to.
+    """Tell whether a number lies midway between two values of a format, given the code it was rounded to.
 
     1 when it was rounded up in magnitude, -1 when down, 0 when it is no tie.
     """

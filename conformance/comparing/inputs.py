@@ -1,4 +1,4 @@
-"""Operand codes for cases: every pattern where the space is small, else corners crossed with corners, and random ones.
+"""Operand codes for cases: all of them in a small space, else combinations of corner codes, and random ones.
 
 All is reproducible: the same case, level and seed give the same arrays.
 """
@@ -24,26 +24,26 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import element_width
 
 EXHAUSTIVE_BITS = 24
-"""OpCases whose operands have no more bits together are asked exhaustively."""
+"""Most bits of all operands together for which every input is asked."""
 
 CRAFTED = 20_000
-"""Elements of a sample that are chosen one by one; further ones are uniform."""
+"""Number of sample elements that are chosen one by one; the others are uniform."""
 
 DEEP = 400_000
-"""A sample of so many elements holds all ties of a conversion to a format of 16 bits, not only of up to 8 bits."""
+"""Size from which a sample holds all ties of a conversion to a 16-bit format, not only to formats of up to 8 bits."""
 
 CHUNK = 1 << 19
-"""Elements that are asked at once: what bounds the memory of a large check."""
+"""Number of elements that are asked at once; it bounds the memory of a large check."""
 
 
 def is_exhaustive(case: OpCase, bits: int = EXHAUSTIVE_BITS) -> bool:
-    """Whether every combination of operand codes fits into ``2**bits`` elements of one axis."""
+    """Tell whether every combination of operand codes fits into ``2**bits`` elements of one axis."""
     one_axis = len(container_shape((*case.operand_types, *case.result_types), 1)) == 1
     return one_axis and sum(case.operand_widths) <= bits
 
 
 def every_input(case: OpCase, start: int = 0, stop: int | None = None) -> tuple[Codes, ...]:
-    """All combinations of operand codes, the last operand fastest; of these the ones from ``start`` to ``stop``."""
+    """Return all combinations of operand codes from number ``start`` to ``stop``; the last operand varies fastest."""
     widths = case.operand_widths
     total = sum(widths)
     index = np.arange(start, 1 << total if stop is None else min(stop, 1 << total), dtype=np.uint64)
@@ -56,9 +56,9 @@ def every_input(case: OpCase, start: int = 0, stop: int | None = None) -> tuple[
 
 
 def sampled_inputs(case: OpCase, count: int, seed: int = 0) -> tuple[Codes, ...]:
-    """About ``count`` elements: corners crossed with corners first, then adversarial random codes, among them pairs
-    that are close or opposite. Where the corners are too many, one of each class of operands is crossed, and the others
-    are chosen at random. Beyond `CRAFTED` elements codes are uniform.
+    """Return about ``count`` elements: combinations of corners first, then adversarial random codes, among them pairs
+    that are close or opposite. Where there are too many corners, one combination of each class of operands is used, and
+    the others are chosen at random. Beyond `CRAFTED` elements, codes are uniform.
     """
     shape = container_shape((*case.operand_types, *case.result_types), count)
     total = prod(shape)
@@ -96,7 +96,8 @@ def _uniform_codes(width: int, count: int, generator: np.random.Generator) -> Co
 def inputs_for(
     case: OpCase, count: int, seed: int = 0, exhaustive_bits: int = EXHAUSTIVE_BITS
 ) -> Iterator[tuple[Codes, ...]]:
-    """Every input where operands have at most ``exhaustive_bits`` bits, else about ``count`` sampled ones, in chunks.
+    """Yield every input in chunks where the operands have at most ``exhaustive_bits`` bits, else about ``count``
+    sampled ones.
 
     Quantised types along an axis come in one piece, since their shape is given.
     """
@@ -114,7 +115,7 @@ def inputs_for(
 
 
 def _crossed(columns: Sequence[Sequence[int]], most: int) -> list[list[int]] | None:
-    """The columns of the table of all combinations; None where it has more than ``most`` rows."""
+    """Return the columns of the table of all combinations; None where it has more than ``most`` rows."""
     if prod(map(len, columns)) > most:
         return None
     rows: list[tuple[int, ...]] = [()]
@@ -130,7 +131,7 @@ def _one_of_each_class(type_: ty.Type, codes: Sequence[int]) -> list[int]:
 
 
 def corner_codes(type_: ty.Type, case: OpCase | None = None, deep: bool = False) -> list[int]:
-    """The codes of an element type where behaviour changes, in ascending order.
+    """Return the codes of an element type at which behaviour changes, in ascending order.
 
     For a float: both signs of zero, the ends of the subnormal and normal range with their neighbours, one and two,
     infinities, NaNs of each kind. ``case``: adds the ties and limits of the formats it converts to; all ties of formats
@@ -166,7 +167,7 @@ def _float_corners(fmt: FloatFormat) -> set[int]:
 
 @lru_cache(maxsize=1024)
 def _corners_of_conversion(source: FloatFormat, target: FloatFormat, every: bool) -> frozenset[int]:
-    """Values and midpoints of a narrower format and the codes next to them: of all its values, or of some."""
+    """Return values and midpoints of a narrower format with the codes next to them: of all its values, or of some."""
     rng = random.Random(f"{source.name} {target.name}")
     places = {0, 1, 2, target.min_normal_code - 1, target.min_normal_code, target.max_code - 1}
     places |= set(range(target.max_code + 1)) if every else {rng.randrange(target.max_code) for _ in range(24)}
@@ -184,7 +185,7 @@ def _corners_of_conversion(source: FloatFormat, target: FloatFormat, every: bool
 
 
 def _corners_of_integers(fmt: FloatFormat, width: int) -> set[int]:
-    """The ends of the integer ranges of a width, and halves, as floats with their neighbours."""
+    """Return the ends of the integer ranges of a width, and halves, as float codes with their neighbours."""
     codes = set()
     for power in (width - 1, width):
         for offset in (Fraction(-1), Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1)):
@@ -197,7 +198,7 @@ def _corners_of_integers(fmt: FloatFormat, width: int) -> set[int]:
 
 
 def random_codes(type_: ty.Type, count: int, rng: random.Random) -> list[int]:
-    """``count`` codes, half of them uniform, half with long runs of equal bits and exponents near the corners."""
+    """Return ``count`` codes: half of them uniform, half with long runs of equal bits and exponents near the corners."""
     width = element_width(type_) or 0
     fmt = type_.format if isinstance(type_, ty.FloatType) else None
     return [_structured(fmt, width, rng) if rng.random() < 0.5 else _uniform(width, rng) for _ in range(count)]
@@ -223,7 +224,7 @@ def _structured(fmt: FloatFormat | None, width: int, rng: random.Random) -> int:
 
 
 def _related(type_: ty.Type, first: Sequence[int], second: Sequence[int], rng: random.Random) -> list[int]:
-    """The second operand, in four elements of ten made a near neighbour or the opposite of the first."""
+    """Return the second operand; four elements of ten become a near neighbour or the opposite of the first operand."""
     width = element_width(type_) or 0
     sign = (type_.format.sign_mask or 0) if isinstance(type_, ty.FloatType) else 0
     mask = (1 << width) - 1
@@ -234,7 +235,7 @@ def _related(type_: ty.Type, first: Sequence[int], second: Sequence[int], rng: r
 
 
 def digest(inputs: Sequence[Codes]) -> int:
-    """A checksum that tells whether recorded results belong to these inputs."""
+    """Return a checksum that tells whether recorded results belong to these inputs."""
     value = 0
     for codes in inputs:
         value = zlib.crc32(np.ascontiguousarray(codes).tobytes(), value)
@@ -242,10 +243,10 @@ def digest(inputs: Sequence[Codes]) -> int:
 
 
 def float_types(max_bits: int = 128) -> list[str]:
-    """The names of the float types of up to ``max_bits`` bits."""
+    """Return the names of the float types of up to ``max_bits`` bits."""
     return [name for name, fmt in FORMATS.items() if fmt.bits <= max_bits]
 
 
 def take(inputs: Sequence[Codes], index: npt.NDArray[np.intp] | slice) -> tuple[Codes, ...]:
-    """The same elements of every operand."""
+    """Return the same elements of every operand."""
     return tuple(codes[index] for codes in inputs)

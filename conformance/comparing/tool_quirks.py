@@ -1,4 +1,6 @@
-"""What tools return where no profile says it: a function per oddity, named by the rows of divergences.toml."""
+"""Predict the results of tools where no profile describes them: one function per quirk, named by rows of
+divergences.toml.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,13 @@ from halfulp.semantics import floats
 from halfulp.semantics.profile import PROFILES, as_profile
 
 Quirk = Callable[[OpCase, Sequence[Codes], Reference], Reference]
-"""From a case, its operands and what is right to what the tool returns; equal to the latter where it is right."""
+"""A function of a case, its operands and the right results that returns the tool's results."""
 
 
 def _rewritten_f80_code(code: int, sign: int = 0) -> int:
-    """A code with the exponent field as APFloat writes it if it is not canonical, the sign flipped by ``sign``."""
+    """Return a code with its exponent field as APFloat writes it for codes that are not canonical; ``sign`` flips the
+    sign.
+    """
     f80 = FORMATS["f80"]
     field, significand = code >> 64 & 0x7FFF, code & (1 << 64) - 1
     if f80.is_invalid(code):
@@ -37,20 +41,20 @@ def _rewritten_f80(codes: Codes, sign: int = 0) -> Codes:
 
 
 def negated_f80(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Negation that rewrites the exponent field of f80 codes that are not canonical."""
+    """Predict a negation that rewrites the exponent field of f80 codes that are not canonical."""
     return Reference((_rewritten_f80(inputs[0], 1),))
 
 
 def copied_f80(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """What moves f80 codes and rewrites the exponent field of those that are not canonical."""
+    """Predict an op that moves f80 codes and rewrites the exponent field of those that are not canonical."""
     if "f80" not in (*case.operands, *case.results):
         return expected
     return Reference(tuple(map(_rewritten_f80, expected.bits)), expected.poison, expected.undefined, expected.open)
 
 
 def signalling_quieted(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Maximum and minimum with one signalling NaN: that NaN quieted. An invalid f80 code is a NaN of the kind that its
-    bit 62 tells.
+    """Predict maximum and minimum that return a signalling NaN operand, quieted. Bit 62 of an invalid f80 code tells
+    whether it is a quiet NaN.
     """
     predicted = reference(case, inputs, as_profile("spec,number_of_signalling=quieted"))
     type_ = case.operand_types[0]
@@ -71,12 +75,12 @@ def signalling_quieted(case: OpCase, inputs: Sequence[Codes], expected: Referenc
 
 
 def select(mask: Mask, chosen: Codes, other: Codes) -> Codes:
-    """Of two arrays of codes the first where ``mask``, which has no axis of limbs, holds."""
+    """Return ``chosen`` where the mask holds, else ``other``. The mask has no axis of limbs."""
     return np.where(mask.reshape(mask.shape + (1,) * (other.ndim - mask.ndim)), chosen, other)
 
 
 def zero_of(index: int) -> Quirk:
-    """Of two zeros that operand, whatever its sign."""
+    """Make a quirk that returns operand ``index`` where both operands are zeros, whatever their signs."""
 
     def quirk(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
         type_ = case.result_types[0]
@@ -88,7 +92,7 @@ def zero_of(index: int) -> Quirk:
 
 
 def _e8m0_of_f32(codes: Codes) -> Codes:
-    """A conversion that takes no zero, and rounds what lies between 2**-127 and 1.5 * 2**-127 up to 2**-126."""
+    """Convert f32 to f8E8M0FNU without zero, and round numbers between 2**-127 and 1.5 * 2**-127 up to 2**-126."""
     converted = conversions.convert(
         FORMATS["f32"], FORMATS["f8E8M0FNU"], codes, policy=PROFILES["ml_dtypes"].conversions
     )
@@ -96,7 +100,7 @@ def _e8m0_of_f32(codes: Codes) -> Codes:
 
 
 def e8m0_from_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """A conversion to f8E8M0FNU that rounds to f32 first, and then as `_e8m0_of_f32`."""
+    """Predict a conversion to f8E8M0FNU that first rounds to f32 and then converts as `_e8m0_of_f32` does."""
     source = case.operand_types[0]
     if isinstance(source, ty.FloatType):
         narrowed = conversions.convert(source.format, FORMATS["f32"], inputs[0]).codes
@@ -107,20 +111,20 @@ def e8m0_from_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) ->
 
 
 def e8m0_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Arithmetic on f8E8M0FNU in f32, where a small product is zero."""
+    """Predict arithmetic on f8E8M0FNU that computes in f32, where a small product is zero."""
     widened = [conversions.convert(FORMATS["f8E8M0FNU"], FORMATS["f32"], codes).codes for codes in inputs]
     return Reference((_e8m0_of_f32(reference(op_case(case.op, "f32"), widened).bits[0]),), open=expected.open)
 
 
 def trapped_remainder(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """A remainder by -1 that stops the process for the smallest integer, as its quotient does not fit."""
+    """Predict a remainder by -1 that stops the process for the smallest integer, since its quotient does not fit."""
     width = case.operand_widths[0]
     traps = (inputs[0] == 1 << (width - 1)) & (inputs[1] == (1 << width) - 1)
     return replace(expected, trap=traps)
 
 
 def floor_less_64_ones(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """A floor division that adds -1 as a number of 64 bits to a negative quotient that is not whole."""
+    """Predict a floor division that adds -1 as a 64-bit number to a negative inexact quotient."""
     width = case.operand_widths[0]
     half, whole = 1 << (width - 1), 1 << width
     columns = [codes_to_ints(codes, width) for codes in (*inputs, expected.bits[0])]
@@ -133,8 +137,9 @@ def floor_less_64_ones(case: OpCase, inputs: Sequence[Codes], expected: Referenc
 
 
 def qcast_in_registers(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """A cast to a quantised type that converts in registers of x86, toward zero: to 32 bits, or for storage of 32
-    unsigned bits to 64, where NaN and what does not fit give the smallest number. The low bits of that are the result.
+    """Predict a cast to a quantised type that converts in x86 registers, toward zero. It converts to 32 bits (to 64 for
+    storage of 32 unsigned bits), where NaN and numbers out of range give the smallest integer; the result is its low
+    bits.
 
     Where the type has bounds of its own they are clamped, and how many of them depends on where they wait for it: with
     one scale in memory, in whole bytes if unsigned; with more of them in the smallest register that holds them. As 17
@@ -165,7 +170,7 @@ def qcast_in_registers(case: OpCase, inputs: Sequence[Codes], expected: Referenc
 
 
 def f80_without_integer_bit(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """A conversion that takes the integer bit of f80 from its exponent, else as MLIR's expansion."""
+    """Predict a conversion that derives the integer bit of f80 from the exponent, and otherwise is MLIR's expansion."""
 
     def read(code: int) -> int:
         field, fraction = code >> 64 & 0x7FFF, code & (1 << 63) - 1
@@ -176,8 +181,9 @@ def f80_without_integer_bit(case: OpCase, inputs: Sequence[Codes], expected: Ref
 
 
 def extremum_of_libm(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """fmaxl and fminl: an operand unchanged, and their sum where one is a signalling NaN, as is what is invalid with
-    bit 62 0: that NaN quieted, and the x87's own NaN, which is negative, for what is invalid.
+    """Predict fmaxl and fminl. They return an operand unchanged; where one operand is a signalling NaN, or invalid with
+    bit 62 clear, they return the sum of the operands: that NaN quieted, or for an invalid code the x87's own negative
+    NaN.
     """
     quieted = reference(case, inputs, as_profile("spec,number_of_signalling=quieted"))
     columns = [codes_to_ints(codes, 80) for codes in (*inputs, expected.bits[0], quieted.bits[0])]
@@ -208,7 +214,7 @@ def extremum_of_libm(case: OpCase, inputs: Sequence[Codes], expected: Reference)
 
 
 def iree_negative_nan(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """IREE's results where an operand is the negative NaN of a format whose only NaN is all ones."""
+    """Predict IREE's results where an operand is the negative NaN of a format whose only NaN is all ones."""
     chosen = np.zeros(case.shape(inputs), np.bool_)
     for type_, codes in zip(case.operand_types, inputs, strict=True):
         if isinstance(type_, ty.FloatType) and type_.format.nan is NanEncoding.ALL_ONES:
@@ -218,7 +224,7 @@ def iree_negative_nan(case: OpCase, inputs: Sequence[Codes], expected: Reference
 
 
 def iree_rounding(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """IREE's results of an op that asks for another rounding mode than the default."""
+    """Predict IREE's results for an op with a rounding mode other than the default."""
     modes = [value for name, value in case.properties if name in ("rounding", "roundingmode")]
     return reference(case, inputs, PROFILES["iree-3.13"]) if modes not in ([], ["to_nearest_even"]) else expected
 

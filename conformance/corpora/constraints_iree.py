@@ -1,4 +1,4 @@
-"""Random constraints with configurations, and what IREE 3.13 says of them (iree-codegen-verify-smt-constraints).
+"""Random constraints with configurations, and IREE 3.13's diagnostics on them (iree-codegen-verify-smt-constraints).
 
     python -m halfulp.conformance.corpora.constraints_iree
 
@@ -33,14 +33,14 @@ Diagnostic = tuple[int, int, str]
 
 
 class RecordedModule(NamedTuple):
-    """A module, and what iree-opt says of it."""
+    """A module, and iree-opt's diagnostics."""
 
     text: str
     said: tuple[Diagnostic, ...]
 
 
 def ask(tool: str, text: str) -> tuple[Diagnostic, ...] | None:
-    """The diagnostics of iree-opt; None where a signal stopped it. Raises RuntimeError where it makes no sense."""
+    """Return the diagnostics of iree-opt; None where a signal stopped it. Raises RuntimeError for unreadable output."""
     done = subprocess.run(
         [tool, f"--pass-pipeline={PIPELINE}"], input=text.encode(), capture_output=True, check=False, timeout=SECONDS
     )
@@ -55,7 +55,7 @@ def ask(tool: str, text: str) -> tuple[Diagnostic, ...] | None:
 
 @cache
 def recorded() -> tuple[RecordedModule, ...]:
-    """All that is recorded."""
+    """Return all recorded modules."""
     rows = json.loads(gzip.decompress(RECORDED.read_bytes()))["modules"]
     return tuple(
         RecordedModule(text, tuple((line, column, what) for line, column, what in said)) for text, said in rows
@@ -89,7 +89,7 @@ _TRUTH_OPS = (
 
 
 def program(random: Random) -> str:
-    """A function with a configured op and constraints for it."""
+    """Return a function with a configured op and constraints for it."""
     template, config, knobs = _configuration(random)
     dims = [random.choice(("%c128", "%c96", "%minus", "%n", "%sum")) for _ in range(random.randrange(3))]
     body, integers, truths = _constraints(random, len(dims), knobs)
@@ -131,7 +131,7 @@ def program(random: Random) -> str:
 
 
 def _constraints(random: Random, dims: int, knobs: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """The ops, and the names of the integers and truth values they make."""
+    """Return the ops, and the names of the integers and truth values they define."""
     body = [f'%{name} = iree_codegen.smt.knob "{name}" : !smt.int' for name in knobs]
     integers = ["%zero", "%one", *(f"%{name}" for name in knobs), *(f"%d{index}" for index in range(dims))]
     truths = ["%no"]
@@ -183,7 +183,7 @@ _TRANSLATION_PARTS = (
 
 
 def _configuration(random: Random) -> tuple[str, str, list[str]]:
-    """The entries of a template and of a configuration, and the names of the knobs."""
+    """Return the entries of a template and of a configuration, and the names of the knobs."""
     template: list[str] = []
     config: list[str] = []
     knobs: list[str] = []
@@ -210,7 +210,7 @@ def _translation(random: Random) -> str:
 
 
 def main() -> None:
-    """Record modules anew; those that stop iree-opt by a division that overflows are left out."""
+    """Record modules again. Those that stop iree-opt by a division overflow are left out."""
     parser = argparse.ArgumentParser(
         prog="python -m halfulp.conformance.corpora.constraints_iree",
         description="Record what IREE says of random constraints.",

@@ -1,4 +1,4 @@
-"""The corpus: small MLIR modules that show every production of the language, and what mlir-opt 22 made of them.
+"""The corpus: small MLIR modules that show every production of the language, and the recorded answers of mlir-opt 22.
 
 The modules stand in ``corpus/``, sorted by what they show: ``attributes/``, ``types/``, ``syntax/``,
 ``ops/<dialect>/``; ``invalid/`` holds what must be rejected, ``newer/`` what MLIR has learned since version 22. A file
@@ -32,7 +32,7 @@ SEPARATOR = "\n// -----\n"
 
 @dataclass(frozen=True, slots=True)
 class CorpusEntry:
-    """One module: the file it is from (relative to ``corpus/``), its number in it, and its text."""
+    """One module: its file (relative to ``corpus/``), its number in the file, and its text."""
 
     file: str
     index: int
@@ -40,41 +40,41 @@ class CorpusEntry:
 
     @property
     def name(self) -> str:
-        """``file#index``."""
+        """Return ``file#index``."""
         return f"{self.file}#{self.index}"
 
     @property
     def invalid(self) -> bool:
-        """Whether the module must be rejected."""
+        """Tell whether the module must be rejected."""
         return self.file.startswith("invalid/")
 
     @property
     def newer(self) -> bool:
-        """Whether the module shows what MLIR 22 does not know."""
+        """Tell whether the module uses something newer than MLIR 22."""
         return self.file.startswith("newer/")
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusRecord:
-    """What mlir-opt made of a module: the text of each form, or line, column and message of the first error."""
+    """The answer of mlir-opt for a module: the text of each form, or line, column and message of the first error."""
 
     digest: str
     printed: Mapping[str, str] = field(default_factory=dict)
     error: tuple[int, int, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, without what is empty."""
+        """Return plain data, without empty fields."""
         return {"digest": self.digest, **({"error": list(self.error)} if self.error else {"printed": self.printed})}
 
 
 def digest(text: str) -> str:
-    """A short fingerprint of a module, which tells whether a record is still about it."""
+    """Return a short fingerprint of a module, which tells whether a record still belongs to it."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
 
 
 @cache
 def entries() -> tuple[CorpusEntry, ...]:
-    """Every module of the corpus, sorted by file."""
+    """Return every module of the corpus, sorted by file."""
     found = []
     for path in sorted(FOLDER.rglob("*.mlir")):
         # Bytes: line ends are part of some modules.
@@ -86,7 +86,7 @@ def entries() -> tuple[CorpusEntry, ...]:
 
 @cache
 def recorded() -> Mapping[str, CorpusRecord]:
-    """What mlir-opt 22 made of the modules, by name."""
+    """Return the answers of mlir-opt 22 by the names of the modules."""
     modules = json.loads(gzip.decompress(RECORDED.read_bytes()))["modules"]
     return {
         name: CorpusRecord(row["digest"], row.get("printed", {}), tuple(row["error"]) if "error" in row else None)
@@ -95,7 +95,7 @@ def recorded() -> Mapping[str, CorpusRecord]:
 
 
 def main() -> None:
-    """Print what the corpus shows."""
+    """Print the coverage of the corpus."""
     parser = argparse.ArgumentParser(
         prog="python -m halfulp.conformance.corpora.corpus",
         description="Print how many modules use each production and op.",

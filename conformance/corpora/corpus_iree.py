@@ -1,4 +1,4 @@
-"""The corpus of IREE's codegen dialect, and what iree-opt 3.13 made of it.
+"""The corpus of IREE's codegen dialect, and the recorded answers of iree-opt 3.13.
 
     python -m halfulp.conformance.corpora.corpus_iree
 
@@ -44,7 +44,7 @@ _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)", re.MULTILINE)
 
 
 def find_iree_opt() -> str | None:
-    """The path of iree-opt: ``HALFULP_IREE_OPT``, the one on PATH, or that of the package iree-base-compiler."""
+    """Return the path of iree-opt: ``HALFULP_IREE_OPT``, the one on PATH, or the one of the package iree-base-compiler."""
     named = os.environ.get("HALFULP_IREE_OPT") or which("iree-opt")
     if named:
         return named
@@ -55,7 +55,7 @@ def find_iree_opt() -> str | None:
 
 @cache
 def entries() -> tuple[CorpusEntry, ...]:
-    """Every module, sorted by file."""
+    """Return every module, sorted by file."""
     found = []
     for path in sorted(FOLDER.glob("*.mlir")):
         text = path.read_text(encoding="utf-8").removesuffix("\n")
@@ -64,17 +64,17 @@ def entries() -> tuple[CorpusEntry, ...]:
 
 
 def is_of_document(entry: CorpusEntry) -> bool:
-    """Whether a module is in the document's syntax."""
+    """Tell whether a module is in the document's syntax."""
     return entry.file == "document.mlir"
 
 
 def asked_text(entry: CorpusEntry) -> str:
-    """What iree-opt is given for a module: itself, or what halfulp prints for the document's syntax."""
+    """Return the text that iree-opt is given for a module: its own, or what halfulp prints for the document's syntax."""
     return print_module(parse_module(entry.text, "<stdin>")) if is_of_document(entry) else entry.text
 
 
 def record(tool: str, text: str) -> CorpusRecord:
-    """What iree-opt prints, or where and why it rejects the text. Raises RuntimeError where it says neither."""
+    """Record what iree-opt prints, or where and why it rejects the text. Raises RuntimeError where it says neither."""
     printed: dict[str, str] = {}
     for form, arguments in FORMS.items():
         done = subprocess.run(
@@ -92,7 +92,7 @@ def record(tool: str, text: str) -> CorpusRecord:
 
 @cache
 def recorded() -> Mapping[str, CorpusRecord]:
-    """The record of each module, by its name."""
+    """Return the record of each module, by its name."""
     data: Mapping[str, Mapping[str, Any]] = json.loads(gzip.decompress(RECORDED.read_bytes()))
     return {
         name: CorpusRecord(row["digest"], row.get("printed", {}), tuple(row["error"]) if "error" in row else None)
@@ -105,7 +105,7 @@ _BETWEEN_MODULES = re.compile(r"^// -----.*$", re.MULTILINE)
 
 
 def modules_below(folder: Path) -> Iterator[CorpusEntry]:
-    """The modules of all tests in a folder that use the dialects."""
+    """Yield the modules of all tests in a folder that use the dialects."""
     for path in sorted(folder.rglob("*.mlir")):
         parts = _BETWEEN_MODULES.split(path.read_text(encoding="utf-8", errors="replace"))
         name = str(path.relative_to(folder))
@@ -113,8 +113,8 @@ def modules_below(folder: Path) -> Iterator[CorpusEntry]:
 
 
 def goes_around(tool: str, text: str) -> str:
-    """What becomes of a module that is read in generic form, printed and given back: "the same", or what went wrong;
-    "not taken" where iree-opt does not take the module itself.
+    """Send a module through halfulp and back to iree-opt in generic form. Return "the same" or what went wrong; "not
+    taken" where iree-opt rejects the module itself.
     """
 
     def printed(given: str, *arguments: str) -> str | None:
@@ -134,7 +134,9 @@ def goes_around(tool: str, text: str) -> str:
 
 
 def go_around(tool: str, folder: Path) -> int:
-    """Print what becomes of each module below a folder that does not come out the same, and the counts; 1 for such."""
+    """Print the result of each module in a folder that does not come back the same, and the counts. Return 1 if there
+    is one.
+    """
     found = list(modules_below(folder))
     with ThreadPoolExecutor() as pool:
         outcomes = list(pool.map(lambda entry: goes_around(tool, entry.text), found))
@@ -148,7 +150,7 @@ def go_around(tool: str, folder: Path) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Record every module anew, or with a folder, go through the tests in it."""
+    """Record every module again; with a folder, check the tests in it instead."""
     parser = argparse.ArgumentParser(
         prog="python -m halfulp.conformance.corpora.corpus_iree",
         description="Record what iree-opt makes of its corpus.",

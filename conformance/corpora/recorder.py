@@ -34,7 +34,7 @@ _RANDOM = re.compile(r"(?<=illegal storage type size: )\d{4,}")
 
 
 def record(text: str) -> CorpusRecord:
-    """The four forms, or ``error``: line, column and message of the first error.
+    """Return the four forms, or ``error``: line, column and message of the first error.
 
     Raises RuntimeError when mlir-opt ends without saying where the error is.
     """

@@ -1,4 +1,4 @@
-"""What real tools answered at level ``sample``, recorded, so that it can be compared where none of them is installed.
+"""Answers of real tools at level ``sample``, recorded for machines where none of them is installed.
 
     python -m halfulp.conformance.corpora.recordings [ORACLE ...]
 
@@ -33,7 +33,7 @@ from halfulp.interp.values.value import element_width
 
 FILE = Path(__file__).parent / "recorded" / "oracles.npz"
 NOT_RECORDED = frozenset({"exact", "npz", "command"})
-"""The specification is always there; the other two are whatever the user has."""
+"""Oracles without a recording: the specification is always there; the other two depend on the user."""
 
 Key = tuple[OpCase, int]
 """A case and the checksum of its inputs."""
@@ -41,7 +41,7 @@ Key = tuple[OpCase, int]
 
 @dataclass
 class RecordedOracle:
-    """An oracle that repeats what a tool of this name and version answered."""
+    """An oracle that repeats the recorded answers of a tool of this name and version."""
 
     name: str
     profile: str
@@ -49,12 +49,12 @@ class RecordedOracle:
     answers: dict[Key, tuple[Answer, ...] | str]
 
     def refuses(self, case: OpCase) -> str | None:
-        """What the tool refused, it refuses; a refusal stands for any inputs."""
+        """Return the recorded refusal of a case; it holds for any inputs."""
         refusal = self.answers.get((case, 0))
         return refusal if isinstance(refusal, str) else None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """The recorded answers. Raises KeyError for inputs that were never asked: record anew."""
+        """Return the recorded answers. Raises KeyError for inputs that were never asked: record again."""
         found = self.answers[case, digest(inputs)]
         assert not isinstance(found, str)
         return found
@@ -62,7 +62,7 @@ class RecordedOracle:
 
 @cache
 def recorded() -> dict[str, RecordedOracle]:
-    """The recorded oracles by name."""
+    """Return the recorded oracles by name."""
     with np.load(FILE, allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
         data, statuses = file["bits"].tobytes(), file["status"]
@@ -97,7 +97,7 @@ def recorded() -> dict[str, RecordedOracle]:
 
 
 def replay(name: str) -> Tally:
-    """What the comparison makes of an oracle's recorded answers now."""
+    """Compare an oracle's recorded answers with the current results."""
     total = Tally()
     for job in jobs("sample", oracles=[name]):
         for inputs in inputs_for(job.case, job.count, job.seed, job.bits):
@@ -151,7 +151,7 @@ def _write(oracles: dict[str, RecordedOracle]) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Ask, and write."""
+    """Ask the oracles and write the recording."""
     parser = argparse.ArgumentParser(
         prog="python -m halfulp.conformance.corpora.recordings", description="Record what real tools answer."
     )

@@ -48,11 +48,11 @@ QUANTIZED: tuple[tuple[str, str], ...] = (
     ("f32", "!quant.uniform<i8:f32:1, {0.5:3, 0.25, 2.0:-100, 0.001:5}>"),
     ("f32", "!quant.uniform<i8:f32:{0:1, 1:128}, {{0.5:3, 0.25}, {1.0:-7, 3.0}}>"),
 )
-"""Expressed and quantised type, per layer, per channel and per block."""
+"""Expressed and quantised types: per layer, per channel and per block."""
 
 
 def _valid(op: str, types: Sequence[str] | str, to: str | None = None, **properties: str) -> Iterator[OpCase]:
-    """The case, if the op accepts the types."""
+    """Yield the case, if the op accepts the types."""
     try:
         yield op_case(op, types, to, **properties)
     except (VerifyError, TypeMismatch):
@@ -60,19 +60,19 @@ def _valid(op: str, types: Sequence[str] | str, to: str | None = None, **propert
 
 
 def float_arithmetic(types: Iterable[str]) -> Iterator[OpCase]:
-    """The nine binary float ops, to nearest even."""
+    """Yield the nine binary float ops, rounding to nearest even."""
     for name, op in product(types, FLOAT_ARITHMETIC):
         yield op_case(f"arith.{op}", name)
 
 
 def directed_arithmetic(types: Iterable[str]) -> Iterator[OpCase]:
-    """The four rounded ops in the other modes."""
+    """Yield the four rounded ops in the other modes."""
     for name, op, mode in product(types, ROUNDED, MODES[1:]):
         yield op_case(f"arith.{op}", name, rounding=mode)
 
 
 def float_tests(types: Iterable[str]) -> Iterator[OpCase]:
-    """negf, and cmpf with all predicates."""
+    """Yield negf, and cmpf with all predicates."""
     for name in types:
         yield op_case("arith.negf", name)
         for predicate in CMPF_PREDICATE.cases:
@@ -80,7 +80,7 @@ def float_tests(types: Iterable[str]) -> Iterator[OpCase]:
 
 
 def conversions(sources: Iterable[str]) -> Iterator[OpCase]:
-    """extf, truncf and convertf into all 18 types, in every mode the op has."""
+    """Yield extf, truncf and convertf into all 18 types, in every mode of the op."""
     for source, target in product(sources, FORMATS):
         if source == target:
             continue
@@ -90,14 +90,14 @@ def conversions(sources: Iterable[str]) -> Iterator[OpCase]:
 
 
 def plain_conversions(sources: Iterable[str]) -> Iterator[OpCase]:
-    """extf and truncf without a mode, as most tools know them."""
+    """Yield extf and truncf without a mode, which is what most tools support."""
     for source, target in product(sources, FORMATS):
         for op in ("extf", "truncf"):
             yield from _valid(f"arith.{op}", source, target)
 
 
 def integer_conversions(types: Iterable[str], widths: Iterable[int]) -> Iterator[OpCase]:
-    """sitofp, uitofp, fptosi and fptoui."""
+    """Yield sitofp, uitofp, fptosi and fptoui."""
     for name, width in product(types, widths):
         for op in ("sitofp", "uitofp"):
             yield op_case(f"arith.{op}", f"i{width}", name)
@@ -106,7 +106,7 @@ def integer_conversions(types: Iterable[str], widths: Iterable[int]) -> Iterator
 
 
 def integer_arithmetic(widths: Iterable[int]) -> Iterator[OpCase]:
-    """All integer ops of two operands, cmpi with all predicates, and casts to neighbouring widths."""
+    """Yield all integer ops of two operands, cmpi with all predicates, and casts to neighbouring widths."""
     for width in widths:
         for op in INTEGER_ARITHMETIC:
             yield op_case(f"arith.{op}", f"i{width}")
@@ -117,7 +117,7 @@ def integer_arithmetic(widths: Iterable[int]) -> Iterator[OpCase]:
 
 
 def other_ops(types: Iterable[str]) -> Iterator[OpCase]:
-    """select, bitcast and the casts of index."""
+    """Yield select, bitcast and the casts of index."""
     for name in types:
         yield op_case("arith.select", ["i1", name, name])
         yield op_case("arith.bitcast", name, f"i{FORMATS[name].bits}")
@@ -129,14 +129,14 @@ def other_ops(types: Iterable[str]) -> Iterator[OpCase]:
 
 
 def scaling(types: Iterable[str]) -> Iterator[OpCase]:
-    """scaling_extf and scaling_truncf with scales in f8E8M0FNU and f32."""
+    """Yield scaling_extf and scaling_truncf with scales in f8E8M0FNU and f32."""
     for small, wide, scale in product(types, ("f32", "bf16", "f16"), ("f8E8M0FNU", "f32")):
         yield from _valid("arith.scaling_extf", [small, scale], wide)
         yield from _valid("arith.scaling_truncf", [wide, scale], small)
 
 
 def quantization() -> Iterator[OpCase]:
-    """qcast, dcast and scast."""
+    """Yield qcast, dcast and scast."""
     for expressed, quantized in QUANTIZED:
         storage = quantized.partition("<")[2].partition(":")[0].partition("<")[0].replace("u", "i")
         yield op_case("quant.qcast", expressed, quantized)
@@ -147,7 +147,7 @@ def quantization() -> Iterator[OpCase]:
 
 @dataclass(frozen=True)
 class Family:
-    """Op cases that the same oracles are asked, with the number of elements of each case at each level.
+    """Cases that the same oracles are asked, with the number of elements of each case at each level.
 
     A case whose operands have at most ``bits`` bits together is enumerated at level full. Where ``sample`` is 0, that
     level leaves the family out.
@@ -162,7 +162,7 @@ class Family:
 
 
 EVERY_WIDTH = "every width"
-"""What the name of a family says that has integers of all widths, so many that reports take them together."""
+"""The words in a family's name that mark integers of all widths; reports put these cases together."""
 
 
 _MLIR = ("mlir-fold", "mlir-runtime", "mlir-native")

@@ -1,4 +1,4 @@
-"""The jobs of a conformance run, each one case for one oracle, and the report of what came of them."""
+"""The jobs of a conformance run, one case for one oracle each, and the report of their results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Job:
 
 @dataclass
 class ConformanceReport:
-    """What came of a sweep: a tally per oracle, family and case name, oracles that were missing, and the coverage."""
+    """The result of a conformance run: tallies per oracle, family and case, the missing oracles, and the coverage."""
 
     level: str
     seed: int
@@ -44,7 +44,7 @@ class ConformanceReport:
     coverage: dict[OpCase, Coverage] = field(default_factory=dict)
 
     def total(self, name: str | None = None) -> Tally:
-        """All tallies, or those of one oracle, together."""
+        """Return the sum of all tallies, or of those of one oracle."""
         total = Tally()
         for (oracle_name, _, _), tally in self.tallies.items():
             if name is None or oracle_name == name:
@@ -52,14 +52,14 @@ class ConformanceReport:
         return total
 
     def known(self) -> dict[str, Counter[str]]:
-        """Per oracle, how many elements each divergence explains."""
+        """Count per oracle the elements that each divergence explains."""
         counts: dict[str, Counter[str]] = {}
         for (name, _, _), tally in self.tallies.items():
             counts.setdefault(name, Counter()).update(tally.known)
         return counts
 
     def unpinned(self) -> list[str]:
-        """Divergences that cover another number of elements than the one that is pinned for this level."""
+        """Return the divergences whose count differs from the count that is recorded for this level."""
         if self.seed:
             return []
         found, field_ = self.known(), {"full": "counts", "sample": "sampled"}[self.level]
@@ -71,7 +71,7 @@ class ConformanceReport:
         ]
 
     def stale(self) -> list[str]:
-        """Divergences that predict wrong bits which do not come, at all or for some elements."""
+        """Return the divergences that predict wrong bits for elements that are right."""
         reformed: Counter[tuple[str, str]] = Counter()
         for (name, _, _), tally in self.tallies.items():
             reformed.update({(row, name): count for row, count in tally.reformed.items()})
@@ -84,7 +84,7 @@ class ConformanceReport:
 
 
 def jobs(level: str, seed: int = 0, oracles: Iterable[str] | None = None, family: str | None = None) -> Iterator[Job]:
-    """The jobs of a level ("full" or "sample"), for the given oracles (all) and family (all)."""
+    """Yield the jobs of a level ("full" or "sample"), for the given oracles (all) and family (all)."""
     wanted = None if oracles is None else set(oracles)
     for row in FAMILIES:
         if family not in (None, row.name):
@@ -103,7 +103,7 @@ def run_jobs(
     workers: int = 1,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> ConformanceReport:
-    """Do all jobs, in ``workers`` processes. Oracles that are missing are in the report, never counted as agreeing."""
+    """Do all jobs in ``workers`` processes. Missing oracles are in the report, and never count as agreeing."""
     report = ConformanceReport(level, seed)
     started = time.monotonic()
     for name in dict.fromkeys(job.oracle for job in plan):
@@ -130,7 +130,7 @@ def _done(todo: Sequence[Job], workers: int) -> Iterator[tuple[Job, Tally, Cover
 
 
 def do(job: Job) -> tuple[Job, Tally, Coverage | None]:
-    """One job; its coverage where the answers were compared."""
+    """Do one job. Return its coverage where the answers were compared."""
     try:
         return _done_job(job)
     except Exception as error:  # an hour's work is not lost for one case

@@ -20,13 +20,13 @@ from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 MAX_BYTES = 1 << 29
-"""Operands of one case, all inputs together (of an enumeration: of one chunk)."""
+"""Most bytes of the operands of one case, all inputs together (when all inputs are asked: of one chunk)."""
 
 
 @dataclass
 class Verification:
-    """What an oracle says of a case. ``profiles``: those that explain all differences, where there are any. ``held``:
-    it was asked for the operands that it holds results of.
+    """The answers of an oracle for a case. ``profiles``: those that explain all differences, if there are differences.
+    ``held``: the oracle was asked for the operands that it has results for.
     """
 
     case: OpCase
@@ -43,7 +43,7 @@ class Verification:
 
     @property
     def differs(self) -> bool:
-        """Whether something is wrong that no row explains."""
+        """Tell whether something is wrong that no row explains."""
         return bool(self.tally.unexplained)
 
 
@@ -56,8 +56,8 @@ def verify(
     profile: Profile = SPEC,
     bits: int = EXHAUSTIVE_BITS,
 ) -> Verification:
-    """Ask an oracle for every input, where they are at most ``2**bits``, else for ``count`` of them; one that has
-    results for certain operands only, for those.
+    """Ask an oracle for every input where there are at most ``2**bits`` inputs, else for ``count`` of them. An oracle
+    with results for certain operands is asked for those.
 
     Raises LimitExceeded where the operands would take too much memory.
     """
@@ -91,7 +91,7 @@ def verify(
 
 
 def _inputs(oracle: Oracle, case: OpCase, count: int, seed: int, bits: int) -> Iterator[tuple[Codes, ...]]:
-    """What to ask: the operands that the oracle holds results for, else those of the plan."""
+    """Return the operands to ask: those that the oracle has results for, else those of the plan."""
     held = oracle.inputs(case) if isinstance(oracle, HoldingOracle) else None
     return inputs_for(case, count, seed, bits) if held is None else held
 
@@ -113,7 +113,7 @@ def _first_and_worst(found: list[tuple[OpCase, Mismatch]]) -> list[tuple[OpCase,
 
 
 def text(verification: Verification) -> list[str]:
-    """The verification in lines for a terminal."""
+    """Return the verification as lines for a terminal."""
     tally, case = verification.tally, verification.case
     how = "every input" if verification.exhaustive else "corners and random inputs"
     how = "the operands it holds" if verification.held else how
@@ -136,7 +136,7 @@ def text(verification: Verification) -> list[str]:
 
 
 def as_json(verification: Verification) -> dict[str, Any]:
-    """The verification as JSON-ready data; codes are hexadecimal strings."""
+    """Return the verification as JSON-ready data; codes are hexadecimal strings."""
     tally, case = verification.tally, verification.case
     return {
         "op": case.op,

@@ -87,7 +87,7 @@ class _IEEEFloat(ctypes.Structure):
 
 
 def unavailable() -> str | None:
-    """Why APFloat cannot be called here, or None if it can."""
+    """Say why APFloat cannot be called here; None if it can."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return f"the binding knows the x86-64 calling convention only, this is {platform.machine()}"
     try:
@@ -99,7 +99,7 @@ def unavailable() -> str | None:
 
 @cache
 def load() -> APFloat:
-    """The binding, loaded once. Raises OSError where `unavailable` gives a reason."""
+    """Return the binding, loaded once. Raises OSError where `unavailable` gives a reason."""
     reason = unavailable()
     if reason:
         raise OSError(reason)
@@ -107,7 +107,9 @@ def load() -> APFloat:
 
 
 def wrapper(operation: str) -> Callable[[FloatFormat, int, int], int]:
-    """A binary function of MLIR's run-time library, such as ``maxnum``, on formats of up to 64 bits; RNE, no flags."""
+    """Return a binary function of MLIR's run-time library, such as ``maxnum``, on formats of up to 64 bits; RNE, no
+    flags.
+    """
     try:
         library = ctypes.CDLL(WRAPPERS)
     except OSError:
@@ -118,12 +120,12 @@ def wrapper(operation: str) -> Callable[[FloatFormat, int, int], int]:
 
 
 def flags_of(status: int) -> int:
-    """An opStatus as our flags."""
+    """Convert an opStatus to our flags."""
     return sum(int(flag) for bit, flag in STATUS_BITS if status & bit)
 
 
 class APFloat:
-    """``llvm::detail::IEEEFloat`` with integers for codes; each method returns (code, flags)."""
+    """``llvm::detail::IEEEFloat`` with integers as codes; each method returns (code, flags)."""
 
     def __init__(self) -> None:
         library = ctypes.CDLL(LIBRARY)
@@ -184,7 +186,7 @@ class APFloat:
         self._semantics = {name: to_semantics(number) for name, number in SEMANTICS.items()}
 
     def _apint(self, value: int, width: int) -> tuple[_APInt, Any]:
-        """An APInt, and the buffer that has to outlive it."""
+        """Return an APInt, and the buffer that must outlive it."""
         if width <= 64:
             return _APInt(value, width), None
         words = -(-width // 64)
@@ -211,7 +213,7 @@ class APFloat:
         return code
 
     def binary(self, op: str, fmt: FloatFormat, a: int, b: int, rounding: Rounding) -> tuple[int, int]:
-        """``op``: add, subtract, multiply, divide, or remainder (fmod)."""
+        """Call ``op``: add, subtract, multiply, divide, or remainder (fmod)."""
         x, y = self._load(fmt, a), self._load(fmt, b)
         if op == "remainder":
             status = self._mod(ctypes.byref(x), ctypes.byref(y))
@@ -221,7 +223,7 @@ class APFloat:
         return self._store(x), flags_of(status)
 
     def fma(self, fmt: FloatFormat, a: int, b: int, c: int, rounding: Rounding) -> tuple[int, int]:
-        """``fusedMultiplyAdd``."""
+        """Call ``fusedMultiplyAdd``."""
         x, y, z = self._load(fmt, a), self._load(fmt, b), self._load(fmt, c)
         status = self._fma(ctypes.byref(x), ctypes.byref(y), ctypes.byref(z), ROUNDING_MODES[rounding])
         self._destroy(ctypes.byref(y))
@@ -229,13 +231,13 @@ class APFloat:
         return self._store(x), flags_of(status)
 
     def negate(self, fmt: FloatFormat, a: int) -> tuple[int, int]:
-        """``changeSign``."""
+        """Call ``changeSign``."""
         x = self._load(fmt, a)
         self._change_sign(ctypes.byref(x))
         return self._store(x), 0
 
     def compare(self, fmt: FloatFormat, a: int, b: int) -> int:
-        """The relation of a to b, as a bit of `RELATIONS`."""
+        """Return the relation of a to b, as a bit of `RELATIONS`."""
         x, y = self._load(fmt, a), self._load(fmt, b)
         relation = RELATIONS[self._compare(ctypes.byref(x), ctypes.byref(y))]
         self._destroy(ctypes.byref(x))
@@ -243,7 +245,7 @@ class APFloat:
         return relation
 
     def convert(self, src: FloatFormat, dst: FloatFormat, a: int, rounding: Rounding) -> tuple[int, int]:
-        """A code of ``src`` as a code of ``dst``."""
+        """Convert a code of ``src`` to a code of ``dst``."""
         x, loses = self._load(src, a), ctypes.c_bool()
         status = self._convert(
             ctypes.byref(x), self._semantics[dst.name], ROUNDING_MODES[rounding], ctypes.byref(loses)
@@ -251,7 +253,7 @@ class APFloat:
         return self._store(x), flags_of(status)
 
     def to_integer(self, src: FloatFormat, a: int, width: int, signed: bool, rounding: Rounding) -> tuple[int, int]:
-        """A code as a two's complement integer; out of range the flags hold INVALID and the code saturates."""
+        """Convert a code to a two's complement integer. Out of range, the flags hold INVALID and the code saturates."""
         x, exact = self._load(src, a), ctypes.c_bool()
         words = max(1, -(-width // 64))
         parts = (ctypes.c_uint64 * words)()
@@ -264,7 +266,7 @@ class APFloat:
     def from_integer(
         self, dst: FloatFormat, code: int, width: int, signed: bool, rounding: Rounding
     ) -> tuple[int, int]:
-        """An integer of ``width`` bits (two's complement if ``signed``) as a code of ``dst``."""
+        """Convert an integer of ``width`` bits (two's complement if ``signed``) to a code of ``dst``."""
         x = _IEEEFloat()
         self._construct_zero(ctypes.byref(x), self._semantics[dst.name])
         number, buffer = self._apint(code, width)
@@ -290,7 +292,7 @@ _OPS = (*_ARITHMETIC, *_CONVERSIONS, *_FROM_INTEGERS, *_TO_INTEGERS, *_OTHERS)
 
 
 class APFloatOracle:
-    """Float ops of the arith dialect in every format and rounding mode, an element at a time."""
+    """Float ops of the arith dialect in every format and rounding mode, one element at a time."""
 
     name = "apfloat"
     profile = "mlir22-fold"
@@ -303,7 +305,7 @@ class APFloatOracle:
         self._llvm = load()
 
     def refuses(self, case: OpCase) -> str | None:
-        """Ops that APFloat has no function for, formats it does not know, and fast-math flags."""
+        """Refuse ops without an APFloat function, unknown formats, and fast-math flags."""
         if case.op not in _OPS:
             return f"APFloat has no function for {case.op}"
         formats = [t.format.name for t in (*case.operand_types, *case.result_types) if isinstance(t, ty.FloatType)]
@@ -313,7 +315,7 @@ class APFloatOracle:
         return "APFloat has no fast-math flags" if dict(case.properties).get("fastmath", "none") != "none" else None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Element by element. A float out of an integer's range is poison, as the status says."""
+        """Compute element by element. A float outside the integer's range is poison, as the status says."""
         shape = case.shape(inputs)
         columns = [codes_to_ints(codes, width) for codes, width in zip(inputs, case.operand_widths, strict=True)]
         function = self._function(case)
@@ -327,7 +329,7 @@ class APFloatOracle:
         return (Answer(codes, np.where(invalid, np.uint8(Status.POISON), np.uint8(Status.VALUE))),)
 
     def _function(self, case: OpCase) -> Callable[..., tuple[int, int]]:
-        """Codes of one element to the code and flags of its result."""
+        """Return a function from the codes of one element to the code and flags of its result."""
         llvm, op = self._llvm, case.op
         source, target = case.operand_types[0], case.result_types[0]
         properties = dict(case.properties)

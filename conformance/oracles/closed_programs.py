@@ -1,4 +1,4 @@
-"""OpCases and programs as modules that need no arguments, and what a tool printed of them read back.
+"""Cases and programs as modules without arguments, and what a tool printed of them read back.
 
 Operands are constants. An element travels as an integer of its width and is cast to its own type by the program
 itself, as no spelling of a float keeps the bits of every NaN in every tool; an integer or index stands for itself.
@@ -28,36 +28,36 @@ from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value, code_layout, element_width
 
 MARKER = "// -----"
-"""What stands between the modules of one text."""
+"""The line between the modules of one text."""
 
 ENTRY = "halfulp_entry"
-"""The function that a closed program starts in."""
+"""The function in which a closed program starts."""
 
 
 def text_of(module: Module) -> str:
-    """The module as MLIR 22 reads it. Raises Unsupported for what only a newer version has."""
+    """Print the module as MLIR 22 reads it. Raises Unsupported for features of newer versions."""
     return print_module(module, schema=Schema.MLIR22)
 
 
 def joined(texts: Sequence[str]) -> str:
-    """Modules as one text for ``--split-input-file``."""
+    """Join modules into one text for ``--split-input-file``."""
     return f"{MARKER}\n".join(texts)
 
 
 def separated(text: str) -> list[Module]:
-    """The modules that a tool printed with ``--split-input-file``. Raises ParseError and VerifyError."""
+    """Parse the modules that a tool printed with ``--split-input-file``. Raises ParseError and VerifyError."""
     return [parse_module(part.text, verify=False) for part in split_input(text)]
 
 
 def integer_type(element: ty.Type) -> ty.Type:
-    """The type in which the codes of an element type travel."""
+    """Return the integer type that transports the codes of an element type."""
     if isinstance(element, ty.IndexType):
         return element
     return ty.IntegerType(element_width(element) or 0)
 
 
 class Builder:
-    """The body of a function without arguments, growing."""
+    """Builder of the body of a function without arguments."""
 
     def __init__(self) -> None:
         self.block = Block()
@@ -65,17 +65,17 @@ class Builder:
         self._scalars: dict[tuple[ty.Type, int], SSAValue] = {}
 
     def module(self) -> Module:
-        """A module with that one function, ``@halfulp_entry``."""
+        """Return a module with that one function, ``@halfulp_entry``."""
         return module_around([function_of(ENTRY, self.block, self.returned)])
 
     def append(self, name: str, operands: Sequence[SSAValue], result: ty.Type, **properties: at.Attribute) -> SSAValue:
-        """Append an op with one result."""
+        """Append an op with one result, and return the result."""
         op = Operation(name, _definition(name), list(operands), [result], dict(properties))
         self.block.append(op)
         return op.results[0]
 
     def constant(self, codes: Codes, container: ty.Type) -> SSAValue:
-        """A constant of codes, cast to the type, which is a tensor, a vector or a scalar."""
+        """Append a constant of codes, cast to the type: a tensor, a vector or a scalar."""
         element = ty.element_type(container)
         carrier = integer_type(element)
         if element is container:
@@ -90,7 +90,7 @@ class Builder:
         return self._cast(self.append("arith.constant", [], stored, value=value), container)
 
     def returns(self, value: SSAValue) -> None:
-        """Return a value as integers, after those returned before.
+        """Return a value as integers from the function, after those returned before.
 
         As it is where it has no bit pattern, or a shape that a tool finds out: casts of both together do not verify.
         """
@@ -127,12 +127,12 @@ class Builder:
 
 @lru_cache(maxsize=64)
 def _example(case: OpCase, shape: tuple[int, ...] | None) -> Operation:
-    """The op of a case, with its properties, on arguments."""
+    """Return the op of a case, with its properties, on arguments."""
     return case.operation(shape)
 
 
 def module_around(functions: Sequence[Operation]) -> Module:
-    """A module that shows these functions, which stay where they are."""
+    """Return a module that shows these functions, which keep their parents."""
     top = Block(operations=list(functions))
     return Module(Operation("builtin.module", _definition("builtin.module"), regions=[Region([top])]))
 
@@ -145,14 +145,14 @@ def _definition(name: str) -> OpDefinition:
 
 @dataclass(frozen=True)
 class ClosedText:
-    """A program whose entry ``@halfulp_entry`` calls the function with its arguments as constants."""
+    """A program as text, whose entry ``@halfulp_entry`` calls the function with its arguments as constants."""
 
     text: str
     results: tuple[ty.Type, ...]
 
 
 def closed(program: ClosedProgram) -> ClosedText | Unanswered:
-    """The program without arguments, or why there is none in the language of MLIR 22."""
+    """Return the program without arguments, or the reason why MLIR 22 cannot express it."""
     module = program.module
     function = module.lookup(program.function)
     if function is None or function.name != "func.func":
@@ -187,7 +187,7 @@ def closed(program: ClosedProgram) -> ClosedText | Unanswered:
 
 
 def _private(function: Operation) -> Operation:
-    """A copy that a tool may drop once its calls are inlined: what it would print of it may not even be readable."""
+    """Copy a function as private, so that a tool may drop it after inlining; its printed form may be unreadable."""
     copy = copied(function, {})
     if function.name == "func.func":
         copy.properties["sym_visibility"] = at.StringAttr("private")
@@ -195,7 +195,7 @@ def _private(function: Operation) -> Operation:
 
 
 def _needed(module: Module, function: Operation) -> list[Operation]:
-    """The function and what it names, directly or not: what else stands in the module must not disturb it."""
+    """Return the function and everything it names, directly or not. Other parts of the module must not disturb it."""
     symbols = symbols_of(module.operation)
     needed, stack = {function.symbol_name}, [function]
     while stack:
@@ -220,7 +220,7 @@ def _argument(builder: Builder, value: Value, type_: ty.Type) -> SSAValue | Unan
 
 
 def returned_values(module: Module) -> list[Answer | None]:
-    """What ``@halfulp_entry`` returns in a module that a tool printed: None for what is no constant.
+    """Return the results of ``@halfulp_entry`` in a printed module: None for a result that is not a constant.
 
     Raises ValueError where there is no such function.
     """
@@ -233,7 +233,7 @@ def returned_values(module: Module) -> list[Answer | None]:
 
 
 def entry_of(module: Module) -> Operation:
-    """The function ``@halfulp_entry``. Raises ValueError where there is none."""
+    """Return the function ``@halfulp_entry``. Raises ValueError where there is none."""
     tables = [module.operation, *module.body]  # mlir-opt prints the module around what we may have taken for one
     functions = (
         op for table in tables for region in table.regions for block in region.blocks for op in block.operations
@@ -245,7 +245,7 @@ def entry_of(module: Module) -> Operation:
 
 
 def has_loop_to_unroll(module: Module, most: int) -> bool:
-    """Whether the entry has outermost ``scf.for`` of constant bounds, none of them of more than ``most`` rounds."""
+    """Tell whether the entry has outermost ``scf.for`` loops with constant bounds, each of at most ``most`` rounds."""
     counts = []
     stack = [op for block in entry_of(module).regions[0].blocks for op in block.operations]
     while stack:
@@ -261,7 +261,7 @@ def has_loop_to_unroll(module: Module, most: int) -> bool:
 
 
 def constant_of(value: SSAValue) -> Answer | None:
-    """The codes of a constant, or None where the value is no constant. A cast of a tensor's shape is looked through."""
+    """Return the codes of a constant, or None for any other value. Casts of a tensor's shape are looked through."""
     while isinstance(value, OpResult) and value.owner.name == "tensor.cast":
         value = value.owner.operands[0]
     if not isinstance(value, OpResult):
@@ -284,7 +284,7 @@ def constant_of(value: SSAValue) -> Answer | None:
 
 
 def refused_by_schema(case: OpCase) -> str | None:
-    """Why MLIR 22 does not read the op: it, or a property of it, is newer."""
+    """Say why MLIR 22 does not read the op: it, or one of its properties, is newer. None where it reads it."""
     definition = case.definition
     if definition.since > Schema.MLIR22:
         return f"MLIR 22 has no {case.op}"

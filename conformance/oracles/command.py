@@ -1,4 +1,4 @@
-"""Any program that reads operands in the vector format and prints results: ``command=PROGRAM ARGUMENTS``."""
+"""Ask any program that reads operands in the vector format and prints results: ``command=PROGRAM ARGUMENTS``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS = 60.0
 
 
 class Command:
-    """A program, started once for each case. It says itself what it has no answer to: ``-``."""
+    """A program, started once for each case. It prints ``-`` where it has no answer."""
 
     name = "command"
     profile = "spec"
@@ -38,11 +38,11 @@ class Command:
         self._seconds = seconds
 
     def refuses(self, case: OpCase) -> str | None:
-        """Quantised types with parameters along an axis."""
+        """Refuse quantised types with parameters along an axis."""
         return without_shape(case)
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """One run of the program for all elements."""
+        """Run the program once for all elements."""
         try:
             printed = self._tool.run(self._arguments, request(case, inputs), self._seconds)
         except OracleError as error:

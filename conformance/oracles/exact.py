@@ -1,4 +1,4 @@
-"""The specification itself, one element at a time on Python integers: the scalar face of each op's kernel."""
+"""Ask the specification itself, one element at a time on Python integers: the scalar face of each op's kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STATUS = {FaultKind.POISON: Status.POISON, FaultKind.UNDEFINED: Status.TRAP}
 
 
 class ExactOracle:
-    """``scalar.py`` and its like: what the array kernels are checked against."""
+    """The scalar functions of the specification, against which the array kernels are checked."""
 
     name = "exact"
     profile = "spec"
@@ -27,14 +27,14 @@ class ExactOracle:
         self.version = str(SEMANTICS_VERSION)
 
     def refuses(self, case: OpCase) -> str | None:
-        """Quantised types along an axis have no scalar face, nor has what is no elementwise op."""
+        """Refuse quantised types along an axis, which have no scalar face, and ops that are not elementwise."""
         if not isinstance(case.definition.evaluate, Elementwise):
             return f"{case.op} has no kernel for one element"
         along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*case.operands, *case.results))
         return "a quantised type with parameters along an axis has no scalar form" if along else None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Element by element."""
+        """Compute element by element."""
         shape = case.shape(inputs)
         scalar = case.kernel(shape).scalar
         columns = [codes_to_ints(codes, width) for codes, width in zip(inputs, case.operand_widths, strict=True)]

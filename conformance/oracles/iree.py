@@ -1,4 +1,4 @@
-"""IREE's CPU backend: each case compiled once by iree-compile, its elements executed by iree-run-module.
+"""Ask IREE's CPU backend: iree-compile compiles each case once, iree-run-module executes its elements.
 
 Elements travel as integers and are cast to their types inside the program, which takes more types than IREE's own
 interface does. The target is a generic x86-64 CPU, so that results do not depend on the machine; and f64 stays f64,
@@ -53,12 +53,12 @@ FLAGS = (
 SECONDS = 60.0
 MAX_WIDTH = 64  # of what iree-run-module can pass
 LANES = 64
-"""Elements are asked in multiples of this number: in the last lanes of others divui divides by 0, and stops."""
+"""Elements are asked in multiples of this number. Otherwise divui divides by 0 in the spare lanes and stops."""
 PROGRAMS = 16  # in one module
 TRAPPING = frozenset({signal.SIGFPE, signal.SIGILL, signal.SIGTRAP})
-"""Signals by which a CPU stops a program for what it computes; any other is a failure of the tool."""
+"""Signals by which a CPU stops a program for what it computes; any other signal is a failure of the tool."""
 TRAPS = 256
-"""How often the elements of a case that ended the process are halved, to find those that did."""
+"""Number of times that the elements of a stopped process are halved, to find those that stopped it."""
 
 
 class Iree:
@@ -82,7 +82,7 @@ class Iree:
         self._compiled: dict[OpCase, Path | str] = {}
 
     def refuses(self, case: OpCase) -> str | None:
-        """What is no arith op on types of up to 64 bits, and what iree-compile has already rejected, for its reason."""
+        """Refuse ops outside arith, types above 64 bits, and what iree-compile has already rejected, with its reason."""
         if not case.op.startswith("arith.") or not case.operands:
             return f"{case.op} is not asked of IREE"
         types = (*case.operand_types, *case.result_types)
@@ -93,8 +93,8 @@ class Iree:
         return known if isinstance(known, str) else None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """All elements in one run. What iree-compile rejects is unanswered, for its reason; a process that ends by a
-        signal is run again on halves, to tell the elements that trap.
+        """Compute all elements in one run. Elements that iree-compile rejects are unanswered, with its reason. A
+        process that a signal ends runs again on halves, to find the elements that trap.
         """
         module = self._compile(case)
         if isinstance(module, str):
@@ -132,14 +132,14 @@ class Iree:
         return tuple(Answer(result.reshape(shape), statuses, why) for result in results)
 
     def _compile(self, case: OpCase) -> Path | str:
-        """The compiled case, or why it was rejected."""
+        """Return the compiled case, or the reason why it was rejected."""
         if case not in self._compiled:
             path = self._folder / f"{len(self._compiled)}.vmfb"
             self._compiled[case] = self._compiled_text(_text(case), path)
         return self._compiled[case]
 
     def _compiled_text(self, text: str, path: Path) -> Path | str:
-        """The file that the compiler wrote, or why it rejected the text. Raises OracleError."""
+        """Return the file that the compiler wrote, or the reason why it rejected the text. Raises OracleError."""
         try:
             self._compiler.run(["-", "-o", str(path), *FLAGS], text, self._seconds)
         except OracleError as error:
@@ -153,8 +153,8 @@ class Iree:
     # --- programs -----------------------------------------------------------------------------------------------------
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
-        """Many programs in one module, each executed by itself. What the compiler rejects is unanswered and says why; a
-        program that stops its process by what the CPU does not execute has trapped.
+        """Compile many programs in one module and execute each by itself. A program that the compiler rejects is
+        unanswered, with the reason; a program that the CPU stops has trapped.
         """
         found: dict[int, Reply] = {}
         prepared = []
@@ -168,7 +168,7 @@ class Iree:
         return [found[index] for index in range(len(programs))]
 
     def _run(self, part: Sequence[_Wrapped], found: dict[int, Reply]) -> None:
-        """Compile these programs together; where that fails, each half apart, down to the ones that are to blame."""
+        """Compile these programs together. Where that fails, try each half, down to the programs that fail alone."""
         path = self._folder / "programs.vmfb"
         path.unlink(missing_ok=True)
         module: Path | Unanswered | OracleError
@@ -219,8 +219,8 @@ class Iree:
         given: Sequence[tuple[str, Codes]],
         results: Sequence[tuple[int, np.dtype[Any]]],
     ) -> list[Codes]:
-        """The codes of each result, flat. ``given``: dimensions and codes of each argument; ``results``: how many codes
-        of which dtype there must be. Raises OracleError.
+        """Return the codes of each result, flat. ``given``: dimensions and codes of each argument; ``results``: the
+        expected number of codes and their dtype. Raises OracleError.
         """
         if results and not any(size for size, _ in results):
             return [np.zeros(0, dtype) for _, dtype in results]
@@ -239,8 +239,8 @@ class Iree:
 
 
 class _Wrapped:
-    """A copy of a program that fits into a module with others: its functions, private and renamed, and an entry that
-    takes and returns tensors of storage integers.
+    """A copy of a program for a module with others: its functions, private and renamed, and an entry that takes and
+    returns tensors of storage integers.
     """
 
     def __init__(self, index: int, program: ClosedProgram) -> None:
@@ -284,7 +284,7 @@ class _Wrapped:
 
 
 def _wrapped_type(type_: ty.Type) -> ty.TensorType:
-    """The tensor of storage integers that stands for a scalar or tensor. Raises Refused for other types."""
+    """Return the tensor of storage integers for a scalar or tensor. Raises Refused for other types."""
     element = ty.element_type(type_)
     carried = isinstance(element, ty.FloatType | ty.IntegerType | ty.IndexType) and 0 < _width(element) <= MAX_WIDTH
     ranked = isinstance(type_, ty.TensorType) and type_.shape is not None
@@ -324,7 +324,7 @@ def _read(path: Path, dtype: np.dtype[np.generic], count: int) -> Codes:
 
 
 def _binary(program: str, package: str, folder: str) -> str:
-    """The program that a Python package brings, if it is installed here; else its bare name."""
+    """Return the path of a program that a Python package installs; else its bare name."""
     try:
         spec = find_spec(package)
     except ModuleNotFoundError:
@@ -340,7 +340,7 @@ def _width(type_: ty.Type) -> int:
 
 
 def _text(case: OpCase) -> str:
-    """The case on tensors of storage integers: ``@eval``."""
+    """Return ``@eval``, the case on tensors of storage integers, as text."""
     block = Block()
     arguments = [block.add_argument(_tensor(_storage(type_))) for type_ in case.operand_types]
     operands = [_from_storage(block, a, type_) for a, type_ in zip(arguments, case.operand_types, strict=True)]

@@ -39,26 +39,26 @@ UTILITIES = "libmlir_c_runner_utils.so"
 
 
 APART = 2048
-"""How many elements of a case are asked in a process of their own, since they may stop it."""
+"""Number of elements of a case that are asked in a process of their own, since they may stop it."""
 
 
 GROUPS = 256
-"""Processes for the other elements: where one is stopped all the same, its elements are asked again, apart."""
+"""Number of processes for the other elements. If one of them stops, its elements are asked again, one by one."""
 
 
 LEAST = 16
-"""Elements of a group, at least."""
+"""Least number of elements in a group."""
 
 
 PROGRAMS = 256
-"""Programs in one module."""
+"""Number of programs in one module."""
 
 
 SECONDS = 60.0
 
 
 class JitOracle:
-    """An oracle that executes what ``passes`` make of a program.
+    """An oracle that executes a program after ``passes``.
 
     ``passes``: before those of `TO_LLVM`. ``runtime``: further libraries. ``floats``: the types that can be lowered.
     ``machine``: what the code generator may not use of the CPU: AVX-512, whose bf16 instructions take subnormals for
@@ -82,13 +82,13 @@ class JitOracle:
     # --- cases --------------------------------------------------------------------------------------------------------
 
     def refuses(self, case: OpCase) -> str | None:
-        """Types that cannot be lowered; subclasses add ops."""
+        """Refuse types that cannot be lowered. Subclasses add ops."""
         reasons = (self.refuses_type(type_) for type_ in (*case.operand_types, *case.result_types))
         refused = refused_by_schema(case) or next((why for why in reasons if why), None)
         return refused or self.refuses_op(case.operation(None))
 
     def refuses_type(self, type_: ty.Type) -> str | None:
-        """Why there is no code for values of a type, or None."""
+        """Say why values of a type cannot be lowered; None if they can."""
         element = ty.element_type(type_)
         if isinstance(type_, ty.TensorType | ty.MemRefType):
             return f"{self.name} runs scalars and vectors, and tensors of static shape with elements"
@@ -103,11 +103,13 @@ class JitOracle:
         return None if isinstance(element, ty.IndexType) else f"{element} has no lowering"
 
     def refuses_op(self, op: Operation) -> str | None:
-        """Why there is no code for an op on types that there is code for, or None."""
+        """Say why an op cannot be lowered although its types can; None if it can."""
         return None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """All elements in one loop, those apart that the language gives no meaning to: each may stop the process."""
+        """Compute all elements in one loop. Elements with undefined behaviour run apart, since each may stop the
+        process.
+        """
         shape = case.shape(inputs)
         count = int(np.prod(shape, dtype=np.int64))
         columns = [_rows(codes, width, count) for codes, width in zip(inputs, case.operand_widths, strict=True)]
@@ -159,7 +161,7 @@ class JitOracle:
     # --- programs -----------------------------------------------------------------------------------------------------
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
-        """Many programs in one module, each in a process of its own; a program that stops it has trapped."""
+        """Run many programs in one module, each in a process of its own. A program that stops its process has trapped."""
         found: dict[int, Reply] = {}
         prepared: list[tuple[int, PreparedProgram]] = []
         for index, program in enumerate(programs):
@@ -175,7 +177,7 @@ class JitOracle:
         return next((why for why in map(self.refuses_type, types) if why), None) or self.refuses_op(op)
 
     def _run(self, part: list[tuple[int, PreparedProgram]], found: dict[int, Reply]) -> None:
-        """Ask these programs together; where that fails, each half apart, down to the ones that are to blame."""
+        """Run these programs together. Where that fails, try each half, down to the programs that fail alone."""
         try:
             children = self.execute(programs_text([prepared for _, prepared in part]))
             if len(children) != len(part):
@@ -194,7 +196,7 @@ class JitOracle:
     # --- tools --------------------------------------------------------------------------------------------------------
 
     def execute(self, text: str) -> list[Child]:
-        """Lower a module and run its ``@entry``: what its children printed. Raises OracleError."""
+        """Lower a module, run its ``@entry``, and return what its children printed. Raises OracleError."""
         lowered = self._opt.run([*self.passes, *TO_LLVM], text, SECONDS)
         libraries = ",".join(self._libraries)
         options = ["-e", "entry", "--entry-point-result=void", f"--shared-libs={libraries}"]
@@ -214,7 +216,7 @@ class JitOracle:
 
 
 def library(runner: Tool, name: str) -> str:
-    """The path of a library beside an mlir-runner. Raises Unavailable."""
+    """Return the path of a library that belongs to an mlir-runner. Raises Unavailable."""
     folder = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(runner.path))), "lib")
     for suffix in (".22.1", ""):
         path = os.path.join(folder, name + suffix)
@@ -224,5 +226,5 @@ def library(runner: Tool, name: str) -> str:
 
 
 def _rows(codes: Codes, width: int, count: int) -> Codes:
-    """Codes as rows of limbs."""
+    """Return codes as rows of limbs."""
     return np.ascontiguousarray(codes).reshape(count, limb_count(width))

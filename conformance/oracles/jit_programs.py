@@ -1,4 +1,4 @@
-"""Programs prepared for one module of mlir-runner, where each stands beside others."""
+"""Prepare programs to share one module of mlir-runner."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation
 from halfulp.interp.values.value import Value, element_width
 
 ELEMENTS = 1024
-"""The most elements of a program's results; each is printed by instructions of its own."""
+"""Most elements of a program's results; each is printed by instructions of its own."""
 
 
 _DIALECTS = ("arith", "func", "scf", "cf", "ub")  # in which an op does the same to each element, or moves whole values
@@ -36,7 +36,7 @@ Check = Callable[[Operation, Iterable[ty.Type]], "str | None"]
 
 
 class PreparedProgram:
-    """A copy of a program that fits into a module with others; its tensors and vectors have one dimension.
+    """A copy of a program for a module with others; its tensors and vectors have one dimension.
 
     ``functions``: its functions, with names that begin with ``prefix``; each constant is the result of a function, the
     value of which is in ``constants``.
@@ -84,7 +84,7 @@ class PreparedProgram:
             raise Refused(why)
 
     def _outline(self, operation: Operation) -> None:
-        """Make a constant the result of a function that returns its bits."""
+        """Turn a constant into the result of a function that returns its bits."""
         value = operation.properties["value"]
         type_ = operation.results[0].type
         callee = f"{self.prefix}constant{len(self.constants)}"
@@ -109,7 +109,7 @@ class PreparedProgram:
                 operation.properties[key] = at.SymbolRefAttr(self.prefix + symbol.root, symbol.nested)
 
     def text(self) -> str:
-        """The functions of constants and arguments, and the one that calls the program and prints its results."""
+        """Return the functions of constants and arguments, and the one that calls the program and prints its results."""
         prefix = self.prefix
         constants = [(f"{prefix}constant{k}", attribute) for k, attribute in enumerate(self.constants)]
         body: list[str] = []
@@ -142,7 +142,7 @@ class PreparedProgram:
         return "\n".join([*lines, "    return", "  }", ""])
 
     def answers(self, child: Child) -> tuple[Answer, ...] | OracleError:
-        """What the program's process printed, as results."""
+        """Read the results from what the program's process printed."""
         if child.signal == SIGALRM:
             return OracleError("hang", f"the program did not end in {CHILD_SECONDS} s")
         widths = [element_width(ty.element_type(type_)) or 0 for type_ in self.results]
@@ -177,7 +177,7 @@ def _operation(
 
 
 def _pass_integers(function: Operation) -> None:
-    """Let floats cross calls as integers: LLVM's calling convention does not keep every bit of a bf16."""
+    """Pass floats as integers in calls and returns: LLVM's calling convention does not keep every bit of a bf16."""
     before: dict[Operation, list[Operation]] = {}
     after: dict[Operation, list[Operation]] = {}
     replaced: dict[SSAValue, SSAValue] = {}
@@ -219,7 +219,7 @@ def _pass_integers(function: Operation) -> None:
 
 
 def _flatten(operation: Operation) -> None:
-    """Make vectors of one dimension of an op's tensors and vectors: not all of arith has a lowering for more."""
+    """Give an op's tensors and vectors one dimension: some arith ops have no lowering for more."""
     values: list[SSAValue] = [*operation.results]
     values += [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
     for value in values:
@@ -247,12 +247,12 @@ def _size(type_: ty.Type) -> int:
 
 
 def _limbs(type_: ty.VectorType) -> tuple[int, ...]:
-    """The trailing axis of codes."""
+    """Return the trailing axis of codes."""
     return code_shape((), element_width(type_.element) or 0)
 
 
 def _carrier(type_: ty.Type) -> ty.Type:
-    """The type of the bits of a float or of floats; any other type itself."""
+    """Return the integer type for the bits of a float or of floats; any other type unchanged."""
     element = ty.element_type(type_)
     if not isinstance(element, ty.FloatType):
         return type_
@@ -261,7 +261,7 @@ def _carrier(type_: ty.Type) -> ty.Type:
 
 
 def _attribute(type_: ty.Type, value: Value) -> at.Attribute:
-    """A constant of these bits."""
+    """Return a constant of these bits."""
     if isinstance(type_, ty.VectorType):
         return at.DenseElementsAttr(type_, value.bits.reshape(_size(type_), *_limbs(type_)).copy())
     return _integer_attribute(type_, int(value.bits) if value.bits.ndim == 0 else _of_limbs(value.bits))
@@ -278,7 +278,7 @@ def _integer_attribute(type_: ty.Type, code: int) -> at.Attribute:
 
 
 def _as_bits(attribute: at.Attribute, type_: ty.Type) -> at.Attribute:
-    """A constant's bits as a constant of integers."""
+    """Return a constant of integers with the bits of a constant."""
     carrier = _carrier(type_)
     if isinstance(attribute, at.FloatAttr):
         return _integer_attribute(carrier, attribute.code)
@@ -291,7 +291,7 @@ def _as_bits(attribute: at.Attribute, type_: ty.Type) -> at.Attribute:
 
 
 def programs_text(programs: Sequence[PreparedProgram]) -> str:
-    """One module with these programs and an entry that runs one after the other."""
+    """Return one module with these programs and an entry that runs one after the other."""
     top = Block(operations=[function for prepared in programs for function in prepared.functions])
     lines = [prepared.text() for prepared in programs]
     lines += ["  func.func @entry() {", "    %none = arith.constant 0 : i64"]

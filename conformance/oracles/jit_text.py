@@ -1,4 +1,4 @@
-"""The text of a module whose work runs in child processes of mlir-runner, and what these print.
+"""Write modules whose work runs in child processes of mlir-runner, and read what these print.
 
 Everything runs in a child of the runner's process (``fork``), which a trap or an endless loop ends without harm to the
 others. A child prints its results as decimal numbers, each limb on a line; the status of the child follows in brackets.
@@ -83,19 +83,19 @@ SIGALRM = 14
 
 
 class Child(NamedTuple):
-    """What one child printed before it ended, and with which signal (0: it came to its end)."""
+    """The numbers that one child printed, and the signal that ended it (0: none)."""
 
     numbers: list[int]
     signal: int
 
 
 def signal_of(status: int) -> int:
-    """The signal in a status of waitpid; a child that called exit with an error counts as aborted."""
+    """Return the signal in a status of waitpid. A child that called exit with an error counts as aborted."""
     return status & 0x7F or (6 if status >> 8 & 0xFF else 0)
 
 
 def spliced(module: Module, text: str) -> str:
-    """A module with the scaffold and further text in it."""
+    """Insert the scaffold and further text into a module."""
     printed = print_module(module)
     head, opening, body = printed.partition("module {\n")
     if not opening:
@@ -105,22 +105,22 @@ def spliced(module: Module, text: str) -> str:
 
 
 def codes_of_limbs(limbs: Codes, width: int, shape: tuple[int, ...]) -> Codes:
-    """Return rows of limbs as the codes of an array."""
+    """Convert rows of limbs to the codes of an array."""
     return limbs.reshape(code_shape(shape, width)).astype(storage_dtype(width))
 
 
 def _integer(width: int) -> str:
-    """The integer type that has room for a code in whole limbs, or in one smaller number."""
+    """Return the integer type that holds a code in whole limbs, or in one smaller number."""
     return f"i{storage_dtype(width).itemsize * 8 * limb_count(width)}"
 
 
 def _bits_type(type_: ty.Type) -> str:
-    """The integer type of an element type's codes."""
+    """Return the integer type of an element type's codes."""
     return f"i{element_width(type_)}"
 
 
 def case_text(case: OpCase, columns: list[Codes], batch: int, group: int) -> str:
-    """Operands in memory, a function that applies the op to one element and prints the result, and the entry.
+    """Write the operands in memory, a function that applies the op to one element and prints the result, and the entry.
 
     The first ``batch`` elements run in groups, the others alone.
     """
@@ -165,7 +165,7 @@ def case_text(case: OpCase, columns: list[Codes], batch: int, group: int) -> str
 
 
 def _loop(start: str, stop: str, step: int, statement: str) -> list[str]:
-    """A loop over indices, which the statement finds in ``%n``."""
+    """Write a loop over indices; the statement reads the index from ``%n``."""
     name = f"%step{start[1:]}"
     return [
         f"    {name} = arith.constant {step} : index",
@@ -177,7 +177,7 @@ def _loop(start: str, stop: str, step: int, statement: str) -> list[str]:
 
 
 def _load(body: list[str], name: str, memory: str, limbs: int, type_: ty.Type) -> str:
-    """Read element ``%i`` and make a value of the type of it; its name."""
+    """Write code that reads element ``%i`` as a value of the type; return the name of the value."""
     width = element_width(type_) or 0
     whole, bits = _integer(width), _bits_type(type_)
     for limb in range(limbs):
@@ -205,7 +205,7 @@ def _load(body: list[str], name: str, memory: str, limbs: int, type_: ty.Type) -
 
 
 def print_value(body: list[str], value: str, name: str, type_: ty.Type) -> None:
-    """Print a scalar's code, one limb per line."""
+    """Write code that prints a scalar's code, one limb per line."""
     width = element_width(type_) or 0
     bits = _bits_type(type_)
     if isinstance(type_, ty.FloatType | ty.IndexType):

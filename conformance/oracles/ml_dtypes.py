@@ -1,4 +1,4 @@
-"""NumPy with the dtypes of the package ml_dtypes: what most Python programs take for the meaning of small floats.
+"""Ask NumPy with the dtypes of the package ml_dtypes, which most Python programs use for small floats.
 
 In f32 and f64 it is NumPy's own arithmetic, by which halfulp's quick path computes too: there the two agree by
 construction, and what proves something are the other oracles.
@@ -23,7 +23,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import natural_dtypes
 
 VERSION = "0."
-"""How the version of the package has to begin; which of them the rows of divergences.toml speak of, they say."""
+"""Prefix of the supported versions. The rows of divergences.toml say which of them they describe."""
 
 _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
     "arith.addf": np.add,
@@ -49,7 +49,7 @@ _NEUTRAL = {"fastmath": "none", "rounding": Rounding.TO_NEAREST_EVEN.spelling}
 
 
 class MlDtypes:
-    """Float arithmetic, comparison and casts, in every type that has a dtype of whole bytes."""
+    """Float arithmetic, comparison and casts, in every type with a dtype of whole bytes."""
 
     name = "ml_dtypes"
     profile = "ml_dtypes"
@@ -63,7 +63,9 @@ class MlDtypes:
             raise Unavailable(f"ml_dtypes is version {self.version}, but this oracle stands for version {VERSION}*")
 
     def refuses(self, case: OpCase) -> str | None:
-        """Types without a dtype, casts that the package lacks, rounding modes but the default, fast-math flags."""
+        """Refuse types without a dtype, casts that the package lacks, rounding modes other than the default, and
+        fast-math flags.
+        """
         known = case.op in _ARITHMETIC or case.op in _CASTS or case.op in _SIGNED or case.op == "arith.cmpf"
         if not known:
             return f"NumPy has no function for {case.op}"
@@ -86,13 +88,13 @@ class MlDtypes:
         return None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """All elements by one call. Floats out of an integer's range give what the CPU gives."""
+        """Compute all elements by one call. Floats outside an integer's range give what the CPU gives."""
         arrays = [codes.view(dtype) for codes, dtype in zip(inputs, self._dtypes(case), strict=False) if dtype]
         found = self._compute(case, arrays)
         return (Answer(found.view(np.dtype(f"u{found.dtype.itemsize}"))),)
 
     def _dtypes(self, case: OpCase) -> list[np.dtype[Any] | None]:
-        """The dtypes of operands and results."""
+        """Return the dtypes of operands and results."""
         return [_dtype(type_, _SIGNED.get(case.op)) for type_ in (*case.operand_types, *case.result_types)]
 
     def _compute(self, case: OpCase, arrays: Sequence[Any]) -> Any:
@@ -108,7 +110,7 @@ class MlDtypes:
 
 
 def _dtype(type_: ty.Type, signed: bool | None) -> np.dtype[Any] | None:
-    """The dtype whose bits are the codes of an element type. ``signed``: how a conversion reads integers."""
+    """Return the dtype whose bits are the codes of an element type. ``signed``: a conversion reads integers as signed."""
     if isinstance(type_, ty.IntegerType) and type_.width == 1:
         return np.dtype(np.bool_) if not signed else None  # NumPy's True is 1, never -1
     if isinstance(type_, ty.IndexType) or (isinstance(type_, ty.IntegerType) and type_.width in (8, 16, 32, 64)):

@@ -1,4 +1,4 @@
-"""mlir-opt 22 folding constants: what its folders make of ops and of whole programs (docs: "Canonicalization")."""
+"""Fold constants with mlir-opt 22: single ops and whole programs (docs: "Canonicalization")."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ VERSION = "22."
 
 FOLDING = "canonicalize"
 RUNNING = "inline,func.func(canonicalize,sccp,canonicalize)"
-"""What folds whole programs: calls are inlined."""
+"""The pass pipeline that folds whole programs, with calls inlined."""
 UNROLLING = "func.func(test-loop-unrolling{unroll-factor=-1 loop-depth=0},canonicalize,sccp,canonicalize),inline"
-"""Unrolls the outermost loops of constant bounds, all of them, however often they run."""
+"""The pass pipeline that unrolls all outermost loops with constant bounds, however often they run."""
 
 CHUNK = 1 << 20  # elements of one tensor
 QUESTIONS = 1 << 13  # ops asked for one case, beyond one for each chunk
@@ -49,7 +49,7 @@ Group = npt.NDArray[np.intp]
 
 
 class MlirFold:
-    """Constant folding by ``mlir-opt-22`` (or what HALFULP_MLIR_OPT names)."""
+    """Constant folding by ``mlir-opt-22`` (or the program that HALFULP_MLIR_OPT names)."""
 
     name = "mlir-fold"
     profile = "mlir22-fold"
@@ -59,7 +59,7 @@ class MlirFold:
         self.version = self._tool.version
 
     def refuses(self, case: OpCase) -> str | None:
-        """Ops without a folder, and what MLIR 22 does not know."""
+        """Refuse ops without a folder, and ops that MLIR 22 does not know."""
         if case.op.startswith("quant."):
             return "MLIR 22 has no folders for casts of constants to and from quantised types"
         if not case.operands:
@@ -71,9 +71,9 @@ class MlirFold:
         return pr.refused_by_schema(case)
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Large tensors first. One element that does not fold keeps a whole tensor from folding: those that seem
-        likely to are asked alone, and a tensor that does not fold is asked again in parts, as long as `QUESTIONS` are
-        not used up.
+        """Fold large tensors first. One element that does not fold keeps a whole tensor from folding: elements that
+        seem likely to do so are asked alone, and a tensor that does not fold is asked again in parts, until `QUESTIONS`
+        are used up.
         """
         shape = case.shape(inputs)
         size = int(np.prod(shape, dtype=np.int64))
@@ -86,18 +86,18 @@ class MlirFold:
         return tuple(Answer(a.bits.reshape((*shape, *a.bits.shape[1:])), _status(a, shape), a.why) for a in answers)
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
-        """The results that fold to constants, hundreds of programs to a process."""
+        """Fold programs, hundreds in a process, and return the results that become constants."""
         return run_folding(self._tool, programs, RUNNING)
 
 
 def flattened(codes: Codes, shape: tuple[int, ...]) -> Codes:
-    """Codes of that element shape along one axis."""
+    """Return codes of that element shape along one axis."""
     return codes.reshape((int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :]))
 
 
 def _is_scalar(case: OpCase) -> bool:
-    """Whether only scalars fold, or differ from tensors: of a type whose codes have several spellings of a number, a
-    scalar is kept as a number, a tensor as codes, which moving them may turn into numbers or not.
+    """Tell whether only scalars fold, or fold otherwise than tensors. In types with several codes for one number, a
+    scalar is kept as a number and a tensor as codes; moving a tensor may turn its codes into numbers or not.
     """
     return case.op in _ONLY_SCALARS or (case.op in _MOVES and "f80" in (*case.operands, *case.results))
 
@@ -116,7 +116,7 @@ def _status(answer: Answer, shape: tuple[int, ...]) -> npt.NDArray[np.uint8] | N
 
 
 def fold(tool: Tool, texts: Sequence[str], pipeline: str, seconds: float) -> str:
-    """What mlir-opt prints of modules put through a pipeline. Raises OracleError."""
+    """Put modules through a pipeline and return what mlir-opt prints. Raises OracleError."""
     return tool.run(
         [
             "--split-input-file",
@@ -131,7 +131,7 @@ def fold(tool: Tool, texts: Sequence[str], pipeline: str, seconds: float) -> str
 
 
 def read(text: str, count: int) -> list[tuple[Module, list[Answer | None]]]:
-    """The ``count`` modules of a text and what their entries return. Raises OracleError "garbage"."""
+    """Read the ``count`` modules of a text and the results of their entries. Raises OracleError "garbage"."""
     try:
         found = [(module, pr.returned_values(module)) for module in pr.separated(text)]
     except (HalfulpError, ValueError) as error:
@@ -142,7 +142,7 @@ def read(text: str, count: int) -> list[tuple[Module, list[Answer | None]]]:
 
 
 def run_folding(tool: Tool, programs: Sequence[ClosedProgram], pipeline: str) -> list[Reply]:
-    """Run programs by putting them through passes; what their entries return is then constant, or not folded.
+    """Run programs by putting them through passes; the results of their entries are then constants, or did not fold.
 
     Those with loops of few rounds are put through `UNROLLING` after that, once for each level of nesting.
     """
@@ -172,8 +172,8 @@ def run_folding(tool: Tool, programs: Sequence[ClosedProgram], pipeline: str) ->
 def _fold_apart(
     tool: Tool, asked: Mapping[int, str], pipeline: str
 ) -> dict[int, tuple[Module, list[Answer | None]] | Unanswered | OracleError]:
-    """What comes of many texts. A batch that fails is halved until the text to blame is alone: its refusal is an
-    answer, anything else the error that it is.
+    """Fold many texts, and return a reply for each. A batch that fails is halved until the failing text is alone: a
+    refusal is an answer, any other failure an error.
     """
     results: dict[int, tuple[Module, list[Answer | None]] | Unanswered | OracleError] = {}
     places = list(asked)
@@ -202,7 +202,7 @@ def _whole(values: Sequence[Answer | None], types: Sequence[ty.Type]) -> Reply:
 
 
 def _missing(type_: ty.Type) -> Answer | None:
-    """What stands for a result that did not fold beside others that did; None where its shape is not known."""
+    """Return the answer for a result that did not fold although others did; None where its shape is unknown."""
     shape, width = ty.shape_of(type_), element_width(ty.element_type(type_))
     if shape is None or None in shape or width is None:
         return None
@@ -263,7 +263,7 @@ class Asking:
         self._ask([np.array([k]) for k in range(min(self._size, SCALARS))], scalars=True)
 
     def _ask(self, groups: Sequence[Group], scalars: bool = False) -> list[bool]:
-        """Whether each group folded; where it did, its elements are answered."""
+        """Ask for groups and return which of them folded; the elements of those are answered."""
         folded: list[bool] = []
         for part in _packed(groups):
             folded += self._ask_together(part, scalars)
@@ -301,13 +301,13 @@ def _chunks(group: Group) -> list[Group]:
 
 
 def _parts(group: Group, count: int) -> list[Group]:
-    """The group in at most ``count`` parts, none of them empty."""
+    """Split the group into at most ``count`` parts, none of them empty."""
     count = min(count, len(group))
     return list(np.array_split(group, count)) if count else []
 
 
 def _packed(groups: Sequence[Group]) -> Iterator[list[Group]]:
-    """The groups, in lists of no more than `PART` with about `CHUNK` elements together."""
+    """Yield the groups in lists: at most `PART` groups and about `CHUNK` elements each."""
     part: list[Group] = []
     elements = 0
     for group in groups:
@@ -321,7 +321,7 @@ def _packed(groups: Sequence[Group]) -> Iterator[list[Group]]:
 
 
 def _doubtful(asked: OpCase, inputs: Sequence[Codes], profile: Profile) -> tuple[Mask, Mask]:
-    """The elements that are undefined behaviour, and those that are likely not to fold otherwise.
+    """Return the elements with undefined behaviour, and the elements that probably do not fold.
 
     Nothing but the order of questions depends on it.
     """

@@ -1,4 +1,4 @@
-"""MLIR's own lowering of the quant dialect to arithmetic, folded, or executed where it does not fold."""
+"""Ask MLIR's own lowering of the quant dialect to arithmetic, folded, or executed where it does not fold."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _EXECUTING = (
 )
 _EXECUTED = frozenset({"f16", "bf16", "f32", "f64"})
 PLAIN_X86 = "--mattr=-avx512f"
-"""Code for what every x86 has: AVX-512 converts to unsigned integers of 32 bits otherwise where they overflow."""
+"""Options that restrict code to what every x86 has: AVX-512 overflows differently to unsigned integers of 32 bits."""
 ELEMENTS = 1 << 16  # elements executed in one process
 QUESTIONS = 1 << 8  # ops asked for elements that hardly fold, before they are executed
 SECONDS = 60.0
 
 
 class MlirQuant:
-    """``--lower-quant-ops`` of ``mlir-opt-22``; what it makes is folded, the rest executed by ``mlir-runner-22``."""
+    """``--lower-quant-ops`` of ``mlir-opt-22``: its output is folded, and ``mlir-runner-22`` executes the rest."""
 
     name = "mlir-quant"
     profile = "mlir22-quant"
@@ -52,12 +52,12 @@ class MlirQuant:
         self.version = self._opt.version
 
     def refuses(self, case: OpCase) -> str | None:
-        """Ops of other dialects."""
+        """Refuse ops of other dialects."""
         return None if case.op.startswith("quant.") else f"{case.op} is not of the quant dialect"
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Types with one scale are folded first, in tensors of one axis; the lowering of others is a loop, which MLIR
-        does not fold. What is left is executed.
+        """Fold types with one scale first, in tensors of one axis. The lowering of other types is a loop, which MLIR
+        does not fold. The rest is executed.
         """
         shape = case.shape(inputs)
         size = int(np.prod(shape, dtype=np.int64))
@@ -78,11 +78,11 @@ class MlirQuant:
         return (Answer(answer.bits, status if status.any() else None, answer.why),)
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
-        """The results that fold to constants once casts of quantised types are arithmetic."""
+        """Return the results that fold to constants once casts of quantised types are arithmetic."""
         return run_folding(self._opt, programs, f"func.func(lower-quant-ops),{RUNNING}")
 
     def _executed(self, case: OpCase, inputs: Sequence[Codes], wanted: Mask) -> Codes:
-        """The codes of all elements; only those wanted have to be right."""
+        """Return the codes of all elements; only those in ``wanted`` have to be right."""
         shape = case.shape(inputs)
         if not _has_one_scale(case):
             return self._execute(case, inputs, shape)
@@ -122,7 +122,7 @@ def _is_executed(case: OpCase) -> bool:
 
 
 def _printing(module: str, shape: tuple[int, ...], width: int) -> str:
-    """A module whose ``@main`` prints what the entry of the given one returns."""
+    """Return a module whose ``@main`` prints the results of the given module's entry."""
     tensor = f"tensor<{''.join(f'{size}x' for size in shape)}i{width}>"
     indices = [f"%i{axis}" for axis in range(len(shape))]
     lines = [

@@ -1,4 +1,4 @@
-"""Results that somebody recorded in a file of the vector format: ``npz=FILE``."""
+"""Results that were recorded in a file of the vector format: ``npz=FILE``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from halfulp.conformance.oracles.vector_format import (
 from halfulp.fp_formats.codes import Codes
 
 PIECE = 1 << 19
-"""Elements of a record that are compared at once."""
+"""Number of elements of a record that are compared at once."""
 
 
 class Npz:
-    """The results in a file; what it does not hold is unanswered. A file that is malformed fails every case."""
+    """The results in a file. What it does not hold is unanswered; a malformed file fails every case."""
 
     name = "npz"
     profile = "spec"
@@ -41,7 +41,7 @@ class Npz:
             self._failure = error
 
     def refuses(self, case: OpCase) -> str | None:
-        """OpCases of which the file has no results, and those that it cannot hold."""
+        """Refuse cases without results in the file, and cases that the format cannot hold."""
         if self._recording is None:
             return None
         if key_of(header_of(case)) not in self._recording.cases:
@@ -49,11 +49,11 @@ class Npz:
         return without_shape(case)
 
     def cases(self) -> Sequence[OpCase]:
-        """The cases of the file, each once."""
+        """Return the cases of the file, each once."""
         return self._opened().distinct_cases()
 
     def inputs(self, case: OpCase) -> Iterator[tuple[Codes, ...]] | None:
-        """The operands of all records of a case, in the order of the file."""
+        """Yield the operands of all records of a case, in the order of the file."""
         try:
             record = None if self.refuses(case) is not None else self._record(case)
         except OracleError:
@@ -61,7 +61,7 @@ class Npz:
         return None if record is None else _pieces(record)
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """The recorded results of these operands."""
+        """Return the recorded results of these operands."""
         record = self._record(case)
         return unanswered(case, inputs, "not recorded") if record is None else look_up(record, inputs)
 

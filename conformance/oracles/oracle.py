@@ -1,4 +1,4 @@
-"""What an oracle is: another implementation of the same ops, asked for its results.
+"""The interface of an oracle: another implementation of the same ops, asked for its results.
 
 Every oracle has one of two faces, most have both: it evaluates cases (one op on arrays of codes), and it runs whole
 programs on given arguments. It says what it can answer, and why not; what it does not answer is never an agreement.
@@ -21,7 +21,7 @@ from halfulp.interp.values.value import Value, element_width
 
 
 class Status(IntEnum):
-    """What an oracle says of one element."""
+    """An oracle's statement on one element."""
 
     VALUE = 0
     POISON = 1
@@ -31,7 +31,9 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """One result: its codes, and a `Status` per element (None: a value everywhere). ``why``: why it is unanswered."""
+    """One result: its codes, and a `Status` per element (None: a value everywhere). ``why``: the reason why it is
+    unanswered.
+    """
 
     bits: Codes
     status: npt.NDArray[np.uint8] | None = None
@@ -49,7 +51,7 @@ class ClosedProgram:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """A program that the oracle has no results for, and why: it is not in its range, or the tool said so."""
+    """A program without results from the oracle, and the reason: it is not in the oracle's range, or the tool said so."""
 
     why: str
 
@@ -59,11 +61,11 @@ class Refused(Exception):
 
 
 class Unavailable(Exception):
-    """The oracle is not on this machine, or is of another version than the one it stands for: the message says why."""
+    """The oracle is not on this machine, or its version is not the supported one: the message says which."""
 
 
 class OracleError(Exception):
-    """The oracle failed: it crashed, hung or printed what is no result. ``kind`` says which.
+    """The oracle failed: it crashed, hung or printed something unreadable. ``kind`` says which.
 
     ``signal``: what ended its process, if a signal did.
     """
@@ -75,7 +77,7 @@ class OracleError(Exception):
 
 
 Reply = tuple[Answer, ...] | Unanswered | OracleError
-"""What comes of one program."""
+"""The result of asking for one program."""
 
 
 @runtime_checkable
@@ -90,10 +92,10 @@ class Oracle(Protocol):
     version: str
 
     def refuses(self, case: OpCase) -> str | None:
-        """Why the oracle cannot answer the case at all, or None. Cheap: nothing is run."""
+        """Say why the oracle cannot answer the case at all, or None. Cheap: it runs nothing."""
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Its results, one answer per result of the op. Raises OracleError; always ends in bounded time."""
+        """Return one answer per result of the op. Raises OracleError; always ends in bounded time."""
 
 
 @runtime_checkable
@@ -101,7 +103,7 @@ class ProgramOracle(Oracle, Protocol):
     """An oracle that also runs whole programs."""
 
     def run(self, programs: Sequence[ClosedProgram]) -> Sequence[Reply]:
-        """The results of each program, in order; many programs cost little more than one.
+        """Return the results of each program, in order; many programs cost little more than one.
 
         Where a program crashes or hangs the tool, its place holds the error. Raises OracleError only when it cannot be
         told which program is to blame.
@@ -110,17 +112,17 @@ class ProgramOracle(Oracle, Protocol):
 
 @runtime_checkable
 class HoldingOracle(Oracle, Protocol):
-    """An oracle that has results for certain operands only, and says for which: whoever asks it takes those."""
+    """An oracle with results for certain operands only, which it lists; it is asked for those."""
 
     def cases(self) -> Sequence[OpCase]:
-        """The cases that it has results of. Raises OracleError ("garbage") where what it holds is malformed."""
+        """Return the cases that it has results for. Raises OracleError ("garbage") where its data are malformed."""
 
     def inputs(self, case: OpCase) -> Iterator[tuple[Codes, ...]] | None:
-        """The operands that it has results for, in pieces; None where it has none, or where `evaluate` fails."""
+        """Yield the operands that it has results for, in pieces; None where it has none, or where `evaluate` fails."""
 
 
 def unanswered(case: OpCase, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:
-    """Answers that say of every element that there is none."""
+    """Return answers in which every element is unanswered."""
     shape = case.shape(inputs)
     status = np.full(shape, Status.UNANSWERED, np.uint8)
     widths: list[Any] = [element_width(type_) for type_ in case.result_types]

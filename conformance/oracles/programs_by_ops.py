@@ -1,4 +1,4 @@
-"""Whole programs by an oracle that answers single ops: one op after the other, on the oracle's own results."""
+"""Run whole programs with an oracle that answers single ops: op by op, on the oracle's own results."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from halfulp.interp.run.executor import result_types
 from halfulp.interp.values.value import element_width
 
 STEPS = 10_000
-"""Ops of one program, those of its calls included."""
+"""Most ops of one program, those of its calls included."""
 DEPTH = 64
-"""Calls in calls."""
+"""Most nested calls."""
 
 
 class ByOps:
-    """The program face of ``oracle``: straight-line code of elementwise ops, constants and calls.
+    """An oracle for programs made of ``oracle``: straight-line code of elementwise ops, constants and calls.
 
     An op that the oracle refuses, and what is computed from it, is unanswered. A trap stops the program.
     """
@@ -47,7 +47,7 @@ class ByOps:
         self.evaluate = oracle.evaluate
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
-        """All programs side by side: what several of them ask next is asked once."""
+        """Run all programs side by side: what several of them ask next is asked once."""
         replies: list[Reply | None] = [None] * len(programs)
         running: dict[int, _Straight] = {}
         for index, program in enumerate(programs):
@@ -80,7 +80,7 @@ class ByOps:
         return [reply for reply in replies if reply is not None]
 
     def _step(self, together: Sequence[_Straight], number: int) -> None:
-        """Ask for an op of several programs; one question, unless the op depends on the shape of its operands."""
+        """Ask for an op of several programs, in one question unless the op depends on the shape of its operands."""
         case = together[0].steps[number].case
         given = [straight.operands(number) for straight in together]
         if len(given) == 1:
@@ -107,7 +107,7 @@ class ByOps:
 
 
 def _flat(codes: Codes, width: int) -> Codes:
-    """Codes along one axis."""
+    """Return codes along one axis."""
     shape = element_shape(codes, width)
     return codes.reshape((int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :]))
 
@@ -124,7 +124,7 @@ class _Step(NamedTuple):
 
 
 class _Straight:
-    """A program as cases on numbered values, of which those that are known have an answer. Raises Refused."""
+    """A program as cases on numbered values; those that are known have an answer. Raises Refused."""
 
     def __init__(self, program: ClosedProgram) -> None:
         self.steps: list[_Step] = []
@@ -146,7 +146,7 @@ class _Straight:
         return self._count
 
     def _enter(self, function: Operation | None, arguments: Sequence[int], depth: int) -> list[int]:
-        """Note the ops of a function; the numbers of what it returns."""
+        """Record the ops of a function, and return the numbers of its results."""
         blocks = function.regions[0].blocks if function is not None and function.regions else []
         if len(blocks) != 1 or depth > DEPTH:
             raise Refused("a function is not straight-line code")
@@ -175,13 +175,13 @@ class _Straight:
             self.steps.append(_Step(case, tuple(operands), tuple(results)))
 
     def question(self, number: int) -> object:
-        """What is the same for steps that can be asked together."""
+        """Return a key that is the same for steps that can be asked together."""
         case = self.steps[number].case
         along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*case.operands, *case.results))
         return (case, id(self)) if along else case
 
     def operands(self, number: int) -> list[Codes]:
-        """The operands of a step; a scalar condition of select once for each element."""
+        """Return the operands of a step; a scalar condition of select is repeated for each element."""
         step = self.steps[number]
         codes = [self.values[operand].bits for operand in step.operands]
         shape = element_shape(codes[-1], step.case.operand_widths[-1])
@@ -191,7 +191,7 @@ class _Straight:
         ]
 
     def take(self, number: int, answers: Sequence[Answer]) -> None:
-        """Note the results of a step. An element of which an operand has no value is unanswered."""
+        """Record the results of a step. An element with an operand without a value is unanswered."""
         step = self.steps[number]
         missing: Mask | None = None
         why = ""
@@ -212,13 +212,13 @@ class _Straight:
             self.stopped |= status is not None and bool((status == Status.TRAP).any())
 
     def reply(self) -> Reply:
-        """The results, or why there are none."""
+        """Return the results, or the reason why there are none."""
         answers = tuple(self.values[number] for number in self.returned)
         silent = [a.status is not None and a.status.size and (a.status == Status.UNANSWERED).all() for a in answers]
         return Unanswered(answers[0].why or "not answered") if answers and all(silent) else answers
 
     def trapped(self) -> Reply:
-        """What a trap leaves of the results."""
+        """Return the results of a program that trapped."""
         answers = []
         for type_ in self.types:
             shape, width = ty.shape_of(type_) or (), element_width(ty.element_type(type_))

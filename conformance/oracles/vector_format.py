@@ -25,18 +25,18 @@ from halfulp.interp.values.value import element_width
 
 VERSION = 1
 WORDS: Mapping[str, Status] = {"poison": Status.POISON, "trap": Status.TRAP, "-": Status.UNANSWERED}
-"""What may stand in place of the codes of one element's results."""
+"""The words that may replace the codes of one element's results."""
 
 _HEX = frozenset(string.hexdigits)
 
 NPZ_BYTES = 1 << 30
-"""The most that the arrays of one .npz file may take in memory."""
+"""Most bytes of memory for the arrays of one .npz file."""
 
 Header = dict[str, Any]
 
 
 def header_of(case: OpCase) -> Header:
-    """What names a case in either form of the format."""
+    """Return what names a case in either form of the format."""
     return {
         "op": case.op,
         "operands": list(case.operands),
@@ -46,13 +46,15 @@ def header_of(case: OpCase) -> Header:
 
 
 def without_shape(case: OpCase) -> str | None:
-    """Why the format cannot hold a case, or None: parameters along an axis make no sense of single elements."""
+    """Say why the format cannot hold a case: parameters along an axis do not apply to single elements. None where it
+    can.
+    """
     along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*case.operands, *case.results))
     return "the vector format has no shapes, but a quantised type has an axis" if along else None
 
 
 def request(case: OpCase, inputs: Sequence[Codes]) -> str:
-    """The lines that a program reads: a header, then the operands' codes of each element."""
+    """Return the lines that a program reads: a header, then the operands' codes of each element."""
     columns = [_hex(codes, width) for codes, width in zip(inputs, case.operand_widths, strict=True)]
     header = {"version": VERSION, **header_of(case), "count": len(columns[0])}
     return "\n".join([json.dumps(header, default=str), *map(" ".join, zip(*columns, strict=True)), ""])
@@ -64,7 +66,7 @@ def _hex(codes: Codes, width: int) -> list[str]:
 
 
 def read_answers(case: OpCase, inputs: Sequence[Codes], text: str) -> tuple[Answer, ...]:
-    """The answers a program printed: a line per element with the codes of its results, or one of `WORDS`.
+    """Read the answers that a program printed: a line per element with the codes of its results, or one of `WORDS`.
 
     Raises OracleError ("garbage") for anything else.
     """
@@ -132,8 +134,8 @@ def save_records(path: str | Path, records: Iterable[Record], tool: str, version
 
 @dataclass(frozen=True)
 class Recording:
-    """A file of records, read lazily but bounded. ``headers``: what names the case of each; ``cases``: the numbers of
-    the records of a case, by what `key_of` says of it.
+    """A file of records, read lazily but bounded. ``headers``: the header of each case; ``cases``: the numbers of the
+    records of a case by `key_of`.
     """
 
     tool: str
@@ -144,7 +146,7 @@ class Recording:
     data: bytes
 
     def distinct_cases(self) -> list[OpCase]:
-        """The cases in the file, each once. Raises OracleError ("garbage") for one that is none."""
+        """Return the cases in the file, each once. Raises OracleError ("garbage") for a malformed one."""
         return [self._case(numbers[0]) for numbers in self.cases.values()]
 
     def _case(self, number: int) -> OpCase:
@@ -159,7 +161,7 @@ class Recording:
         return made
 
     def record(self, case: OpCase) -> Record | None:
-        """All records of a case as one, in the order of the file; None where there is none.
+        """Return all records of a case as one, in the order of the file; None where there is none.
 
         Raises OracleError ("garbage"), also where the same operands have different results.
         """
@@ -197,14 +199,14 @@ class Recording:
 
 
 def key_of(header: Mapping[str, Any]) -> str:
-    """What two headers of one case have in common."""
+    """Return the part of a header that is the same for all records of one case."""
     return json.dumps(
         [header[name] for name in ("op", "operands", "results", "properties")], sort_keys=True, default=str
     )
 
 
 def load_recording(path: str) -> Recording:
-    """Read the header of a file. Raises OSError where it cannot be read, OracleError ("garbage") where it is wrong."""
+    """Read the header of a file. Raises OSError where it cannot be read, OracleError ("garbage") where it is malformed."""
     with open(path, "rb") as file:
         data = file.read(NPZ_BYTES + 1)
     if len(data) > NPZ_BYTES:
@@ -224,7 +226,7 @@ def load_recording(path: str) -> Recording:
 
 
 class _opened:
-    """The arrays of an .npz file; nothing in it is ever unpickled."""
+    """The arrays of an .npz file. Nothing in it is ever unpickled."""
 
     def __init__(self, path: str, data: bytes) -> None:
         self._path = path
@@ -246,7 +248,7 @@ class _opened:
 
 
 def _array(arrays: Any, name: str, width: int, path: str) -> Codes:
-    """An array of codes, of the element type and shape that the width asks for. Raises OracleError."""
+    """Return an array of codes, of the element type and shape that the width requires. Raises OracleError."""
     try:
         array = arrays[name]
     except Exception as error:  # zlib, zipfile and NumPy each raise their own
@@ -263,7 +265,7 @@ def _array(arrays: Any, name: str, width: int, path: str) -> Codes:
 
 
 def _contradiction(record: Record) -> tuple[int, int] | None:
-    """Two elements with the same operands and different results, if there are any; no answer contradicts nothing."""
+    """Find two elements with the same operands and different results. An unanswered element contradicts nothing."""
     count = len(record.operands[0])
     status = np.zeros(count, np.uint8) if record.status is None else record.status
     answered = np.flatnonzero(status != Status.UNANSWERED)
@@ -280,7 +282,7 @@ def _contradiction(record: Record) -> tuple[int, int] | None:
 
 
 def look_up(record: Record, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-    """The recorded answers for operands in any order; what was not recorded is unanswered."""
+    """Return the recorded answers for operands in any order. Operands without a record are unanswered."""
     case = record.case
     shape = case.shape(inputs)
     widths = case.operand_widths
@@ -303,7 +305,7 @@ def look_up(record: Record, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
 
 
 def _rows(columns: Sequence[Codes], widths: Sequence[int], shape: tuple[int, ...]) -> Any:
-    """The operands of each element as one string of bytes, which can be compared and sorted."""
+    """Return the operands of each element as one string of bytes, to compare and sort."""
     count = int(np.prod(shape, dtype=np.int64))
     parts = [
         np.ascontiguousarray(codes.reshape(code_shape((count,), width))).view(np.uint8).reshape(count, -1)

@@ -1,4 +1,4 @@
-"""What else might have computed a result: other roundings, other choices of a profile, operands swapped, another op.
+"""Guess what else computed a result: another rounding, other choices of a profile, swapped operands, another op.
 
 And what a result that differs looks like beside the right one, in a few words that can be counted.
 """
@@ -37,7 +37,7 @@ class Alternative:
     inputs: Callable[[Chunk], Chunk]
 
     def compute(self, inputs: Chunk) -> Computed | None:
-        """Its outputs for some rows; None where the op does not have this meaning."""
+        """Return the outputs for some rows; None where the op does not have this meaning."""
         try:
             return self.computation.compute(self.inputs(inputs))
         except (HalfulpError, ValueError):
@@ -57,11 +57,11 @@ RELATED: tuple[tuple[str, ...], ...] = (
     ("arith.fptosi", "arith.fptoui"),
     ("arith.extsi", "arith.extui"),
 )
-"""Ops of the same operands that are mistaken for one another."""
+"""Ops of the same operands that are easily confused."""
 
 
 def alternatives(computation: Computation) -> Iterator[Alternative]:
-    """All that is tried, the likeliest first."""
+    """Yield everything that is tried, the likeliest first."""
 
     def same(inputs: Chunk) -> Chunk:
         return inputs
@@ -94,7 +94,7 @@ def _op_computation(asked: OpCase, computation: OpComputation) -> OpComputation 
 
 
 def _other_cases(own: OpCase, stochastic: bool) -> Iterator[tuple[str, OpCase]]:
-    """The op with another value of each property that is one of some, and related ops."""
+    """Yield the op with other values of its enumerated properties, and related ops."""
     given = dict(own.properties)
     for declared in own.definition.properties:
         if not isinstance(declared.kind, EnumDefinition) or declared.kind.flags:
@@ -119,7 +119,7 @@ def _case(name: str, op: str, own: OpCase, properties: Mapping[str, Any]) -> Ite
 
 
 def _has_f32_beside_others(computation: Computation) -> bool:
-    """Whether f32 flushing alone may give anything that no flushing of all formats gives."""
+    """Tell whether flushing only f32 can give results that flushing all formats does not give."""
     if not isinstance(computation, OpComputation):
         return True
     types = {*computation.case.operands, *computation.case.results}
@@ -127,8 +127,8 @@ def _has_f32_beside_others(computation: Computation) -> bool:
 
 
 def _other_profiles(own: Profile, f32_apart: bool) -> Iterator[tuple[str, Profile]]:
-    """Each other value of each field, flushing with a positive zero, and the named profiles. ``f32_apart``: with the
-    fields of f32 alone.
+    """Yield each other value of each field, flushing with a positive zero, and the named profiles. ``f32_apart``:
+    include the fields of f32 alone.
     """
 
     def changed(**fields: str) -> tuple[str, Profile]:
@@ -156,7 +156,7 @@ _EXACT = frozenset({"add", "subtract", "multiply", "remainder", "convert", "from
 
 
 def exact_result(asked: OpCase, operands: tuple[int, ...]) -> Fraction | None:
-    """The exact result of an op before it is rounded; None where it is no number, or the op does not round."""
+    """Return the exact result of an op before rounding; None where it is not a number or the op does not round."""
     model_case = model_case_of(asked)
     if model_case is None:
         return None
@@ -174,7 +174,7 @@ def _number(sign: int, significand: int, exponent: int) -> Fraction:
 
 
 def remarks(column: Column, type_: ty.Type | None, expected: int, got: int) -> list[str]:
-    """What a code is instead of the expected one, in words that are the same for many rows."""
+    """Describe what a code is instead of the expected one, in words that are the same for many rows."""
     if column.role is Role.FLAGS:
         wrong = [flag for flag in Flags if (expected ^ got) & flag]
         return [f"{_name(flag)} {'not raised' if expected & flag else 'raised'}" for flag in wrong]

@@ -33,50 +33,50 @@ from halfulp.semantics.kernel import FaultKind, Kernel, Open
 from halfulp.semantics.profile import SPEC, Profile
 
 TABLE_BITS = 16
-"""Most bits of all inputs together for which all results are computed once, and looked up from then on."""
+"""Most bits of all inputs together for which all results are computed once and then looked up."""
 
 TABLE_ROWS = 1 << 12
-"""Fewer rows than these are not worth such a table."""
+"""Least number of rows for which such a table is made."""
 
 MOST_ELEMENTS = 1024
-"""Elements that the arguments and the results of a function may have together: each is a column."""
+"""Most elements of the arguments and the results of a function together: each is a column."""
 
 
 class Computed(NamedTuple):
-    """The output columns of some rows, and which of these have undefined behaviour (None: none)."""
+    """The output columns of some rows, and the mask of rows with undefined behaviour (None: none)."""
 
     outputs: Chunk
     undefined: Mask | None = None
 
 
 class Computation(Protocol):
-    """What is computed. ``keep_ub``: rows with undefined behaviour count as poison; else they are left out."""
+    """A computation. ``keep_ub``: rows with undefined behaviour count as poison; otherwise they are left out."""
 
     @property
     def profile(self) -> Profile:
-        """The semantics."""
+        """Return the semantics profile."""
 
     @property
     def keep_ub(self) -> bool:
-        """Whether rows with undefined behaviour stay."""
+        """Tell whether rows with undefined behaviour stay."""
 
     @property
     def operand_types(self) -> tuple[ty.Type, ...]:
-        """The element type of each operand column."""
+        """Return the element type of each operand column."""
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        """The columns that are given: operands, and the random bits of stochastic rounding last."""
+        """Return the input columns: operands, and the random bits of stochastic rounding last."""
 
     @property
     def outputs(self) -> tuple[Column, ...]:
-        """The columns that are computed."""
+        """Return the computed columns."""
 
     def compute(self, inputs: Chunk) -> Computed:
-        """The outputs of some rows."""
+        """Return the outputs of some rows."""
 
     def source(self) -> dict[str, Any]:
-        """What the metadata says of it."""
+        """Return the description for the metadata."""
 
 
 # --- one op -----------------------------------------------------------------------------------------------------------
@@ -84,8 +84,8 @@ class Computation(Protocol):
 
 @dataclass(frozen=True)
 class OpComputation:
-    """One op. ``flags``: with a column of exception flags, where the op has any. ``random_bits``: stochastic rounding
-    with so many bits per row, 1 to 64.
+    """One op. ``flags``: with a column of exception flags, where the op has them. ``random_bits``: stochastic rounding
+    with that many bits per row, 1 to 64.
 
     Raises Unsupported for stochastic rounding of an op that has none, ValueError for a wrong number of bits.
     """
@@ -108,7 +108,7 @@ class OpComputation:
 
     @property
     def operand_types(self) -> tuple[ty.Type, ...]:
-        """The element types of the operands."""
+        """Return the element types of the operands."""
         return self.case.operand_types
 
     @cached_property
@@ -117,7 +117,7 @@ class OpComputation:
 
     @cached_property
     def _kernel(self) -> Kernel | None:
-        """The op's kernel, or None for one that has none; of stochastic rounding that of no rows."""
+        """Return the op's kernel, or None for an op without one; for stochastic rounding the kernel of no rows."""
         if self.random_bits is not None:
             return self._stochastic(np.zeros((0,), storage_dtype(self.random_bits)))
         if not isinstance(self.case.definition.evaluate, Elementwise):
@@ -133,7 +133,7 @@ class OpComputation:
 
     @cached_property
     def inputs(self) -> tuple[Column, ...]:
-        """The operands, named a, b, c, and ``random``."""
+        """Return the columns of the operands, named a, b, c, and ``random``."""
         operands = zip("abc", self.case.operand_widths, self.case.operands, strict=False)
         columns = [Column(name, width, spelling, Role.OPERAND) for name, width, spelling in operands]
         if self.random_bits is not None:
@@ -142,7 +142,7 @@ class OpComputation:
 
     @cached_property
     def outputs(self) -> tuple[Column, ...]:
-        """The results, and what the op can have of flags, poison and open bits."""
+        """Return the results, and the columns of flags, poison and unspecified bits that the op can have."""
         case, kernel = self.case, self._kernel
         widths = [element_width(type_) or 0 for type_ in case.result_types]
         several = len(widths) > 1
@@ -162,7 +162,7 @@ class OpComputation:
         return tuple(columns)
 
     def compute(self, inputs: Chunk) -> Computed:
-        """The outputs of some rows; of quantised types along an axis, of whole periods."""
+        """Return the outputs of some rows; for quantised types along an axis, of whole periods."""
         bits = sum(column.width for column in self.inputs)
         if bits <= TABLE_BITS and len(inputs[0]) >= TABLE_ROWS and quantised.period(self.case) == 1:
             return self._looked_up(inputs)
@@ -244,7 +244,7 @@ class OpComputation:
         return Computed(tuple(outputs), undefined)
 
     def source(self) -> dict[str, Any]:
-        """The op with its types and properties, and the random bits."""
+        """Return the op with its types and properties, and the random bits."""
         random = {} if self.random_bits is None else {"random_bits": self.random_bits}
         return {
             "op": self.case.op,
@@ -256,8 +256,8 @@ class OpComputation:
 
 
 def open_bits(type_: ty.Type, opened: Any) -> Codes:
-    """Masks of a result's bits that are open, from `Open` bits. That any NaN will do is not a matter of bits: a checker
-    is told of it apart.
+    """Return masks of a result's unspecified bits, from `Open` bits. "Any NaN is right" is not a mask of bits: the
+    checker handles it separately.
     """
     width = element_width(type_) or 0
     full = ints_to_codes([(1 << width) - 1], width, ())
@@ -295,7 +295,7 @@ class ProgramComputation:
 
     @cached_property
     def module(self) -> Module:
-        """The program."""
+        """Return the program."""
         return self._parsed or parse_module(self.text, self.name)
 
     @cached_property
@@ -313,7 +313,7 @@ class ProgramComputation:
 
     @cached_property
     def scalars(self) -> bool:
-        """Whether all arguments and results are scalars."""
+        """Tell whether all arguments and results are scalars."""
         types = (*argument_types(self._function), *self._result_types)
         return not any(isinstance(type_, ty.ShapedType) for type_ in types)
 
@@ -323,7 +323,7 @@ class ProgramComputation:
 
     @cached_property
     def operand_types(self) -> tuple[ty.Type, ...]:
-        """The element type of each operand column."""
+        """Return the element type of each operand column."""
         return tuple(
             ty.element_type(type_)
             for type_ in argument_types(self._function)
@@ -331,7 +331,7 @@ class ProgramComputation:
         )
 
     def _size(self, type_: ty.Type, what: str) -> int:
-        """Columns of an argument or result."""
+        """Return the number of columns of an argument or result."""
         element = ty.element_type(type_)
         shape: tuple[int | None, ...] | None = ()
         if isinstance(type_, ty.TensorType | ty.VectorType):
@@ -365,7 +365,7 @@ class ProgramComputation:
 
     @cached_property
     def inputs(self) -> tuple[Column, ...]:
-        """The arguments: arg0, arg1, or arg0_1_2 for an element."""
+        """Return the arguments: arg0, arg1, or arg0_1_2 for an element."""
         columns = tuple(self._named(argument_types(self._function), "argument", "arg", Role.OPERAND))
         if not columns:
             raise Unsupported(
@@ -376,7 +376,9 @@ class ProgramComputation:
 
     @cached_property
     def outputs(self) -> tuple[Column, ...]:
-        """The results with a poison column each, and open bits where an op of the program may leave some open."""
+        """Return the results, each with a poison column, and a column of unspecified bits where an op of the program
+        has some.
+        """
         results = self._named(self._result_types, "result", "result", Role.RESULT)
         if not results:
             raise Unsupported(f"'@{self.function}' has no results", location=self._function.location)
@@ -396,7 +398,9 @@ class ProgramComputation:
 
     @cached_property
     def _may_be_open(self) -> bool:
-        """Whether an op that the function may come to may leave its result open in more than the bits of a NaN."""
+        """Tell whether an op that the function can reach may leave more of its result unspecified than the bits of a
+        NaN.
+        """
         settings = Settings(self.profile)
         for op in self._within_reach():
             definition = default_registry().find(op.name)
@@ -407,7 +411,7 @@ class ProgramComputation:
         return False
 
     def _within_reach(self) -> Iterator[Operation]:
-        """The ops of the function, and those of all functions that it refers to, directly or not."""
+        """Yield the ops of the function, and those of all functions that it refers to, directly or not."""
         functions = [self._function]
         for function in functions:
             for op in function.walk():
@@ -418,7 +422,7 @@ class ProgramComputation:
                         functions.append(found)
 
     def compute(self, inputs: Chunk) -> Computed:
-        """The outputs of some rows: of scalars all at once, else row by row."""
+        """Return the outputs of some rows: for scalars all at once, else row by row."""
         return self._in_lanes(inputs) if self.scalars else self._one_by_one(inputs)
 
     def _in_lanes(self, inputs: Chunk) -> Computed:
@@ -477,7 +481,7 @@ class ProgramComputation:
         return values
 
     def _spread(self, found: Sequence[tuple[Value, ...] | None], undefined: Mask | None) -> Computed:
-        """Rows of results as columns."""
+        """Return rows of results as columns."""
         results = [column for column in self.outputs if column.role is Role.RESULT]
         made = [np.zeros(code_shape((len(found),), c.width), storage_dtype(c.width)) for c in self.outputs]
         for row, values in enumerate(found):
@@ -502,7 +506,7 @@ class ProgramComputation:
         return Computed(tuple(made), undefined)
 
     def source(self) -> dict[str, Any]:
-        """The program with its digest, and the function."""
+        """Return the program with its digest, and the function."""
         return {
             "program": self.name,
             "program_sha256": hashlib.sha256(self.text.encode("utf-8", "surrogateescape")).hexdigest(),

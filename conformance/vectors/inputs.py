@@ -1,4 +1,4 @@
-"""The operands of a set of vectors: which ones, by level, seed and models, as a table that is made part by part.
+"""The operands of a set of vectors, by level, seed and models, as a table that is made part by part.
 
 Levels: ``1`` and ``2``, TestFloat's corners crossed; ``exhaustive``, every combination; ``random``, uniform bits;
 ``weighted``, TestFloat's random mixture without its corners. Models add the rows that `models` constructs.
@@ -25,19 +25,19 @@ from halfulp.interp.values.value import element_width
 LevelName = Literal["1", "2", "exhaustive", "random", "weighted"]
 
 EXHAUSTIVE_BITS = 40
-"""Operands of more bits together are not enumerated: that would take years."""
+"""Most bits of all operands together that are enumerated: more would take years."""
 
 CORNER_BITS = 4096
-"""Integers of more bits have no corners: thousands of patterns, each as long, would take minutes."""
+"""Most bits of integers with corners: thousands of patterns of long integers would take minutes."""
 
 ROUNDING_STREAM = 1 << 40
-"""The Philox stream of the random bits of stochastic rounding; operands have the first ones."""
+"""The Philox stream of the random bits of stochastic rounding; operands use the first streams."""
 
 _SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
 
 
 def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[OperandKind]:
-    """What each operand's type contributes. ``op``: its name, for operands of a special role.
+    """Return the contribution of each operand's type. ``op``: its name, for operands of a special role.
 
     Raises Unsupported for a type that is neither float nor integer.
     """
@@ -56,7 +56,7 @@ def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[OperandKind]:
 def rows_of_types(
     types: Sequence[ty.Type], level: LevelName = "1", seed: int = 0, count: int | None = None, op: str = ""
 ) -> Rows:
-    """Operands of these types. ``count``: how many random ones; of other levels, at most so many of the first.
+    """Return operands of these types. ``count``: the number of random ones; for other levels, the most rows.
 
     Raises Unsupported for other types, ValueError for an unknown level, a seed that is none, too many combinations, or
     random operands without a count.
@@ -82,7 +82,9 @@ def rows_of_types(
 
 
 def rows_of_case(case: OpCase, level: LevelName = "1", seed: int = 0, count: int | None = None) -> Rows:
-    """Operands of a case, as `rows_of_types`; those of casts of quantised types come in periods: see `quantised`."""
+    """Return operands of a case, as `rows_of_types`; those of casts of quantised types come in periods: see
+    `quantised`.
+    """
     type_ = quantised.quantised_type(case)
     if type_ is None:
         return rows_of_types(case.operand_types, level, seed, count, case.op)
@@ -100,7 +102,7 @@ def rows_of_case(case: OpCase, level: LevelName = "1", seed: int = 0, count: int
 def filled_models(
     case: OpCase, names: Sequence[str] | None = None, seed: int = 0
 ) -> tuple[ModelCase, dict[str, Filled]]:
-    """What each model that applies to a case constructs; ``names``: only of these models.
+    """Return the operands that each applicable model constructs; ``names``: of these models only.
 
     Raises ValueError for an unknown model, Unsupported where none of them applies.
     """
@@ -112,7 +114,7 @@ def filled_models(
 
 
 def rows_of_models(case: OpCase, names: Sequence[str] | None = None, seed: int = 0) -> Rows:
-    """The operands of the models that apply to a case, one model after another, each row once."""
+    """Return the operands of the models that apply to a case, one model after another, each row once."""
     model_case, filled = filled_models(case, names, seed)
     rows = dict.fromkeys(row for made in filled.values() for row in made.rows)
     return of_tuples(list(rows), model_case.widths)
@@ -125,7 +127,8 @@ def rows_for(
     count: int | None = None,
     models: Sequence[str] = (),
 ) -> Rows:
-    """The operands of a set: those of the models first, then those of the level. ``level`` None: of models alone.
+    """Return the operands of a set: those of the models first, then those of the level. ``level`` None: of models
+    alone.
 
     Raises as `rows_of_case` and `filled_models`; ValueError where nothing is asked for.
     """
@@ -138,12 +141,12 @@ def rows_for(
 
 
 def rounding_bits(seed: int, width: int, start: int, count: int) -> Codes:
-    """The random bits of stochastic rounding for rows ``start`` to ``start + count``."""
+    """Return the random bits of stochastic rounding for rows ``start`` to ``start + count``."""
     return uniform(seed, ROUNDING_STREAM, width, start, count)
 
 
 def first(rows: Rows, count: int | None) -> Rows:
-    """At most ``count`` rows of a table from its beginning, whole periods of them; None: all."""
+    """Return the first ``count`` rows of a table, in whole periods; None: all of them."""
     if count is None or count >= rows.count:
         return rows
     return Rows(rows.widths, -(-count // rows.period) * rows.period, rows.make, rows.period)

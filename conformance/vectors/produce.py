@@ -1,4 +1,4 @@
-"""Sets of vectors made by recipes and written: to a stream, or as whole files with their metadata in a folder."""
+"""Make sets of vectors by recipes and write them: to a stream, or as whole files with their metadata in a folder."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.interp.ir.errors import InputError
 
 Progress = Callable[[int, int], object]
-"""Told how many rows are done, and of how many."""
+"""A function that is told the number of finished rows, and of all rows."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """A set that is wanted: its recipe and the formats of its files.
+    """A set to make: its recipe and the formats of its files.
 
     All files hold the same columns, so that they have one digest: those that every format has a place for. ``options``:
     of the formats; what ``mlir`` needs is added. ``unmarked``: what becomes of poison and open bits without a column.
@@ -40,22 +40,24 @@ class Order:
 
     @property
     def carried(self) -> frozenset[Role]:
-        """The roles that every format has a place for."""
+        """Return the roles that every format has a place for."""
         return carried_by(self.formats)
 
     def suffix(self, format: str) -> str:
-        """How the file of a format ends."""
+        """Return the ending of the file of a format."""
         return format_named(format).suffix
 
 
 def carried_by(formats: Sequence[str]) -> frozenset[Role]:
-    """The roles that all of some formats have a place for. Raises InputError for an unknown format."""
+    """Return the roles that all of some formats have a place for. Raises InputError for an unknown format."""
     return frozenset(Role).intersection(*(format_named(name).carries for name in formats))
 
 
 @dataclass
 class ProducedSet:
-    """A set that was written: its columns, rows and digest, rows with undefined behaviour left out, anchors."""
+    """A set that was written: its columns, rows and digest, the number of rows left out for undefined behaviour, its
+    anchors.
+    """
 
     written: Written
     undefined: int
@@ -63,7 +65,7 @@ class ProducedSet:
 
 
 def write_stream(order: Order, format: str, file: BinaryIO, progress: Progress | None = None) -> ProducedSet:
-    """Compute the set, and write it in one of its formats, in constant memory.
+    """Compute the set and write it in one of its formats, in constant memory.
 
     Raises InputError for rows and columns that the format has no place for, and the errors of the operands.
     """
@@ -104,7 +106,7 @@ def _function(recipe: Recipe) -> str:
 
 
 def document(order: Order, made: ProducedSet, names: Sequence[str | None]) -> metadata.Document:
-    """The metadata of a set whose files, one per format, have these names (None: a pipe)."""
+    """Return the metadata of a set whose files, one per format, have these names (None: a pipe)."""
     recipe, computation, blocks = order.recipe, order.recipe.computation, order.options.blocks
     files = [
         metadata.VectorFile(format, name, order.options.packing if format == "bin" else CONTAINERS)
@@ -126,7 +128,7 @@ def document(order: Order, made: ProducedSet, names: Sequence[str | None]) -> me
 
 
 def write_folder(order: Order, folder: Path, progress: Progress | None = None) -> ProducedSet:
-    """Write the set into a folder, which is made if need be: a file per format, and the metadata, NAME.json.
+    """Write the set into a folder, which is made if needed: a file per format, and the metadata, NAME.json.
 
     All have names of their own until they are whole. Then the metadata of an earlier set goes, the data files get their
     names, the metadata last: so metadata never lies beside data that it is not about. Raises InputError where a file
@@ -146,8 +148,8 @@ def write_folder(order: Order, folder: Path, progress: Progress | None = None) -
 
 @contextmanager
 def whole_files(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
-    """Files in a folder that get their names together, in this order, once all are written; the last one, which says
-    that the others are there, is removed before. Raises InputError naming the file that cannot be written.
+    """Write files of a folder that get their names together, in this order, once all are written. The last one marks
+    the set as complete, so its old version is removed before. Raises InputError naming the file that cannot be written.
     """
     partial = [folder / f".{name}.{os.getpid()}.tmp" for name in names]
     open_files: list[BinaryIO] = []

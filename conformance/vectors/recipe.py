@@ -1,4 +1,4 @@
-"""A whole set of vectors as a recipe: what is computed, for which operands. Any part of it is made alone, any time.
+"""The recipe of a whole set of vectors: the computation and its operands. Any part can be made alone at any time.
 
 A recipe can be pickled, and written as the ``source``, ``profile`` and ``inputs`` of the metadata, from which
 `recipe_of` makes it again.
@@ -26,12 +26,12 @@ SCALED = ("arith.scaling_extf", "arith.scaling_truncf")
 """The ops on an element and the scale of its block."""
 
 RANDOM: tuple[LevelName, ...] = ("random", "weighted")
-"""The levels whose operands are words of Philox streams: row k has those at place k of each."""
+"""Levels with operands from Philox streams: row k has the words at position k of each stream."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which vectors: those of ``models`` first, then those of ``level`` (None: of the models alone).
+    """The recipe of a set: the rows of ``models`` first, then those of ``level`` (None: of the models alone).
 
     ``seed``, ``count``: as `halfulp.conformance.vectors.inputs.rows_for` takes them. ``block``: of an op on elements
     with a scale (`SCALED`), so many rows one after another share their scale. Raises, when its rows are asked for, what
@@ -50,7 +50,7 @@ class Recipe:
 
     @cached_property
     def rows(self) -> Rows:
-        """The operands."""
+        """Return the operands."""
         computation = self.computation
         if self.block is not None:
             return self._in_blocks(self.block)
@@ -78,16 +78,16 @@ class Recipe:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of the set."""
+        """Return the columns of the set."""
         return self.computation.inputs + self.computation.outputs
 
     @property
     def step(self) -> int:
-        """Parts of the set must begin and end at multiples of it."""
+        """Return the step: parts of the set begin and end at multiples of it."""
         return self.rows.period
 
     def given(self, start: int, stop: int) -> Chunk:
-        """The input columns of rows ``start`` to ``stop``."""
+        """Return the input columns of rows ``start`` to ``stop``."""
         operands = self.rows.part(start, stop)
         random = [column for column in self.computation.inputs if column.role is Role.RANDOM]
         return operands + tuple(rounding_bits(self.seed, column.width, start, stop - start) for column in random)
@@ -99,8 +99,8 @@ class Recipe:
         size: int = CHUNK,
         left_out: Callable[[int], object] | None = None,
     ) -> Iterator[Chunk]:
-        """The rows from ``start`` to ``stop``, about ``size`` at a time, without those left out for having undefined
-        behaviour; ``left_out`` is told how many these were of a chunk.
+        """Yield the rows from ``start`` to ``stop``, about ``size`` at a time, without the rows left out for undefined
+        behaviour; ``left_out`` is told their number in each chunk.
         """
         stop = self.rows.count if stop is None else stop
         size = max(size // self.step, 1) * self.step
@@ -115,11 +115,11 @@ class Recipe:
             yield chunk
 
     def vectors(self, start: int = 0, stop: int | None = None, size: int = CHUNK) -> VectorSet:
-        """The rows from ``start`` to ``stop`` as a stream; its count is not known where rows may be left out."""
+        """Return the rows from ``start`` to ``stop`` as a stream. Its length is unknown where rows may be left out."""
         return VectorSet(self.columns, self.chunks(start, stop, size))
 
     def inputs(self, start: int = 0, stop: int | None = None) -> Inputs:
-        """What the metadata says of the operands of rows ``start`` to ``stop``."""
+        """Return the description of the operands of rows ``start`` to ``stop`` for the metadata."""
         options: dict[str, Any] = {"keep_ub": self.computation.keep_ub}
         if self.count is not None:
             options["count"] = self.count
@@ -132,7 +132,7 @@ class Recipe:
 
 
 def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
-    """The recipe that a metadata document tells of: its ``source``, ``profile`` and ``inputs``.
+    """Return the recipe in a metadata document: its ``source``, ``profile`` and ``inputs``.
 
     Raises InputError naming the file where these make no recipe, and the errors of the op or program and of its rows.
     """
@@ -161,7 +161,8 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
 
 
 def rows_of(data: Mapping[str, Any], recipe: Recipe) -> tuple[int, int]:
-    """The rows of a recipe that a document is about, the first and the one behind the last: those of its shard, or all.
+    """Return the rows of a recipe that a document describes, as the first and the one after the last: its shard's, or
+    all.
 
     Raises InputError for a shard of rows that the recipe does not have.
     """
@@ -176,7 +177,7 @@ def rows_of(data: Mapping[str, Any], recipe: Recipe) -> tuple[int, int]:
 
 
 def profile_of(data: Mapping[str, Any]) -> Profile:
-    """The profile of a document: its fields as they were, whatever a profile of that name has today.
+    """Return the profile of a document, with the recorded fields, whatever a profile of that name has today.
 
     Fields that the document does not know are those of ``spec``. Raises ValueError for a field or value of no profile.
     """
@@ -201,7 +202,7 @@ def computation_of(source: Document, profile: Profile, options: Mapping[str, Any
 
 
 def case_of(source: Document) -> OpCase:
-    """The case that a document's ``source`` names."""
+    """Return the case that a document's ``source`` names."""
     asked = op_case(source["op"], source["operands"], source["results"][0], **source["properties"])
     if list(asked.results) != source["results"]:
         raise ValueError(f"{asked.op} has no results {', '.join(source['results'])}")

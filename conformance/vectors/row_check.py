@@ -29,7 +29,7 @@ from halfulp.semantics import floats
 
 @cache
 def type_of(column: Column) -> ty.Type | None:
-    """The type that a column bears; None where that is no type of MLIR."""
+    """Return the type of a column; None where its spelling is not an MLIR type."""
     try:
         return as_type(column.type)
     except (HalfulpError, ValueError):
@@ -37,7 +37,7 @@ def type_of(column: Column) -> ty.Type | None:
 
 
 def format_of(column: Column) -> FloatFormat | None:
-    """The float format of a column; None of all else."""
+    """Return the float format of a column; None for other types."""
     type_ = type_of(column)
     return type_.format if isinstance(type_, ty.FloatType) else None
 
@@ -45,7 +45,7 @@ def format_of(column: Column) -> FloatFormat | None:
 def differing_columns(
     columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan: bool = False
 ) -> dict[int, Mask]:
-    """The rows in which each column of ``actual`` is not as it must be, by the column's position, where there are any.
+    """Return by column position the rows in which a column of ``actual`` is wrong; only columns with such rows.
 
     Both chunks have all the columns. The masks of ``expected`` say what counts: not a result that is poison, not its
     open bits, nor the flags of a row of which every result is poison. ``any_nan``: any NaN will do for a NaN. Columns
@@ -68,7 +68,7 @@ def differing_columns(
 
 
 def differing(columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan: bool = False) -> Mask:
-    """The rows of which any column is not as it must be: see `differing_columns`."""
+    """Return the rows in which any column is wrong: see `differing_columns`."""
     mask: Mask = np.zeros(len(expected[0]), np.bool_)
     for own in differing_columns(columns, expected, actual, any_nan).values():
         mask |= own
@@ -76,7 +76,7 @@ def differing(columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan
 
 
 def poison_of(columns: Sequence[Column], chunk: Chunk, result: int) -> Mask:
-    """The rows in which the result at this position is poison."""
+    """Return the rows in which the result at this position is poison."""
     mask: Mask = np.zeros(len(chunk[0]), np.bool_)
     for column, codes in zip(columns, chunk, strict=True):
         if column.role is Role.POISON and result in results_of(columns, column):
@@ -85,7 +85,7 @@ def poison_of(columns: Sequence[Column], chunk: Chunk, result: int) -> Mask:
 
 
 def all_poison(columns: Sequence[Column], chunk: Chunk) -> Mask:
-    """The rows in which every result is poison; none in a set without results."""
+    """Return the rows in which every result is poison; no rows in a set without results."""
     results = [k for k, column in enumerate(columns) if column.role is Role.RESULT]
     mask: Mask = np.full(len(chunk[0]), bool(results), np.bool_)
     for k in results:
@@ -100,7 +100,7 @@ def _rows(differs: Mask) -> Mask:
 def _result_differs(
     columns: Sequence[Column], expected: Chunk, position: int, actual: Codes, differs: Mask, any_nan: bool
 ) -> Mask:
-    """Of the rows in which a result has other bits, those in which that counts."""
+    """Return of the rows with other bits in a result those in which the difference counts."""
     rows = np.flatnonzero(differs)
     wanted, found = expected[position][rows], actual[rows]
     different = wanted ^ found
@@ -120,21 +120,22 @@ def _result_differs(
 # --- a stream of rows -------------------------------------------------------------------------------------------------
 
 ROWS = 1 << 16
-"""Rows that are computed and compared at once."""
+"""Number of rows that are computed and compared at once."""
 
 MOST_EXAMINED = 10_000
-"""Rows that differ for which other semantics are tried: the first ones. `SLOW_EXAMINED` of programs on tensors, run
-row by row."""
+"""Number of differing rows, the first ones, for which other semantics are tried. `SLOW_EXAMINED` is the number for
+programs on tensors, which run row by row.
+"""
 
 SLOW_EXAMINED = 64
 
 CONTROLS = 4_096
-"""Equal rows, at most, which another semantics must give as well to be likely."""
+"""Most equal rows that another semantics must also give to be likely."""
 
 
 @dataclass(frozen=True)
 class RowMismatch:
-    """A row that differs. ``row``: counted from 0; ``line``: where it begins, in a format of lines.
+    """A row that differs. ``row``: counted from 0; ``line``: the line in which it begins, in a format of lines.
 
     ``inputs``: the codes of the operands and random bits; ``expected``, ``got``: those of the output columns (``got``:
     None where the file has no such column, the word itself where it has an X or Z). ``columns``: the names of
@@ -155,8 +156,8 @@ class RowMismatch:
 
 @dataclass(frozen=True)
 class LikelyCause:
-    """An alternative that gives what was got in so many ``rows`` of those examined; ``equal``: of the controls, the
-    rows in which it gives what was expected and got.
+    """An alternative that gives the file's results in this many ``rows`` of those examined. ``equal``: the number of
+    control rows in which it gives the expected results.
     """
 
     name: str
@@ -166,8 +167,8 @@ class LikelyCause:
 
 @dataclass
 class Check:
-    """What was found. ``rows``: of the file; ``undefined``: those not compared for having undefined behaviour;
-    ``poison``: those in which no result counts; ``differing``: those that differ, of which ``unknown`` have an X or Z.
+    """The result of a check. ``rows``: of the file; ``undefined``: not compared, for undefined behaviour; ``poison``:
+    rows in which no result counts; ``differing``: rows that differ, of which ``unknown`` have an X or Z.
 
     ``mismatches``: the first ones. ``examined``: the differing rows for which alternatives were tried, ``controls`` the
     equal ones, ``explanations`` what came of it, the likeliest first. ``kinds``: how often each remark is true of the
@@ -192,7 +193,7 @@ class Check:
 
     @property
     def compared(self) -> int:
-        """The rows that were compared."""
+        """Return the number of rows that were compared."""
         return self.rows - self.undefined
 
 
@@ -230,7 +231,7 @@ def columns_in_order(
 
 @dataclass
 class _Sample:
-    """Rows kept for `alternatives`, in whole periods: which of them differ, and which are controls."""
+    """Rows kept for `alternatives`, in whole periods: those that differ, and the controls."""
 
     inputs: list[Chunk] = field(default_factory=list)
     expected: list[Chunk] = field(default_factory=list)
@@ -242,13 +243,13 @@ class _Sample:
 
 @dataclass
 class _Surplus:
-    """The rows that a file has more than a recipe, whatever their order: how many, and the sum of a hash of each."""
+    """The rows that a file has in addition to a recipe's, in any order: their number, and the sum of a hash of each."""
 
     rows: int = 0
     hashes: int = 0
 
     def take(self, inputs: Chunk, times: int) -> None:
-        """Add so many times the rows with these operands."""
+        """Add the rows with these operands ``sign`` times."""
         mixed = np.zeros(len(inputs[0]), np.uint64)
         for codes in inputs:
             for limb in np.reshape(codes, (len(mixed), -1)).T:
@@ -259,11 +260,11 @@ class _Surplus:
 
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 over the golden ratio, as multiplicative hashing has it."""
+"""2^64 divided by the golden ratio, the usual constant of multiplicative hashing."""
 
 
 class VectorChecker:
-    """Holds the rows of a file to what a computation computes.
+    """Comparison of the rows of a file with a computation.
 
     ``columns``: those of the file, which may lack some outputs. ``any_nan``: as `differing_columns` has it.
     ``ignored``: roles that are not compared. ``notes``: what the reader notes. ``foreseen``: the whole rows of the set
@@ -299,7 +300,7 @@ class VectorChecker:
 
     @cached_property
     def period(self) -> int:
-        """Rows come in groups of so many: above 1 for types whose parameters lie along an axis."""
+        """Return the number of rows in a group: above 1 for types whose parameters lie along an axis."""
         return quantised.period(self.computation.case) if isinstance(self.computation, OpComputation) else 1
 
     @property
@@ -311,7 +312,7 @@ class VectorChecker:
         return self.computation.inputs + self.computation.outputs
 
     def read(self, chunks: Iterable[Chunk], progress: Callable[[int], object] = lambda rows: None) -> Check:
-        """Compare all rows of a stream. An error of the stream becomes `Check.problem`, and what came before counts."""
+        """Compare all rows of a stream. An error of the stream becomes `Check.problem`; the rows before it count."""
         for chunk in rechunked(self.columns, self._until_error(chunks), self._step):
             self._compare(chunk)
             progress(self.found.rows)
@@ -363,7 +364,7 @@ class VectorChecker:
         self._notes.forget(found.rows)
 
     def _computed(self, inputs: Chunk, rows: int) -> Computed:
-        """What the outputs must be: those of the recipe where it has the same operands."""
+        """Return the expected outputs: those of the recipe where it has the same operands, else computed ones."""
         if self._foreseen is not None:
             made = self._next_foreseen(self._foreseen)
             width = len(inputs)
@@ -389,7 +390,7 @@ class VectorChecker:
         return self.computation.compute(inputs)
 
     def _has_all_rows(self) -> bool:
-        """Whether a file whose rows strayed from those of the recipe has the same ones in another order."""
+        """Tell whether a file whose rows differ from those of the recipe has the same rows in another order."""
         surplus, rest = self._surplus, self._strayed_from
         if rest is None or self.found.problem is not None:
             return False
@@ -406,7 +407,7 @@ class VectorChecker:
             return None
 
     def _unknown(self, expected: Chunk, rows: int) -> dict[int, dict[str, str]]:
-        """The rows of this chunk with an X or Z where that counts, by their place in it."""
+        """Return the rows of this chunk with an X or Z in a significant bit, by their place in it."""
         begin, outputs = self.found.rows, self.computation.outputs
         numbers = [row for row in self._notes.unknown if begin <= row < begin + rows]
         counting: dict[int, dict[str, str]] = {}
@@ -436,7 +437,7 @@ class VectorChecker:
         undefined: Mask | None,
         unknown: Mapping[int, dict[str, str]],
     ) -> None:
-        """Keep the first rows that differ, and some of those that do not, for `_examine`."""
+        """Keep the first rows that differ, and some that do not, for `_examine`."""
         sample, found, begin = self._sample, self.found, self.found.rows
         slow = isinstance(self.computation, ProgramComputation) and not self.computation.scalars
         limit = SLOW_EXAMINED if slow else MOST_EXAMINED
@@ -492,7 +493,7 @@ class VectorChecker:
         return RowMismatch(number, line, operands, right, got, tuple(told), tuple(map(tuple, told.values())), (), exact)
 
     def _remarks(self, expected: Chunk, actual: Chunk, row: int, unknown: Mapping[str, str]) -> dict[str, list[str]]:
-        """The columns of a row that differ, and what is to be said of each."""
+        """Return the columns of a row that differ, and a remark on each."""
         outputs = self.computation.outputs
         one, other = (tuple(codes[row : row + 1] for codes in chunk) for chunk in (expected, actual))
         differs = differing_columns(outputs, one, other, self.any_nan)
@@ -536,7 +537,7 @@ class VectorChecker:
             found.mismatches[place] = replace(found.mismatches[place], as_if=names)
 
     def _gives(self, alternative: Alternative, inputs: Chunk, expected: Chunk, actual: Chunk) -> Mask | None:
-        """The rows in which an alternative gives results and flags as they were got; None where it gives none."""
+        """Return the rows in which an alternative gives the file's results and flags; None where it has no results."""
         made = alternative.compute(inputs)
         if made is None:
             return None
@@ -565,5 +566,5 @@ _X_BITS = str.maketrans({**dict.fromkeys("0123456789abcdefABCDEF_", "0"), **dict
 
 
 def unknown_bits(word: str) -> int:
-    """The bits of the digits of a word that are X or Z."""
+    """Return the bits of the digits of a word that are X or Z."""
     return int(word.translate(_X_BITS), 16)

@@ -1,4 +1,4 @@
-"""Whole programs here and by an oracle: their results compared by refinement."""
+"""Compare the results of whole programs, here and by an oracle, by refinement."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 @dataclass(frozen=True)
 class Difference:
-    """A program whose results differ: the first element that does, and the op to blame, if one is.
+    """A program whose results differ: the first differing element, and the op that causes it, if one is found.
 
     ``known``: the rows that explain all differences of the program (empty: they do not).
     """
@@ -44,7 +44,7 @@ class Difference:
 
 @dataclass
 class DiffReport:
-    """What comparing programs with one oracle gave.
+    """The result of comparing programs with one oracle.
 
     ``verdicts`` counts elements of results. ``undefined``: programs that have no meaning here, so that anything is
     allowed, and ``undefined_answered`` those of them that have values there. ``known``: programs whose differing ops
@@ -66,13 +66,13 @@ class DiffReport:
 
     @property
     def compared(self) -> int:
-        """Elements with an answer, and programs without a meaning that were run all the same."""
+        """Return the number of elements with an answer, plus that of undefined programs which the oracle ran."""
         elements = sum(count for verdict, count in self.verdicts.items() if verdict is not Verdict.UNANSWERED)
         return elements + self.undefined_answered
 
     @property
     def differs(self) -> bool:
-        """Whether anything is not as the language allows, or the oracle failed."""
+        """Tell whether anything is not as the language allows, or the oracle failed."""
         return bool(self.differences or self.failures)
 
 
@@ -83,7 +83,7 @@ def against(
     profile: Profile = SPEC,
     pairs: Sequence[Cancellation] = (),
 ) -> DiffReport:
-    """Run programs here and by an oracle. ``rows``, ``pairs``: what is known of it.
+    """Run programs here and by an oracle, and compare. ``rows``, ``pairs``: the known divergences of the oracle.
 
     Raises HalfulpError where one cannot be run here.
     """
@@ -116,7 +116,7 @@ def against(
 
 @dataclass(frozen=True)
 class Wrong:
-    """A program with the oracle's results, and of each result that differs the first element that does."""
+    """A program with the oracle's results, and the first differing element of each result that differs."""
 
     program: ClosedProgram
     index: int
@@ -125,7 +125,7 @@ class Wrong:
 
 
 def differences(search: Search, wrong: Sequence[Wrong]) -> list[tuple[Difference, OracleError | None]]:
-    """How each of these programs differs, and how the oracle failed when it was asked why."""
+    """Return how each of these programs differs, and the oracle's failure if it failed when asked for the cause."""
     found: list[tuple[Difference, OracleError | None]] = []
     studies = search.studies([one.program for one in wrong], [one.answers for one in wrong])
     for one, study in zip(wrong, studies, strict=True):
@@ -146,7 +146,7 @@ def _failed(report: DiffReport, error: OracleError) -> None:
 
 
 def _compared(report: DiffReport, here: tuple[Value, ...], reply: Reply) -> list[tuple[Mismatch, ty.Type]]:
-    """Count the verdicts; the first mismatch of each result that has one."""
+    """Count the verdicts, and return the first mismatch of each result that has one."""
     elements = sum(int(np.prod(value.shape, dtype=np.int64)) for value in here)
     if isinstance(reply, tuple):
         try:
@@ -170,7 +170,9 @@ def _compared(report: DiffReport, here: tuple[Value, ...], reply: Reply) -> list
 
 
 def explaining(own: str, programs: Sequence[ClosedProgram], replies: Sequence[Reply]) -> list[str]:
-    """The named profiles under which every result is the oracle's; ``own``: the one it is known by, asked first."""
+    """Return the named profiles under which every result is the oracle's. ``own``: the oracle's own profile, tried
+    first.
+    """
     found = []
     for name in dict.fromkeys((own, *PROFILES)):
         profile = PROFILES.get(name)

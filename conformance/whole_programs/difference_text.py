@@ -15,14 +15,14 @@ from halfulp.interp.values.value import element_width
 
 
 def code_text(type_: ty.Type, code: int) -> str:
-    """``0x3C70 (0.0146)``: the bits, and the value where it says more."""
+    """Spell a code as its bits, and its value where that adds something: ``0x3C70 (0.0146)``."""
     width = element_width(type_) or 0
     raw, text = f"0x{code:0{max(1, -(-width // 4))}X}", spell_element(type_, code)
     return raw if text == raw else f"{raw} ({text})"
 
 
 def given_text(type_: ty.Type, mismatch: Mismatch) -> str:
-    """What the oracle gave: bits and distance, or poison or a trap."""
+    """Spell the oracle's result: bits and distance, or poison or a trap."""
     if mismatch.actual is None:
         return mismatch.status.name.lower()
     away = f", {mismatch.ulps} ulp{'s'[: mismatch.ulps != 1]} away" if mismatch.ulps else ""
@@ -30,12 +30,12 @@ def given_text(type_: ty.Type, mismatch: Mismatch) -> str:
 
 
 def element_text(mismatch: Mismatch) -> str:
-    """`` at element [1, 2]``, nothing for a scalar."""
+    """Spell the place of a mismatch, `` at element [1, 2]``; the empty string for a scalar."""
     return f" at element {list(mismatch.element)}" if mismatch.element else ""
 
 
 def operand_lines(finding: Finding) -> list[str]:
-    """The operands of the differing element, or whole where the op is no case."""
+    """Return the operands of the differing element, or the whole operands where the op is not a case."""
     if finding.case is None or not finding.mismatch.operands:
         return [f"operand {number}: {spell_value(value, limit=16)}" for number, value in enumerate(finding.operands)]
     pairs = zip(finding.case.operand_types, finding.mismatch.operands, strict=True)
@@ -43,7 +43,7 @@ def operand_lines(finding: Finding) -> list[str]:
 
 
 def difference_lines(difference: Difference, oracle: str) -> list[str]:
-    """A difference for people: where, which op, its operands, what was expected and what came."""
+    """Describe a difference for people: the place, the op, its operands, the expected result and the oracle's."""
     finding, mismatch, type_ = difference.finding, difference.mismatch, difference.type
     where = None
     if finding is not None:
@@ -67,7 +67,7 @@ def difference_lines(difference: Difference, oracle: str) -> list[str]:
 
 
 def difference_record(difference: Difference) -> dict[str, Any]:
-    """The same for programs: ready for JSON."""
+    """Describe a difference as data for JSON."""
     finding, mismatch, type_ = difference.finding, difference.mismatch, difference.type
     record: dict[str, Any] = {"input": difference.index}
     if finding is not None:
@@ -90,7 +90,7 @@ def difference_record(difference: Difference) -> dict[str, Any]:
 
 
 def header(difference: Difference, oracle: str, version: str, halfulp: str) -> Iterator[str]:
-    """What the comments above a reduced program say: what differs, expected, and got."""
+    """Yield the comments above a reduced program: what differs, the expected result and the oracle's."""
     finding, mismatch, type_ = difference.finding, difference.mismatch, difference.type
     what = "the results differ" if finding is None else f"{finding.title} differs"
     if finding is not None:

@@ -1,4 +1,5 @@
-"""Random programs against oracles: every result of every op counted, what differs explained or handed to the reducer.
+"""Compare random programs with oracles. Every result of every op counts; differences are explained or given to the
+reducer.
 
 An op is compared by itself: its expected results are computed from the operands that it had in the oracle. So an op
 after a known divergence is still compared, and one whose operands were not answered is compared where it is answered.
@@ -46,22 +47,24 @@ from halfulp.interp.ir import types as ty
 from halfulp.semantics.kernel import FaultKind
 
 BATCH = 500
-"""Programs that an oracle is given at a time."""
+"""Number of programs that an oracle gets at a time."""
 
 ENOUGH = 20
-"""Results of an op and type that are enough to say that it was compared."""
+"""Number of results of an op and type that are enough to call it compared."""
 
 
 KEEPING_NUMBERS = frozenset({"mlir-fold", "mlir-quant"})
-"""Oracles that keep scalars as numbers: an infinity of f4E2M1FN is 0 when it is looked at, but not in what follows."""
+"""Oracles that keep scalars as numbers: an infinity of f4E2M1FN shows as 0, but is still infinite in the next op."""
 
 FEW, SELDOM = 10, 1000
-"""How many elements may be told apart for that: so many, or one in so many of those compared. More are failures."""
+"""Most elements that may be explained by kept numbers: this many, or one in this many of those compared. More are
+failures.
+"""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An op of a random program whose results nothing explains: ``index`` and ``seed`` make the program again."""
+    """An op of a random program with unexplained results; ``index`` and ``seed`` make the program again."""
 
     oracle: str
     seed: int
@@ -71,7 +74,7 @@ class Failure:
     program: ClosedProgram
 
     def lines(self) -> list[str]:
-        """For people."""
+        """Return the failure as lines for people."""
         operands = zip(self.case.operand_types, self.mismatch.operands, strict=True)
         type_ = self.case.result_types[self.mismatch.result]
         return [
@@ -84,7 +87,7 @@ class Failure:
 
 @dataclass
 class Counts:
-    """What one oracle answered.
+    """Counts of the answers of one oracle.
 
     ``results``, ``missing``: results of ops by `Cell`, answered and not; ``refused``: cells that it cannot answer, and
     why. ``tally``: elements, as for single ops; ``follows``: elements that differ after a known divergence of which the
@@ -104,7 +107,7 @@ class Counts:
     failures: list[Failure] = field(default_factory=list)
 
     def seldom(self) -> list[tuple[Cell, int]]:
-        """The ops and types that the oracle answers, with fewer results than `ENOUGH`, the fewest first."""
+        """Return the ops and types with fewer results of the oracle than `ENOUGH`, the fewest first."""
         found = [
             (cell, self.results[cell]) for cell in cells() if cell not in self.refused and self.results[cell] < ENOUGH
         ]
@@ -113,7 +116,7 @@ class Counts:
 
 @dataclass
 class FuzzReport:
-    """What a run gave: ``programs`` made, ``steps`` ops in them, and the counts of each oracle."""
+    """The result of a run: ``programs`` made, ``steps`` ops in them, and the counts of each oracle."""
 
     seed: int
     programs: int
@@ -122,7 +125,7 @@ class FuzzReport:
 
     @property
     def failures(self) -> list[Failure]:
-        """Those of all oracles."""
+        """Return the failures of all oracles."""
         return [failure for counts in self.counts for failure in counts.failures]
 
 
@@ -137,7 +140,7 @@ def fuzz(
     most_failures: int = 5,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> FuzzReport:
-    """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: what is known of them.
+    """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: the known divergences of the oracles.
 
     ``most_failures``: an oracle with so many unexplained ops is asked no more. ``progress`` is called with the number
     of programs that are done.
@@ -157,7 +160,7 @@ def fuzz(
 
 
 class _AskedOracle:
-    """One oracle on the way through the programs."""
+    """The state of one oracle during a run."""
 
     def __init__(
         self,
@@ -175,11 +178,11 @@ class _AskedOracle:
 
     @property
     def done(self) -> bool:
-        """Whether enough is wrong."""
+        """Tell whether there are enough failures to stop."""
         return len(self.counts.failures) >= self.most_failures
 
     def take(self, batch: Sequence[RandomProgram]) -> None:
-        """Ask for some programs, and count."""
+        """Ask for some programs, and count the results."""
         if self.done:
             return
         built = [(program, build(program, self._refuses)) for program in batch]
@@ -240,7 +243,7 @@ class _AskedOracle:
             self._step(program, made, step, [answers[number] for number in step.results], changed, beyond)
 
     def _stops(self, program: RandomProgram, step: RandomOp) -> Mask | None:
-        """Where a row predicts that the op stops the program; None where nowhere."""
+        """Return the elements in which a row predicts that the op stops the program; None without any."""
         case = step.op.case
         inputs = [program.array(number) for number in step.operands]
         rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, case)]
@@ -259,8 +262,8 @@ class _AskedOracle:
         changed: dict[int, Codes],
         beyond: set[int],
     ) -> None:
-        """Count one op. ``changed``: the values that the oracle has otherwise than we do; ``beyond``: those of which it
-        may know a number that their bits do not tell.
+        """Count one op. ``changed``: the values that differ in the oracle; ``beyond``: those that the oracle may keep
+        as numbers which their bits cannot express.
         """
         counts = self.counts
         follows = not beyond.isdisjoint(step.operands)
@@ -299,7 +302,7 @@ class _AskedOracle:
                 changed[number] = answer.bits
 
     def _kept(self, program: RandomProgram, step: RandomOp) -> list[int]:
-        """The results that the oracle keeps as numbers, of formats in which not every number has bits."""
+        """Return the results that the oracle keeps as numbers, in formats that cannot express every number."""
         if self.oracle.name not in KEEPING_NUMBERS or program.container != "scalar":
             return []
         return [number for number in step.results if _lacks_numbers(element(program.values[number].type))]
@@ -307,7 +310,7 @@ class _AskedOracle:
     def _cancelled(
         self, program: RandomProgram, step: RandomOp, answers: list[Answer], changed: dict[int, Codes]
     ) -> str | None:
-        """The pair of casts that were taken for one or none, if the result is what a row of them predicts."""
+        """Return the name of the cancellation of two casts that predicts the result, if there is one."""
         inner = next((other for other in program.steps if step.operands[0] in other.results), None)
         if inner is None:
             return None
@@ -331,7 +334,7 @@ class _AskedOracle:
 
 
 def _lacks_numbers(type_: ty.Type) -> bool:
-    """Whether a format has no bits for infinities, NaN or negative numbers."""
+    """Tell whether a format has no code for infinities, NaN or negative numbers."""
     return isinstance(type_, ty.FloatType) and (type_.format.nan_code is None or not type_.format.signed)
 
 
@@ -339,7 +342,7 @@ def _lacks_numbers(type_: ty.Type) -> bool:
 
 
 def lines(report: FuzzReport, shown: int = 10) -> Iterator[str]:
-    """A report for people, without its failures."""
+    """Yield a report for people, without its failures."""
     yield f"{report.programs:,} programs of seed {report.seed}, {report.steps:,} ops"
     for counts in report.counts:
         tally = counts.tally
@@ -367,7 +370,7 @@ def lines(report: FuzzReport, shown: int = 10) -> Iterator[str]:
 
 
 def as_json(report: FuzzReport) -> dict[str, Any]:
-    """A report for programs."""
+    """Return a report as data for JSON."""
     return {
         "seed": report.seed,
         "programs": report.programs,

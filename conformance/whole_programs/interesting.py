@@ -1,4 +1,4 @@
-"""Tests of what is interesting in a program, which hold while it is reduced."""
+"""Tests that decide whether a program is interesting, which stays so while it is reduced."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ SCRIPT_SECONDS = 60.0
 
 
 SCRIPT_BYTES = 1 << 26
-"""The most that a script may take and print for one program."""
+"""Most bytes that a script may take and print for one program."""
 
 
 Test = Callable[[Sequence[ClosedProgram]], int | None]
-"""Tells which of several programs is the first interesting one, if one is."""
+"""A function that returns the index of the first interesting program, or None."""
 
 
 class SameDifference:
-    """Programs that differ by an oracle in the same op on the same types, for the same known reason or none."""
+    """A test for programs that differ by an oracle in the same op on the same types, for the same known reason or none."""
 
     def __init__(self, search: Search) -> None:
         self._search = search
@@ -40,12 +40,12 @@ class SameDifference:
         self.last: Difference | None = None
 
     def watch(self, difference: Difference) -> None:
-        """What is to stay the same."""
+        """Set the difference that must stay the same."""
         self.signature = _signature(difference)
         self.last = difference
 
     def __call__(self, programs: Sequence[ClosedProgram]) -> int | None:
-        """The first of the programs that differs in the same way; the difference is kept in ``last``."""
+        """Return the index of the first program that differs in the same way, and keep the difference in ``last``."""
         for index, difference in enumerate(self.differences(programs)):
             if difference is not None and _signature(difference) == self.signature:
                 self.last = difference
@@ -53,7 +53,7 @@ class SameDifference:
         return None
 
     def differences(self, programs: Sequence[ClosedProgram]) -> list[Difference | None]:
-        """How each program differs. An oracle that fails does not differ."""
+        """Return how each program differs. If the oracle fails, the program does not count as different."""
         found: list[Difference | None] = [None] * len(programs)
         defined: list[tuple[int, tuple[Value, ...]]] = []
         for index, program in enumerate(programs):
@@ -89,7 +89,7 @@ def _signature(difference: Difference) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Undefined:
-    """A program without a meaning here, for which an oracle has values: the op that has none, why, and the values."""
+    """A program with undefined behaviour for which an oracle has values: the undefined op, the reason, and the values."""
 
     program: ClosedProgram
     op: str | None
@@ -98,7 +98,7 @@ class Undefined:
 
 
 class ValueForUndefined:
-    """Programs whose undefined behaviour, in the same op, an oracle overlooks: it has a value for every result.
+    """A test for programs with undefined behaviour in the same op for which an oracle has a value for every result.
 
     The language allows any; but a folder that takes a program without a meaning for a constant is worth a look.
     """
@@ -109,16 +109,16 @@ class ValueForUndefined:
         self._op: str | None = None
 
     def watch(self, found: Undefined) -> None:
-        """What is to stay the same."""
+        """Set the undefined op that must stay the same."""
         self._op = found.op
 
     def __call__(self, programs: Sequence[ClosedProgram]) -> int | None:
-        """The first of the programs that is undefined in the same op and has a value."""
+        """Return the index of the first program that is undefined in the same op and for which the oracle has values."""
         found = enumerate(self.values(programs))
         return next((index for index, one in found if one is not None and one.op == self._op), None)
 
     def values(self, programs: Sequence[ClosedProgram]) -> list[Undefined | None]:
-        """What the oracle has for each program that is undefined here."""
+        """Return the oracle's values for each program that is undefined here."""
         found: list[Undefined | None] = [None] * len(programs)
         asked: list[tuple[int, UndefinedBehavior]] = []
         for index, program in enumerate(programs):
@@ -136,13 +136,13 @@ class ValueForUndefined:
 
 
 def undefined_header(found: Undefined, oracle: str, version: str, halfulp: str) -> Iterator[str]:
-    """What the comments above such a program say."""
+    """Yield the comments above such a program."""
     yield f"// {found.op or 'the program'} is undefined for {halfulp}: {found.why}"
     yield f"// {oracle} {version} has a value"
 
 
 def by_script(script: str, seconds: float = SCRIPT_SECONDS) -> Test:
-    """A test by a program of the user's: it gets the path of a file and exits with 0 if that is interesting.
+    """Make a test from a user's program: it gets the path of a file, and exits with 0 if the file is interesting.
 
     The test raises InputError where the program does not start.
     """

@@ -1,4 +1,4 @@
-"""Search for the ops that make the results of a program differ.
+"""Find the ops that make the results of a program differ.
 
 A copy of the function that returns every intermediate result is asked for, and each op is judged by itself: on the
 operands that the oracle had, is its result one that the language allows? So one wrong op does not hide another, and a
@@ -58,12 +58,12 @@ from halfulp.interp.values.value import Value, element_width
 from halfulp.semantics.profile import SPEC, Profile
 
 MOST_TRACED = 1000
-"""Ops inside calls, regions and branches that are asked alone for one program."""
+"""Most ops inside calls, regions and branches that are asked alone for one program."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """An op whose results the language does not allow for the operands it had.
+    """An op with results that the language does not allow for its operands.
 
     ``operands``: their values in the oracle. ``case``: the op as one, if it is one. ``known``: the rows of the table
     of divergences that explain all of it (empty: they do not). ``note``: how far the search got.
@@ -79,19 +79,19 @@ class Finding:
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        """What stays the same while a program with this finding is reduced."""
+        """Return what stays the same while a program with this finding is reduced."""
         operands = tuple(str(ty.element_type(value.type)) for value in self.op.operands)
         return self.op.name, operands, tuple(str(ty.element_type(value.type)) for value in self.op.results), self.known
 
     @property
     def title(self) -> str:
-        """The op with its element types."""
+        """Return the op with its element types."""
         return self.op.name if self.case is None else str(self.case)
 
 
 @dataclass
 class Observed:
-    """A copy of a function that returns the results of all its ops: ``places`` says which op and result each is."""
+    """A copy of a function that returns the results of all its ops; ``places`` gives the op and result of each."""
 
     module: Module
     function: str
@@ -101,7 +101,7 @@ class Observed:
 
 
 def observed(module: Module, name: str) -> Observed | None:
-    """Such a copy, or None for a function of several blocks, whose inner values are not defined on every way out."""
+    """Return such a copy, or None for a function of several blocks, whose inner values are not defined on every path."""
     original = module.lookup(name)
     assert original is not None
     blocks = original.regions[0].blocks
@@ -129,7 +129,7 @@ def observed(module: Module, name: str) -> Observed | None:
 
 
 def _returnable(value: SSAValue, block: Block) -> SSAValue | None:
-    """The value, or what carries its bits: quantised ones are returned as the integers they are stored as."""
+    """Return the value, or a value with its bits: a quantised value is returned as its storage integers."""
     element = ty.element_type(value.type)
     if element_width(element) is None or isinstance(value.type, ty.MemRefType):
         return None
@@ -143,7 +143,7 @@ def _returnable(value: SSAValue, block: Block) -> SSAValue | None:
 
 @dataclass(frozen=True)
 class Study:
-    """Why a program differs: the ops that do, in the order they run.
+    """The reason why a program differs: the ops that differ, in the order they run.
 
     ``explained``: the results of the program that the oracle gives as its answers to the single ops would have it, and
     that depend on a known divergence; they say so as long as no op differs for an unknown reason. ``failure``: of the
@@ -156,16 +156,16 @@ class Study:
 
     @property
     def unknown(self) -> Finding | None:
-        """The first op that no row explains."""
+        """Return the first op that no row explains."""
         return next((finding for finding in self.findings if not finding.known), None)
 
     def explains(self, results: Iterable[int]) -> bool:
-        """Whether known divergences are all there is to the differences of these results."""
+        """Tell whether known divergences explain all differences of these results."""
         return bool(self.findings) and self.unknown is None and self.explained.issuperset(results)
 
 
 class Search:
-    """Finds the ops that differ in programs of which an oracle's results do."""
+    """A search for the ops that make the results of programs differ from an oracle's."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class Search:
         self._alone: dict[Operation, Module] = {}
 
     def studies(self, programs: Sequence[ClosedProgram], answered: Sequence[Sequence[Answer]]) -> list[Study]:
-        """Why each of these programs differs. ``answered``: the oracle's results of each."""
+        """Return why each of these programs differs. ``answered``: the oracle's results of each."""
         copies = [self._copy(program) for program in programs]
         asked = [
             ClosedProgram(copy.module, copy.function, program.arguments)
@@ -246,7 +246,7 @@ class Search:
         answers: dict[SSAValue, Answer],
         known: Sequence[Operation],
     ) -> frozenset[int]:
-        """The results that are the same when all values are returned, and depend on these ops."""
+        """Return the results that stay the same when all values are returned, and that depend on these ops."""
         original = program.module.lookup(program.function)
         assert original is not None
         block = original.regions[0].blocks[0]
@@ -266,7 +266,7 @@ class Search:
     def _judged(
         self, module: Module, op: Operation, values: dict[SSAValue, Value], answers: list[Answer]
     ) -> Iterator[Finding]:
-        """The findings of one op, given the values it had and the oracle's results."""
+        """Yield the findings of one op, given its operands in the oracle and the oracle's results."""
         if all(is_unanswered(answer) for answer in answers):
             return
         used = captured(op)
@@ -285,7 +285,7 @@ class Search:
         yield finding if pair is None else replace(finding, known=(pair,))
 
     def _cancelled(self, op: Operation, values: dict[SSAValue, Value], answers: list[Answer]) -> str | None:
-        """The pair of casts that were taken for one or none, if the result is what a row of them predicts."""
+        """Return the name of the cancellation of two casts that predicts the result, if there is one."""
         inner = getattr(op.operands[0], "owner", None) if op.operands else None
         given = values.get(inner.operands[0]) if inner is not None and inner.operands else None
         if inner is None or given is None:
@@ -298,7 +298,7 @@ class Search:
     def _judged_alone(
         self, module: Module, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
     ) -> tuple[Finding | None, frozenset[int]]:
-        """The finding of an op by itself, and the results that differ."""
+        """Return the finding of an op by itself, and the numbers of the results that differ."""
         case = case_of(op)
         plain = all(value.poison is None and value.open is None for value in operands)
         if case is not None and plain and not (case.op == "arith.select" and operands[0].shape != operands[-1].shape):
@@ -338,14 +338,14 @@ class Search:
         return Finding(op, case, operands, mismatch, case.result_types[mismatch.result], tuple(tally.known))
 
     def _alone_on(self, module: Module, op: Operation, operands: tuple[Value, ...]) -> ClosedProgram:
-        """The op as a program."""
+        """Return the op as a program of its own."""
         alone = self._alone.get(op)
         if alone is None:
             alone = self._alone[op] = isolated(module, op)
         return ClosedProgram(alone, alone.body[-1].symbol_name or "", operands)
 
     def _inside(self, module: Module, op: Operation, operands: tuple[Value, ...], answers: Sequence[Answer]) -> Study:
-        """The findings inside a call or a region that differs as a whole."""
+        """Return the findings inside a call or a region that differs as a whole."""
         alone = self._alone_on(module, op, operands)
         if op.name == "func.call":
             callee = alone.module.lookup(op.properties["callee"])  # type: ignore[arg-type]
@@ -358,7 +358,7 @@ class Search:
         return self._traced(alone)
 
     def _traced(self, program: ClosedProgram) -> Study:
-        """The findings among the ops that run here, each asked alone."""
+        """Return the findings among the ops that run here, each asked alone."""
         trace = _Trace()
         function_ = program.module.lookup(program.function)
         assert function_ is not None
@@ -384,7 +384,7 @@ class Search:
 
 
 def _same(one: Answer, other: Answer) -> bool:
-    """Whether two answers are the same, statuses and bits."""
+    """Tell whether two answers are the same, statuses and bits."""
     shape = one.bits.shape
     statuses = [np.uint8(Status.VALUE) if answer.status is None else answer.status for answer in (one, other)]
     return (
@@ -393,7 +393,7 @@ def _same(one: Answer, other: Answer) -> bool:
 
 
 def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, follows: bool) -> Value | None:
-    """The value of a result in the oracle, as far as it is known.
+    """Return the value of a result in the oracle, as far as it is known.
 
     What the oracle does not tell is what it is here, unless the op was wrong or got what was (``follows``).
     """
@@ -407,7 +407,7 @@ def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, foll
 
 
 class _Trace(Listener):
-    """Notes the ops that are cases, each with its distinct operands."""
+    """Listener that records the ops that are cases, each with its distinct operands."""
 
     def __init__(self) -> None:
         self.ran: list[tuple[Operation, tuple[Value, ...]]] = []

@@ -1,4 +1,4 @@
-"""The outcomes of whole programs, here and by an oracle, and the verdicts on their elements."""
+"""Outcomes of whole programs, here and by an oracle, and the verdicts on their elements."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ NoMeaning = UndefinedBehavior | AssertionFailed
 
 
 Outcome = tuple[Value, ...] | NoMeaning
-"""What running a program here gives."""
+"""The outcome of running a program here."""
 
 
 def run_here(program: ClosedProgram, profile: Profile = SPEC) -> Outcome:
-    """The results with their open masks, or why the program has no meaning. Raises HalfulpError for anything else."""
+    """Return the results with their masks of unspecified bits, or the error of a program with undefined behaviour.
+    Raises HalfulpError for any other error.
+    """
     function_ = program.module.lookup(program.function)
     assert function_ is not None
     settings = Settings(profile, track_open=True)
@@ -42,7 +44,7 @@ def run_here(program: ClosedProgram, profile: Profile = SPEC) -> Outcome:
 
 
 def ask(oracle: ProgramOracle, programs: Sequence[ClosedProgram]) -> list[Reply]:
-    """The oracle's replies, one per program; a failure of the whole batch is the reply for each."""
+    """Return the oracle's replies, one per program; a failure of the whole batch is the reply for each."""
     try:
         replies: list[Reply] = list(oracle.run(programs))
     except OracleError as error:
@@ -54,7 +56,7 @@ def ask(oracle: ProgramOracle, programs: Sequence[ClosedProgram]) -> list[Reply]
 
 
 def judge(expected: Sequence[Value], answers: Sequence[Answer]) -> list[Verdicts]:
-    """A verdict per element of each result. Raises OracleError for answers that `require_answers` refuses."""
+    """Return a verdict per element of each result. Raises OracleError for answers that `require_answers` refuses."""
     require_answers([value.element_type for value in expected], [value.shape for value in expected], answers)
     return [
         np.asarray(verdicts(value.element_type, as_reference(value), 0, answer))
@@ -63,24 +65,24 @@ def judge(expected: Sequence[Value], answers: Sequence[Answer]) -> list[Verdicts
 
 
 def as_reference(value: Value) -> Reference:
-    """A value as what one result must be."""
+    """Return a value as the reference for one result."""
     return Reference((value.bits,), None if value.poison is None else value.poisoned, None, value.open)
 
 
 def is_unanswered(answer: Answer) -> bool:
-    """Whether not one element is answered."""
+    """Tell whether every element is unanswered."""
     return answer.status is not None and bool((answer.status == Status.UNANSWERED).all()) and answer.status.size > 0
 
 
 def stopped(answers: Sequence[Answer]) -> bool:
-    """Whether the program as a whole was stopped: it has no results."""
+    """Tell whether the program as a whole was stopped and has no results."""
     return bool(answers) and all(
         answer.status is not None and answer.status.size and (answer.status == Status.TRAP).all() for answer in answers
     )
 
 
 def element_mismatch(value: Value, answer: Answer, result: int, element: tuple[int, ...]) -> Mismatch:
-    """One differing element of a whole program's or region's result."""
+    """Return one differing element of a whole program's or region's result."""
     width = element_width(value.element_type) or 0
     status = Status.VALUE if answer.status is None else Status(int(answer.status[element]))
     right, given = code_at(value.bits, width, element), code_at(answer.bits, width, element)
@@ -90,7 +92,7 @@ def element_mismatch(value: Value, answer: Answer, result: int, element: tuple[i
 
 
 def mismatches_of(here: Sequence[Value], answers: Sequence[Answer]) -> list[tuple[Mismatch, ty.Type]]:
-    """Of each result that differs the first element that does. Raises OracleError as `judge` does."""
+    """Return the first differing element of each result that differs. Raises OracleError as `judge` does."""
     found = []
     for index, (value, answer, verdict) in enumerate(zip(here, answers, judge(here, answers), strict=True)):
         places = np.argwhere(verdict == Verdict.MISMATCH)

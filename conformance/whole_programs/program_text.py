@@ -22,7 +22,7 @@ from halfulp.interp.values.value import Value, element_width
 
 
 def with_constant_arguments(program: ClosedProgram) -> ClosedProgram | None:
-    """The program with its arguments as constants; None where one has no constant, or where there are none."""
+    """Return the program with its arguments as constants; None where one has no constant, or where there are none."""
     main = program.module.lookup(program.function)
     if not program.arguments or main is None or main.parent_op is not program.module.operation:
         return None
@@ -67,7 +67,7 @@ def _constant(value: Value, type_: ty.Type) -> Operation | None:
 
 
 def text_of(program: ClosedProgram, close: bool = True) -> str:
-    """The program as MLIR text, its functions without the module around them.
+    """Return the program as MLIR text: its functions without the module around them.
 
     ``close``: with its arguments as constants, if they can be.
     """
@@ -79,5 +79,5 @@ def text_of(program: ClosedProgram, close: bool = True) -> str:
 
 
 def inputs_of(program: ClosedProgram) -> list[str]:
-    """The arguments as options of the command line."""
+    """Return the arguments as options of the command line."""
     return [f'--input="{spell_value(value)}"' for value in program.arguments]

@@ -1,4 +1,4 @@
-"""Programs taken apart, and built again of some of their ops."""
+"""Take programs apart, and rebuild them from some of their ops."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from halfulp.semantics.profile import SPEC, Profile
 
 @dataclass
 class State:
-    """A function of one block taken apart: its ops, what it returns, and the values of everything, as far as known."""
+    """A function of one block taken apart: its ops, its returned values, and all values as far as they are known."""
 
     module: Module
     name: str
@@ -35,7 +35,7 @@ class State:
 
 
 def state_of(program: ClosedProgram, profile: Profile = SPEC) -> State | None:
-    """The program taken apart, or None where its function has several blocks or stands in a nested module."""
+    """Take a program apart; None where its function has several blocks or is in a nested module."""
     original = program.module.lookup(program.function)
     if original is None or original.parent_op is not program.module.operation:
         return None
@@ -74,7 +74,8 @@ def rebuilt(
     reshape: Callable[[Value], Value] = lambda value: value,
     retype: Callable[[ty.Type], ty.Type] = lambda type_: type_,
 ) -> ClosedProgram | None:
-    """A program of some of the ops. What they need and none of them makes becomes an argument, if its value is known.
+    """Build a program from some of the ops. A value that is needed but not computed becomes an argument, if it is
+    known.
 
     ``instead``: values that take the place of others. ``reshape``, ``retype``: change every argument and type.
     """
@@ -118,7 +119,7 @@ def rebuilt(
 
 
 def without_unneeded_functions(module: Module, name: str) -> Module:
-    """Without the functions that are not needed."""
+    """Return the module without the functions that are not needed."""
     main = module.lookup(name)
     assert main is not None
     needed = [op for op in callees(module, main) if op is not main]

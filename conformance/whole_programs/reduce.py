@@ -38,7 +38,7 @@ MAX_TESTS = 2000
 
 @dataclass
 class Reducer:
-    """Applies all kinds of changes until none is interesting any more, or ``max_tests`` programs were tested."""
+    """A reducer that applies all kinds of changes until none is interesting, or ``max_tests`` programs were tested."""
 
     test: Test
     max_tests: int = MAX_TESTS
@@ -46,7 +46,9 @@ class Reducer:
     tests: int = 0
 
     def reduce(self, program: ClosedProgram, difference: Difference | None = None) -> ClosedProgram:
-        """The smallest interesting program found. ``difference``: how the program differs, which shows a short cut."""
+        """Return the smallest interesting program found. ``difference``: how the program differs, which allows a short
+        cut.
+        """
         program = self._first(program, list(self._short_cuts(difference)))
         while True:
             before = program
@@ -58,7 +60,7 @@ class Reducer:
         return self._first(program, [with_constant_arguments(program)])
 
     def _first(self, program: ClosedProgram, candidates: Sequence[ClosedProgram | None]) -> ClosedProgram:
-        """The first interesting candidate, or the program itself."""
+        """Return the first interesting candidate, or the program itself."""
         asked = [candidate for candidate in candidates if candidate is not None][: max(0, self.max_tests - self.tests)]
         if not asked:
             return program
@@ -67,7 +69,7 @@ class Reducer:
         return program if index is None else asked[index]
 
     def _short_cuts(self, difference: Difference | None) -> Iterator[ClosedProgram | None]:
-        """The op that differs alone, on the operands it had: of the element that differs, or of all."""
+        """Yield the differing op alone, on its operands: of the element that differs, or of all elements."""
         finding = None if difference is None else difference.finding
         if finding is None or any(isinstance(value.element_type, ty.QuantizedType) for value in finding.operands):
             return
@@ -99,7 +101,7 @@ class Reducer:
         return self._first(program, [rebuilt(state, state.ops, [value]) for value in state.returned])
 
     def _fewer_ops(self, program: ClosedProgram) -> ClosedProgram:
-        """Cut off groups of ops, large ones first; then return what is made in the middle; then skip single ops."""
+        """Remove groups of ops, large ones first; then return intermediate values; then skip single ops."""
         size = None
         while True:
             state = state_of(program, self.profile)
@@ -134,7 +136,7 @@ class Reducer:
         return self._first(program, [one for one in ends + skipped if one is not None and _op_count(one) < count])
 
     def _smaller_shapes(self, program: ClosedProgram) -> ClosedProgram:
-        """Elementwise programs: to one scalar, to one element, to a part of each axis."""
+        """Reduce elementwise programs: to one scalar, to one element, to a part of each axis."""
         while True:
             state = state_of(program, self.profile)
             shape = None if state is None else _common_shape(state)
@@ -188,7 +190,7 @@ class Reducer:
         return program
 
     def _simpler_properties(self, program: ClosedProgram) -> ClosedProgram:
-        """Without flags and rounding modes, one op and property at a time."""
+        """Remove flags and rounding modes, one op and property at a time."""
         main = program.module.lookup(program.function)
         assert main is not None
         for number, op in enumerate(main.walk()):
@@ -228,7 +230,7 @@ def _without(program: ClosedProgram, number: int, name: str) -> ClosedProgram | 
 
 
 def _common_shape(state: State) -> tuple[int, ...] | None:
-    """The one shape of all tensors and vectors of a program whose ops do the same to every element."""
+    """Return the one shape of all tensors and vectors of an elementwise program; None where there is no such shape."""
     shapes = set()
     for op in state.ops:
         if case_of(op) is None:
@@ -245,7 +247,9 @@ def _common_shape(state: State) -> tuple[int, ...] | None:
 
 
 def _reshaped(state: State, change: Callable[[Any], Any], shape: tuple[int, ...] | None) -> ClosedProgram | None:
-    """``change``: what becomes of an array of codes; ``shape``: of the result, None for a scalar."""
+    """Return the program with another shape. ``change``: changes an array of codes; ``shape``: the new shape, None for
+    a scalar.
+    """
 
     def retype(type_: ty.Type) -> ty.Type:
         if not isinstance(type_, ty.VectorType | ty.TensorType):

@@ -1,4 +1,4 @@
-"""Simpler codes to try in place of an element's."""
+"""Simpler codes to try in place of an element's code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from halfulp.interp.values.value import element_width
 
 
 def simpler_codes(type_: ty.Type, code: int) -> list[int]:
-    """Simpler codes to try for one, the simplest first."""
+    """Return simpler codes to try for one, the simplest first."""
     width = element_width(type_) or 0
     mask = (1 << width) - 1
     if isinstance(type_, ty.FloatType):

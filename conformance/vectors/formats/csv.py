@@ -17,13 +17,13 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """The names of the columns, then a line per vector."""
+    """Write the names of the columns, then a line per vector."""
     file.write((",".join(column.name for column in vectors.columns) + "\n").encode())
     write_rows(vectors, file, _row(vectors.columns))
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The vectors of a file whose columns are these, in any order, among others that are not read."""
+    """Read the vectors of a file that has these columns, in any order. Other columns are skipped."""
     known = needed(columns, "csv", options)
     order: list[int] | None = None
     width = 0

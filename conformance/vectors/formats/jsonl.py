@@ -18,12 +18,12 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """A line per vector."""
+    """Write a line per vector."""
     write_rows(vectors, file, _row(vectors.columns))
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The vectors of a file; other members of the objects are not read, and a code may be a number."""
+    """Read the vectors of a file. Other members of the objects are skipped, and a code may be a number."""
     known = needed(columns, "jsonl", options)
 
     def word(value: object) -> str:

@@ -71,7 +71,7 @@ def basic_types(fmt: FloatFormat, code: int) -> tuple[str, ...]:
 
 @lru_cache(maxsize=128)
 def basic_codes(fmt: FloatFormat) -> tuple[int, ...]:
-    """Codes among which each basic type that the format has is found, with each sign."""
+    """Return codes that include each basic type of the format, with each sign."""
     one = code_of_one(fmt)
     found = {0, 1, 2, 3, fmt.min_normal_code, fmt.max_code, fmt.max_code - 1, fmt.min_normal_code + 1}
     found |= {
@@ -98,13 +98,13 @@ def present_types(fmt: FloatFormat) -> dict[str, list[int]]:
 
 
 def float_sources(case: ModelCase) -> list[FloatFormat]:
-    """The formats of the operands; none unless all are floats."""
+    """Return the formats of the operands; an empty list unless all are floats."""
     formats = [source for source in case.sources if isinstance(source, FloatFormat)]
     return formats if len(formats) == len(case.sources) else []
 
 
 def _fraction_classes(bits: int) -> dict[int, set[str]]:
-    """Special fractions and the patterns they show; one may show several."""
+    """Return special fractions with the names of their patterns; one may have several."""
     every = (1 << bits) - 1
     classes: dict[int, set[str]] = {}
 

@@ -67,7 +67,9 @@ def _listed(case: ModelCase, listed: Mapping[Bucket, int]) -> dict[int, list[Buc
 
 @lru_cache(maxsize=256)
 def _b23_codes(case: ModelCase) -> dict[Bucket, int]:
-    """Quarters around the ends of the integer range, as far as the source has them, and its values next to them."""
+    """Return quarters around the ends of the integer range, as far as the source has them, and the neighbours of the
+    ends.
+    """
     fmt, integer = case.float_source, _integer(case)
     listed: dict[Bucket, int] = {}
     for name, bound in (("largest", integer.highest), ("smallest", integer.lowest), ("- largest", -integer.highest)):
@@ -108,7 +110,7 @@ def _listed_model(
     Callable[[ModelCase, Operands], Iterable[Bucket]],
     Callable[[ModelCase, Bucket, Dice], Iterator[Operands]],
 ]:
-    """The functions of a model of one operand that asks for certain values."""
+    """Return the functions of a model of one operand that lists certain values."""
     by_code = lru_cache(maxsize=256)(lambda case: _listed(case, codes(case)))
 
     def aim(case: ModelCase, bucket: Bucket, _: Dice) -> Iterator[Operands]:
@@ -162,7 +164,7 @@ def _b26_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 
 
 def _payload_bits(case: ModelCase) -> tuple[int, int]:
-    """Payload bits of a NaN that the target keeps, the quiet bit aside, and those it loses."""
+    """Return the number of payload bits of a NaN that the target keeps, without the quiet bit, and of those it loses."""
     source, target = case.float_source, case.target
     if source.nan is not NanEncoding.IEEE or not isinstance(target, FloatFormat):
         return 0, 0
@@ -228,7 +230,7 @@ def _b28_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
 
 @lru_cache(maxsize=256)
 def _b28_codes(case: ModelCase) -> dict[Bucket, int]:
-    """One code for each bucket; those of random values are the ends of their ranges, and `_b28_aim` draws others."""
+    """Return one code for each bucket. Buckets of random values get the ends of their ranges; `_b28_aim` draws others."""
     source = case.float_source
     dice = Dice(0, 1 << 33)
     codes = [*basic_codes(source)]

@@ -60,8 +60,8 @@ class CoverageModel:
 
 @dataclass(frozen=True)
 class Filled:
-    """Operands made for a model. ``hits``: how many rows fall in each bucket, 0 where none does. ``proven``: all
-    operands were tried, so what is empty cannot be filled.
+    """Operands made for a model. ``hits``: the number of rows in each bucket, 0 where there are none. ``proven``: all
+    operands were tried, so an empty bucket cannot be filled.
     """
 
     rows: tuple[Operands, ...]
@@ -70,19 +70,19 @@ class Filled:
 
     @property
     def empty(self) -> list[Bucket]:
-        """Buckets that no row falls in."""
+        """Return the buckets without a row."""
         return [bucket for bucket, count in self.hits.items() if not count]
 
     @property
     def reason(self) -> str:
-        """Why some buckets are empty; nothing where none is."""
+        """Say why some buckets are empty; the empty string where none is."""
         if not self.empty:
             return ""
         return "none of all combinations of operands falls there" if self.proven else "no operands were found"
 
 
 def coverage(model: CoverageModel, case: ModelCase, rows: Iterable[Operands]) -> dict[Bucket, int]:
-    """How many of the rows fall in each bucket of a model."""
+    """Count the rows in each bucket of a model."""
     hits = dict.fromkeys(model.buckets(case), 0)
     for row in rows:
         for bucket in model.fits(case, row):
@@ -92,13 +92,15 @@ def coverage(model: CoverageModel, case: ModelCase, rows: Iterable[Operands]) ->
 
 
 def applies(model: CoverageModel, case: ModelCase) -> bool:
-    """Whether a model has anything to ask of a case."""
+    """Tell whether a model has any bucket for a case."""
     return case.kind in model.kinds and any(True for _ in model.buckets(case))
 
 
 @lru_cache(maxsize=32)
 def fill(model: CoverageModel, case: ModelCase, seed: int = 0, each: int = 2) -> Filled:
-    """Operands for a model: ``each`` rows for every bucket where that many are found. The same for the same seed."""
+    """Make operands for a model: ``each`` rows for every bucket where that many are found. The same seed gives the same
+    rows.
+    """
     dice = Dice(seed, zlib.crc32(f"{model.name} {case}".encode()) | 1 << 32)
     hits: Counter[Bucket] = Counter()
     wanted = dict.fromkeys(model.buckets(case))

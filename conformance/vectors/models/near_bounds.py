@@ -46,7 +46,7 @@ def _bases(fmt: FloatFormat) -> dict[str, int]:
 
 @lru_cache(maxsize=256)
 def _b2_codes(case: ModelCase) -> dict[int, tuple[Bucket, ...]]:
-    """By magnitude of the result, the buckets: its base and the bit that was flipped, -1 for none."""
+    """Return the buckets of each magnitude of the result: its base and the bit that was flipped, -1 for none."""
     fmt = float_target(case)
     low, high = case.extent
     codes: dict[int, list[Bucket]] = {}
@@ -63,7 +63,7 @@ def _b2_codes(case: ModelCase) -> dict[int, tuple[Bucket, ...]]:
 
 
 def _converts_to(case: ModelCase, code: int) -> bool:
-    """Whether the operand closest to a value is converted to it; if that is not, none is."""
+    """Tell whether the operand closest to a value is converted to it; if it is not, no operand is."""
     fmt = float_target(case)
     _, _, significand, exponent = scalar.unpack(fmt, code)
     closest = nearest(case.sources[0], 0, significand, exponent)
@@ -103,7 +103,7 @@ def _b2_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 
 
 def _top(fmt: FloatFormat) -> tuple[int, int]:
-    """The largest value, as a number of its ulps, and the exponent of its ulp."""
+    """Return the largest value as a number of its ulps, and the exponent of its ulp."""
     _, _, significand, exponent = scalar.unpack(fmt, fmt.max_code)
     return significand, exponent
 
@@ -152,7 +152,7 @@ def _b4_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 
 
 def _tiny(case: ModelCase) -> tuple[int, int]:
-    """The exponent of the smallest positive value, and the smallest normal one as a number of these."""
+    """Return the exponent of the smallest positive value, and the smallest normal value as a multiple of it."""
     fmt = float_target(case)
     return (fmt.emin - fmt.mantissa_bits, 1 << fmt.mantissa_bits) if fmt.zero else (fmt.emin, 1)
 

@@ -32,13 +32,13 @@ def nonzero_result(case: ModelCase, row: Operands) -> ExactResult | None:
 
 
 def exponent_range(case: ModelCase) -> tuple[int, int]:
-    """The exponents that an exact result can have."""
+    """Return the exponents that an exact result can have."""
     low, high = case.extent
     return floor_log2(low), floor_log2(high)
 
 
 def largest_result(case: ModelCase, sign: int) -> Fraction:
-    """The largest magnitude of an exact result of that sign."""
+    """Return the largest magnitude of an exact result of that sign."""
     source = case.sources[0]
     if isinstance(source, Integer):
         return Fraction(-source.lowest if sign else source.highest)
@@ -46,7 +46,7 @@ def largest_result(case: ModelCase, sign: int) -> Fraction:
 
 
 def reaches(case: ModelCase, low: Fraction, high: Fraction) -> bool:
-    """Whether a conversion has an operand of a magnitude from ``low`` up to, not including, ``high``."""
+    """Tell whether a conversion has an operand of a magnitude from ``low`` up to, not including, ``high``."""
     source = case.sources[0]
     if isinstance(source, Integer):
         return -(-low.numerator // low.denominator) < high
@@ -61,8 +61,8 @@ def floor_log2(number: Fraction) -> int:
 
 
 def _some_lead(case: ModelCase, dice: Dice, bits: int) -> int:
-    """The exponent of a result in its range: often a moderate one, else at the lower end, where results are subnormal.
-    Of an integer to be rounded, ``bits`` bits must lie below the last kept one.
+    """Return the exponent of a result in its range: often a moderate one, else near the lower end, where results are
+    subnormal. For an integer to be rounded, ``bits`` bits must be below the last kept one.
     """
     low, high = exponent_range(case)
     if isinstance(case.target, Integer):
@@ -85,7 +85,7 @@ def _some_lead(case: ModelCase, dice: Dice, bits: int) -> int:
 
 
 def with_tail(case: ModelCase, dice: Dice, sign: int, kept_bit: int | None, tail: int, bits: int) -> Iterator[Operands]:
-    """Operands of a result with that last kept bit (None: any), and below it ``tail``, of ``bits`` bits."""
+    """Yield operands of a result with that last kept bit (None: any) and the ``bits`` bits of ``tail`` below it."""
     lead = _some_lead(case, dice, bits)
     lowest = quantum(case.target, lead)
     kept = _random_kept(case, dice, lead, lowest)

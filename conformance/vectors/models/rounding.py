@@ -17,7 +17,7 @@ from halfulp.fp_formats.formats import FloatFormat
 
 
 def _last_bits(case: ModelCase) -> tuple[int, ...]:
-    """What the last kept bit can be: if it is the only one, 1, unless a result can lie below the smallest value."""
+    """Return the possible last kept bits: only 1 if one bit is kept and no result lies below the smallest value."""
     target = case.target
     if isinstance(target, FloatFormat) and target.precision == 1 and case.extent[0] >= smallest(target):
         return (1,)
@@ -82,7 +82,9 @@ _SIDES = ("above 0", "below 1/2", "above 1/2", "below 1")
 
 
 def _b8_depth(case: ModelCase) -> int:
-    """Within 2**-depth ulp of a boundary counts as near: the three smallest tails of most ops."""
+    """Return the depth d for which results within 2**-d ulp of a boundary count as near: the three smallest tails of
+    most ops.
+    """
     return max(case.extra - 2, 1)
 
 

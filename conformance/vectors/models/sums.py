@@ -19,7 +19,7 @@ from halfulp.fp_formats.formats import FloatFormat
 
 
 def _exponent(fmt: FloatFormat, code: int) -> int | None:
-    """The exponent that an operand is aligned by: of a subnormal the smallest; None for 0 and what is no number."""
+    """Return the exponent that aligns an operand, for a subnormal the smallest one; None for 0, NaN and infinities."""
     number = operand(fmt, code)
     if number is None or not number.significand:
         return None
@@ -110,7 +110,7 @@ def _b11_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 
 
 def _cancellation(case: ModelCase, row: Operands) -> tuple[int, int] | None:
-    """How far the leading bit of a sum is from that of the larger operand, and where it is."""
+    """Return the distance from the larger operand's leading bit to that of the sum, and the sum's leading exponent."""
     result = nonzero_result(case, row)
     numbers = [operand(source, code) for source, code in zip(case.sources, row, strict=True)]
     leads = [number.lead for number in numbers if number is not None and number.significand]
@@ -132,7 +132,7 @@ def _b12_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
 
 
 def _cancelling(case: ModelCase, lead: int, moved: int, dice: Dice) -> Iterator[Operands]:
-    """Operands of a sum with that leading exponent, the larger of them ``moved`` below it."""
+    """Yield operands of a sum with that leading exponent, the larger of them ``moved`` below it."""
     fmt = case.float_source
     larger = lead - moved
     ulp = (max(larger, fmt.emin) if fmt.zero else larger) - fmt.mantissa_bits

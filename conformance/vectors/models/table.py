@@ -17,7 +17,7 @@ from halfulp.conformance.vectors.models.sums import B10, B11, B12, B13
 
 
 def coverage_table(filled: Mapping[str, Filled]) -> str:
-    """A line for each model: how many of its buckets are hit, by how many rows, and its target; then what is empty."""
+    """Return a line for each model: its hit buckets, its rows and its target; then the empty buckets."""
     lines = []
     for name, made in filled.items():
         asked, empty = len(made.hits), made.empty
@@ -59,7 +59,7 @@ MODELS: Mapping[str, CoverageModel] = {
 
 
 def models_for(case: ModelCase, names: Sequence[str] | None = None) -> list[CoverageModel]:
-    """The models that apply to a case, or those of them that are named. Raises ValueError for an unknown name."""
+    """Return the models that apply to a case, or the named ones of them. Raises ValueError for an unknown name."""
     unknown = [name for name in names or () if name not in MODELS]
     if unknown:
         raise ValueError(f"unknown model {unknown[0]!r}; choose of {', '.join(MODELS)}")

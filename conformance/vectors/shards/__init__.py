@@ -1,5 +1,5 @@
-"""A set of vectors in shards, each computed from the recipe and its index alone: in any order, anywhere, again after a
-kill at any moment.
+"""A set of vectors in shards. Each is computed from the recipe and its index alone: in any order, on any machine, and
+again after a kill at any moment.
 
 A directory holds one sweep. ``sweep.json`` says which (`SweepPlan.to_json`); each process that works on it appends to a
 manifest of its own, ``manifest-I-of-N.jsonl``, a line per shard; a shard's file is written under a temporary name and

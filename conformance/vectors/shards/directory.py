@@ -22,7 +22,7 @@ from halfulp.conformance.vectors.shards.plan import SweepPlan
 from halfulp.interp.ir.errors import HalfulpError, InputError
 
 LAYOUT = "sweep.json"
-"""The file that says what a directory is a sweep of."""
+"""The file that describes the sweep of a directory."""
 
 
 _CHECK_DIGITS = 16
@@ -36,9 +36,9 @@ _TEMPORARY = re.compile(r"\.(?P<owner>[0-9]+-of-[0-9]+)\.(?P<name>[^/]+)\.[0-9a-
 
 @dataclass(frozen=True)
 class ShardEntry:
-    """A line of the manifest: what is known of a shard that was made. ``rows``: the first, and the one behind the last;
-    ``count``: how many the file has, without those ``dropped`` for what the format cannot say, and without those that
-    have undefined behaviour. ``sha256``: the digest of its columns, ``file_sha256``: that of the file's ``size`` bytes.
+    """A line of the manifest: a shard that was made. ``rows``: the first row, and the one after the last; ``count``:
+    the rows in the file, without those ``dropped`` since the format cannot hold them, and without those with undefined
+    behaviour. ``sha256``: the digest of its columns; ``file_sha256``: that of the file's ``size`` bytes.
     """
 
     index: int
@@ -51,11 +51,11 @@ class ShardEntry:
     file_sha256: str
 
     def to_json(self) -> Document:
-        """The entry as the metadata holds it."""
+        """Return the entry as the metadata holds it."""
         return {**asdict(self), "rows": list(self.rows)}
 
     def to_line(self) -> bytes:
-        """The entry as a manifest holds it: with a check of its own, since nothing else tells a wrong ``sha256``."""
+        """Return the entry as a line of a manifest, with a checksum: nothing else would show a wrong ``sha256``."""
         return json.dumps({**self.to_json(), "check": self._check}).encode() + b"\n"
 
     @property
@@ -64,7 +64,7 @@ class ShardEntry:
 
     @classmethod
     def of_line(cls, line: bytes, plan: SweepPlan) -> ShardEntry:
-        """The entry of a line. Raises ValueError for what is none, or none of this plan."""
+        """Return the entry of a line. Raises ValueError for a malformed line, and for an entry of another plan."""
         data = json.loads(line)
         numbers = ("index", "count", "dropped", "size")
         if not isinstance(data, dict) or any(type(data.get(key)) is not int for key in numbers):
@@ -87,16 +87,16 @@ class ShardEntry:
 
 
 _PATIENCE = 20
-"""Tenths of a second that a manifest is waited for: so long `tidy` of another process may have it."""
+"""Tenths of a second to wait for a manifest: `tidy` of another process may hold it that long."""
 
 
 def manifest_name(owner: str) -> str:
-    """The file of the process that makes the part ``I-of-N``."""
+    """Return the file name of the manifest for part ``I-of-N``."""
     return f"manifest-{owner}.jsonl"
 
 
 class Manifest:
-    """The manifest that one process appends to, and nobody else while it does. A torn last line is taken away.
+    """The manifest that one process appends to, locked against all others. An incomplete last line is removed.
 
     Raises InputError where another process has it.
     """
@@ -122,7 +122,7 @@ class Manifest:
         raise InputError(f"another process is at work on this part of the sweep in '{self._directory}'")
 
     def append(self, entry: ShardEntry) -> None:
-        """Note a shard for good. Where the disk is full nothing of the line stays."""
+        """Append a shard durably. If the disk is full, nothing of the line stays."""
         line = entry.to_line()
         with writing(self._directory):
             try:
@@ -135,13 +135,13 @@ class Manifest:
         self._size += len(line)
 
     def close(self) -> None:
-        """Let others have it. What could not be written was taken away, and is not tried again."""
+        """Release the manifest. What could not be written was removed, and is not tried again."""
         with suppress(OSError):
             self._file.close()
 
 
 def _entries(path: Path, plan: SweepPlan) -> tuple[list[ShardEntry], int]:
-    """The entries of a manifest, and the bytes that they take; what comes after the last line feed was not finished."""
+    """Return the entries of a manifest, and the bytes that they take; anything after the last line feed is incomplete."""
     data = path.read_bytes()
     whole = data[: data.rfind(b"\n") + 1]
     entries = []
@@ -157,7 +157,7 @@ def _entries(path: Path, plan: SweepPlan) -> tuple[list[ShardEntry], int]:
 
 
 def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
-    """What all manifests of a directory know of its shards, by their index.
+    """Return the shards that the manifests of a directory record, by their index.
 
     Raises InputError for a corrupt manifest, and where two say different things of a shard.
     """
@@ -173,7 +173,7 @@ def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
 
 
 def tidy(directory: Path) -> None:
-    """Remove the temporary files of processes that are no more.
+    """Remove the temporary files of processes that have ended.
 
     Those have a manifest that nobody is at work on; or none, where an interrupt came before their first shard was made:
     only the layout is written before there is a manifest.
@@ -231,7 +231,7 @@ def _brief(value: Any) -> str:
 
 
 def begin_layout(directory: Path, owner: str, plan: SweepPlan) -> None:
-    """Write the layout where there is none, unless another process is quicker; and see that it is this one.
+    """Write the layout unless there is one or another process is quicker, and check that it is this one.
 
     It is there before any manifest is: a directory never has one that nobody knows the meaning of.
     """
@@ -251,7 +251,7 @@ def begin_layout(directory: Path, owner: str, plan: SweepPlan) -> None:
 
 
 def free_directory(directory: Path, owner: str, plan: SweepPlan, fresh: bool) -> None:
-    """Let a directory in which nothing was made be free for another sweep; ``fresh``: it was made for this one."""
+    """Free a directory without shards for another sweep. ``fresh``: the directory was made for this one."""
     with suppress(OSError, HalfulpError):
         others = [path for path in directory.iterdir() if _MANIFEST.fullmatch(path.name)]
         if others == [directory / manifest_name(owner)] and not recorded(directory, plan):

@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and that one process has at a time."""
+"""Files that are written completely or not at all, and locks that one process holds at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if sys.platform != "win32":
 
 @contextmanager
 def writing(directory: Path) -> Iterator[None]:
-    """Turn errors of the operating system into those of halfulp, which name the directory."""
+    """Turn errors of the operating system into InputError, which names the directory."""
     try:
         yield
     except OSError as error:
@@ -27,7 +27,7 @@ def writing(directory: Path) -> Iterator[None]:
 
 @contextmanager
 def temporary_path(directory: Path, owner: str, name: str) -> Iterator[Path]:
-    """A path that no other process has, and that is gone afterwards unless it was renamed."""
+    """Give a path of this process alone, and remove the file afterwards unless it was renamed."""
     path = directory / f".{owner}.{name}.{secrets.token_hex(6)}.tmp"
     try:
         yield path
@@ -53,8 +53,8 @@ def put_file(directory: Path, owner: str, name: str, write: Callable[[BinaryIO],
 
 
 def lock(file: IO[bytes]) -> bool:
-    """Have a file for this process until it is closed; False where another one has it. The kernel gives back what a
-    killed process had.
+    """Lock a file until it is closed; return False where another process has the lock. The kernel releases the locks of
+    a killed process.
     """
     if sys.platform == "win32":
         return True

@@ -1,4 +1,4 @@
-"""The plan of a sweep: which vectors, cut into which shards."""
+"""The plan of a sweep: its vectors, and how they are cut into shards."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ SHARD_ROWS = 1 << 24
 
 
 LAYOUT_VERSION = 1
-"""Raised whenever a directory of another layout cannot be gone on with."""
+"""Version of the layout of a directory; a sweep cannot continue in a directory of another version."""
 
 
 NO_SHARDS = ("mlir",)
-"""Formats that no sweep is written in: a program of millions of calls is of use to nobody."""
+"""Formats without sweeps: nobody can use a program of millions of calls."""
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """Which vectors, cut into shards of about ``shard_rows`` rows, in which format.
+    """The vectors of a sweep, cut into shards of about ``shard_rows`` rows, and their format.
 
     ``unmarked``, ``packing``: as `formats.write_vectors` takes them. Can be pickled. Raises InputError for a format
     that has no shards, and what the recipe's rows raise.
@@ -57,7 +57,7 @@ class SweepPlan:
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The columns that the files hold."""
+        """Return the columns that the files hold."""
         return self.carried(VectorSet(self.recipe.columns, ())).written.columns
 
     def carried(self, vectors: VectorSet) -> Carried:
@@ -66,30 +66,30 @@ class SweepPlan:
 
     @property
     def _size(self) -> int:
-        """Rows of a shard: whole periods."""
+        """Return the number of rows of a shard, in whole periods."""
         return max(self.shard_rows // self.recipe.step, 1) * self.recipe.step
 
     @cached_property
     def shards(self) -> int:
-        """How many shards there are."""
+        """Return the number of shards."""
         return -(-self.recipe.rows.count // self._size)
 
     def rows(self, index: int) -> tuple[int, int]:
-        """The rows of a shard: the first, and the one behind the last."""
+        """Return the rows of a shard: the first, and the one after the last."""
         return index * self._size, min((index + 1) * self._size, self.recipe.rows.count)
 
     def rows_of_part(self, place: int, of: int) -> int:
-        """The rows of all shards of a part: of every ``of`` the one at ``place``."""
+        """Return the number of rows in all shards of a part: shard ``place`` of every ``of``."""
         indices = range(place, self.shards, of)
         missing = self.shards * self._size - self.recipe.rows.count
         return len(indices) * self._size - (missing if self.shards - 1 in indices else 0)
 
     def file_name(self, index: int, sha256: str) -> str:
-        """What the file of a shard is called whose bytes have this digest."""
+        """Return the name of the file of a shard whose bytes have this digest."""
         return f"{index:0{len(str(self.shards - 1))}d}-{sha256[:32]}{format_named(self.format).suffix}"
 
     def to_json(self) -> Document:
-        """All that a directory's sweep must have in common with another one to go on with it."""
+        """Return everything that must be the same for a sweep to continue in a directory."""
         profile = self.recipe.computation.profile
         return {
             "layout_version": LAYOUT_VERSION,
@@ -107,5 +107,5 @@ class SweepPlan:
 
 
 def generator() -> tuple[str, int]:
-    """The version of halfulp and that of its semantics."""
+    """Return the version of halfulp and that of its semantics."""
     return version("halfulp"), SEMANTICS_VERSION

@@ -1,4 +1,4 @@
-"""One shard: computed and written, here or by a worker."""
+"""Compute and write one shard, here or by a worker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from halfulp.interp.ir.errors import HalfulpError, InputError
 
 @dataclass(frozen=True)
 class MadeShard:
-    """A shard that is there. ``kept``: it was before. ``fault``: what was wrong with the file that was recorded."""
+    """A shard that exists. ``kept``: it existed before. ``fault``: what was wrong with the recorded file."""
 
     entry: ShardEntry
     kept: bool = False
@@ -29,7 +29,7 @@ class MadeShard:
 
 
 def _fault(directory: Path, entry: ShardEntry) -> str | None:
-    """What is wrong with the file of an entry; None where it is as recorded."""
+    """Say what is wrong with the file of an entry; None where it is as recorded."""
     try:
         with (directory / entry.file).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -50,7 +50,8 @@ def make_shard(
     known: ShardEntry | None = None,
     tick: Callable[[int], object] = lambda rows: None,
 ) -> MadeShard:
-    """A shard, made unless its file is as recorded. ``tick`` is told how many of its rows are done, again and again.
+    """Make a shard unless its file is as recorded. ``tick`` is called with the number of finished rows, again and
+    again.
 
     Raises InputError where the file cannot be written or the rows not be said, and where a recorded shard comes out
     otherwise than before.
@@ -105,7 +106,7 @@ def _ticking(chunks: Iterable[Chunk], tick: Callable[[int], object]) -> Iterator
 
 @lru_cache(maxsize=4)
 def _unpickled(plan: bytes) -> SweepPlan:
-    """A plan, made once per process: its tables of operands may take a while."""
+    """Return a plan, unpickled once per process: its tables of operands may take long."""
     loaded: SweepPlan = pickle.loads(plan)
     return loaded
 
@@ -120,7 +121,7 @@ def make_elsewhere(
 
 
 def require_visible(directory: Path, entry: ShardEntry) -> None:
-    """Raise InputError where a worker wrote into a directory of another machine."""
+    """Raise InputError where a worker's file is not visible here: the worker wrote to another machine's directory."""
     try:
         size = (directory / entry.file).stat().st_size
     except OSError:

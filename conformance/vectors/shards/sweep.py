@@ -1,4 +1,4 @@
-"""All shards of a sweep, by one process or several, and the whole when all of them are there."""
+"""Make all shards of a sweep, in one process or several, and complete the sweep when all of them exist."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sweep_shards(
     progress: Progress = lambda done, total: None,
     tell: Tell = lambda text: None,
 ) -> Swept:
-    """Make the shards of a plan in a directory that are not there yet, and finish the whole if it can be.
+    """Make the missing shards of a plan in a directory, and complete the sweep if all shards exist.
 
     ``part``: (i, n), of every n shards the one at place i, so that n processes share a directory. ``executor``: who
     computes, else this thread; at most ``in_flight`` shards are asked of it at once. ``progress`` is told of rows,
@@ -96,7 +96,9 @@ def _made(
     in_flight: int,
     ticked: Callable[[int], object],
 ) -> Generator[MadeShard, None, None]:
-    """The shards, as they get done. After a failure those under way are waited for; the first shard's is raised."""
+    """Yield the shards as they finish. After a failure, wait for those that are running, and raise the first shard's
+    failure.
+    """
     if executor is None:
         for index, known in todo:
             yield make_shard(plan, directory, owner, index, known, ticked)

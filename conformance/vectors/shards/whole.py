@@ -1,4 +1,4 @@
-"""The whole of a sweep: its metadata, and of tables of runs the merged table."""
+"""Complete a sweep: its metadata, and for tables of runs the merged table."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ from halfulp.conformance.vectors.shards.shard import require_visible
 
 @dataclass
 class Swept:
-    """How far a sweep is. ``done``: shards that are there, ``of`` how many; ``kept``: those of this process's part that
-    were there before. When all are: ``rows`` and the ``digest`` of the whole, and of tables of runs how many ``runs``.
+    """The progress of a sweep. ``of``: the number of shards; ``done``: those that exist; ``kept``: those of this
+    process's part that existed before. Once all exist: ``rows`` and the ``digest`` of the sweep, and for tables of runs
+    the number of ``runs``.
     """
 
     of: int
@@ -44,7 +45,7 @@ class Swept:
 
 
 def finish(plan: SweepPlan, directory: Path, owner: str, found: Swept) -> None:
-    """Describe the whole where all shards are there. Whoever does it writes the same."""
+    """Write the metadata once all shards exist. Every process writes the same."""
     entries = recorded(directory, plan)
     found.done = len(entries)
     if found.done < plan.shards:
@@ -71,7 +72,7 @@ def _merged(plan: SweepPlan, directory: Path, ordered: Iterable[ShardEntry], fil
 
 
 def _document(plan: SweepPlan, ordered: list[ShardEntry], found: Swept) -> Document:
-    """The metadata of the whole, with its shards."""
+    """Return the metadata of the sweep, with its shards."""
     assert found.digest is not None
     computation = plan.recipe.computation
     dropped = sum(entry.dropped for entry in ordered)
@@ -93,7 +94,7 @@ _QUARTERS = 4
 
 
 def _anchors(plan: SweepPlan, ordered: list[ShardEntry]) -> list[Document]:
-    """Rows that a person can check, from the beginning, shards on the way, and the end; computed again."""
+    """Return rows for a person to check, computed again: from the beginning, from some shards between, and the end."""
     count, step = plan.recipe.rows.count, plan.recipe.step
     few = -(-LOOKED_AT // step) * step
     total = sum(entry.count for entry in ordered)
