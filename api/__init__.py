@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from halfulp.interp.ir.errors import Unsupported as Unsupported
     from halfulp.interp.ir.errors import VerifyError as VerifyError
     from halfulp.interp.ir.operations import Module as Module
+    from halfulp.interp.loading import parse_module as parse  # noqa: F401
     from halfulp.interp.run.events import Listener as Listener
-    from halfulp.interp.text.parser import parse_module as parse  # noqa: F401
     from halfulp.interp.text.printer import print_module as print_module
     from halfulp.interp.values.buffers import Buffer as Buffer
     from halfulp.interp.values.value import Value as Value
@@ -86,7 +86,7 @@ _HOME: dict[str, tuple[str, str]] = {
     "float_format": ("halfulp.fp_formats.formats", "float_format"),
     "float_formats": ("halfulp.fp_formats.formats", "FORMATS"),
     "Trace": ("halfulp.traces.trace", "Trace"),
-    "parse": ("halfulp.interp.text.parser", "parse_module"),
+    "parse": ("halfulp.interp.loading", "parse_module"),
     "print_module": ("halfulp.interp.text.printer", "print_module"),
     "profiles": ("halfulp.semantics.profile", "PROFILES"),
     "semantics_version": ("halfulp.semantics.profile", "SEMANTICS_VERSION"),

@@ -16,14 +16,17 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding
+from halfulp.interp import loading
 from halfulp.interp.bytecode.encoding import MAGIC
 from halfulp.interp.declare.build import completed, single_op_module
 from halfulp.interp.declare.constraints import ANY
-from halfulp.interp.declare.declarations import Dialect, OpDefinition, Schema, TypeConstraint, default_registry
+from halfulp.interp.declare.declarations import Dialect, OpDefinition, Schema, TypeConstraint
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.executor import (
     Control,
@@ -40,14 +43,12 @@ from halfulp.interp.run.executor import (
     result_types,
 )
 from halfulp.interp.run.stochastic import stochastic_kernel
-from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.value import (
     Value,
     as_array,
     as_type,
     code_layout,
-    element_width,
     over_lanes,
     repeated,
     runtime_shape,
@@ -76,7 +77,7 @@ def load(source: Source) -> Module:
     when a file cannot be read, ParseError, BytecodeError or VerifyError with the place when it is no valid MLIR.
     """
     if isinstance(source, str) and (any(mark in source for mark in '\n{("') or not source.strip()):
-        return parse_module(source)
+        return loading.parse_module(source)
     return _from_bytes(*_opened(source))
 
 
@@ -88,10 +89,8 @@ def read_bytecode(source: Source, *, schema: str | None = None, allow_unregister
 
     Raises BytecodeError with the offset at which the file is wrong, InputError and VerifyError.
     """
-    from halfulp.interp.bytecode import reader
-
     data, name = _opened(source)
-    return reader.read_bytecode(data, name, allow_unregistered, schema=None if schema is None else _schema(schema))
+    return loading.read_bytecode(data, name, allow_unregistered, schema=None if schema is None else _schema(schema))
 
 
 def _opened(source: Any) -> tuple[bytes | memoryview, str]:
@@ -170,10 +169,8 @@ def decode_text(data: bytes | memoryview) -> str:
 
 def _from_bytes(data: bytes | memoryview, name: str) -> Module:
     if is_bytecode(data):
-        from halfulp.interp.bytecode import reader
-
-        return reader.read_bytecode(data, name)
-    return parse_module(decode_text(data), name)
+        return loading.read_bytecode(data, name)
+    return loading.parse_module(decode_text(data), name)
 
 
 # --- running ----------------------------------------------------------------------------------------------------------

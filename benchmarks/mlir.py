@@ -16,7 +16,8 @@ from halfulp.conformance.oracles.mlir_native import MlirNative
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.fp_formats.codes import limb_count, storage_dtype
-from halfulp.interp.values.value import as_type, element_width
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.values.value import as_type
 
 NATIVE = "mlir-runner"
 APFLOAT = "mlir-runner, APFloat"
@@ -138,7 +139,7 @@ def elementwise(
     be the program's. ``functions``: what the body calls. Raises Absent, and Disagreement.
     """
     x, y = operands
-    width = element_width(as_type(type_)) or 0
+    width = width_of(as_type(type_))
     storage = storage_dtype(width).itemsize * 8 * limb_count(width)
     text = _PROGRAM.format(
         tile=f"memref<{len(x)}xi{storage}>",

@@ -13,7 +13,7 @@ import halfulp as hu
 from benchmarks import mlir, xdsl_peer
 from benchmarks.programs import straight_line
 from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, best, nanoseconds
-from halfulp.interp.bytecode.reader import File
+from halfulp.interp.bytecode.container import Container
 
 SPEED = Target(most=8333)  # 120,000 ops a second
 MEMORY = Target(most=3000)
@@ -101,7 +101,7 @@ def bytecode_beside_mlir_opt(sizes: Sizes) -> Measured:
         text.write_text(_text(sizes), encoding="utf-8")
         subprocess.run([opt.path, text, "--emit-bytecode", "-o", given], check=True)
         data = given.read_bytes()
-        producer = File(data).producer
+        producer = Container(data).producer
         if hu.write_bytecode(hu.load(given), producer=producer) != data:
             raise Disagreement("what is written is not what mlir-opt writes")
         command = [opt.path, given, "--emit-bytecode", "-o", written]

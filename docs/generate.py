@@ -23,7 +23,8 @@ import numpy as np
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.interp.declare.declarations import Trait, default_registry
+from halfulp.interp.declare.declarations import Trait
+from halfulp.interp.declare.registry import default_registry
 from halfulp.semantics.matrix_units.chips import CHIPS
 from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
 from halfulp.semantics.matrix_units.models import supports

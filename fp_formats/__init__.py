@@ -1,3 +1,3 @@
-"""What each float type is, and the one exact rounding core."""
+"""The float formats, and the one code that rounds."""
 
 from halfulp.fp_formats import display  # noqa: F401  notebooks show formats by it

@@ -1,8 +1,8 @@
-"""HTML for notebooks, without any dependency: tables, bit boxes, number lines; and how a format shows itself.
+"""HTML for notebooks, without any dependency: tables, bit boxes, number lines, and formats.
 
-Everything is one fragment: a ``<style>`` of its own, tables, inline SVG. Text has the colour of the page it is in, so
-that it can be read on light and dark; marks have colours that colour-blind people tell apart (Okabe and Ito's). Where
-styles and SVG are stripped, as GitHub does, plain tables remain that say the same.
+Everything is one fragment: its own ``<style>``, tables, inline SVG. Text has the colour of its page, so that it is
+readable on light and dark pages; marks have colours that colour-blind people can tell apart (Okabe and Ito's). Where
+styles and SVG are removed, as on GitHub, plain tables with the same content remain.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ div.hfp details summary{cursor:pointer}
 
 
 def fragment(*parts: str) -> str:
-    """The parts as one piece of HTML, with its style."""
+    """Join parts to one piece of HTML, with its style."""
     return f'<div class="hfp"><style>{CSS}</style>{"".join(parts)}</div>'
 
 
 def title(text: str) -> str:
-    """A line that says what is shown."""
+    """Return a heading: a line that says what is shown."""
     return f"<p><b>{escape(text)}</b></p>"
 
 
 def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), named: bool = False) -> str:
-    """A table of cells that are HTML; ``named``: the first cell of each row is its head."""
+    """Return a table of cells that are HTML; ``named``: the first cell of each row is its heading."""
     lines = [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"] if head else []
     for row in rows:
         first, rest = (f"<th>{row[0]}</th>", row[1:]) if named else ("", row)
@@ -59,7 +59,7 @@ def table(rows: Iterable[Sequence[str]], head: Sequence[str] = (), named: bool =
 
 _TAG = re.compile(r"<[^>]*>|&")
 _SHORT_CELL = 22
-"""Cells of so many characters are not broken into lines."""
+"""Cells of up to this many characters are not broken into lines."""
 
 
 def _cell(content: str) -> str:
@@ -70,16 +70,16 @@ def _cell(content: str) -> str:
 
 
 def code(text: str) -> str:
-    """Text in the font of codes."""
+    """Set text in the font of codes."""
     return f"<code>{escape(text)}</code>"
 
 
 _MOST_BOXES = 16
-"""Formats of more bits show a field in one cell."""
+"""Formats of more bits show each field in one cell."""
 
 
 def bit_boxes(fmt: FloatFormat, bits: int) -> str:
-    """The bits of a code as coloured boxes, under the names of their fields."""
+    """Show the bits of a code as coloured boxes, under the names of their fields."""
     names, boxes = [], []
     for name, digits in split_bits(fmt, bits).items():
         kind = name.partition(" ")[0]
@@ -98,7 +98,7 @@ def _grouped(digits: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text cut to so many characters."""
+    """Cut a text to this many characters."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
@@ -110,7 +110,7 @@ _AXIS = 78
 
 @dataclass(frozen=True)
 class Tick:
-    """A mark below the line: where, two lines of text, and whether it is a value of the format."""
+    """A mark below the line: its position, two lines of text, and whether it is a value of the format."""
 
     at: Fraction
     value: str
@@ -119,15 +119,15 @@ class Tick:
 
 
 def number_line(ticks: Sequence[Tick], given: Fraction, label: str, result: Fraction | None, description: str) -> str:
-    """Up to three ticks in order, the number that is rounded above the line, and an arrow to what it becomes.
+    """Draw up to three ticks in order, the number that is rounded above the line, and an arrow to its result.
 
-    Labels have places of their own (left, middle, right, and one above), so that none can touch another however close
-    the marks are. A number beyond the ends is drawn at the end, as an arrow that leads out.
+    Labels have fixed places (left, middle, right, and one above), so that they never touch, even if the marks are close
+    together. A number beyond the ends is drawn at the end, as an arrow that points outward.
     """
     low, high = ticks[0].at, ticks[-1].at
 
     def place(number: Fraction) -> float:
-        # The exact share may be larger than any float.
+        # The exact share may be too large for a float.
         share = min(max((number - low) / (high - low), Fraction(-1, 10)), Fraction(11, 10))
         return _LEFT + float(share) * (_RIGHT - _LEFT)
 
@@ -173,7 +173,7 @@ def number_line(ticks: Sequence[Tick], given: Fraction, label: str, result: Frac
 
 
 def format_html(fmt: FloatFormat) -> str:
-    """A format: its row, its range, and up to 8 bits all its values."""
+    """Show a format: its fields, its range, and up to 8 bits all its values."""
     zero = "none" if not fmt.zero else "±0" if fmt.has_negative_zero else "+0"
     row = {
         "bits": fmt.bits,
@@ -222,11 +222,11 @@ FloatFormat._html = format_html
 
 
 def short_decimal(number: Fraction) -> str:
-    """A number in at most 17 digits, which tell the values of f64 apart, for a label."""
+    """Spell a number for a label, in at most 17 digits, which tell the values of f64 apart."""
     return decimal_text(number, 17, 17)
 
 
 def short_code(fmt: FloatFormat, bits: int) -> str:
-    """A code in hexadecimal, its middle left out where it is long: neighbours differ in the last digits."""
+    """Spell a code in hexadecimal, without its middle where it is long: neighbours differ in the last digits."""
     text = hex_text(fmt, bits)
     return text if len(text) <= 18 else f"{text[:9]}...{text[-6:]}"

@@ -1,7 +1,7 @@
-"""What each float type is: one frozen row per format, every other property derived from that row.
+"""The float formats: one frozen row for each; every other property is derived from that row.
 
 A *code* is the raw bit pattern of an element as an unsigned integer. A *magnitude* is a code without its sign bit and,
-for x87's format, without its explicit integer bit: magnitudes of finite values are ordered like the values.
+in x87's format, without its explicit integer bit. Magnitudes of finite values are in the order of the values.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from halfulp.fp_formats.bit_patterns import CodeFields, bits_of
 from halfulp.fp_formats.codes import limb_count, storage_dtype
 
 
 class NanEncoding(Enum):
-    """Where a format keeps its NaNs."""
+    """The codes that a format uses for NaN."""
 
     IEEE = "IEEE"  # largest exponent, non-zero fraction; the top fraction bit is set in quiet NaNs
     ALL_ONES = "all ones"  # largest exponent and all fraction bits set, with either sign; always quiet
@@ -38,7 +39,7 @@ class FloatFormat:
     ``zero``: False means that exponent field 0 is an ordinary binade: no zero and no subnormals (f8E8M0FNU).
     ``explicit_integer_bit``: the leading significand bit is stored, in a format of more than 64 bits (x87).
 
-    Raises ValueError for a combination that is no format.
+    Raises ValueError for a combination that is not a format.
     """
 
     name: str
@@ -86,7 +87,7 @@ class FloatFormat:
         return FloatFormat, tuple(getattr(self, field.name) for field in fields(self))
 
     _html: ClassVar[Callable[[FloatFormat], str]] = str
-    """What notebooks show: `display` puts its function here, since it needs formats itself."""
+    """Shows a format in notebooks. `display` puts its function here, since it needs formats itself."""
 
     def _repr_html_(self) -> str:
         return FloatFormat._html(self)
@@ -103,17 +104,19 @@ class FloatFormat:
 
     @cached_property
     def precision(self) -> int:
-        """Significand bits of a normal value, the leading one included."""
+        """Bits of a normal significand, the leading one included."""
         return self.mantissa_bits + 1
 
     @cached_property
     def limbs(self) -> int:
-        """How many uint64 words a code takes in an array; above 1 they are a trailing axis, least significant first."""
+        """Count of uint64 words in the array form of a code; above 1 they are a trailing axis, least significant
+        first.
+        """
         return limb_count(self.bits)
 
     @cached_property
     def storage_dtype(self) -> np.dtype[Any]:
-        """The unsigned NumPy type of an array of codes."""
+        """The unsigned NumPy dtype of an array of codes."""
         return storage_dtype(self.bits)
 
     # Exponents of normal values.
@@ -186,12 +189,14 @@ class FloatFormat:
 
     @cached_property
     def quiet_bit(self) -> int:
-        """The code bit that tells quiet NaNs from signalling ones; 0 where every NaN is quiet."""
+        """The bit of a code that is set in quiet NaNs; 0 where every NaN is quiet."""
         return 1 << (self.mantissa_bits - 1) if self.nan is NanEncoding.IEEE else 0
 
     @cached_property
     def nan_code(self) -> int | None:
-        """Code of the default NaN: positive where NaNs have signs, quiet, payload 0."""
+        """Code of the default NaN: quiet, with payload 0, and positive if NaNs have signs. None in a format without
+        NaN.
+        """
         match self.nan:
             case NanEncoding.IEEE:
                 return self.from_magnitude(self.max_magnitude + 1) | self.quiet_bit
@@ -204,32 +209,42 @@ class FloatFormat:
 
     @cached_property
     def nan_has_payload(self) -> bool:
-        """Whether a NaN has fraction bits, and a sign if the format has one."""
+        """True if a NaN has fraction bits, and a sign if the format has one."""
         return self.nan in (NanEncoding.IEEE, NanEncoding.ALL_ONES)
 
     @cached_property
     def has_negative_zero(self) -> bool:
-        """Whether -0 and +0 differ."""
+        """True if the format tells -0 from +0."""
         return self.signed and self.nan is not NanEncoding.NEGATIVE_ZERO
 
     def from_magnitude(self, magnitude: int) -> int:
-        """The positive code of a magnitude: its integer bit is put in where the format stores one."""
+        """Return the positive code of a magnitude, with the integer bit if the format stores one."""
         if not self.explicit_integer_bit:
             return magnitude
         field, fraction = magnitude >> self.mantissa_bits, magnitude & self.fraction_mask
         return (field << self.precision) | (int(field != 0) << self.mantissa_bits) | fraction
 
+    def fields(self, code: int) -> CodeFields:
+        """Return sign, exponent and significand of a code as `bitstring.Bits`.
+
+        A field that the format does not have is empty. The significand is the fraction as it is stored; x87's begins
+        with the explicit integer bit. Raises ValueError for a number that is not a code of the format.
+        """
+        whole, first = bits_of(code, self.bits), int(self.signed)
+        last = first + self.exponent_bits
+        return CodeFields(whole[:first], whole[first:last], whole[last:])
+
     # Classes of codes.
 
     def is_invalid(self, code: int) -> bool:
-        """Whether a code with an explicit integer bit is an unnormal, a pseudo-infinity or a pseudo-NaN."""
+        """Tell whether a code with an explicit integer bit is an unnormal, a pseudo-infinity or a pseudo-NaN."""
         if not self.explicit_integer_bit:
             return False
         integer_bit = (code >> self.mantissa_bits) & 1
         return not integer_bit and (code >> self.precision) & ((1 << self.exponent_bits) - 1) != 0
 
     def is_nan(self, code: int) -> bool:
-        """Whether a code is a NaN; invalid x87 operands are treated as NaNs and count."""
+        """Tell whether a code is a NaN; invalid x87 operands count as NaNs."""
         match self.nan:
             case NanEncoding.IEEE:
                 return self.is_invalid(code) or self._magnitude(code) > self.max_magnitude + 1
@@ -241,19 +256,19 @@ class FloatFormat:
                 return False
 
     def is_signalling(self, code: int) -> bool:
-        """Whether a code is a signalling NaN; invalid x87 operands count."""
+        """Tell whether a code is a signalling NaN; invalid x87 operands count."""
         return self.is_nan(code) and (self.is_invalid(code) or (self.quiet_bit != 0 and not code & self.quiet_bit))
 
     def is_infinite(self, code: int) -> bool:
-        """Whether a code is an infinity of either sign."""
+        """Tell whether a code is an infinity of either sign."""
         return self.infinities and not self.is_invalid(code) and self._magnitude(code) == self.infinity_magnitude
 
     def is_zero(self, code: int) -> bool:
-        """Whether a code is a zero of either sign."""
+        """Tell whether a code is a zero of either sign."""
         return self.zero and code & (self.code_mask >> self.signed) == 0 and not self.is_nan(code)
 
     def is_subnormal(self, code: int) -> bool:
-        """Whether a code is a non-zero value below the smallest normal one."""
+        """Tell whether a code is a non-zero value below the smallest normal one."""
         if self.explicit_integer_bit:
             return not (code >> self.mantissa_bits) & ((1 << (self.exponent_bits + 1)) - 1) and not self.is_zero(code)
         return 0 < self._magnitude(code) < self.min_normal_magnitude
@@ -295,7 +310,7 @@ FORMATS: Mapping[str, FloatFormat] = _rows()
 
 
 def float_format(name: str) -> FloatFormat:
-    """The builtin format of that MLIR name. Raises ValueError naming the choices."""
+    """Return the builtin format with this MLIR name. Raises ValueError naming the choices."""
     try:
         return FORMATS[name]
     except KeyError:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from halfulp.fp_formats.codes import Mask
 
-U64 = npt.NDArray[Any]  # of uint64; NumPy's stubs take mixed arithmetic with Python integers for signed
+U64 = npt.NDArray[Any]  # of uint64; by NumPy's stubs, arithmetic with a Python integer would be signed
 Count = Any  # int or int64 array
 WORD = (1 << 64) - 1
 _LOW = np.uint64(0xFFFFFFFF)
@@ -71,7 +71,7 @@ Limbs = Any  # U64 or Wide
 
 
 def widen(x: Limbs | int) -> Wide:
-    """Any operand as a `Wide`; a Python integer below 2**128 becomes arrays of one element."""
+    """Return any operand as a `Wide`; a Python integer below 2**128 becomes arrays of one element."""
     if isinstance(x, Wide):
         return x
     if isinstance(x, int):
@@ -80,30 +80,30 @@ def widen(x: Limbs | int) -> Wide:
 
 
 def narrow(x: Limbs) -> U64:
-    """The low 64 bits."""
+    """Return the low 64 bits."""
     return x.lo if isinstance(x, Wide) else x
 
 
 def nonzero(x: Limbs) -> Mask:
-    """Where x is not zero."""
+    """Return a mask of the elements that are not zero."""
     result: Mask = ((x.hi | x.lo) if isinstance(x, Wide) else x) != 0
     return result
 
 
 def equal(x: Limbs, y: Limbs | int) -> Mask:
-    """Where x equals y."""
+    """Return a mask of the elements where x equals y."""
     return ~nonzero(x ^ y) if isinstance(x, Wide) else x == y
 
 
 def where(mask: Mask, x: Limbs, y: Limbs) -> Limbs:
-    """Elements of x where the mask holds, else of y."""
+    """Choose elements of x where the mask holds, else of y."""
     if isinstance(x, Wide):
         return Wide(np.where(mask, x.hi, y.hi), np.where(mask, x.lo, y.lo))
     return np.where(mask, x, y)
 
 
 def times_bit(x: Limbs | int, bit: U64, like: Limbs) -> Limbs:
-    """X where bit is 1, and 0 where it is 0; an integer x takes as many limbs as ``like``."""
+    """Return x where bit is 1, and 0 where it is 0; a Python integer x takes as many limbs as ``like``."""
     if isinstance(like, Wide):
         x = widen(x)
         return Wide(x.hi * bit, x.lo * bit)
@@ -111,24 +111,24 @@ def times_bit(x: Limbs | int, bit: U64, like: Limbs) -> Limbs:
 
 
 def count(n: Count) -> Count:
-    """A shift count in the type that NumPy's shifts of uint64 want."""
+    """Convert a shift count to the type that NumPy's shifts of uint64 need."""
     return n if isinstance(n, int) else n.view(np.uint64)
 
 
 def shift_left(x: Limbs, n: Count) -> Limbs:
-    """X * 2**n, modulo the width."""
+    """Return x * 2**n modulo the width."""
     if not isinstance(x, Wide):
         return x << count(n)
     if isinstance(n, int):
         if n >= 64:
             return Wide(x.lo << (n - 64), np.zeros_like(x.lo)) if n > 64 else Wide(x.lo, np.zeros_like(x.lo))
         return x if n == 0 else Wide(x.hi << n | x.lo >> (64 - n), x.lo << n)
-    k = count(n)  # a shift by 64 or more gives 0, and one of n - 64 and 64 - n is such a shift when taken modulo 2**64
+    k = count(n)  # a shift by 64 or more gives 0, and modulo 2**64 one of n - 64 and 64 - n is such a shift
     return Wide(x.hi << k | x.lo << k - np.uint64(64) | x.lo >> np.uint64(64) - k, x.lo << k)
 
 
 def shift_right(x: Limbs, n: Count) -> Limbs:
-    """The integer part of x / 2**n."""
+    """Return the integer part of x / 2**n."""
     if not isinstance(x, Wide):
         return x >> count(n)
     if isinstance(n, int):
@@ -140,13 +140,13 @@ def shift_right(x: Limbs, n: Count) -> Limbs:
 
 
 def jam_right(x: Limbs, n: Count) -> Limbs:
-    """X / 2**n with its lowest bit set if any bit was shifted out: a value that rounds like the exact quotient."""
+    """Return x / 2**n with its lowest bit set if any bit was shifted out: it rounds like the exact quotient."""
     kept = shift_right(x, n)
     return kept | (~equal(shift_left(kept, n), x)).astype(np.uint64)
 
 
 def bit_length(x: Limbs) -> npt.NDArray[np.int64]:
-    """Bits up to the leading one; 0 for 0. A single limb must be below 2**63."""
+    """Return the position of the leading one, counted from 1; 0 for 0. A single limb must be below 2**63."""
     if isinstance(x, Wide):
         high = x.hi != 0
         halves = np.where(high, x.hi, x.lo)
@@ -154,7 +154,7 @@ def bit_length(x: Limbs) -> npt.NDArray[np.int64]:
         words = np.where(top, halves >> np.uint64(32), halves & _LOW)
         lengths: npt.NDArray[np.int64] = _bit_length(words) + 32 * top + 64 * high
         return lengths
-    return _bit_length(x & ~(x >> 1))  # the same leading bit, and a 0 after it: converting cannot round it up
+    return _bit_length(x & ~(x >> 1))  # the same leading bit with a 0 after it, so that the conversion cannot round up
 
 
 def _bit_length(x: U64) -> npt.NDArray[np.int64]:
@@ -165,7 +165,7 @@ def _bit_length(x: U64) -> npt.NDArray[np.int64]:
 
 
 def multiply_words(x: U64, y: U64) -> Wide:
-    """The full product of two 64-bit words."""
+    """Return the full product of two 64-bit words."""
     x1, x0, y1, y0 = x >> _32, x & _LOW, y >> _32, y & _LOW
     low, middle, cross = x0 * y0, x1 * y0, x0 * y1
     middle += low >> _32
@@ -174,7 +174,8 @@ def multiply_words(x: U64, y: U64) -> Wide:
 
 
 def multiply(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
-    """The product of two integers below 2**bits as (p, n): p * 2**n; bits lost below p are jammed into its lowest bit.
+    """Multiply two integers below 2**bits. Returns (p, n) for p * 2**n; bits lost below p are jammed into its lowest
+    bit.
 
     For one limb ``bits`` is at most 31. ``p`` is below 2**127.
     """
@@ -189,14 +190,14 @@ def multiply(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
         middle = Wide(np.zeros_like(low.hi), low.hi) + Wide(np.zeros_like(cross.lo), cross.lo)
         low = Wide(middle.lo, low.lo)
         high = high + (Wide(np.zeros_like(cross.hi), cross.hi) + middle.hi)
-    # 2 * bits bits in all: keep 127 of them.
+    # The product has 2 * bits bits: keep 127 of them.
     n = 2 * bits - 127
     kept = shift_left(high, 128 - n) | shift_right(low, n)
     return kept | nonzero(shift_left(low, 128 - n)).astype(np.uint64), n
 
 
 def divide(x: Limbs, y: Limbs, bits: int) -> tuple[Limbs, int]:
-    """The quotient of integers with leading bit bits - 1 as (q, n): q / 2**n with at least bits + 2 bits, jammed."""
+    """Divide integers with leading bit bits - 1. Returns (q, n) for q / 2**n, with at least bits + 2 bits, jammed."""
     if not isinstance(x, Wide):
         n = min(63 - bits, 61)
         x = x << n

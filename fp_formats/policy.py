@@ -1,4 +1,4 @@
-"""What a float result depends on beside the exact real number: rounding mode, flags, and the fields of a policy."""
+"""Everything that a float result depends on, beside the exact real number: rounding mode, policy, and its flags."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from halfulp.fp_formats.formats import FloatFormat
 
 
 class Rounding(IntEnum):
-    """Rounding modes with MLIR's numbers and, in `spelling`, its keywords. STOCHASTIC needs random bits of the
-    caller."""
+    """The rounding modes, with MLIR's numbers and (`spelling`) its keywords. STOCHASTIC needs random bits of the
+    caller.
+    """
 
     TO_NEAREST_EVEN = 0
     DOWNWARD = 1
@@ -30,7 +31,7 @@ class Rounding(IntEnum):
 
 
 class Flags(IntFlag):
-    """IEEE 754 exception flags with the bits of TestFloat and of RISC-V's fflags."""
+    """The exception flags of IEEE 754, with the bits of TestFloat and of RISC-V's fflags."""
 
     INEXACT = 0x01
     UNDERFLOW = 0x02
@@ -40,7 +41,7 @@ class Flags(IntFlag):
 
 
 class Flushing(NamedTuple):
-    """Which subnormals of a format become zero, and whether that zero is always positive."""
+    """The subnormals of a format that become zero, and whether that zero is always positive."""
 
     operands: bool
     results: bool
@@ -48,7 +49,7 @@ class Flushing(NamedTuple):
 
     @property
     def any(self) -> bool:
-        """Whether any do."""
+        """True if operands or results are flushed."""
         return self.operands or self.results
 
 
@@ -56,7 +57,7 @@ class Flushing(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What a field decides, and what each of its values means; the first value is the default."""
+    """The subject of a field, and the meaning of each of its values; the first value is the default."""
 
     subject: str
     meanings: Mapping[str, str]
@@ -230,7 +231,7 @@ class FloatPolicy(FloatChoices):
         return FloatPolicy, tuple(getattr(self, name) for name in POLICY_FIELDS)
 
     def flushing(self, fmt: FloatFormat) -> Flushing:
-        """What becomes of the subnormals of a format."""
+        """Return which subnormals of a format become zero."""
         return self._flushing_f32 if fmt.name == "f32" else self._flushing
 
     @cached_property
@@ -245,7 +246,7 @@ class FloatPolicy(FloatChoices):
 
     @cached_property
     def without_f32(self) -> FloatPolicy:
-        """The same with f32 like the other formats."""
+        """The same policy, with f32 treated like the other formats."""
         if self.denormals_f32 == self.denormal_zero_f32 == "as_others":
             return self
         return replace(self, denormals_f32="as_others", denormal_zero_f32="as_others")

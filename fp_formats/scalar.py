@@ -1,8 +1,8 @@
-"""The specification: one value at a time, on exact Python integers.
+"""The specification of every operation on floats: one value at a time, on exact Python integers.
 
 Every operation unpacks its operands, computes the exact result as an integer times a power of two, rounds it ONCE in
-`round_to_integer`, and encodes it. `exact` does the same on arrays and must agree bit for bit, flags and poison
-included.
+`round_to_integer`, and encodes it. `exact` does the same on arrays and must agree bit for bit, including flags and
+poison.
 
 Arguments named ``a`` and ``b`` are codes. ``rounding`` is a `Rounding`; ``random`` is ``(value, width)``, needed by
 stochastic rounding only. Results are `Result`s; their ``flags`` are the bits of `policy.Flags`.
@@ -32,7 +32,7 @@ class Unpacked(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A code and its exception flags; ``poison``: the exact result has no code, and ``code`` is 0."""
+    """A code and its exception flags. ``poison``: the format has no code for the exact result; ``code`` is 0 then."""
 
     code: int
     flags: int = 0
@@ -43,7 +43,7 @@ class Result(NamedTuple):
 
 
 def unpack(fmt: FloatFormat, a: int) -> Unpacked:
-    """Take a code apart. NaNs without sign and payload, and invalid x87 operands, have sign 0 and fraction 0."""
+    """Take a code apart. NaNs without sign and payload, and invalid x87 operands, get sign 0 and fraction 0."""
     sign = a >> (fmt.bits - 1) if fmt.signed else 0
     fraction = a & fmt.fraction_mask
     if fmt.explicit_integer_bit:
@@ -65,7 +65,7 @@ def unpack(fmt: FloatFormat, a: int) -> Unpacked:
 
 
 def operand(fmt: FloatFormat, a: int, policy: FloatPolicy) -> Unpacked:
-    """An operand as the policy sees it: `unpack`, with subnormals flushed where it says so."""
+    """Unpack an operand, after the policy's flushing of subnormals."""
     x = unpack(fmt, a)
     if x.kind == FINITE and fmt.zero and not x.significand >> fmt.mantissa_bits and policy.flushing(fmt).operands:
         return x._replace(sign=flushed_sign(fmt, x.sign, policy) if x.significand else x.sign, significand=0)
@@ -73,12 +73,12 @@ def operand(fmt: FloatFormat, a: int, policy: FloatPolicy) -> Unpacked:
 
 
 def flushed_sign(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> int:
-    """The sign of the zero that replaces a subnormal."""
+    """Return the sign of the zero that replaces a subnormal."""
     return sign if fmt.has_negative_zero and not policy.flushing(fmt).positive else 0
 
 
 def value(fmt: FloatFormat, a: int) -> Fraction | None:
-    """The exact value of a code; None for NaNs and infinities."""
+    """Return the exact value of a code; None for NaNs and infinities."""
     x = unpack(fmt, a)
     return (-1) ** x.sign * x.significand * Fraction(2) ** x.exponent if x.kind == FINITE else None
 
@@ -87,7 +87,7 @@ def value(fmt: FloatFormat, a: int) -> Fraction | None:
 
 
 def round_to_integer(sign: int, significand: int, shift: int, rounding: int, random: Random) -> tuple[int, bool]:
-    """Round significand / 2**shift to an integer, and say whether that was inexact: all rounding happens here.
+    """Round significand / 2**shift to an integer, and tell whether that was inexact. All rounding happens here.
 
     Stochastic rounding goes away from zero if and only if value / 2**width is less than the discarded fraction.
     """
@@ -124,12 +124,14 @@ def round_pack(
     random: Random = None,
     saturate: bool = False,
 ) -> Result:
-    """The code of (-1)**sign * significand * 2**exponent, rounded once; ``saturate``: overflow gives the maximum."""
+    """Round (-1)**sign * significand * 2**exponent once to a code; ``saturate``: overflow gives the largest finite
+    value.
+    """
     if not significand:
         return encode_zero(fmt, sign, policy)
     if sign and not fmt.signed and policy.negative_to_unsigned == "nan":
         return encode_nan(fmt, None, policy, INVALID)
-    sign_bit = sign << (fmt.bits - 1)  # of an unsigned format: the policy "sign_bit"
+    sign_bit = sign << (fmt.bits - 1)  # of an unsigned format: ``negative_to_unsigned=sign_bit``
     leading = significand.bit_length() - 1 + exponent
     lowest = (leading if leading > fmt.emin else fmt.emin) - fmt.mantissa_bits
     kept, inexact = round_to_integer(sign, significand, lowest - exponent, rounding, random)
@@ -138,7 +140,7 @@ def round_pack(
         if not fmt.zero:
             return Result(sign_bit if kept else 0, UNDERFLOW | INEXACT)
         tiny = policy.tininess == "before" or leading < fmt.emin - 1
-        if not tiny:  # rounding as if the exponent were unbounded may reach the smallest normal value
+        if not tiny:  # with an unlimited exponent the value may round up to the smallest normal one
             unbounded, _ = round_to_integer(sign, significand, lowest - 1 - exponent, rounding, random)
             tiny = not unbounded >> fmt.precision
         if tiny and policy.flushing(fmt).results:
@@ -160,19 +162,21 @@ def round_pack(
 
 
 def with_sign(fmt: FloatFormat, sign: int, code: int) -> int:
-    """A positive code with that sign, in a signed format."""
+    """Give a positive code this sign, in a signed format."""
     return code | sign << (fmt.bits - 1) if fmt.signed else code
 
 
 def encode_zero(fmt: FloatFormat, sign: int, policy: FloatPolicy) -> Result:
-    """Zero, with its sign where the format has -0."""
+    """Return zero, with its sign if the format has -0."""
     if not fmt.zero:
         return Result(0, INEXACT) if policy.zero_to_zeroless == "smallest" else encode_nan(fmt, None, policy, INVALID)
     return Result(with_sign(fmt, sign, 0) if fmt.has_negative_zero else 0)
 
 
 def encode_infinity(fmt: FloatFormat, sign: int, flags: int, nanless: str) -> Result:
-    """Infinity; where the format has none, its NaN of that sign; where it has neither, ``nanless``: max or zero."""
+    """Return infinity; a format without it gives its NaN of that sign, and one with neither gives ``nanless``: max or
+    zero.
+    """
     if fmt.infinity_code is not None:
         return Result(with_sign(fmt, sign, fmt.infinity_code), flags)
     if fmt.nan_code is not None:
@@ -183,7 +187,9 @@ def encode_infinity(fmt: FloatFormat, sign: int, flags: int, nanless: str) -> Re
 def encode_nan(
     fmt: FloatFormat, nan: Unpacked | None, policy: FloatPolicy, flags: int, source: FloatFormat | None = None
 ) -> Result:
-    """A NaN result: of the operand ``nan`` of the format ``source`` (default: fmt), or generated if that is None."""
+    """Return a NaN result: of the operand ``nan`` of the format ``source`` (default: fmt), or of an invalid operation
+    if ``nan`` is None.
+    """
     source = source or fmt
     sign, payload = (nan.sign, nan.significand) if nan else (0, 0)
     if policy.nan_result == "canonical":
@@ -204,12 +210,12 @@ def encode_nan(
 
 
 def invalid_if_signalling(*operands: Unpacked) -> int:
-    """The flags that NaN operands raise."""
+    """Return the flags that NaN operands raise."""
     return INVALID if any(x.kind == SIGNALLING_NAN for x in operands) else 0
 
 
 def first_nan(fmt: FloatFormat, x: Unpacked, y: Unpacked, policy: FloatPolicy) -> Result:
-    """The result of an operation with at least one NaN operand."""
+    """Return the result of an operation with at least one NaN operand."""
     return encode_nan(fmt, x if x.kind >= QUIET_NAN else y, policy, invalid_if_signalling(x, y))
 
 
@@ -217,19 +223,19 @@ def first_nan(fmt: FloatFormat, x: Unpacked, y: Unpacked, policy: FloatPolicy) -
 
 
 def through_f32(dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Whether wide sources are rounded to f32 before they are converted to ``dst``."""
+    """Tell whether wide sources are rounded to f32 before they are converted to ``dst``."""
     return (dst.bits < 32 and policy.wide_source == "through_f32") or (
         dst == FORMATS["bf16"] and policy.wide_source == "bf16_through_f32"
     )
 
 
 def cuts(dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Whether floats are cut off on their way to ``dst``: see `float_to_zeroless`."""
+    """Tell whether floats are cut off when they are converted to ``dst``: ``float_to_zeroless=cut``."""
     return not dst.zero and policy.float_to_zeroless == "cut"
 
 
 def rounds_ties_away(dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Whether floats are rounded to ``dst`` in the odd way of `float_to_nanless`."""
+    """Tell whether floats are rounded to ``dst`` as ``float_to_nanless=ties_away`` says."""
     return not dst.infinities and dst.nan_code is None and policy.float_to_nanless == "ties_away"
 
 
@@ -242,7 +248,7 @@ def convert(
     random: Random = None,
     exponent: int = 0,
 ) -> Result:
-    """A code of ``src``, times 2**exponent, as a code of ``dst`` (the same format canonicalises)."""
+    """Convert a code of ``src``, times 2**exponent, to ``dst`` (which may be the same: then NaNs are quieted)."""
     if src.bits > 32 and (through_f32(dst, policy) or cuts(dst, policy)):
         first = convert(src, FORMATS["f32"], a, RNE, policy, None, exponent)
         return also(convert(FORMATS["f32"], dst, first.code, rounding, policy, random), first.flags)
@@ -272,7 +278,7 @@ def convert(
 def from_integer(
     dst: FloatFormat, number: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """A Python integer as a code."""
+    """Convert a Python integer to a code."""
     sign, saturate = int(number < 0), policy.conversion_overflow == "saturate"
     if through_f32(dst, policy):
         first = round_pack(FORMATS["f32"], sign, abs(number), 0, RNE, policy)
@@ -283,7 +289,7 @@ def from_integer(
 def from_fraction(
     dst: FloatFormat, number: Fraction, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """A rational number as a code."""
+    """Convert a rational number to a code."""
     sign, saturate = int(number < 0), policy.conversion_overflow == "saturate"
     return quotient(dst, sign, abs(number.numerator), number.denominator, 0, rounding, policy, random, saturate)
 
@@ -297,7 +303,9 @@ def to_integer(
     policy: FloatPolicy = SPEC,
     random: Random = None,
 ) -> Result:
-    """A code as an integer of ``width`` bits, in two's complement if ``signed``; out of range: see `float_to_int`."""
+    """Convert a code to an integer of ``width`` bits, in two's complement if ``signed``. Out of range: by
+    ``float_to_int``.
+    """
     x = operand(src, a, policy)
     lowest, highest = (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
     mask = (1 << width) - 1
@@ -316,7 +324,7 @@ def to_integer(
 
 
 def also(result: Result, flags: int) -> Result:
-    """A result with more flags."""
+    """Add flags to a result."""
     return result._replace(flags=result.flags | flags)
 
 
@@ -326,21 +334,21 @@ def also(result: Result, flags: int) -> Result:
 def add(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """A + b."""
+    """Add two codes."""
     return signed_sum(fmt, operand(fmt, a, policy), operand(fmt, b, policy), 0, rounding, policy, random)
 
 
 def subtract(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """A - b; a NaN ``b`` keeps its sign."""
+    """Subtract ``b`` from ``a``; a NaN ``b`` keeps its sign."""
     return signed_sum(fmt, operand(fmt, a, policy), operand(fmt, b, policy), 1, rounding, policy, random)
 
 
 def signed_sum(
     fmt: FloatFormat, x: Unpacked, y: Unpacked, flip: int, rounding: int, policy: FloatPolicy, random: Random
 ) -> Result:
-    """X + y, or x - y if ``flip`` is 1."""
+    """Add x and y, or subtract y from x if ``flip`` is 1."""
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
     if flip:
@@ -357,14 +365,14 @@ def signed_sum(
 
 
 def aligned(x: Unpacked, exponent: int) -> int:
-    """A finite value as a signed multiple of 2**exponent."""
+    """Return a finite value as a signed multiple of 2**exponent."""
     return (-x.significand if x.sign else x.significand) << (x.exponent - exponent)
 
 
 def multiply(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """A * b."""
+    """Multiply two codes."""
     x, y = operand(fmt, a, policy), operand(fmt, b, policy)
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
@@ -379,10 +387,10 @@ def multiply(
 def fma(
     fmt: FloatFormat, a: int, b: int, c: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """A * b + c, rounded once.
+    """Return a * b + c, rounded once.
 
-    Infinity times zero is invalid even if ``c`` is a quiet NaN, which IEEE 754 (7.2) leaves open: so it is in RISC-V,
-    Arm and APFloat, not in x86. The NaN is ``c``'s then, as of any NaN operand.
+    Infinity times zero is invalid even if ``c`` is a quiet NaN. IEEE 754 (7.2) does not specify this case; RISC-V, Arm
+    and APFloat do it so, x86 does not. The result is the NaN ``c``, as with any NaN operand.
     """
     x, y, z = (operand(fmt, code, policy) for code in (a, b, c))
     undefined = {x.kind, y.kind} == {FINITE, INFINITE} and not (x.significand or y.significand)
@@ -396,7 +404,7 @@ def fma(
 def divide(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """A / b."""
+    """Divide ``a`` by ``b``."""
     x, y = operand(fmt, a, policy), operand(fmt, b, policy)
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         return first_nan(fmt, x, y, policy)
@@ -425,7 +433,7 @@ def quotient(
     random: Random,
     saturate: bool = False,
 ) -> Result:
-    """Numerator / denominator * 2**exponent, rounded: enough quotient bits, and one for "there is a remainder"."""
+    """Round numerator / denominator * 2**exponent: from enough bits of the quotient, and one bit for a remainder."""
     extra = fmt.precision + 2 + (random[1] if random else 0)
     extra += max(0, denominator.bit_length() - numerator.bit_length())
     digits, rest = divmod(numerator << extra, denominator)
@@ -435,9 +443,10 @@ def quotient(
 def remainder(
     fmt: FloatFormat, a: int, b: int, rounding: int = RNE, policy: FloatPolicy = SPEC, random: Random = None
 ) -> Result:
-    """C's fmod: a - trunc(a / b) * b, exact, with the sign of ``a`` (so the rounding mode never matters).
+    """Return C's fmod: a - trunc(a / b) * b. It is exact, so the rounding mode never matters, and has the sign of
+    ``a``.
 
-    With the policy "ieee" a / b is rounded to nearest even; only a zero result has the sign of ``a`` then.
+    With ``remainder=ieee`` a / b is rounded to nearest even, and only a zero result surely has the sign of ``a``.
     """
     x, y = operand(fmt, a, policy), operand(fmt, b, policy)
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
@@ -455,7 +464,7 @@ def remainder(
 
 
 def negate(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
-    """The other sign bit, of anything; zero and NaN of FNUZ formats stay; for unsigned formats see `round_pack`."""
+    """Change the sign bit of any code. Zero and NaN of FNUZ formats stay; for unsigned formats see `round_pack`."""
     if fmt.signed:
         assert fmt.sign_mask is not None
         fixed = not fmt.has_negative_zero and not a & ~fmt.sign_mask
@@ -469,7 +478,7 @@ def negate(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
 
 
 def flush(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
-    """A subnormal becomes zero; every other code stays as it is."""
+    """Replace a subnormal by zero; every other code stays as it is."""
     if not fmt.is_subnormal(a):
         return Result(a)
     sign = int(fmt.signed and a >> (fmt.bits - 1))
@@ -480,11 +489,13 @@ def flush(fmt: FloatFormat, a: int, policy: FloatPolicy = SPEC) -> Result:
 
 EQUAL, GREATER, LESS, UNORDERED = 1, 2, 4, 8
 PREDICATES = (0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 8, 15)
-"""When each cmpf predicate holds: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true."""
+"""The relations for which each cmpf predicate holds: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno
+true.
+"""
 
 
 def order(x: Unpacked, y: Unpacked) -> int:
-    """Negative, zero or positive as x is less than, equal to or greater than y; neither is a NaN."""
+    """Return a negative number, zero or a positive number for x < y, x = y or x > y; neither is a NaN."""
     if x.kind == INFINITE or y.kind == INFINITE:
         return (x.kind == INFINITE) * (1 - 2 * x.sign) - (y.kind == INFINITE) * (1 - 2 * y.sign)
     exponent = min(x.exponent, y.exponent)
@@ -492,7 +503,7 @@ def order(x: Unpacked, y: Unpacked) -> int:
 
 
 def compare(fmt: FloatFormat, predicate: int, a: int, b: int, policy: FloatPolicy = SPEC) -> bool:
-    """Whether MLIR's cmpf predicate number ``predicate`` holds for a and b."""
+    """Tell whether MLIR's cmpf predicate number ``predicate`` holds for a and b."""
     x, y = operand(fmt, a, policy), operand(fmt, b, policy)
     if x.kind >= QUIET_NAN or y.kind >= QUIET_NAN:
         relation = UNORDERED
@@ -503,7 +514,9 @@ def compare(fmt: FloatFormat, predicate: int, a: int, b: int, policy: FloatPolic
 
 
 def extremum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy, largest: bool, number: bool) -> Result:
-    """The larger or smaller value, -0 < +0; ``number``: a NaN yields to a number, and of two NaNs the second counts."""
+    """Return the larger or smaller value, with -0 < +0. ``number``: a NaN yields to a number; of two NaNs the second
+    counts.
+    """
     x, y = operand(fmt, a, policy), operand(fmt, b, policy)
     flags = invalid_if_signalling(x, y)
     if policy.extrema == "selected":
@@ -535,20 +548,20 @@ def extremum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy, largest: boo
 
 
 def maximum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy = SPEC) -> Result:
-    """The larger of a and b; NaN if either is NaN."""
+    """Return the larger of a and b; NaN if either is NaN."""
     return extremum(fmt, a, b, policy, largest=True, number=False)
 
 
 def minimum(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy = SPEC) -> Result:
-    """The smaller of a and b; NaN if either is NaN."""
+    """Return the smaller of a and b; NaN if either is NaN."""
     return extremum(fmt, a, b, policy, largest=False, number=False)
 
 
 def maximum_number(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy = SPEC) -> Result:
-    """The larger of a and b; the other one if one is NaN."""
+    """Return the larger of a and b; the other one if one is NaN."""
     return extremum(fmt, a, b, policy, largest=True, number=True)
 
 
 def minimum_number(fmt: FloatFormat, a: int, b: int, policy: FloatPolicy = SPEC) -> Result:
-    """The smaller of a and b; the other one if one is NaN."""
+    """Return the smaller of a and b; the other one if one is NaN."""
     return extremum(fmt, a, b, policy, largest=False, number=True)

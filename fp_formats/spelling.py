@@ -1,4 +1,4 @@
-"""Numbers and codes as text for people: exact decimals, fractions, powers of two, bit fields."""
+"""Spell numbers and codes for people: exact decimals, fractions, powers of two, bit fields."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from halfulp.fp_formats.formats import FloatFormat
 
 
 def decimal_text(number: Fraction, digits: int = 60, cut: int | None = None) -> str:
-    """A rational number in decimals: exact where ``digits`` suffice, else cut after half as many, with ``...``.
+    """Spell a rational number in decimals: exact if ``digits`` suffice, else cut after half as many, with ``...``.
 
-    ``cut``: so many digits of what is cut, final zeros among them.
+    ``cut``: the count of digits of a number that is cut, final zeros included.
     """
     if not number:
         return "0"
@@ -23,7 +23,7 @@ def decimal_text(number: Fraction, digits: int = 60, cut: int | None = None) -> 
     if not exact:
         context.prec = cut or max(1, digits // 2)
         text = context.divide(numerator, denominator)
-    # Of a number that is cut, no zeros stand in place of digits, and few before them.
+    # A number that is cut has no zeros in place of digits, and few zeros before them.
     plain = (-8 if exact else -5) < text.adjusted() < min(21, context.prec)
     if exact or cut is None:
         text = text.normalize(context)
@@ -32,7 +32,9 @@ def decimal_text(number: Fraction, digits: int = 60, cut: int | None = None) -> 
 
 
 def power_text(number: Fraction) -> str | None:
-    """An odd integer times a power of two: ``5 * 2^-4``; None for zero, odd integers and what is no such number."""
+    """Spell a number as an odd integer times a power of two, ``5 * 2^-4``; None for zero, odd integers and other
+    numbers.
+    """
     numerator, denominator = number.numerator, number.denominator
     if not numerator or denominator & (denominator - 1):
         return None
@@ -42,11 +44,13 @@ def power_text(number: Fraction) -> str | None:
 
 
 _MOST_BITS = 14_000
-"""Integers of more bits are not spelled: Python refuses to, from 4,300 digits on."""
+"""Integers of more bits are not spelled: from 4,300 digits on, Python refuses to."""
 
 
 def fraction_text(number: Fraction) -> str:
-    """``5/16``; an odd integer times a power of two where that is shorter, decimals where both are endless."""
+    """Spell a fraction, ``5/16``; as an odd integer times a power of two if that is shorter, in decimals if both are
+    too long.
+    """
     largest = max(abs(number.numerator), number.denominator)
     if largest < 1 << 64:
         return str(number)
@@ -54,48 +58,45 @@ def fraction_text(number: Fraction) -> str:
 
 
 def number_text(number: Fraction) -> str:
-    """A number in decimals, as a fraction and as an odd integer times a power of two, as far as these differ."""
+    """Spell a number in decimals, as a fraction and as an odd integer times a power of two, as far as these differ."""
     spellings = (decimal_text(number), fraction_text(number), power_text(number))
     return " = ".join(dict.fromkeys(spelling for spelling in spellings if spelling))
 
 
 def signed_text(number: Fraction, digits: int = 12) -> str:
-    """A difference: as `decimal_text`, with a plus sign where it is positive."""
+    """Spell a difference as `decimal_text` does, with a plus sign if it is positive."""
     return ("+" if number > 0 else "") + decimal_text(number, digits)
 
 
 def hex_text(fmt: FloatFormat, code: int) -> str:
-    """A code in hexadecimal, all its digits."""
+    """Spell a code in hexadecimal, with all its digits."""
     return f"0x{code:0{-(-fmt.bits // 4)}X}"
 
 
+_FIELDS = ("sign", "exponent", "integer bit", "significand")
+
+
 def bit_fields(fmt: FloatFormat) -> dict[str, int]:
-    """The fields of a code from the top with their widths, those without bits left out."""
-    widths = {
-        "sign": int(fmt.signed),
-        "exponent": fmt.exponent_bits,
-        "integer bit": int(fmt.explicit_integer_bit),
-        "significand": fmt.mantissa_bits,
-    }
-    return {name: width for name, width in widths.items() if width}
+    """Return the fields of a code from the top with their widths; fields without bits are left out."""
+    widths = (int(fmt.signed), fmt.exponent_bits, int(fmt.explicit_integer_bit), fmt.mantissa_bits)
+    return {name: width for name, width in zip(_FIELDS, widths, strict=True) if width}
 
 
 def split_bits(fmt: FloatFormat, code: int) -> dict[str, str]:
-    """The binary digits of each field of a code."""
-    digits, fields, start = f"{code:0{fmt.bits}b}", {}, 0
-    for name, width in bit_fields(fmt).items():
-        fields[name] = digits[start : start + width]
-        start += width
-    return fields
+    """Return the binary digits of each field of a code."""
+    sign, exponent, significand = fmt.fields(code)
+    integer = int(fmt.explicit_integer_bit)
+    fields = (sign, exponent, significand[:integer], significand[integer:])
+    return {name: field.bin for name, field in zip(_FIELDS, fields, strict=True) if field}
 
 
 def bits_text(fmt: FloatFormat, code: int) -> str:
-    """A code in binary, its fields separated by spaces."""
+    """Spell a code in binary, its fields separated by spaces."""
     return " ".join(split_bits(fmt, code).values())
 
 
 def fields_text(fmt: FloatFormat, code: int) -> str:
-    """The fields of a code in words: ``sign 0, exponent 0101 (2^-2), significand 010``."""
+    """Spell the fields of a code in words: ``sign 0, exponent 0101 (2^-2), significand 010``."""
     x = scalar.unpack(fmt, code)
     notes = {}
     if x.kind == scalar.FINITE:
@@ -105,7 +106,7 @@ def fields_text(fmt: FloatFormat, code: int) -> str:
 
 
 def binary_text(fmt: FloatFormat, code: int) -> str:
-    """A finite value as sign, binary significand and power of two: ``1.010 * 2^-2``."""
+    """Spell a finite value as sign, binary significand and power of two: ``1.010 * 2^-2``."""
     x = scalar.unpack(fmt, code)
     if not x.significand:
         return "0"
@@ -115,8 +116,8 @@ def binary_text(fmt: FloatFormat, code: int) -> str:
 
 
 def value_text(fmt: FloatFormat, code: int, digits: int = 80) -> str:
-    """What a code stands for: an exact decimal number, cut where ``digits`` do not suffice (to half as many, which tell
-    values of f128 apart); ``inf``; ``nan``.
+    """Spell the value of a code: an exact decimal number, ``inf`` or ``nan``. A number that needs more than ``digits``
+    digits is cut to half as many, which tell values of f128 apart.
     """
     exact = scalar.value(fmt, code)
     negative = fmt.sign_mask is not None and bool(code & fmt.sign_mask)

@@ -1,1 +1,1 @@
-"""What each op computes, on plain bit patterns; knows no IR."""
+"""The meaning of each op on plain bit patterns, without any IR."""

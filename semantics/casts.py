@@ -1,4 +1,4 @@
-"""Conversions between element types as kernels: float to float, integer to float and back, bit casts, block scaling."""
+"""Kernels of conversions between element types: float to float, integer to float and back, bit casts, block scaling."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ RNE = Rounding.TO_NEAREST_EVEN
 
 
 def mode(given: Rounding, profile: Profile) -> Rounding:
-    """The rounding mode of a conversion whose op says ``given``."""
+    """Return the rounding mode of a conversion whose op says ``given``."""
     return RNE if profile.conversion_rounding == "to_nearest_even" else given
 
 
 @cpu.forgotten
 @lru_cache(maxsize=4096)
 def convert(source: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile) -> Kernel:
-    """arith.extf, truncf and convertf: the value, rounded once into the target."""
+    """Return the kernel of arith.extf, truncf and convertf: the value, rounded once to the target."""
     policy, rounding = profile.conversions, mode(rounding, profile)
     faces: Faces = (
         lambda a: scalar.convert(source, target, a, rounding, policy),
@@ -69,8 +69,8 @@ def _loses_nan(policy: FloatPolicy, source: FloatFormat, target: FloatFormat) ->
 def convert_stochastically(
     source: FloatFormat, target: FloatFormat, random: Random, profile: Profile, fastmath: int = 0
 ) -> Kernel:
-    """A conversion with stochastic rounding: ``random`` is (one unsigned integer per element, its width). There is no
-    scalar face.
+    """Return the kernel of a conversion with stochastic rounding: ``random`` is (one unsigned integer per element, its
+    width). It has no scalar face.
     """
     arguments = (Rounding.STOCHASTIC, profile.conversions, random)
     return float_kernel(
@@ -96,7 +96,9 @@ def _sign_bit(codes: Codes, width: int) -> Mask:
 def from_integer(
     width: int, signed: bool, target: FloatFormat, profile: Profile, nneg: bool = False, rounding: Rounding = RNE
 ) -> Kernel:
-    """arith.sitofp and uitofp: the integer, rounded once; ``nneg``: poison if the sign bit is set."""
+    """Return the kernel of arith.sitofp and uitofp: the integer, rounded once; ``nneg``: poison if the sign bit is
+    set.
+    """
     policy = profile.conversions
     negative = poison("negative operand of arith.uitofp with nneg")
     half = 1 << width >> 1
@@ -124,7 +126,7 @@ def from_integer(
 
 
 def _always_fits(source: FloatFormat, width: int, signed: bool) -> bool:
-    """Whether every value of a format, cut to an integer, is one of the type."""
+    """Tell whether every value of a format, cut to an integer, is a value of the integer type."""
     largest = scalar.value(source, source.max_code)
     only_numbers = source.nan_code is None and source.infinity_code is None and (signed or not source.signed)
     return only_numbers and largest is not None and largest < 1 << width >> signed
@@ -134,9 +136,10 @@ def _always_fits(source: FloatFormat, width: int, signed: bool) -> bool:
 def to_integer(
     source: FloatFormat, width: int, signed: bool, profile: Profile, rounding: Rounding | None = None
 ) -> Kernel:
-    """arith.fptosi and fptoui: NaN, infinities and values out of range are poison, or as the profile says.
+    """Return the kernel of arith.fptosi and fptoui: NaN, infinities and values out of range are poison, or as the
+    profile says.
 
-    ``rounding``: None for that of the profile.
+    ``rounding``: None for the rounding of the profile.
     """
     policy = profile.conversions
     if rounding is None:
@@ -170,7 +173,7 @@ _IDENTITY = Kernel(lambda a: a, lambda a: Outcome((a,)))
 
 
 def bitcast() -> Kernel:
-    """arith.bitcast between types of one width: codes stay as they are."""
+    """Return the kernel of arith.bitcast between types of one width: codes stay as they are."""
     return _IDENTITY
 
 
@@ -178,10 +181,10 @@ def bitcast() -> Kernel:
 def scaling_extf(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile
 ) -> Kernel:
-    """arith.scaling_extf: RNE(target(in) * target(e8m0(scale))); with ``scaling=exact`` the exact product, rounded
-    once.
+    """Return the kernel of arith.scaling_extf: RNE(target(in) * target(e8m0(scale))); with ``scaling=exact`` the exact
+    product, rounded once.
 
-    The op has no rounding mode of its own: ``rounding`` is there so that both scaling ops have one signature.
+    The op has no rounding mode: ``rounding`` is there so that both scaling ops have the same signature.
     """
     return _scaling(source, scale, target, RNE, fastmath, profile, divides=False)
 
@@ -190,9 +193,10 @@ def scaling_extf(
 def scaling_truncf(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile
 ) -> Kernel:
-    """arith.scaling_truncf: RNE(in / source(e8m0(scale))), then to the target in the rounding mode.
+    """Return the kernel of arith.scaling_truncf: RNE(in / source(e8m0(scale))), then to the target in the rounding
+    mode.
 
-    With ``scaling=exact`` the exact quotient, rounded once in the rounding mode.
+    With ``scaling=exact``: the exact quotient, rounded once in the rounding mode.
     """
     return _scaling(source, scale, target, mode(rounding, profile), fastmath, profile, divides=True)
 
@@ -206,7 +210,7 @@ def _scaling(
     profile: Profile,
     divides: bool,
 ) -> Kernel:
-    """Both scaling ops, as the profile wants them."""
+    """Return the kernel of either scaling op, by the profile."""
     faces = (_scaled_exactly if profile.scaling == "exact" else _scaled_in_steps)(
         source, scale, target, rounding, profile, divides
     )
@@ -219,7 +223,9 @@ def _scaling(
 def _scaled_in_steps(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, profile: Profile, divides: bool
 ) -> Faces:
-    """The scale as a power of two, the operands in the wider format, the operation there, the target."""
+    """Return both faces of scaling in steps: make the scale a power of two, convert the operands to the wider format,
+    multiply or divide there, convert to the target.
+    """
     name = "divide" if divides else "multiply"
     computing = source if divides else target
     inner, outer = profile.arithmetic, profile.conversions
@@ -251,7 +257,7 @@ def _scaled_in_steps(
     def array(x: Codes, s: Codes) -> ArrayResult:
         codes, steps = run(modules[1], x, s)
         masks = [step.poison for step in steps if step.poison is not None]
-        # A lost NaN of the scale alone has the scale's shape, which may be that of one element for all.
+        # The mask of a NaN lost from the scale has the scale's shape, which may be one element for all.
         shape = np.broadcast_shapes(element_shape(codes, target.bits), *(mask.shape for mask in masks))
         poison = np.logical_or.reduce([np.broadcast_to(mask, shape) for mask in masks]) if masks else None
         return ArrayResult(codes, poison, None)
@@ -262,7 +268,9 @@ def _scaled_in_steps(
 def _scaled_exactly(
     source: FloatFormat, scale: FloatFormat, target: FloatFormat, rounding: Rounding, profile: Profile, divides: bool
 ) -> Faces:
-    """The operand's exponent moved by the scale's, rounded once into the target; a NaN scale converts like any NaN."""
+    """Return both faces of exact scaling: add the scale's exponent to the operand's and round once to the target. A NaN
+    scale converts like any NaN.
+    """
     policy = profile.conversions if divides else profile.arithmetic
     direction = -1 if divides else 1
     nan_scale = scalar.convert(E8M0, target, E8M0.max_code + 1, rounding, policy)

@@ -1,4 +1,6 @@
-"""Operations on formats narrower than f32 that are done in f32, as `halfulp.fp_formats.paths.emulation` converts."""
+"""Operations on formats narrower than f32, computed in f32 with the conversions of
+`halfulp.fp_formats.paths.emulation`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ Faces = tuple[Callable[..., Any], Callable[..., Any]]
 
 
 class FaceOps(NamedTuple):
-    """One of the two faces: Python integers, or arrays."""
+    """The operations and conversions of one face: on Python integers, or on arrays."""
 
     module: Any
     widen: Callable[[FloatFormat, Any], Any]
@@ -33,7 +35,7 @@ FACE_OPS = (
     FaceOps(scalar, emulation.widen, emulation.narrow, scalar.Result),
     FaceOps(fast, emulation.widen_codes, emulation.narrow_codes, ArrayResult),
 )
-"""The faces in the order in which kernels take them."""
+"""The scalar face, then the array face: the order in which kernels take them."""
 
 
 def _both(face: Callable[[FaceOps], Callable[..., Any]]) -> Faces:
@@ -41,19 +43,19 @@ def _both(face: Callable[[FaceOps], Callable[..., Any]]) -> Faces:
 
 
 def emulates(profile: Profile, *formats: FloatFormat) -> bool:
-    """Whether an operation on these formats is done in f32."""
+    """Tell whether an operation on these formats is computed in f32."""
     return profile.narrow_floats == "emulated" and any(fmt.bits < 32 for fmt in formats)
 
 
 def arithmetic(profile: Profile, name: str) -> FloatPolicy:
-    """The policy of an operation; the remainder is computed on integers, which know of no flushing."""
+    """Return the policy of an operation. The remainder is computed on integers, so nothing is flushed."""
     policy = profile.arithmetic
     whole = profile.narrow_floats == "emulated" and name == "remainder"
     return replace(policy, denormals="ieee", denormals_f32="as_others") if whole else policy
 
 
 def binary(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Faces:
-    """Both faces of an operation of two operands."""
+    """Return both faces of an operation of two operands."""
 
     def face(ops: FaceOps) -> Callable[[Any, Any], Any]:
         operation = getattr(ops.module, name)
@@ -65,12 +67,12 @@ def binary(name: str, fmt: FloatFormat, arguments: tuple[Any, ...]) -> Faces:
 
 
 def negate(fmt: FloatFormat) -> Faces:
-    """Both faces of negation."""
+    """Return both faces of negation."""
     return _both(lambda ops: lambda a: ops.result(ops.narrow(fmt, ops.module.negate(F32, ops.widen(fmt, a))[0])))
 
 
 def convert(source: FloatFormat, target: FloatFormat, policy: FloatPolicy) -> Faces:
-    """Both faces of a conversion. To and from formats without zero it is not that of the emulation."""
+    """Return both faces of a conversion. To and from formats without zero, the emulation's conversions are not used."""
 
     def face(ops: FaceOps) -> Callable[[Any], Any]:
         def converted(a: Any) -> Any:
@@ -90,42 +92,44 @@ def convert(source: FloatFormat, target: FloatFormat, policy: FloatPolicy) -> Fa
 
 
 def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy) -> Faces:
-    """Both faces of cmpf."""
+    """Return both faces of cmpf."""
     return _both(
         lambda ops: lambda a, b: ops.module.compare(F32, predicate, ops.widen(fmt, a), ops.widen(fmt, b), policy)
     )
 
 
 def from_integer() -> Faces:
-    """Both faces of sitofp and uitofp, with the parameters of `scalar.from_integer` and of `exact.from_integer`."""
+    """Return both faces of sitofp and uitofp, with the parameters of `scalar.from_integer` and
+    `exact.conversions.from_integer`.
+    """
     return _both(
         lambda ops: lambda target, *number: ops.result(ops.narrow(target, ops.module.from_integer(F32, *number)[0]))
     )
 
 
 def to_integer() -> Faces:
-    """Both faces of fptosi and fptoui, with the parameters of `scalar.to_integer`."""
+    """Return both faces of fptosi and fptoui, with the parameters of `scalar.to_integer`."""
     return _both(lambda ops: lambda source, a, *how: ops.module.to_integer(F32, ops.widen(source, a), *how))
 
 
 class EmulatedOps:
-    """One face of the operations that `scaling_extf` and its like are made of, for formats of any width."""
+    """One face of the operations inside `scaling_extf` and `scaling_truncf`, for formats of any width."""
 
     def __init__(self, face: int) -> None:
         self._face = face
 
     def convert(self, source: FloatFormat, target: FloatFormat, a: Any, rounding: Rounding, policy: FloatPolicy) -> Any:
-        """A conversion; all of them round to nearest even."""
+        """Convert; every conversion rounds to nearest even."""
         if source.bits < 32 or target.bits < 32:
             return convert(source, target, policy)[self._face](a)
         return FACE_OPS[self._face].module.convert(source, target, a, rounding, policy)
 
     def multiply(self, fmt: FloatFormat, a: Any, b: Any, *how: Any) -> Any:
-        """A * b."""
+        """Multiply ``a`` by ``b``."""
         return self._binary("multiply", fmt, a, b, how)
 
     def divide(self, fmt: FloatFormat, a: Any, b: Any, *how: Any) -> Any:
-        """A / b."""
+        """Divide ``a`` by ``b``."""
         return self._binary("divide", fmt, a, b, how)
 
     def _binary(self, name: str, fmt: FloatFormat, a: Any, b: Any, how: tuple[Any, ...]) -> Any:

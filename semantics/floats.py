@@ -1,7 +1,8 @@
-"""Float arithmetic, comparison and negation as kernels (arith document; the rules are those of `fp_formats.scalar`).
+"""Kernels of float arithmetic, comparison and negation (arith document; the rules are those of `fp_formats.scalar`).
 
 Names of operations are those of `halfulp.fp_formats.scalar` and `fast`; this module adds what belongs to an op rather
-than to a format: fast-math flags, the poison of a NaN that has no code, and which results the language leaves open.
+than to a format: fast-math flags, the poison of a NaN without a code, and the results that the language leaves
+unspecified (`open`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ REASSOC, NNAN, NINF, NSZ, ARCP, CONTRACT, AFN = (1 << k for k in range(7))
 
 _ANY_VALUE = REASSOC | ARCP | CONTRACT | AFN
 _MAKES_NANS = frozenset({"divide", "remainder"})
-"""The operations that give a NaN for operands in a format without NaN and infinities."""
+"""The operations that can make a NaN from finite operands, in a format without NaN and infinities."""
 _ROUNDED = frozenset({"add", "subtract", "multiply", "divide", "remainder"})
 
 Random = tuple[npt.NDArray[Any], int] | None
@@ -40,17 +41,19 @@ FlagRule = Callable[..., npt.NDArray[np.uint8]]
 
 
 def lost_nan(fmt: FloatFormat) -> Fault:
-    """A NaN result in a format without NaN."""
+    """Return the fault of a NaN result in a format without NaN."""
     return poison(f"NaN is not representable in {fmt.name}")
 
 
 def loses_nan(policy: FloatPolicy, *formats: FloatFormat) -> bool:
-    """Whether a NaN that may arise is poison in one of these formats."""
+    """Tell whether a NaN result is poison in one of these formats."""
     return policy.nan_to_nanless == "poison" and any(fmt.nan_code is None for fmt in formats)
 
 
 def flags_of(operation: Callable[..., ArrayResult]) -> FlagRule:
-    """The exception flags of an operation of `exact` on codes, which must ask for them."""
+    """Return a function for the exception flags of an operation of `exact`, which must be called with
+    ``want_flags``.
+    """
 
     def flags(*codes: Codes) -> npt.NDArray[np.uint8]:
         found = operation(*codes).flags
@@ -61,17 +64,17 @@ def flags_of(operation: Callable[..., ArrayResult]) -> FlagRule:
 
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Which codes are NaNs, invalid x87 operands included."""
+    """Return a mask of the NaNs, invalid x87 operands included."""
     return fast.is_nan(fmt, codes)
 
 
 def is_infinite(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Which codes are infinities."""
+    """Return a mask of the infinities."""
     return comparisons.is_infinite(fmt, codes)
 
 
 def is_zero(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Which codes are zeros of either sign."""
+    """Return a mask of the zeros of either sign."""
     return comparisons.is_zero(fmt, codes)
 
 
@@ -86,10 +89,10 @@ def float_kernel(
     loses: bool = False,
     flags: FlagRule | None = None,
 ) -> Kernel:
-    """A kernel from the two faces of an operation on floats with a float result.
+    """Make a kernel from the two faces of an operation on floats with a float result.
 
-    ``fastmath``: the flags nnan and ninf make a NaN (infinite) operand or result poison. ``open_nan``: any NaN will do
-    for a NaN result. ``loses``: a NaN may be lost, which the faces report as poison. ``flags``: see `Kernel`.
+    ``fastmath``: the flags nnan and ninf make a NaN (infinite) operand or result poison. ``open_nan``: the bits of a
+    NaN result are unspecified. ``loses``: a NaN may be lost, which the faces report as poison. ``flags``: see `Kernel`.
     """
     lost = lost_nan(result)
     rules = _fastmath_rules(fastmath, *operands, result)
@@ -137,7 +140,7 @@ _FASTMATH_RULES = (
 def _fastmath_rules(
     fastmath: int, *formats: FloatFormat
 ) -> tuple[tuple[Fault, str, Callable[[FloatFormat, Codes], Mask]], ...]:
-    """The rules of these flags that any of the formats can break."""
+    """Return the rules of these flags that any of the formats can break."""
     return tuple(
         (fault, method, test)
         for bit, code, fault, method, test in _FASTMATH_RULES
@@ -146,8 +149,8 @@ def _fastmath_rules(
 
 
 def _open_rule(result: FloatFormat, fastmath: int, extra: OpenRule | None, open_nan: bool) -> OpenRule | None:
-    """Which results the language leaves open: NaN bits where ``open_nan``, signs of zeros under nsz, everything under
-    reassoc and the like. None where nothing can be open.
+    """Return the rule for unspecified results: NaN bits if ``open_nan``, signs of zeros under nsz, everything under
+    reassoc and similar flags. None if no result can be unspecified.
     """
     opens = _opens(result, fastmath, extra, open_nan)
     if not opens:
@@ -171,7 +174,7 @@ def _open_rule(result: FloatFormat, fastmath: int, extra: OpenRule | None, open_
 
 
 def _opens(result: FloatFormat, fastmath: int, extra: OpenRule | None, open_nan: bool) -> int:
-    """All bits that the rule of `_open_rule` may set. ``extra`` is about signs, where the format has -0."""
+    """Return all bits that the rule of `_open_rule` may set. ``extra`` is about signs, if the format has -0."""
     bits = Open.NAN.value if open_nan and result.nan_code is not None else 0
     if (extra is not None or fastmath & NSZ) and result.has_negative_zero:
         bits |= Open.SIGN.value
@@ -179,7 +182,9 @@ def _opens(result: FloatFormat, fastmath: int, extra: OpenRule | None, open_nan:
 
 
 def _open_quotient(fmt: FloatFormat) -> OpenRule:
-    """Under nsz the sign of a zero divisor is open, and so is that of the infinity it gives."""
+    """Return the rule of division under nsz: the sign of a zero divisor is unspecified, and so is that of the infinity
+    it gives.
+    """
 
     def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
         by_zero = is_zero(fmt, operands[1]) & ~is_nan(fmt, results[0])
@@ -189,7 +194,7 @@ def _open_quotient(fmt: FloatFormat) -> OpenRule:
 
 
 def _open_zeros(fmt: FloatFormat) -> OpenRule:
-    """maxnumf and minnumf of zeros of different signs: either zero."""
+    """Return the rule of maxnumf and minnumf for zeros of different signs: either zero is allowed."""
 
     def rule(operands: tuple[Codes, ...], results: tuple[Codes, ...]) -> npt.NDArray[np.uint8] | None:
         first, second = operands
@@ -207,9 +212,10 @@ def _open_zeros(fmt: FloatFormat) -> OpenRule:
 def binary(
     name: str, fmt: FloatFormat, rounding: Rounding, fastmath: int, profile: Profile, zeros_open: bool = False
 ) -> Kernel:
-    """An operation of two operands and a result of one format, named as in `halfulp.fp_formats.scalar`.
+    """Return the kernel of an operation with two operands and a result of one format, named as in
+    `halfulp.fp_formats.scalar`.
 
-    ``zeros_open``: of zeros of different signs, the language allows either as the result.
+    ``zeros_open``: for zeros of different signs, the language allows either as the result.
     """
     policy = emulated.arithmetic(profile, name)
     arguments: tuple[Any, ...] = (rounding, policy) if name in _ROUNDED else (policy,)
@@ -234,8 +240,8 @@ def binary(
 
 
 def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fastmath: int = 0) -> Kernel:
-    """add, subtract, multiply or divide with stochastic rounding: ``random`` is (one unsigned integer per element,
-    its width). There is no scalar face.
+    """Return the kernel of add, subtract, multiply or divide with stochastic rounding: ``random`` is (one unsigned
+    integer per element, its width). It has no scalar face.
     """
     array, policy = getattr(arithmetic, name), profile.arithmetic
     arguments = (Rounding.STOCHASTIC, policy, random)
@@ -251,13 +257,13 @@ def stochastic(name: str, fmt: FloatFormat, random: Random, profile: Profile, fa
 
 
 def no_scalar_face(*codes: int) -> scalar.Result:
-    """Stands for the specification where random bits come with an array."""
+    """Stand for the specification where random bits come with an array."""
     raise AssertionError("stochastic rounding takes its random bits from an array")
 
 
 @lru_cache(maxsize=1024)
 def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
-    """ "negate" or "flush"."""
+    """Return the kernel of "negate" or "flush"."""
     policy = profile.arithmetic
     specification, array = getattr(scalar, name), getattr(fast, name)
     faces: Faces = (lambda a: specification(fmt, a, policy), lambda a: array(fmt, a, policy))
@@ -272,7 +278,7 @@ def unary(name: str, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kerne
 @cpu.forgotten
 @lru_cache(maxsize=4096)
 def compare(predicate: int, fmt: FloatFormat, fastmath: int, profile: Profile) -> Kernel:
-    """arith.cmpf with MLIR's predicate number."""
+    """Return the kernel of arith.cmpf with MLIR's predicate number."""
     policy = profile.arithmetic
     rules = _fastmath_rules(fastmath, fmt)
     specification: Callable[[int, int], Any] = lambda a, b: scalar.compare(fmt, predicate, a, b, policy)  # noqa: E731

@@ -1,17 +1,17 @@
-"""Integer ops of the arith dialect: each is a factory that gives the `Kernel` for concrete widths and flags.
+"""Integer ops of the arith dialect: each function returns the `Kernel` for concrete widths and flags.
 
 Source: the op descriptions of the arith dialect document. Widths run from 0 (one value, 0) up without limit; an `index`
 is an integer of its width. Operands and results are codes (see `halfulp.fp_formats.codes`). The flags ``nsw``, ``nuw``,
-``exact`` and ``nneg`` make results poison; whoever wants them ignored leaves them out.
+``exact`` and ``nneg`` make results poison; leave them out to ignore them.
 
 The scalar face of every op is its specification. A code ``a`` is read as a number in one of two ways: unsigned, ``a``
-itself, or two's complement, ``(a ^ sign) - sign`` with the sign bit's weight ``sign``. With ``sign = 0`` the latter
-formula is the former, so that signed and unsigned ops share one definition (`Reading`).
+itself, or two's complement, ``(a ^ sign) - sign`` with the sign bit's weight ``sign``. With ``sign = 0`` the second
+formula gives the first, so that signed and unsigned ops share one definition (`Reading`).
 
 The array face works in the dtype of the operands, which may be wider than needed (a 32-bit index is kept in uint64):
 values are sign-extended where an op reads them as signed, and results are cut back to the width. Above 64 bits it maps
 the scalar face over the elements. Operands are never written to; rank-0 operands broadcast. Elements without a value
-hold any bits.
+may hold any bits.
 
 Where an element has several faults, the scalar face gives the first that `Outcome.faults` lists; masks may overlap.
 """
@@ -48,17 +48,18 @@ DIVISION_BY_ZERO = undefined("division by zero")
 DIVISION_OVERFLOW = undefined("signed division overflow (minimum value divided by -1)")
 
 Values = npt.NDArray[Any]
-"""Numbers that codes stand for: the codes themselves, or a signed array of the same item size."""
+"""The numbers of codes: the codes themselves, or a signed array of the same item size."""
 
 Faults = Iterable[tuple[Fault, Mask]]
 ArrayFace = Callable[..., tuple[tuple[Codes, ...], Faults]]
 """An op on code arrays of rank 1 or more: its results, and its faults in order of precedence. A mask may be all False,
-and smaller than the results if it broadcasts to them."""
+and smaller than the results if it broadcasts to them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How codes of ``width`` bits are read as numbers: as two's complement if ``signed``, else as they are."""
+    """A reading of codes of ``width`` bits as numbers: two's complement if ``signed``, else the codes themselves."""
 
     width: int
     signed: bool
@@ -79,7 +80,7 @@ class Reading:
         return _mask(self.width) >> self.signed
 
     def values(self, codes: Codes) -> Values:
-        """The numbers of an array of codes, which is returned itself where it will do."""
+        """Return the numbers of an array of codes; it may be that array itself."""
         if not self.signed:
             return codes
         spare = 8 * codes.itemsize - self.width
@@ -92,7 +93,7 @@ def _mask(width: int) -> int:
 
 
 def _wrap(width: int, values: Values) -> Codes:
-    """The codes of numbers computed modulo a power of two; overwrites ``values``, which must be a temporary."""
+    """Return the codes of numbers modulo a power of two. Overwrites ``values``, which must be a temporary."""
     codes: Codes = values.view(f"u{values.itemsize}")
     if width != 8 * codes.itemsize:
         codes &= _mask(width)
@@ -100,7 +101,7 @@ def _wrap(width: int, values: Values) -> Codes:
 
 
 def _overflow_rules(width: int, nsw: bool, nuw: bool) -> tuple[tuple[Reading, Fault], ...]:
-    """The readings in which an op must not overflow."""
+    """Return the readings in which an op must not overflow."""
     rules = ((nsw, Reading(width, True), SIGNED_OVERFLOW), (nuw, Reading(width, False), UNSIGNED_OVERFLOW))
     return tuple((reading, fault) for wanted, reading, fault in rules if wanted)
 
@@ -113,7 +114,7 @@ def _kernel(
     faults: tuple[Fault, ...] = (),
     worst: tuple[int, ...] | None = None,
 ) -> Kernel:
-    """The kernel of an op with the given operand and result widths."""
+    """Return the kernel of an op with these operand and result widths."""
     wide = max(operands + results) > LIMB_BITS
     return Kernel(scalar, _mapped(operands, results, scalar) if wide else _ranked(array), worst, faults=faults)
 
@@ -134,7 +135,7 @@ def _ranked(array: ArrayFace) -> Callable[..., Outcome]:
 def _mapped(
     operand_widths: tuple[int, ...], result_widths: tuple[int, ...], scalar: Callable[..., Scalar]
 ) -> Callable[..., Outcome]:
-    """An array face that calls the scalar face for each element."""
+    """Return an array face that calls the scalar face for each element."""
 
     def face(*operands: Codes) -> Outcome:
         pairs = tuple(zip(operands, operand_widths, strict=True))
@@ -158,19 +159,19 @@ def _mapped(
 
 
 def addi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
-    """arith.addi: the sum modulo 2**width."""
+    """Return the kernel of arith.addi: the sum modulo 2**width."""
     return _wrapping(width, nsw, nuw, operator.add, np.add, lambda reading, a, b, r: _moved(reading, a, b, r, np.less))
 
 
 def subi(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
-    """arith.subi: the difference modulo 2**width."""
+    """Return the kernel of arith.subi: the difference modulo 2**width."""
     return _wrapping(
         width, nsw, nuw, operator.sub, np.subtract, lambda reading, a, b, r: _moved(reading, a, b, r, np.greater)
     )
 
 
 def muli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
-    """arith.muli: the product modulo 2**width."""
+    """Return the kernel of arith.muli: the product modulo 2**width."""
     return _wrapping(width, nsw, nuw, operator.mul, np.multiply, _product_overflows)
 
 
@@ -200,7 +201,7 @@ def _wrapping(
 
 
 def _moved(reading: Reading, a: Codes, b: Codes, result: Codes, beyond: np.ufunc) -> Mask:
-    """Whether a sum (difference) overflowed: adding (subtracting) b moved a down (up) though b >= 0, or the reverse."""
+    """Tell where a sum (difference) overflowed: a moved down (up) although b >= 0, or up (down) although b < 0."""
     moved: Mask = beyond(reading.values(result), reading.values(a))
     if reading.signed:
         moved = moved ^ (reading.values(b) < 0)
@@ -208,7 +209,7 @@ def _moved(reading: Reading, a: Codes, b: Codes, result: Codes, beyond: np.ufunc
 
 
 def _product_overflows(reading: Reading, a: Codes, b: Codes, low: Codes) -> Mask:
-    """Whether the high half of a product says more than the sign of the low half."""
+    """Tell where the high half of a product is not just the sign of the low half."""
     overflows: Mask = _high_half(reading, a, b) != np.where(
         reading.values(low) < 0, low.dtype.type(_mask(reading.width)), 0
     )
@@ -216,7 +217,7 @@ def _product_overflows(reading: Reading, a: Codes, b: Codes, low: Codes) -> Mask
 
 
 def _high_half(reading: Reading, a: Codes, b: Codes) -> Codes:
-    """The upper ``width`` bits of the product of 2 * ``width`` bits, in a new array of the dtype of ``a``."""
+    """Return the upper ``width`` bits of the product of 2 * ``width`` bits, in a new array of the dtype of ``a``."""
     width = reading.width
     if width <= 32:
         wide = np.int64 if reading.signed else np.uint64
@@ -230,7 +231,9 @@ def _high_half(reading: Reading, a: Codes, b: Codes) -> Codes:
     high = a1 * b1 + (middle >> 32) + (other >> 32)
     if width < 64:
         high = high << (64 - width) | a * b >> width
-    if reading.signed:  # a negative code stands for 2**width less, so the product for b * 2**width less
+    if (
+        reading.signed
+    ):  # a negative code stands for a number smaller by 2**width, so the product is smaller by b * 2**width
         high -= np.where(reading.values(a) < 0, b, 0)
         high -= np.where(reading.values(b) < 0, a, 0)
     return _wrap(width, high)
@@ -240,7 +243,7 @@ def _high_half(reading: Reading, a: Codes, b: Codes) -> Codes:
 
 
 def addui_extended(width: int) -> Kernel:
-    """arith.addui_extended: the sum modulo 2**width, and the carry as i1."""
+    """Return the kernel of arith.addui_extended: the sum modulo 2**width, and the carry as i1."""
     mask = _mask(width)
 
     def scalar(a: int, b: int) -> Scalar:
@@ -255,7 +258,7 @@ def addui_extended(width: int) -> Kernel:
 
 
 def subui_extended(width: int) -> Kernel:
-    """arith.subui_extended (newer MLIR): the difference modulo 2**width, and the borrow as i1."""
+    """Return the kernel of arith.subui_extended (newer MLIR): the difference modulo 2**width, and the borrow as i1."""
     mask = _mask(width)
 
     def scalar(a: int, b: int) -> Scalar:
@@ -268,12 +271,12 @@ def subui_extended(width: int) -> Kernel:
 
 
 def mulsi_extended(width: int) -> Kernel:
-    """arith.mulsi_extended: the low and the high half of the product of the signed operands."""
+    """Return the kernel of arith.mulsi_extended: the low and the high half of the product of the signed operands."""
     return _multiply_extended(Reading(width, True))
 
 
 def mului_extended(width: int) -> Kernel:
-    """arith.mului_extended: the low and the high half of the product of the unsigned operands."""
+    """Return the kernel of arith.mului_extended: the low and the high half of the product of the unsigned operands."""
     return _multiply_extended(Reading(width, False))
 
 
@@ -294,37 +297,39 @@ def _multiply_extended(reading: Reading) -> Kernel:
 
 
 def divui(width: int, *, exact: bool = False) -> Kernel:
-    """arith.divui: the unsigned quotient, rounded to zero."""
+    """Return the kernel of arith.divui: the unsigned quotient, rounded toward zero."""
     return _division(Reading(width, False), operator.floordiv, exact=exact)
 
 
 def divsi(width: int, *, exact: bool = False) -> Kernel:
-    """arith.divsi: the signed quotient, rounded to zero."""
+    """Return the kernel of arith.divsi: the signed quotient, rounded toward zero."""
     return _division(Reading(width, True), _truncated_quotient, exact=exact)
 
 
 def floordivsi(width: int) -> Kernel:
-    """arith.floordivsi: the signed quotient, rounded down."""
+    """Return the kernel of arith.floordivsi: the signed quotient, rounded down."""
     return _division(Reading(width, True), operator.floordiv, away_from_zero=lambda negative: negative)
 
 
 def ceildivui(width: int) -> Kernel:
-    """arith.ceildivui: the unsigned quotient, rounded up."""
+    """Return the kernel of arith.ceildivui: the unsigned quotient, rounded up."""
     return _division(Reading(width, False), _ceiling_quotient, away_from_zero=np.logical_not)
 
 
 def ceildivsi(width: int) -> Kernel:
-    """arith.ceildivsi: the signed quotient, rounded up."""
+    """Return the kernel of arith.ceildivsi: the signed quotient, rounded up."""
     return _division(Reading(width, True), _ceiling_quotient, away_from_zero=np.logical_not)
 
 
 def remui(width: int) -> Kernel:
-    """arith.remui: the remainder of the unsigned division."""
+    """Return the kernel of arith.remui: the remainder of the unsigned division."""
     return _remainder(Reading(width, False))
 
 
 def remsi(width: int) -> Kernel:
-    """arith.remsi: the remainder of the signed division rounded to zero; it has the sign of the dividend."""
+    """Return the kernel of arith.remsi: the remainder of the signed division rounded toward zero, with the sign of the
+    dividend.
+    """
     return _remainder(Reading(width, True))
 
 
@@ -343,7 +348,9 @@ def _division(
     away_from_zero: Callable[[Any], Any] | None = None,
     exact: bool = False,
 ) -> Kernel:
-    """A division. ``away_from_zero``: given where quotients are negative, where they round up in magnitude."""
+    """Return the kernel of a division. ``away_from_zero``: from a mask of negative quotients, a mask of those whose
+    magnitude is rounded up.
+    """
     width, sign, mask, high = reading.width, reading.sign, _mask(reading.width), reading.high
 
     def scalar(a: int, b: int) -> Scalar:
@@ -405,7 +412,7 @@ def _remainder(reading: Reading) -> Kernel:
 
 
 def _guarded(divisor: Values) -> tuple[Mask, Values]:
-    """Where a divisor is zero, and the divisor with 1 there: NumPy would warn."""
+    """Return a mask of the zero divisors, and the divisors with 1 in their place: NumPy would warn."""
     zero: Mask = divisor == 0
     return zero, np.where(zero, divisor.dtype.type(1), divisor) if zero.any() else divisor
 
@@ -414,7 +421,7 @@ def _guarded(divisor: Values) -> tuple[Mask, Values]:
 
 
 def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
-    """arith.shli: the bits moved up; with flags, poison unless ``a * 2**b`` fits the width."""
+    """Return the kernel of arith.shli: the bits moved up; with flags, poison unless ``a * 2**b`` fits the width."""
     mask = _mask(width)
     rules = _overflow_rules(width, nsw, nuw)
     ranges = tuple((reading.sign, reading.low, reading.high, fault) for reading, fault in rules)
@@ -437,12 +444,12 @@ def shli(width: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
 
 
 def shrui(width: int, *, exact: bool = False) -> Kernel:
-    """arith.shrui: the bits moved down, zeros moved in."""
+    """Return the kernel of arith.shrui: the bits moved down, zeros moved in."""
     return _shift_right(Reading(width, False), exact)
 
 
 def shrsi(width: int, *, exact: bool = False) -> Kernel:
-    """arith.shrsi: the bits moved down, copies of the sign bit moved in."""
+    """Return the kernel of arith.shrsi: the bits moved down, copies of the sign bit moved in."""
     return _shift_right(Reading(width, True), exact)
 
 
@@ -469,7 +476,7 @@ def _shift_right(reading: Reading, exact: bool) -> Kernel:
 
 
 def _shifted(reading: Reading, a: Codes, b: Codes) -> Values:
-    """The values of ``a`` moved down by ``b`` (any amount: NumPy defines shifts beyond the dtype's width)."""
+    """Move the values of ``a`` down by ``b`` bits (any number: NumPy defines shifts beyond the dtype's width)."""
     values = reading.values(a)
     return values >> b.view(values.dtype)
 
@@ -478,17 +485,17 @@ def _shifted(reading: Reading, a: Codes, b: Codes) -> Values:
 
 
 def andi(width: int) -> Kernel:
-    """arith.andi: bitwise and."""
+    """Return the kernel of arith.andi: bitwise and."""
     return _bitwise(width, operator.and_, np.bitwise_and)
 
 
 def ori(width: int) -> Kernel:
-    """arith.ori: bitwise or."""
+    """Return the kernel of arith.ori: bitwise or."""
     return _bitwise(width, operator.or_, np.bitwise_or)
 
 
 def xori(width: int) -> Kernel:
-    """arith.xori: bitwise exclusive or."""
+    """Return the kernel of arith.xori: bitwise exclusive or."""
     return _bitwise(width, operator.xor, np.bitwise_xor)
 
 
@@ -497,22 +504,22 @@ def _bitwise(width: int, scalar: Callable[[int, int], int], ufunc: np.ufunc) -> 
 
 
 def maxsi(width: int) -> Kernel:
-    """arith.maxsi: the greater operand, as signed numbers."""
+    """Return the kernel of arith.maxsi: the larger operand, as signed numbers."""
     return _extremum(Reading(width, True), operator.ge, np.maximum)
 
 
 def maxui(width: int) -> Kernel:
-    """arith.maxui: the greater operand, as unsigned numbers."""
+    """Return the kernel of arith.maxui: the larger operand, as unsigned numbers."""
     return _extremum(Reading(width, False), operator.ge, np.maximum)
 
 
 def minsi(width: int) -> Kernel:
-    """arith.minsi: the lesser operand, as signed numbers."""
+    """Return the kernel of arith.minsi: the smaller operand, as signed numbers."""
     return _extremum(Reading(width, True), operator.le, np.minimum)
 
 
 def minui(width: int) -> Kernel:
-    """arith.minui: the lesser operand, as unsigned numbers."""
+    """Return the kernel of arith.minui: the smaller operand, as unsigned numbers."""
     return _extremum(Reading(width, False), operator.le, np.minimum)
 
 
@@ -543,7 +550,9 @@ _PREDICATES: tuple[tuple[bool, Callable[[int, int], bool], np.ufunc], ...] = (
 
 
 def cmpi(width: int, predicate: int) -> Kernel:
-    """arith.cmpi: 1 where the comparison holds, as i1. ``predicate``: MLIR's number, 0 .. 9, else ValueError."""
+    """Return the kernel of arith.cmpi: 1 where the comparison holds, as i1. ``predicate``: MLIR's number, 0 .. 9, else
+    ValueError.
+    """
     if not 0 <= predicate < len(_PREDICATES):
         raise ValueError(f"cmpi predicate {predicate} is not in 0 .. {len(_PREDICATES) - 1}")
     signed, holds, ufunc = _PREDICATES[predicate]
@@ -563,17 +572,19 @@ def cmpi(width: int, predicate: int) -> Kernel:
 
 
 def extsi(source: int, result: int) -> Kernel:
-    """arith.extsi: from ``source`` to ``result`` bits, the sign bit copied into the new ones."""
+    """Return the kernel of arith.extsi: from ``source`` to ``result`` bits; the new bits are copies of the sign bit."""
     return _cast(Reading(source, True), result)
 
 
 def extui(source: int, result: int, *, nneg: bool = False) -> Kernel:
-    """arith.extui: from ``source`` to ``result`` bits, the new ones zero."""
+    """Return the kernel of arith.extui: from ``source`` to ``result`` bits; the new bits are zero."""
     return _cast(Reading(source, False), result, _nonnegative(source, nneg))
 
 
 def trunci(source: int, result: int, *, nsw: bool = False, nuw: bool = False) -> Kernel:
-    """arith.trunci: the lowest ``result`` of ``source`` bits; with flags, poison unless the value stays the same."""
+    """Return the kernel of arith.trunci: the lowest ``result`` of ``source`` bits; with flags, poison unless the value
+    stays the same.
+    """
     rules = tuple(
         Range(Reading(source, into.signed), into.low, into.high, fault)
         for into, fault in _overflow_rules(result, nsw, nuw)
@@ -582,18 +593,18 @@ def trunci(source: int, result: int, *, nsw: bool = False, nuw: bool = False) ->
 
 
 def index_cast(source: int, result: int) -> Kernel:
-    """arith.index_cast: sign-extends or truncates."""
+    """Return the kernel of arith.index_cast: sign-extend or truncate."""
     return _cast(Reading(source, True), result)
 
 
 def index_castui(source: int, result: int, *, nneg: bool = False) -> Kernel:
-    """arith.index_castui: zero-extends or truncates."""
+    """Return the kernel of arith.index_castui: zero-extend or truncate."""
     return _cast(Reading(source, False), result, _nonnegative(source, nneg))
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers an operand may be, lest ``fault``."""
+    """The numbers that an operand may have; any other gives ``fault``."""
 
     reading: Reading
     low: int

@@ -1,10 +1,10 @@
-"""What an op's meaning looks like to whoever runs it: a kernel on codes, knowing nothing of any IR.
+"""Kernels: the meaning of an op on codes, without any IR.
 
 A kernel exists for concrete element types, attributes and profile. It has two faces that must agree:
 
-- ``scalar`` is the specification, or a quicker way that is tested to be equal: Python integers in, one Python integer
-  (or a tuple of them, for several results) out, or a `Fault` when the result is poison or the op is undefined for these
-  operands;
+- ``scalar`` is the specification, or a quicker function that is tested to be equal. It takes Python integers and
+  returns one Python integer (a tuple of them for several results), or a `Fault` if the result is poison or the op is
+  undefined for these operands.
 - ``array`` does the same for arrays of codes (see below) and reports faults as masks.
 
 Codes are raw bit patterns, always unsigned, in the smallest of uint8/16/32/64 that holds the width; wider elements have
@@ -24,7 +24,7 @@ from halfulp.fp_formats.codes import Codes, Mask
 
 
 class FaultKind(Enum):
-    """Whether a fault spoils the result (poison) or the whole execution (undefined behaviour)."""
+    """The effect of a fault: it spoils the result (poison), or the whole execution (undefined behaviour)."""
 
     POISON = "poison"
     UNDEFINED = "undefined behaviour"
@@ -32,19 +32,21 @@ class FaultKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why an element has no value. ``reason`` completes "poison because ..." and is the same for every element."""
+    """The reason why an element has no value. ``reason`` completes "poison because ..." and is the same for every
+    element.
+    """
 
     kind: FaultKind
     reason: str
 
 
 def poison(reason: str) -> Fault:
-    """A fault that makes the element poison."""
+    """Return a fault that makes the element poison."""
     return Fault(FaultKind.POISON, reason)
 
 
 def undefined(reason: str) -> Fault:
-    """A fault that makes executing the op undefined behaviour."""
+    """Return a fault that makes executing the op undefined behaviour."""
     return Fault(FaultKind.UNDEFINED, reason)
 
 
@@ -53,7 +55,8 @@ Scalar = int | tuple[int, ...] | Fault
 
 @dataclass(slots=True)
 class Outcome:
-    """Results of an array kernel; ``faults`` pairs each fault with the mask of its elements, never an all-False one.
+    """The results of an array kernel. ``faults`` pairs each fault with the mask of its elements, which is never all
+    False.
 
     Where masks overlap, the first fault is the element's. Elements with a fault hold any valid code.
     """
@@ -63,24 +66,25 @@ class Outcome:
 
 
 class Open(Enum):
-    """How far the language leaves a result open: the bits of the `open` mask of a value."""
+    """The ways in which the language leaves a result unspecified: the bits of the `open` mask of a value."""
 
-    NAN = 1  # any NaN will do
-    SIGN = 2  # either zero, or either infinity, will do
-    VALUE = 4  # any value may be right: reported apart, with its distance
+    NAN = 1  # any NaN is right
+    SIGN = 2  # either zero, or either infinity, is right
+    VALUE = 4  # any value may be right: differences are reported separately, with their distance
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """One op for concrete element types.
 
-    ``worst``: one code per operand, standing for a poison operand of an op that can be undefined. Poison may be any
-    value, so the op is undefined on it exactly if it is undefined for the worst value (a divisor's is 0, a signed
-    dividend's INT_MIN).
-    ``open``: given operand codes and result codes, a uint8 mask of `Open` bits, or None where nothing is open.
+    ``worst``: one code per operand, which stands for a poison operand of an op that can be undefined. Poison may be any
+    value, so the op is undefined on it exactly if it is undefined for the worst value: 0 for a divisor, INT_MIN for a
+    signed dividend.
+    ``open``: from operand codes and result codes, a uint8 mask of `Open` bits: results that the language leaves
+    unspecified. None where every result is specified.
     ``opens``: all bits that such a mask may have.
-    ``faults``: every fault that an element may have, in order of precedence; none of an op that is total.
-    ``flags``: given operand codes, the exception flags of `halfulp.fp_formats.policy.Flags` as uint8; None of an op
+    ``faults``: every fault that an element may have, in order of precedence; empty for an op that is total.
+    ``flags``: from operand codes, the exception flags of `halfulp.fp_formats.policy.Flags` as uint8; None for an op
     that raises none, or whose flags are not known.
     """
 

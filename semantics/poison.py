@@ -1,7 +1,7 @@
-"""Poison with provenance: where each poisoned element came from.
+"""Poison with its origins: where the poison of each element came from.
 
 A value's poison mask is a uint16 array: 0 is clean, k names the k-th origin of a table. All values of one run share one
-table, so that the ids of two operands merge by `np.maximum`; a value that leaves the run gets a table of its own.
+table, so that the ids of two operands merge by `np.maximum`; a value that leaves the run gets its own table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OTHER = 65535
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where poison was born: the op, its place in the source, the reason, and the first element in row-major order.
+    """The origin of poison: the op, its place in the source, the reason, and the first element in row-major order.
 
     ``location`` is ``file:line:col``, or empty where there is none.
     """
@@ -41,7 +41,7 @@ _OVERFLOW = Origin("other", "unknown", "one of more than 65,534 origins")
 
 
 class Origins:
-    """The table of origins of one run; ids are per (op, location, reason), so that loops do not grow it."""
+    """The table of origins of one run. Ids are per (op, location, reason), so that loops do not make it grow."""
 
     __slots__ = ("_ids", "_place", "_table")
 
@@ -51,12 +51,12 @@ class Origins:
         self._ids: dict[tuple[str, str, str], int] = {}
 
     def __getitem__(self, poison_id: int) -> Origin:
-        """The origin behind a non-zero id."""
+        """Return the origin of a non-zero id."""
         return _OVERFLOW if poison_id == OTHER else self._table[poison_id - 1]
 
     @contextmanager
     def inside(self, place: int) -> Iterator[None]:
-        """Let origins be told of elements of the array that is at ``place`` of a whole, as those of the whole."""
+        """Record origins of elements of the array at ``place`` of a whole as origins in the whole."""
         self._place = (place,)
         try:
             yield
@@ -64,7 +64,9 @@ class Origins:
             self._place = ()
 
     def id_of(self, origin: Origin) -> int:
-        """The id of ``origin``; a later one of the same op, location and reason keeps the first one's element."""
+        """Return the id of ``origin``. A later one of the same op, location and reason keeps the first one's
+        element.
+        """
         key = (origin.op, origin.location, origin.reason)
         known = self._ids.get(key)
         if known is None:
@@ -76,11 +78,11 @@ class Origins:
         return known
 
     def known(self) -> tuple[Origin, ...]:
-        """The origins by their ids, from 1."""
+        """Return the origins by their ids, from 1."""
         return tuple(self._table)
 
     def adopt(self, ids: PoisonIds, origins: Origins) -> PoisonIds:
-        """Translate ``ids`` of another table into this one's."""
+        """Translate ``ids`` of another table into ids of this one."""
         if origins is self:
             return ids
         used, inverse = np.unique(ids, return_inverse=True)

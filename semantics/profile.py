@@ -1,5 +1,4 @@
-"""Profiles: every choice the documents leave open, and every systematic deviation of a real tool, as a field of one
-row.
+"""Profiles: a field for every choice that documents leave open and for every systematic deviation of a real tool.
 
 `PROFILES` is the table. Kernels are built for one profile, so that executing them costs nothing for the fields. A field
 can be set on its own: ``Profile(base="spec", qcast_rounding="to_nearest_away", scaling="exact")``.
@@ -25,7 +24,7 @@ from halfulp.fp_formats.policy import (
 )
 
 SEMANTICS_VERSION = 2
-"""Raised whenever any result changes; written into every golden file, with a line in the CHANGELOG."""
+"""The version of halfulp's results: raised whenever any result changes, and written into every golden file."""
 
 _ROUNDINGS = {
     Rounding.TO_NEAREST_EVEN: "to nearest, ties to even",
@@ -111,12 +110,12 @@ class Profile(FloatChoices, _Named):
 
     @cached_property
     def conversions(self) -> FloatPolicy:
-        """The float-level fields as fp_formats takes them, for conversions between types."""
+        """The policy of conversions between types."""
         return FloatPolicy(**{field: getattr(self, field) for field in POLICY_FIELDS})
 
     @cached_property
     def arithmetic(self) -> FloatPolicy:
-        """The same for all other ops: they overflow by the format, and have a field of their own for invalid
+        """The policy of all other ops: they overflow by the format, and `invalid_nanless` is for their invalid
         operations.
         """
         own: dict[str, Any] = {"conversion_overflow": "format", "nan_to_nanless": self.invalid_nanless}
@@ -124,7 +123,7 @@ class Profile(FloatChoices, _Named):
 
     @property
     def keeps_integer_flags(self) -> bool:
-        """Whether nsw, nuw, exact and nneg mean anything."""
+        """True if the flags nsw, nuw, exact and nneg have a meaning."""
         return self.integer_flags == "poison"
 
     def __hash__(self) -> int:
@@ -216,7 +215,9 @@ Profile.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def as_profile(profile: Profile | str) -> Profile:
-    """The profile itself, or the one of that spelling: a name, or ``name,field=value,…``. Raises ValueError."""
+    """Return the profile itself, or the one with this spelling: a name, or ``name,field=value,…``. Raises
+    ValueError.
+    """
     if isinstance(profile, Profile):
         return profile
     if not isinstance(profile, str):

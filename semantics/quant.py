@@ -1,7 +1,7 @@
-"""quant.qcast and quant.dcast as kernels (quant document, "Quantize cast operation" and "Dequantize cast operation").
+"""Kernels of quant.qcast and quant.dcast (quant document, "Quantize cast operation" and "Dequantize cast operation").
 
-Each step of the document is one rounded operation in the expressed format. The document leaves the roundings open; here
-every step rounds to nearest even, and the last one of qcast, to the integer, as the profile says.
+Each step of the document is one rounded operation in the expressed format. The document does not specify the
+roundings; here every step rounds to nearest even, and the last step of qcast, to the integer, as the profile says.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RNE = Rounding.TO_NEAREST_EVEN
 
 @dataclass(frozen=True)
 class Quantization:
-    """What a ``!quant.uniform`` type says: how stored integers stand for real numbers.
+    """The content of a ``!quant.uniform`` type: how stored integers stand for real numbers.
 
     ``scales`` (f64 values of the literals) and ``zero_points`` have one entry per layer; one per index of the dimension
     ``axis`` per channel; for sub-channels they are row-major over ``parameter_shape``, which has as many dimensions as
@@ -50,7 +50,7 @@ class Quantization:
         return codes
 
     def parameters(self, profile: Profile) -> tuple[Codes, Codes]:
-        """Scales and zero points, each rounded to the expressed format, flat."""
+        """Round scales and zero points to the expressed format and return them, flat."""
         mask = (1 << self.storage_width) - 1
         points = list(self.zero_points)
         if profile.zero_point == "wrap":
@@ -60,7 +60,7 @@ class Quantization:
         return self._scale_codes, fast.from_integer(self.expressed, codes, 64, True, RNE, profile.conversions).codes
 
     def clamped(self, codes: Codes) -> Codes:
-        """Codes of the storage type, between its minimum and maximum; the array may be the operand."""
+        """Clamp codes of the storage type to its minimum and maximum; the result may be the operand itself."""
         width, bits = self.storage_width, 8 * codes.itemsize
         half = 1 << width >> 1 if self.storage_signed else 0
         if (self.storage_min, self.storage_max) == (-half, (1 << width) - half - 1):
@@ -73,7 +73,7 @@ class Quantization:
         return np.asarray(clamped & ((1 << width) - 1))
 
     def spread(self, flat: Codes, shape: tuple[int, ...]) -> Codes:
-        """Flat parameters in the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""
+        """Put flat parameters into the axes of a tensor of ``shape``, so that NumPy repeats them over the others."""
         limbs = flat.shape[1:]
         if self.axis is not None:
             return flat.reshape(tuple(len(flat) if k == self.axis else 1 for k in range(len(shape))) + limbs)
@@ -91,7 +91,9 @@ def _element_shape(fmt: FloatFormat, codes: Codes) -> tuple[int, ...]:
 
 
 def dcast(quantization: Quantization, profile: Profile) -> Kernel:
-    """(itofp(stored) - itofp(zero point)) * scale; codes of the storage type to codes of the expressed format."""
+    """Return the kernel of quant.dcast: (itofp(stored) - itofp(zero point)) * scale, from codes of the storage type to
+    codes of the expressed format.
+    """
     q = quantization
     fmt = q.expressed
     scales, points = q.parameters(profile)
@@ -115,7 +117,9 @@ def dcast(quantization: Quantization, profile: Profile) -> Kernel:
 
 
 def qcast(quantization: Quantization, profile: Profile) -> Kernel:
-    """x / scale + itofp(zero point), to an integer of the storage type, clamped; codes of the storage type."""
+    """Return the kernel of quant.qcast: x / scale + itofp(zero point), rounded to an integer of the storage type and
+    clamped; the results are codes of the storage type.
+    """
     q = quantization
     fmt, width = q.expressed, q.storage_width
     scales, points = q.parameters(profile)
@@ -152,7 +156,9 @@ def qcast(quantization: Quantization, profile: Profile) -> Kernel:
 
 
 def _single(fmt: FloatFormat, codes: Codes) -> int:
-    """The first parameter as a Python integer: the only one of a per-layer type, which alone has a scalar face."""
+    """Return the first parameter as a Python integer. It is the only one of a per-layer type, which alone has a scalar
+    face.
+    """
     return codes_to_ints(codes[:1], fmt.bits)[0]
 
 

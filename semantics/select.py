@@ -1,4 +1,4 @@
-"""arith.select on arrays: the arm not chosen is ignored, even where it is poison."""
+"""arith.select on arrays. The arm that is not chosen is ignored, even where it is poison."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from halfulp.semantics.poison import PoisonIds
 
 
 def spread(condition: Codes, target_ndim: int) -> Codes:
-    """The condition with trailing axes of one, so that it chooses whole elements, or whole values of a scalar
-    condition.
-    """
+    """Give the condition trailing axes of one, so that it chooses whole elements, or whole values if it is a scalar."""
     return condition.reshape(condition.shape + (1,) * (target_ndim - condition.ndim))
 
 
 def select(condition: Codes, yes: Codes, no: Codes) -> Codes:
-    """Codes of the chosen arm. ``condition``: i1 codes of the arms' shape, or of their leading axes only."""
+    """Return the codes of the chosen arm. ``condition``: i1 codes of the arms' shape, or of their leading axes only."""
     return np.asarray(np.where(spread(condition, yes.ndim) != 0, yes, no))
 
 
@@ -27,7 +25,9 @@ def select_poison(
     no: PoisonIds | None,
     shape: tuple[int, ...],
 ) -> PoisonIds | None:
-    """Poison of the chosen arm, and everywhere that the condition is poison. ``shape``: of the result's elements."""
+    """Return the poison of the chosen arm, and poison where the condition is poison. ``shape``: of the result's
+    elements.
+    """
     if of_condition is None and yes is None and no is None:
         return None
     clean = np.zeros((), np.uint16)

@@ -1,12 +1,13 @@
-"""Terms of the smt dialect (`SMT.td` of LLVM 24; integers and truth values) where some of them are not known.
+"""Terms of the smt dialect (`SMT.td` of LLVM 24; integers and truth values), of which some may be unknown.
 
-A term is an int, a bool, or `Unknown`, which says why. Ops are strict, that is, unknown where an operand is, but for:
+A term is an int, a bool, or `Unknown`, which says why. Ops are strict, that is, unknown if an operand is unknown,
+except:
 
-- ``and`` is false where any operand is, ``or`` is true where any operand is, ``implies`` where the first is false or
-  the second true;
-- ``ite`` needs its condition and the operand it chooses.
+- ``and`` is false if any operand is false, ``or`` is true if any operand is true, ``implies`` is true if the first
+  operand is false or the second true;
+- ``ite`` needs only its condition and the operand that it chooses.
 
-Where the documents leave something open, or IREE differs, an `SmtModel` says what is meant.
+Where the documents specify nothing, or IREE differs, an `SmtModel` makes the choice.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from operator import ge, gt, le, lt
 from types import MappingProxyType
 
 MAX_BITS = 1 << 13
-"""An integer of more bits is unknown: squaring a few dozen times would fill any memory."""
+"""An integer of more bits is unknown: squaring it a few dozen times would fill any memory."""
 MAX_REASONS = 16
-"""Reasons that are kept of an unknown term."""
+"""The most reasons that an unknown term keeps."""
 INT64 = range(-(1 << 63), 1 << 63)
 
 CHOICES: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -42,12 +43,12 @@ CHOICES: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-"""The fields of an `SmtModel`, and what each choice means."""
+"""The fields of an `SmtModel`, and the meaning of each choice."""
 
 
 @dataclass(frozen=True)
 class SmtModel:
-    """How constraints are evaluated: one of `CHOICES` for each field. Raises ValueError for any other."""
+    """The rules of evaluating constraints: one of `CHOICES` for each field. Raises ValueError for any other value."""
 
     arithmetic: str = "integers"
     lookup_miss: str = "unknown"
@@ -68,13 +69,13 @@ MODELS: Mapping[str, SmtModel] = MappingProxyType(
         "iree": SmtModel("int64", "unknown", "iree", "required"),
     }
 )
-"""``smt``: SMT-LIB. ``solver``: what a solver is given by IREE (iree-codegen-convert-constraints-to-smt). ``iree``:
-IREE 3.13's own evaluator (iree-codegen-verify-smt-constraints).
+"""``smt``: SMT-LIB. ``solver``: the problem that IREE gives to a solver (iree-codegen-convert-constraints-to-smt).
+``iree``: IREE 3.13's own evaluator (iree-codegen-verify-smt-constraints).
 """
 
 
 def as_model(model: SmtModel | str) -> SmtModel:
-    """The model itself, or the one of that spelling: a name, or ``name,field=value,…``. Raises ValueError."""
+    """Return the model itself, or the one with this spelling: a name, or ``name,field=value,…``. Raises ValueError."""
     if isinstance(model, SmtModel):
         return model
     name, *settings = model.split(",")
@@ -91,7 +92,7 @@ def as_model(model: SmtModel | str) -> SmtModel:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A term that has no known value. ``because``: why, one reason or several."""
+    """A term without a known value. ``because``: the reason, or several."""
 
     because: tuple[str, ...]
 
@@ -105,7 +106,7 @@ def _merged(unknown: Sequence[Unknown]) -> Unknown:
 
 
 def integer(value: int, model: SmtModel) -> Term:
-    """An integer as the model has it: its low 64 bits, or unknown where it is too large."""
+    """Return an integer by the rules of the model: its low 64 bits, or unknown if it is too large."""
     if model.arithmetic == "int64":
         return (value + INT64.stop) % (1 << 64) - INT64.stop
     return value if value.bit_length() <= MAX_BITS else Unknown((f"a number has more than {MAX_BITS} bits",))
@@ -139,13 +140,13 @@ def _folded(combine: Callable[[int, int], int], what: str) -> Op:
 
 
 def _euclidean(a: int, b: int) -> tuple[int, int]:
-    """Quotient and remainder of SMT-LIB: a = b q + r with 0 <= r < |b|."""
+    """Return quotient and remainder of SMT-LIB: a = b q + r with 0 <= r < |b|."""
     remainder = a % abs(b)
     return (a - remainder) // b, remainder
 
 
 def _truncating(a: int, b: int) -> tuple[int, int]:
-    """Quotient and remainder of C++: the quotient is rounded toward zero."""
+    """Return quotient and remainder of C++: the quotient is rounded toward zero."""
     quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
     return quotient, a - b * quotient
 
@@ -157,10 +158,10 @@ def _divided(part: int, word: str) -> Op:
     def compute(values: Sequence[int], model: SmtModel) -> Term:
         a, b = values
         if not b:
-            # SMT-LIB has some value, the same for equal dividends, and does not say which.
+            # SMT-LIB has a value here, the same for equal dividends, but does not say which.
             return Unknown((f"{a} {word} 0 has no value",))
         if model.arithmetic == "int64" and (a, b) == (INT64.start, -1):
-            # The processor stops IREE here.
+            # IREE crashes here: the processor traps.
             return Unknown((f"{a} {word} -1 overflows",))
         return _DIVISIONS[model.arithmetic](a, b)[part]
 
@@ -168,29 +169,29 @@ def _divided(part: int, word: str) -> Op:
 
 
 PREDICATES: Mapping[int, Callable[[int, int], bool]] = MappingProxyType({0: lt, 1: le, 2: gt, 3: ge})
-"""Of ``smt.int.cmp``, by the number in its attribute."""
+"""The relations of ``smt.int.cmp``, by the number in its attribute."""
 
 
 def compare(predicate: int, terms: Sequence[Term], model: SmtModel) -> Term:
-    """``smt.int.cmp`` of two integers."""
+    """Evaluate ``smt.int.cmp`` on two integers."""
     return _strict(lambda values, _: PREDICATES[predicate](*values))(terms, model)
 
 
 def lookup(keys: Sequence[int], values: Sequence[int], index: Term, model: SmtModel) -> Term:
-    """``iree_codegen.smt.lookup``: the value that stands where the key does."""
+    """Evaluate ``iree_codegen.smt.lookup``: return the value at the position of the key."""
     if isinstance(index, Unknown):
         return index
     found = dict(zip(keys, values, strict=True)).get(index)
     if found is not None:
         return found
-    return values[-1] if model.lookup_miss == "last" else Unknown((f"{index} is no key of the lookup",))
+    return values[-1] if model.lookup_miss == "last" else Unknown((f"{index} is not a key of the lookup",))
 
 
 # --- truth values -----------------------------------------------------------------------------------------------------
 
 
 def _decided_by(decisive: bool) -> Op:
-    """``or`` (true decides) or ``and`` (false does)."""
+    """Return ``or`` (one true operand decides) or ``and`` (one false operand decides)."""
 
     def op(terms: Sequence[Term], model: SmtModel) -> Term:
         unknown = [term for term in terms if isinstance(term, Unknown)]
@@ -244,7 +245,7 @@ OPS: Mapping[str, Op] = MappingProxyType(
         "ite": _ite,
     }
 )
-"""What ops of the smt dialect make of their operands, by mnemonic; those that need attributes are functions above."""
+"""The ops of the smt dialect, by mnemonic; those that need attributes are functions above."""
 
 NOT_IN_IREE = frozenset({"constant", "int.abs", "distinct", "xor", "implies", "assert"})
 """Ops of the smt dialect that IREE's evaluator does not handle, by mnemonic."""

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 PATIENCE = 600
 """The seconds after which a process that a test waits for hangs. A slow machine with other work must not reach them."""
@@ -40,15 +45,8 @@ with open("/proc/self/status") as status:
 """Sets ``peak``: the most kilobytes that the process had in memory as this program. What the kernel says of one that has
 ended, it is at least what its parent had."""
 
-_TELLING = """\
-import atexit, os, runpy
-def tell():
-    {memory}
-    os.write({pipe}, str(peak).encode())
-if os.path.exists("/proc/self/status"):
-    atexit.register(tell)
-runpy.run_module("halfulp.command.main", run_name="__main__", alter_sys=True)
-"""
+_PROCESS = [sys.executable, "-I", str(Path(__file__).with_name("command_process.py"))]
+_STREAMS = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
 def wait_for_end(pid: int) -> None:
@@ -60,6 +58,74 @@ def wait_for_end(pid: int) -> None:
             time.sleep(0.01)
 
 
+@dataclass(frozen=True)
+class _Started:
+    """A process that runs: its streams, its number, and what waits for its end: wait status, seconds, kilobytes."""
+
+    stdin: BinaryIO
+    stdout: BinaryIO
+    stderr: BinaryIO
+    pid: int
+    end: Callable[[], tuple[int, float, int]]
+
+
+def _start(command: Sequence[str | bytes], pipe: int, cwd: Path | None, environment: Mapping[str, str]) -> _Started:
+    """Start a process of its own, which may write into ``pipe``."""
+    process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **environment}, pass_fds=(pipe,), **_STREAMS)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+
+    def end() -> tuple[int, float, int]:
+        # Not Popen.wait: the usage of this one child is wanted, not of all children so far.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return status, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+
+    return _Started(process.stdin, process.stdout, process.stderr, process.pid, end)
+
+
+@cache
+def _server() -> socket.socket:
+    """The socket of a process that forks for each command; it ends with this one."""
+    ours, theirs = socket.socketpair()
+    # Pipes, as commands have: Python looks at what its streams are once, when it starts.
+    process = subprocess.Popen([*_PROCESS, "serve", str(theirs.fileno())], pass_fds=(theirs.fileno(),), **_STREAMS)
+    theirs.close()
+
+    def stop() -> None:
+        ours.close()
+        process.kill()
+        process.communicate()
+
+    atexit.register(stop)
+    return ours
+
+
+def _fork(arguments: Sequence[str | bytes], pipe: int, cwd: Path | None) -> _Started:
+    """Have the command forked from a process that has started already."""
+    server = _server()
+    (stdin, to_stdin), (from_stdout, stdout), (from_stderr, stderr) = (os.pipe() for _ in range(3))
+    asked = {
+        "arguments": [os.fsdecode(argument) for argument in arguments],
+        "directory": str(cwd or Path.cwd()),
+        "environment": dict(os.environ),
+    }
+    data = json.dumps(asked).encode()
+    socket.send_fds(server, [len(data).to_bytes(8, "big")], [stdin, stdout, stderr, pipe])
+    server.sendall(data)
+    for file in (stdin, stdout, stderr):
+        os.close(file)
+
+    def end() -> tuple[int, float, int]:
+        size = int.from_bytes(server.recv(8, socket.MSG_WAITALL), "big")
+        status, seconds, memory = json.loads(server.recv(size, socket.MSG_WAITALL))
+        return status, seconds, memory
+
+    pid = int.from_bytes(server.recv(8, socket.MSG_WAITALL), "big")
+    return _Started(open(to_stdin, "wb"), open(from_stdout, "rb"), open(from_stderr, "rb"), pid, end)
+
+
 def halfulp(
     *arguments: str | bytes,
     stdin: bytes = b"",
@@ -67,53 +133,41 @@ def halfulp(
     environment: Mapping[str, str] | None = None,
     interpreter: Sequence[str] | None = None,
 ) -> Finished:
-    """Run ``halfulp`` with these arguments. A process that hangs is killed in the end, which fails the test."""
+    """Run ``halfulp`` with these arguments. A process that hangs is killed in the end, which fails the test.
+
+    It is forked, unless ``environment`` (beside the variables that are set) or ``interpreter`` say how it is to start.
+    """
     told, pipe = os.pipe()
-    telling = _TELLING.format(memory=MEMORY.replace("\n", "\n    "), pipe=pipe)
-    process = subprocess.Popen(
-        [*(interpreter or (sys.executable, "-I", "-c", telling)), *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=cwd,
-        env={**os.environ, **(environment or {})},
-        pass_fds=(pipe,),
-    )
+    if environment is None and interpreter is None:
+        process = _fork(arguments, pipe, cwd)
+    else:
+        process = _start([*(interpreter or (*_PROCESS, "run", str(pipe))), *arguments], pipe, cwd, environment or {})
     os.close(pipe)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
     outputs: dict[str, bytes] = {}
 
-    def collect(name: str, stream: object) -> None:
-        outputs[name] = stream.read()  # type: ignore[attr-defined]
+    def collect(name: str, stream: BinaryIO) -> None:
+        with stream:
+            outputs[name] = stream.read()
 
     readers = [
         threading.Thread(target=collect, args=item) for item in (("out", process.stdout), ("err", process.stderr))
     ]
-    watchdog = threading.Timer(PATIENCE, process.kill)
+    watchdog = threading.Timer(PATIENCE, os.kill, (process.pid, signal.SIGKILL))
     for thread in (*readers, watchdog):
         thread.start()
-    try:
+    with suppress(BrokenPipeError), process.stdin:
         process.stdin.write(stdin)
-        process.stdin.close()
-    except BrokenPipeError:
-        pass
-    # Not Popen.wait: the usage of this one child is wanted, not of all children so far.
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    status, seconds, memory = process.end()
     watchdog.cancel()
     for thread in readers:
         thread.join()
-    process.stdout.close()
-    process.stderr.close()
     os.set_blocking(told, False)
     with open(told, "rb") as file:
         peak = file.read()
     return Finished(
-        process.returncode,
+        os.waitstatus_to_exitcode(status),
         outputs["out"].decode("utf-8"),
         outputs["err"].decode("utf-8"),
-        usage.ru_utime + usage.ru_stime,
-        (int(peak) if peak else usage.ru_maxrss) * 1024,
+        seconds,
+        (int(peak) if peak else memory) * 1024,
     )

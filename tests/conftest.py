@@ -1,8 +1,8 @@
 """Settings and fixtures of the whole test suite: real MLIR, Chromium, exhaustive tests, hypothesis.
 
-Environment variables: ``HALFULP_MLIR_OPT`` and ``HALFULP_CHROMIUM`` name the programs to use, ``HALFULP_REQUIRE_MLIR=1``
-and ``HALFULP_REQUIRE_CHROMIUM=1`` turn absent or skipped tests of the two into failures, ``HALFULP_EXHAUSTIVE=1`` adds
-the exhaustive tests, ``CI`` makes hypothesis repeatable.
+Environment variables: ``HALFULP_MLIR_OPT``, ``HALFULP_LIBLLVM`` and ``HALFULP_CHROMIUM`` name the tools to use,
+``HALFULP_REQUIRE_MLIR=1`` and ``HALFULP_REQUIRE_CHROMIUM=1`` turn absent or skipped tests of the two into failures,
+``HALFULP_EXHAUSTIVE=1`` adds the exhaustive tests, ``CI`` makes hypothesis repeatable.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 REQUIRE_MLIR = os.environ.get("HALFULP_REQUIRE_MLIR") == "1"
 MLIR_OPT = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")
-LIBLLVM = "libLLVM.so.22.1"
+LIBLLVM = os.environ.get("HALFULP_LIBLLVM", "libLLVM.so.22.1")
 CHROMIUM = os.environ.get("HALFULP_CHROMIUM", "chromium")
 BROWSER_MILLISECONDS = 600_000
 """So long a page may take to do what a test waits for: a slow machine with other work must not reach it."""
@@ -51,7 +51,7 @@ def missing_mlir() -> str | None:
     try:
         ctypes.CDLL(LIBLLVM)
     except OSError as error:
-        return f"{LIBLLVM} cannot be loaded (Debian package libllvm22): {error}"
+        return f"{LIBLLVM} cannot be loaded (Debian package libllvm22; HALFULP_LIBLLVM names another one): {error}"
     return None
 
 

@@ -24,7 +24,7 @@ from tree import ROOT, pyproject
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.interp.dialects import BUILT_IN
+from halfulp.interp.declare.registry import default_registry
 from halfulp.semantics.profile import PROFILE_FIELDS
 
 if TYPE_CHECKING:
@@ -126,7 +126,12 @@ def test_generated_parts_name_everything() -> None:
         assert profiles.count(f"| `{field}` |") == 2
         assert all(f"`{value}`" in profiles for value in choice.values)
     assert all(f" {name} |" in profiles for name in hu.profiles)
-    assert all(f"`{op}`" in ops for dialect in BUILT_IN for op in dialect.ops if not op.startswith("test"))
+    assert all(
+        f"`{op}`" in ops
+        for dialect in default_registry().dialects.values()
+        for op in dialect.ops
+        if not op.startswith("test")
+    )
     (commands_of,) = (action for action in cli.build_parser()._actions if hasattr(action, "_name_parser_map"))
     assert commands_of.choices is not None
     assert re.findall(r"^## (.*)$", lines, re.MULTILINE) == list(commands_of.choices)

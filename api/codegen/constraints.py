@@ -9,10 +9,11 @@ from itertools import islice
 from reprlib import repr as short
 from typing import Any
 
+from halfulp.interp.dialects.iree_codegen.attributes import ONE_OF_KNOB
+from halfulp.interp.dialects.iree_codegen.constraint_rules import CONSTRAINTS, knobs_in
 from halfulp.interp.dialects.iree_codegen.knobs import configuration, constant, function_of
-from halfulp.interp.dialects.iree_codegen.ops import CONSTRAINTS, ONE_OF_KNOB, knobs_in
-from halfulp.interp.dialects.iree_codegen.verdicts import Verdict, Word, judge, unjudged
-from halfulp.interp.ir.attributes import DialectAttr, spell_untyped
+from halfulp.interp.dialects.iree_codegen.verdicts import ConstraintVerdict, Word, judge, unjudged
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import InputError, TypeMismatch, did_you_mean
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Module, Operation
@@ -39,7 +40,7 @@ class Constraints:
     location: Location
     dims: tuple[tuple[str, int | None], ...]
     knobs: tuple[tuple[str, int | None], ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ConstraintVerdict, ...]
     unconfigured: str | None = None
 
     @property
@@ -206,7 +207,7 @@ def _knob_value(knob: DialectAttr, value: Any, model: SmtModel) -> int:
     what = f"knob {knob['name'].value}"
     if knob.definition is not ONE_OF_KNOB:
         return _integer(value, what, model)
-    options = [spell_untyped(option) for option in knob["options"].elements]
+    options = [option.spell_untyped() for option in knob["options"].elements]
     if isinstance(value, str) and value in options:
         return options.index(value)
     if not isinstance(value, str) and _integer(value, what, model) in range(len(options)):

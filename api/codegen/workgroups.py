@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.attributes import DYNAMIC
 from halfulp.interp.ir.errors import InputError, TypeMismatch, UndefinedBehavior
 from halfulp.interp.ir.operations import Module, Operation, is_symbol_table
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.executor import Limits, Settings, argument_types, program_for
-from halfulp.interp.text.assembly import DYNAMIC
 from halfulp.interp.values.value import Value, to_value
 from halfulp.runtime import Source, find_entry, function_path, load, run, user_functions
 from halfulp.semantics.profile import Profile, as_profile

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from halfulp.interp.ir.errors import HalfulpError
     from halfulp.interp.ir.operations import Module
-    from halfulp.interp.text.parser import Part
+    from halfulp.interp.text.split_input import Part
     from halfulp.semantics.profile import Profile
 
 SUCCESS, DIFFERENT, WRONG_USE, UNSUPPORTED, UNDEFINED = 0, 1, 2, 3, 4
@@ -98,7 +98,7 @@ class Program:
 
     def parts(self, split: bool) -> list[Part | None]:
         """The parts of a text between lines ``// -----``, or all of it as one; bytecode is one, None."""
-        from halfulp.interp.text.parser import Part, split_input
+        from halfulp.interp.text.split_input import Part, split_input
 
         if self.text is None:
             return [None]
@@ -107,10 +107,11 @@ class Program:
     def module(self, part: Part | None = None, allow_unregistered: bool = True) -> Module:
         """The module of a part, or of all. Raises HalfulpError."""
         if self.text is None:
-            from halfulp.interp.bytecode.reader import read_bytecode
+            from halfulp.interp.loading import read_bytecode
 
             return read_bytecode(self.data, self.name, allow_unregistered)
-        from halfulp.interp.text.parser import Part, parse_module
+        from halfulp.interp.loading import parse_module
+        from halfulp.interp.text.split_input import Part
 
         part = part or Part(self.text)
         return parse_module(part.text, self.name, allow_unregistered=allow_unregistered, start=part.start)
@@ -167,7 +168,8 @@ def properties_of(op: str, given: Sequence[str], sources: Sources) -> dict[str, 
     """The keywords of ``--attr``: a name alone is true; what is no keyword of an enum is read as an MLIR attribute."""
     from halfulp.command.values import naming
     from halfulp.interp.declare.build import property_of
-    from halfulp.interp.declare.declarations import EnumDefinition, default_registry
+    from halfulp.interp.declare.registry import default_registry
+    from halfulp.interp.ir.dialect_attributes import EnumDefinition
     from halfulp.interp.ir.errors import InputError
     from halfulp.interp.text.parser import parse_attribute
 

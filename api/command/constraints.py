@@ -21,7 +21,7 @@ from halfulp.command.common import (
 
 if TYPE_CHECKING:
     from halfulp.codegen.constraints import Constraints
-    from halfulp.interp.dialects.iree_codegen.verdicts import Verdict
+    from halfulp.interp.dialects.iree_codegen.verdicts import ConstraintVerdict
 
 _ABOUT = """\
 Evaluate every iree_codegen.smt.constraints of a file, and print a verdict for each of its asserts:
@@ -136,7 +136,7 @@ def _constraints(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _record(one: Constraints, verdict: Verdict) -> str:
+def _record(one: Constraints, verdict: ConstraintVerdict) -> str:
     """A verdict as a JSON object."""
     from halfulp.interp.ir.errors import spell_place
 

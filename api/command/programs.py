@@ -341,7 +341,7 @@ def _transformed(arguments: argparse.Namespace, before: Module, sources: Sources
     from halfulp.conformance.oracles.oracle import OracleError, Unavailable
     from halfulp.conformance.oracles.tool import find_tool
     from halfulp.interp.ir.errors import InputError
-    from halfulp.interp.text.parser import parse_module
+    from halfulp.interp.loading import parse_module
     from halfulp.interp.text.printer import print_module
 
     try:

@@ -97,7 +97,7 @@ def case_named(op: str, arguments: argparse.Namespace, sources: Sources, **prope
     """The case of an op with the types and properties of the options. Raises HalfulpError."""
     from halfulp.command.values import naming
     from halfulp.conformance.comparing.op_case import op_case
-    from halfulp.interp.declare.declarations import default_registry
+    from halfulp.interp.declare.registry import default_registry
     from halfulp.interp.ir.errors import InputError, TypeMismatch
     from halfulp.interp.values.value import as_type
 

@@ -17,8 +17,9 @@ from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
 from halfulp.interp.ir.locations import FileLineCol
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.spelling import parse_type_head, parse_value, spell_element, spell_type, value_of_attribute
-from halfulp.interp.values.value import Value, code_layout, element_width, natural_dtypes, runtime_shape, to_value
+from halfulp.interp.values.value import Value, code_layout, natural_dtypes, runtime_shape, to_value
 from halfulp.runtime import read_file
 from halfulp.semantics.poison import Origin
 

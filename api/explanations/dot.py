@@ -23,8 +23,9 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import decimal_text, hex_text, number_text, signed_text, value_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported, did_you_mean
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.spelling import parse_element
-from halfulp.interp.values.value import Value, element_width, natural_dtypes, to_value
+from halfulp.interp.values.value import Value, natural_dtypes, to_value
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.aligned_sums import Alignment, RoundedResult, SumTrace
 from halfulp.semantics.matrix_units.chips import Rule
@@ -806,7 +807,7 @@ def _line(
 
 
 def _codes(bits: Any, element: ty.Type) -> list[int]:
-    return codes_to_ints(np.ravel(bits), element_width(element) or 0)
+    return codes_to_ints(np.ravel(bits), width_of(element))
 
 
 def _picked(array: Any, name: str, axis: int, index: int, pick: bool, then: int | None) -> Any:

@@ -48,13 +48,15 @@ from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.fp_formats.spelling import number_text, signed_text, value_text
 from halfulp.interp.declare.build import single_op_module
-from halfulp.interp.declare.declarations import EnumDefinition, default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.executor import Elementwise, Settings
 from halfulp.interp.values.spelling import parse_element, parse_type_head
-from halfulp.interp.values.value import Value, as_type, element_width, numeric, to_value
+from halfulp.interp.values.value import Value, as_type, numeric, to_value
 from halfulp.semantics import casts, emulated
 from halfulp.semantics.kernel import Fault, Kernel, Open
 from halfulp.semantics.profile import SPEC, Profile, as_profile
@@ -248,7 +250,7 @@ def code_suffix(type_: ty.Type, code: int | None) -> str:
 
 
 def _integer(stored: ty.Type, code: int) -> int:
-    width = element_width(stored) or 0
+    width = width_of(stored)
     unsigned = isinstance(stored, ty.IntegerType) and stored.signedness == "unsigned"
     return code - (1 << width) if not unsigned and width and code >> (width - 1) else code
 
@@ -293,14 +295,14 @@ class _Application:
 
     def _arrays(self) -> tuple[Any, ...]:
         pairs = zip(self._codes, self._types, strict=True)
-        return tuple(ints_to_codes([code], element_width(type_) or 0, (1,)) for code, type_ in pairs)
+        return tuple(ints_to_codes([code], width_of(type_), (1,)) for code, type_ in pairs)
 
     def open(self, result: int | None, profile: Profile) -> str:
         """What the language leaves open of the result, in words."""
         rule = self.kernel(MODES[self.fixed], profile).open
         if rule is None or result is None:
             return ""
-        mask = rule(self._arrays(), (ints_to_codes([result], element_width(self.result) or 0, (1,)),))
+        mask = rule(self._arrays(), (ints_to_codes([result], width_of(self.result), (1,)),))
         bits = 0 if mask is None else int(np.ravel(mask)[0])
         return "; ".join(words for kind, words in _OPEN.items() if bits & kind.value)
 
@@ -536,7 +538,7 @@ def _conversion(context: _Context) -> _Parts:
 def _from_integer(signed: bool) -> _Explainer:
     def explain(context: _Context) -> _Parts:
         (x,) = context.operands
-        number = _integer(ty.IntegerType(element_width(x.type) or 0, "signed" if signed else "unsigned"), x.known)
+        number = _integer(ty.IntegerType(width_of(x.type), "signed" if signed else "unsigned"), x.known)
         given = Given(str(number), f"of type {x.type}", Fraction(number), number < 0, False, context.application)
         return _of_rounding(explained(given, context.format, context.mode, context.profile, ()))
 
@@ -544,7 +546,7 @@ def _from_integer(signed: bool) -> _Explainer:
 
 
 def _range(stored: ty.Type, signed: bool) -> tuple[int, int]:
-    width = element_width(stored) or 0
+    width = width_of(stored)
     return (-(1 << width >> 1), (1 << width >> 1) - 1) if signed and width else (0, (1 << width) - 1)
 
 
@@ -1045,7 +1047,7 @@ def _operand(name: str, type_: ty.Type, value: Any) -> Operand:
 def _code_of(value: Value) -> int:
     if value.shape or value.poison is not None:
         raise InputError(f"an operand is one number without poison, not {value!r}")
-    return codes_to_ints(value.bits.reshape((1, *value.bits.shape)), element_width(value.element_type) or 0)[0]
+    return codes_to_ints(value.bits.reshape((1, *value.bits.shape)), width_of(value.element_type))[0]
 
 
 def _float_operand(name: str, type_: ty.FloatType, value: Any) -> Operand:

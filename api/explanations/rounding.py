@@ -164,7 +164,8 @@ def typed_text(text: str) -> tuple[str, str] | None:
 def _given_value(text: str, value: Value) -> Given:
     from halfulp.fp_formats.codes import codes_to_ints
     from halfulp.interp.ir import types as ty
-    from halfulp.interp.values.value import element_width, numeric
+    from halfulp.interp.ir.types import element_width
+    from halfulp.interp.values.value import numeric
 
     if value.shape:
         raise InputError(f"explain takes one number; {value!r} has {value.bits.size}")

@@ -460,7 +460,7 @@ def _shown_module(module: Module, trace: Trace) -> Callable[[Operation], Operati
         trace.lines = module.text.split("\n")
         trace.first_line = module.source.start[0]
         return lambda op: op
-    from halfulp.interp.text.parser import parse_module
+    from halfulp.interp.loading import parse_module
     from halfulp.interp.text.printer import print_module
 
     if _constant_bytes(module) > _MOST_PRINTED:

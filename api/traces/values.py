@@ -11,9 +11,10 @@ import numpy as np
 from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.fp_formats.exact import comparisons
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.spelling import spell_element, spell_type, spell_value
-from halfulp.interp.values.value import Value, code_layout, element_width, numeric
+from halfulp.interp.values.value import Value, code_layout, numeric
 from halfulp.semantics.poison import Origin
 
 WHOLE = 16

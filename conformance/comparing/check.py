@@ -22,7 +22,7 @@ from halfulp.conformance.comparing.divergences import Divergence
 from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import width_of
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 SHOWN = 5
@@ -177,7 +177,7 @@ def _mismatch(
 ) -> Mismatch:
     element = tuple(int(k) for k in where)
     type_ = case.result_types[index]
-    width = element_width(type_) or 0
+    width = width_of(type_)
     status = Status.VALUE if answer.status is None else Status(int(answer.status[element]))
     right = code_at(expected.bits[index], width, element)
     given = code_at(answer.bits, width, element)

@@ -1,4 +1,6 @@
-"""Compare by refinement: another tool may choose what the reference leaves unspecified; all other bits must be equal."""
+"""Compare by refinement: another tool may choose what the reference leaves unspecified; all other bits
+must be equal.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, code_shape, element_shape, limb_count, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.semantics import floats
 from halfulp.semantics.kernel import Open
 
@@ -36,7 +38,7 @@ class Verdict(IntEnum):
 def differing(type_: ty.Type, one: Codes, other: Codes) -> Mask:
     """Return a mask of the elements in which two arrays of codes of one type differ."""
     different: Mask = np.not_equal(one, other)
-    limbs = different.ndim - len(element_shape(one, element_width(type_) or 0))
+    limbs = different.ndim - len(element_shape(one, width_of(type_)))
     return np.asarray(different.any(axis=-1)) if limbs else different
 
 
@@ -71,7 +73,7 @@ def foreseen(type_: ty.Type, predicted: Reference, index: int, answer: Answer) -
     What the language leaves open of a value is not open in a prediction. Where that gives executing the op no meaning
     and tells of no trap, it says nothing.
     """
-    status = np.full(element_shape(answer.bits, element_width(type_) or 0), Status.VALUE, np.uint8)
+    status = np.full(element_shape(answer.bits, width_of(type_)), Status.VALUE, np.uint8)
     if answer.status is not None:
         status = answer.status
     said = ~differing(type_, predicted.bits[index], answer.bits) & (status == Status.VALUE)
@@ -87,7 +89,7 @@ def garbled(type_: ty.Type, shape: tuple[int, ...], answer: Answer) -> str | Non
     Codes have the dtype and limbs of their width and no bits above it, statuses are those of `Status`: one for each
     element. Without this, NumPy would repeat a single result for all elements, and take it for as many agreements.
     """
-    width = element_width(type_) or 0
+    width = width_of(type_)
     bits, status = np.asarray(answer.bits), answer.status
     if bits.dtype != storage_dtype(width):
         return f"codes of dtype {bits.dtype} where {storage_dtype(width)} is expected"

@@ -25,7 +25,7 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.limbs import equal, nonzero
 from halfulp.fp_formats.policy import Flags, Rounding
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import width_of
 
 FLOAT_CLASSES = ("zero", "subnormal", "normal", "max", "infinity", "quiet NaN", "signalling NaN")
 INTEGER_CLASSES = ("0", "1", "-1", "signed min", "signed max", "positive", "negative")
@@ -118,7 +118,7 @@ def _present(type_: ty.Type) -> list[str]:
             "signalling NaN": not (fmt.quiet_bit and (fmt.mantissa_bits > 1 or fmt.explicit_integer_bit)),
         }
         return [name for name in FLOAT_CLASSES if not absent.get(name, False)]
-    width = element_width(type_) or 0
+    width = width_of(type_)
     sample = np.arange(min(1 << width, 8), dtype=np.uint8)
     if width > 3:
         return list(INTEGER_CLASSES)
@@ -129,7 +129,7 @@ def operand_classes(type_: ty.Type, codes: Codes) -> npt.NDArray[np.uint8]:
     """Return the class of each element, flat: an index into `FLOAT_CLASSES` or `INTEGER_CLASSES`."""
     if isinstance(type_, ty.FloatType):
         return _float_classes(type_.format, codes)
-    width = element_width(type_) or 0
+    width = width_of(type_)
     if width <= 64:
         return _integer_classes(width, codes.reshape(-1))
     ints = codes_to_ints(codes, width)
@@ -191,10 +191,10 @@ def _flags(case: OpCase, inputs: Sequence[Codes]) -> npt.NDArray[np.uint8] | Non
             case ty.FloatType(), ty.FloatType():
                 found = conversions.convert(source.format, target.format, inputs[0], mode, want_flags=True)
             case ty.FloatType(), _:
-                width = element_width(target) or 0
+                width = width_of(target)
                 found = conversions.to_integer(source.format, inputs[0], width, not unsigned, want_flags=True)
             case _, ty.FloatType():
-                width = element_width(source) or 0
+                width = width_of(source)
                 found = conversions.from_integer(target.format, inputs[0], width, not unsigned, mode, want_flags=True)
     flags: npt.NDArray[np.uint8] | None = None if found is None else found.flags
     return flags

@@ -21,7 +21,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, ints_to_codes, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import width_of
 
 EXHAUSTIVE_BITS = 24
 """Most bits of all operands together for which every input is asked."""
@@ -125,7 +125,7 @@ def _crossed(columns: Sequence[Sequence[int]], most: int) -> list[list[int]] | N
 
 
 def _one_of_each_class(type_: ty.Type, codes: Sequence[int]) -> list[int]:
-    width = element_width(type_) or 0
+    width = width_of(type_)
     classes = operand_classes(type_, ints_to_codes(codes, width, (len(codes),))).tolist()
     return list(dict(zip(reversed(classes), reversed(codes), strict=True)).values())
 
@@ -137,7 +137,7 @@ def corner_codes(type_: ty.Type, case: OpCase | None = None, deep: bool = False)
     infinities, NaNs of each kind. ``case``: adds the ties and limits of the formats it converts to; all ties of formats
     of up to 8 bits, or 16 if ``deep``, some of wider ones.
     """
-    width = element_width(type_) or 0
+    width = width_of(type_)
     if isinstance(type_, ty.FloatType):
         codes = set(_float_corners(type_.format))
         if case is not None:
@@ -198,8 +198,10 @@ def _corners_of_integers(fmt: FloatFormat, width: int) -> set[int]:
 
 
 def random_codes(type_: ty.Type, count: int, rng: random.Random) -> list[int]:
-    """Return ``count`` codes: half of them uniform, half with long runs of equal bits and exponents near the corners."""
-    width = element_width(type_) or 0
+    """Return ``count`` codes: half of them uniform, half with long runs of equal bits and exponents near
+    the corners.
+    """
+    width = width_of(type_)
     fmt = type_.format if isinstance(type_, ty.FloatType) else None
     return [_structured(fmt, width, rng) if rng.random() < 0.5 else _uniform(width, rng) for _ in range(count)]
 
@@ -225,7 +227,7 @@ def _structured(fmt: FloatFormat | None, width: int, rng: random.Random) -> int:
 
 def _related(type_: ty.Type, first: Sequence[int], second: Sequence[int], rng: random.Random) -> list[int]:
     """Return the second operand; four elements of ten become a near neighbour or the opposite of the first operand."""
-    width = element_width(type_) or 0
+    width = width_of(type_)
     sign = (type_.format.sign_mask or 0) if isinstance(type_, ty.FloatType) else 0
     mask = (1 << width) - 1
     return [

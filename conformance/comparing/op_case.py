@@ -11,12 +11,14 @@ import numpy as np
 
 from halfulp.fp_formats.codes import Codes, Mask, element_shape
 from halfulp.interp.declare.build import single_op_module
-from halfulp.interp.declare.declarations import OpDefinition, default_registry
+from halfulp.interp.declare.declarations import OpDefinition
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.executor import Elementwise, Settings, program_for
-from halfulp.interp.values.value import Value, as_type, element_width
+from halfulp.interp.values.value import Value, as_type
 from halfulp.semantics.kernel import FaultKind, Kernel
 from halfulp.semantics.profile import SPEC, Profile
 
@@ -55,7 +57,7 @@ class OpCase:
     @property
     def operand_widths(self) -> tuple[int, ...]:
         """Return the widths of the operands' codes in bits."""
-        return tuple(element_width(type_) or 0 for type_ in self.operand_types)
+        return tuple(width_of(type_) for type_ in self.operand_types)
 
     def module(self, shape: Sequence[int] | None) -> Module:
         """Return a module whose function ``@eval`` applies the op to tensors of that shape, or to scalars (None)."""

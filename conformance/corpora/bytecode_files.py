@@ -25,7 +25,7 @@ from halfulp.conformance.corpora.corpus import RECORDED, CorpusEntry, entries, r
 from halfulp.conformance.corpora.corpus_iree import find_iree_opt
 from halfulp.interp.bytecode.encoding import MAX_VERSION
 from halfulp.interp.bytecode.inspect import codes_of
-from halfulp.interp.bytecode.reader import read_bytecode
+from halfulp.interp.loading import read_bytecode
 
 # Modules that mlir-opt and halfulp read otherwise already as text, so that their bytecode is another; the reasons
 # are those of `deviations.DELIBERATE`.

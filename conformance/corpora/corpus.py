@@ -23,7 +23,7 @@ from typing import Any
 
 from halfulp.conformance.corpora.text_coverage import Facts, report
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 
 FOLDER = Path(__file__).parent / "corpus"
 RECORDED = Path(__file__).parent / "recorded" / "mlir_opt_22.json.gz"

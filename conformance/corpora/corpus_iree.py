@@ -33,7 +33,7 @@ from typing import Any
 
 from halfulp.conformance.corpora.corpus import SEPARATOR, CorpusEntry, CorpusRecord, digest
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 
 FOLDER = Path(__file__).parent / "corpus_iree"
@@ -44,7 +44,9 @@ _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)", re.MULTILINE)
 
 
 def find_iree_opt() -> str | None:
-    """Return the path of iree-opt: ``HALFULP_IREE_OPT``, the one on PATH, or the one of the package iree-base-compiler."""
+    """Return the path of iree-opt: ``HALFULP_IREE_OPT``, the one on PATH, or the one of the package
+    iree-base-compiler.
+    """
     named = os.environ.get("HALFULP_IREE_OPT") or which("iree-opt")
     if named:
         return named
@@ -69,7 +71,9 @@ def is_of_document(entry: CorpusEntry) -> bool:
 
 
 def asked_text(entry: CorpusEntry) -> str:
-    """Return the text that iree-opt is given for a module: its own, or what halfulp prints for the document's syntax."""
+    """Return the text that iree-opt is given for a module: its own, or what halfulp prints for the
+    document's syntax.
+    """
     return print_module(parse_module(entry.text, "<stdin>")) if is_of_document(entry) else entry.text
 
 

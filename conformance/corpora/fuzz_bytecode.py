@@ -25,11 +25,11 @@ from pathlib import Path
 from halfulp.conformance.corpora.bytecode_files import recorded_files
 from halfulp.conformance.corpora.fuzz_text import OutOfTime, ReadingFailure, read_all, stopped_after
 from halfulp.interp.bytecode.encoding import MAGIC, PADDING, Cursor, Section, varint, zigzag
-from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.loading import read_bytecode
 from halfulp.interp.text.printer import print_module
 
 MAX_SECONDS = 1.0
@@ -42,7 +42,9 @@ _PRODUCERS = (b"MLIR22.1.8", b"MLIR24.0.0git", b"", b"LLVM9", b"\xff\xfe", b"MLI
 
 @dataclass(slots=True)
 class Parts:
-    """A file taken apart: the bytes before the sections, and the sections: number, alignment (0: none given), content."""
+    """A file taken apart: the bytes before the sections, and the sections: number, alignment (0: none
+    given), content.
+    """
 
     head: bytes
     sections: list[tuple[int, int, bytes]]

@@ -28,8 +28,8 @@ from typing import TypeVar
 from halfulp.conformance.corpora.corpus import entries
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.text.lexer import token_offsets, tokenize
-from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
 
 Input = TypeVar("Input")

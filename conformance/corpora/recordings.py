@@ -29,7 +29,7 @@ from halfulp.conformance.ops.jobs import jobs
 from halfulp.conformance.oracles import ORACLES, oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
 from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import width_of
 
 FILE = Path(__file__).parent / "recorded" / "oracles.npz"
 NOT_RECORDED = frozenset({"exact", "npz", "command"})
@@ -79,7 +79,7 @@ def recorded() -> dict[str, RecordedOracle]:
                 continue
             found = []
             for type_, with_status, why in zip(case.result_types, row["status"], row["why"], strict=True):
-                width = element_width(type_) or 0
+                width = width_of(type_)
                 shape = code_shape(tuple(row["shape"]), width)
                 dtype = storage_dtype(width)
                 size = int(np.prod(shape, dtype=np.int64))
@@ -131,7 +131,7 @@ def _write(oracles: dict[str, RecordedOracle]) -> None:
                 row["refusal"] = found
             else:
                 row["inputs"] = checksum
-                width = element_width(case.result_types[0]) or 0
+                width = width_of(case.result_types[0])
                 row["shape"] = found[0].bits.shape[:-1] if width > 64 else found[0].bits.shape
                 row["status"] = [int(answer.status is not None) for answer in found]
                 row["why"] = [answer.why for answer in found]

@@ -14,21 +14,25 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.declare.declarations import Arity, EnumDefinition, OpDefinition
+from halfulp.interp.declare.declarations import Arity, OpDefinition
+from halfulp.interp.declare.notation import Group, read_format
 from halfulp.interp.declare.operands import SEGMENTS, all_operands, spread
-from halfulp.interp.dialects import BUILT_IN
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import locations as lo
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import AffineExpr, Binary, Constant, Symbol
 from halfulp.interp.ir.attributes import Attribute
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
+from halfulp.interp.ir.nested import parts
 from halfulp.interp.ir.operations import BlockArgument, Module, Operation
 from halfulp.interp.ir.types import Type
-from halfulp.interp.text.assembly import Group, read_format
 from halfulp.interp.text.lexer import tokenize
-from halfulp.interp.text.nested import parts
 
 _STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*')
+
+# The dialects of MLIR whose ops are counted.
+DIALECTS = ("builtin", "arith", "cf", "func", "quant", "scf", "tensor", "ub", "vector")
 
 
 class Facts:
@@ -519,8 +523,9 @@ class OpCount:
 
 
 def ops(modules: list[Facts]) -> dict[str, OpCount]:
-    """Return the counts of every op of the built-in dialects."""
-    counts = {name: OpCount(0, 0, Counter(), Counter()) for dialect in BUILT_IN for name in dialect.ops}
+    """The counts of every op of `DIALECTS`."""
+    dialects = map(default_registry().dialects.__getitem__, DIALECTS)
+    counts = {name: OpCount(0, 0, Counter(), Counter()) for dialect in dialects for name in dialect.ops}
     for facts in modules:
         seen: set[tuple[str, str, bool]] = set()
         for operation in facts.operations:

@@ -14,7 +14,7 @@ from halfulp.conformance.comparing.inputs import float_types
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.dialects.arith import CMPF_PREDICATE, CMPI_PREDICATE
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 
 FLOAT_ARITHMETIC = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf")

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.coverage import Coverage, covered
 from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.inputs import inputs_for, is_exhaustive
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.conformance.ops.families import FAMILIES
+from halfulp.conformance.ops.families import FAMILIES, Family
 from halfulp.conformance.ops.workers import process_pool
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import Oracle, Unavailable
@@ -87,13 +88,17 @@ def jobs(level: str, seed: int = 0, oracles: Iterable[str] | None = None, family
     """Yield the jobs of a level ("full" or "sample"), for the given oracles (all) and family (all)."""
     wanted = None if oracles is None else set(oracles)
     for row in FAMILIES:
-        if family not in (None, row.name):
-            continue
-        for asked in row.cases():
-            for name in row.oracles:
-                count, bits = (row.full, row.bits) if level == "full" else (row.sample, 0)
-                if (count or bits) and (wanted is None or name in wanted):
-                    yield Job(row.name, name, asked, count, bits, seed)
+        count, bits = (row.full, row.bits) if level == "full" else (row.sample, 0)
+        names = [name for name in row.oracles if wanted is None or name in wanted]
+        if family in (None, row.name) and names and (count or bits):
+            for asked, name in product(_cases(row), names):
+                yield Job(row.name, name, asked, count, bits, seed)
+
+
+@cache
+def _cases(family: Family) -> tuple[OpCase, ...]:
+    """Return the cases of a family, made once: each is checked as a module of its own."""
+    return tuple(family.cases())
 
 
 def run_jobs(

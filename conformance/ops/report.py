@@ -18,8 +18,8 @@ from halfulp.conformance.comparing.exact_results import exact_value
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.ops.families import EVERY_WIDTH, FAMILIES
 from halfulp.conformance.ops.jobs import ConformanceReport
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.spelling import spell_element
-from halfulp.interp.values.value import element_width
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
 

@@ -23,7 +23,9 @@ def default_workers() -> int:
 
 
 class _Pool(ProcessPoolExecutor):
-    """A pool that holds back interrupts until a process has run `_begin`; an earlier one would end it with a traceback."""
+    """A pool that holds back interrupts until a process has run `_begin`; an earlier one would end it with
+    a traceback.
+    """
 
     def submit(self, *asked: Any, **options: Any) -> Future[Any]:
         with _interrupts_held():  # processes are started here, and begin with the signals held that this one holds

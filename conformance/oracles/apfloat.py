@@ -8,6 +8,7 @@ Codes are Python integers. Rounding modes are `halfulp.fp_formats.policy.Roundin
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -21,10 +22,12 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
-from halfulp.interp.dialects.arith import CMPF_PREDICATE
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.ir import types as ty
 
 LIBRARY = "libLLVM.so.22.1"
+VARIABLE = "HALFULP_LIBLLVM"  # names another libLLVM, as other variables name the programs
+VERSION = "22."
 WRAPPERS = "libmlir_apfloat_wrappers.so.22.1"
 LLVM_FOLDER = "/usr/lib/llvm-22/lib"  # where Debian keeps the libraries that the loader does not know by name
 
@@ -86,24 +89,35 @@ class _IEEEFloat(ctypes.Structure):
     ]
 
 
-def unavailable() -> str | None:
-    """Say why APFloat cannot be called here; None if it can."""
+def load() -> APFloat:
+    """Return the binding to the library that HALFULP_LIBLLVM names, or to `LIBRARY`. Raises Unavailable."""
     if platform.machine() not in ("x86_64", "AMD64"):
-        return f"the binding knows the x86-64 calling convention only, this is {platform.machine()}"
-    try:
-        ctypes.CDLL(LIBRARY)
-    except OSError as error:
-        return f"{LIBRARY} does not load: {error}"
-    return None
+        raise Unavailable(f"the binding knows the x86-64 calling convention only, this is {platform.machine()}")
+    return _bind(os.environ.get(VARIABLE) or LIBRARY)
 
 
 @cache
-def load() -> APFloat:
-    """Return the binding, loaded once. Raises OSError where `unavailable` gives a reason."""
-    reason = unavailable()
-    if reason:
-        raise OSError(reason)
-    return APFloat()
+def _bind(path: str) -> APFloat:
+    """Return the binding to a library of the right version. Raises Unavailable."""
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise Unavailable(f"{path} does not load; install it, or set {VARIABLE} ({error})") from None
+    try:
+        version = _version(library)
+    except AttributeError:
+        raise Unavailable(f"{path} does not tell a version of LLVM: it has no LLVMGetVersion") from None
+    if not version.startswith(VERSION):
+        raise Unavailable(f"{path} is LLVM version {version}, but this oracle stands for version {VERSION}")
+    return APFloat(library, version)
+
+
+def _version(library: ctypes.CDLL) -> str:
+    """Return the version that libLLVM reports, such as 22.1."""
+    numbers = [ctypes.c_uint() for _ in range(3)]
+    library.LLVMGetVersion(*map(ctypes.byref, numbers))
+    major, minor, _ = (number.value for number in numbers)
+    return f"{major}.{minor}"
 
 
 def wrapper(operation: str) -> Callable[[FloatFormat, int, int], int]:
@@ -127,8 +141,8 @@ def flags_of(status: int) -> int:
 class APFloat:
     """``llvm::detail::IEEEFloat`` with integers as codes; each method returns (code, flags)."""
 
-    def __init__(self) -> None:
-        library = ctypes.CDLL(LIBRARY)
+    def __init__(self, library: ctypes.CDLL, version: str) -> None:
+        self.version = version
         self._free = ctypes.CDLL(None).free
         self._free.argtypes, self._free.restype = [ctypes.c_void_p], None
         this, apint, mode = ctypes.POINTER(_IEEEFloat), ctypes.POINTER(_APInt), ctypes.c_int8
@@ -298,11 +312,8 @@ class APFloatOracle:
     profile = "mlir22-fold"
 
     def __init__(self) -> None:
-        reason = unavailable()
-        if reason:
-            raise Unavailable(reason)
-        self.version = LIBRARY.partition(".so.")[2]
         self._llvm = load()
+        self.version = self._llvm.version
 
     def refuses(self, case: OpCase) -> str | None:
         """Refuse ops without an APFloat function, unknown formats, and fast-math flags."""

@@ -17,15 +17,18 @@ from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, Status, Un
 from halfulp.conformance.whole_programs.rewrite import copied
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.interp.declare.build import function_of
-from halfulp.interp.declare.declarations import OpDefinition, Schema, default_registry
+from halfulp.interp.declare.declarations import OpDefinition, Schema
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, Region, SSAValue, symbols_of
+from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.loading import parse_module
 from halfulp.interp.run.executor import argument_types, result_types
-from halfulp.interp.text.parser import parse_module, split_input
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.value import Value, code_layout, element_width
+from halfulp.interp.text.split_input import split_input
+from halfulp.interp.values.value import Value, code_layout
 
 MARKER = "// -----"
 """The line between the modules of one text."""
@@ -53,7 +56,7 @@ def integer_type(element: ty.Type) -> ty.Type:
     """Return the integer type that transports the codes of an element type."""
     if isinstance(element, ty.IndexType):
         return element
-    return ty.IntegerType(element_width(element) or 0)
+    return ty.IntegerType(width_of(element))
 
 
 class Builder:
@@ -79,7 +82,7 @@ class Builder:
         element = ty.element_type(container)
         carrier = integer_type(element)
         if element is container:
-            code = codes_to_ints(codes, element_width(element) or 0)[0]
+            code = codes_to_ints(codes, width_of(element))[0]
             known = self._scalars.get((element, code))
             if known is None:
                 known = self._scalars[element, code] = self._cast(self._integer(code, carrier), element)

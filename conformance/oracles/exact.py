@@ -9,8 +9,8 @@ import numpy as np
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.executor import Elementwise
-from halfulp.interp.values.value import element_width
 from halfulp.semantics.kernel import Fault, FaultKind
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
@@ -48,7 +48,7 @@ class ExactOracle:
             else:
                 status.append(Status.VALUE)
                 rows.append(result if isinstance(result, tuple) else (result,))
-        widths = [element_width(type_) or 0 for type_ in case.result_types]
+        widths = [width_of(type_) for type_ in case.result_types]
         statuses = np.array(status, np.uint8).reshape(shape)
         return tuple(
             Answer(ints_to_codes([row[k] for row in rows], width, shape), statuses) for k, width in enumerate(widths)

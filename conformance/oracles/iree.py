@@ -35,14 +35,14 @@ from halfulp.conformance.oracles.oracle import (
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.fp_formats.codes import Codes, storage_dtype
 from halfulp.interp.declare.build import apply_op, function_of, module_of
-from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.value import element_width
 
 VERSION = "3.13"
 FLAGS = (
@@ -82,7 +82,9 @@ class Iree:
         self._compiled: dict[OpCase, Path | str] = {}
 
     def refuses(self, case: OpCase) -> str | None:
-        """Refuse ops outside arith, types above 64 bits, and what iree-compile has already rejected, with its reason."""
+        """Refuse ops outside arith, types above 64 bits, and what iree-compile has already rejected, with
+        its reason.
+        """
         if not case.op.startswith("arith.") or not case.operands:
             return f"{case.op} is not asked of IREE"
         types = (*case.operand_types, *case.result_types)
@@ -336,7 +338,7 @@ def _binary(program: str, package: str, folder: str) -> str:
 
 
 def _width(type_: ty.Type) -> int:
-    return element_width(type_) or 0
+    return width_of(type_)
 
 
 def _text(case: OpCase) -> str:

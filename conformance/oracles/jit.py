@@ -30,7 +30,7 @@ from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.fp_formats.codes import Codes, Mask, limb_count
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import width_of
 
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")
 
@@ -115,7 +115,7 @@ class JitOracle:
         columns = [_rows(codes, width, count) for codes, width in zip(inputs, case.operand_widths, strict=True)]
         undefined = reference(case, inputs).undefined
         risky = np.zeros(count, np.bool_) if undefined is None else np.broadcast_to(undefined, shape).reshape(-1)
-        widths = [element_width(type_) or 0 for type_ in case.result_types]
+        widths = [width_of(type_) for type_ in case.result_types]
         results = [np.zeros((count, limb_count(width)), np.uint64) for width in widths]
         status = np.full(count, Status.UNANSWERED, np.uint8)
         self._ask(case, columns, ~risky, risky, results, status)
@@ -161,7 +161,10 @@ class JitOracle:
     # --- programs -----------------------------------------------------------------------------------------------------
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
-        """Run many programs in one module, each in a process of its own. A program that stops its process has trapped."""
+        """Run many programs in one module, each in a process of its own.
+
+        A program that stops its process has trapped.
+        """
         found: dict[int, Reply] = {}
         prepared: list[tuple[int, PreparedProgram]] = []
         for index, program in enumerate(programs):

@@ -16,11 +16,12 @@ from halfulp.conformance.oracles.oracle import (
 )
 from halfulp.conformance.whole_programs.rewrite import module_with
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
-from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, SSAValue
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.values.value import Value
 
 ELEMENTS = 1024
 """Most elements of a program's results; each is printed by instructions of its own."""
@@ -109,7 +110,9 @@ class PreparedProgram:
                 operation.properties[key] = at.SymbolRefAttr(self.prefix + symbol.root, symbol.nested)
 
     def text(self) -> str:
-        """Return the functions of constants and arguments, and the one that calls the program and prints its results."""
+        """Return the functions of constants and arguments, and the one that calls the program and prints
+        its results.
+        """
         prefix = self.prefix
         constants = [(f"{prefix}constant{k}", attribute) for k, attribute in enumerate(self.constants)]
         body: list[str] = []
@@ -145,7 +148,7 @@ class PreparedProgram:
         """Read the results from what the program's process printed."""
         if child.signal == SIGALRM:
             return OracleError("hang", f"the program did not end in {CHILD_SECONDS} s")
-        widths = [element_width(ty.element_type(type_)) or 0 for type_ in self.results]
+        widths = [width_of(ty.element_type(type_)) for type_ in self.results]
         shapes = self.shapes
         if child.signal:
             return tuple(
@@ -248,7 +251,7 @@ def _size(type_: ty.Type) -> int:
 
 def _limbs(type_: ty.VectorType) -> tuple[int, ...]:
     """Return the trailing axis of codes."""
-    return code_shape((), element_width(type_.element) or 0)
+    return code_shape((), width_of(type_.element))
 
 
 def _carrier(type_: ty.Type) -> ty.Type:
@@ -272,7 +275,7 @@ def _of_limbs(limbs: Codes) -> int:
 
 
 def _integer_attribute(type_: ty.Type, code: int) -> at.Attribute:
-    width = element_width(type_) or 0
+    width = width_of(type_)
     signed = code - (1 << width) if width > 1 and code >> (width - 1) & 1 else code
     return at.IntegerAttr(signed, type_)
 

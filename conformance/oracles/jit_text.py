@@ -15,8 +15,8 @@ from halfulp.conformance.oracles.oracle import (
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.value import element_width
 
 CHILD_SECONDS = 10
 
@@ -178,7 +178,7 @@ def _loop(start: str, stop: str, step: int, statement: str) -> list[str]:
 
 def _load(body: list[str], name: str, memory: str, limbs: int, type_: ty.Type) -> str:
     """Write code that reads element ``%i`` as a value of the type; return the name of the value."""
-    width = element_width(type_) or 0
+    width = width_of(type_)
     whole, bits = _integer(width), _bits_type(type_)
     for limb in range(limbs):
         body.append(f"%at{name}_{limb} = arith.constant {limb} : index")
@@ -206,7 +206,7 @@ def _load(body: list[str], name: str, memory: str, limbs: int, type_: ty.Type) -
 
 def print_value(body: list[str], value: str, name: str, type_: ty.Type) -> None:
     """Write code that prints a scalar's code, one limb per line."""
-    width = element_width(type_) or 0
+    width = width_of(type_)
     bits = _bits_type(type_)
     if isinstance(type_, ty.FloatType | ty.IndexType):
         cast = "bitcast" if isinstance(type_, ty.FloatType) else "index_cast"

@@ -18,7 +18,7 @@ from halfulp.conformance.oracles.oracle import Answer, Unavailable
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp.dialects.arith import CMPF_PREDICATE
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.ir import types as ty
 from halfulp.interp.values.value import natural_dtypes
 
@@ -110,7 +110,10 @@ class MlDtypes:
 
 
 def _dtype(type_: ty.Type, signed: bool | None) -> np.dtype[Any] | None:
-    """Return the dtype whose bits are the codes of an element type. ``signed``: a conversion reads integers as signed."""
+    """Return the dtype whose bits are the codes of an element type.
+
+    ``signed``: a conversion reads integers as signed.
+    """
     if isinstance(type_, ty.IntegerType) and type_.width == 1:
         return np.dtype(np.bool_) if not signed else None  # NumPy's True is 1, never -1
     if isinstance(type_, ty.IndexType) or (isinstance(type_, ty.IntegerType) and type_.width in (8, 16, 32, 64)):

@@ -26,7 +26,9 @@ class MlirExpand(JitOracle):
     max_width = 1024
 
     def refuses_op(self, op: Operation) -> str | None:
-        """Refuse ops on f4E2M1FN and f8E8M0FNU other than conversions, and conversions that the pass skips or breaks."""
+        """Refuse ops on f4E2M1FN and f8E8M0FNU other than conversions, and conversions that the pass skips
+        or breaks.
+        """
         name = op.name.removeprefix("arith.")
         if name == op.name or not op.results:
             return None

@@ -16,7 +16,7 @@ from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, sto
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.semantics.profile import SPEC, Profile
 
 VERSION = "22."
@@ -334,7 +334,7 @@ def _doubtful(asked: OpCase, inputs: Sequence[Codes], profile: Profile) -> tuple
         back = reference(op_case(opposite, asked.results[0], asked.operands[0]), expected.bits).bits[0]
         mask |= differing(asked.operand_types[0], back, inputs[0])
     if asked.op in _SIGNED_DIVISIONS:
-        width = element_width(asked.operand_types[0]) or 0
+        width = width_of(asked.operand_types[0])
         lowest = ints_to_codes([1 << max(width - 1, 0)], width, ())
         for type_, codes in zip(asked.operand_types, inputs, strict=True):
             mask |= ~differing(type_, codes, lowest)

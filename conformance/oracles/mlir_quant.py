@@ -14,7 +14,7 @@ from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleErro
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, ints_to_codes
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import width_of
 from halfulp.semantics.profile import PROFILES
 
 LOWERING = "func.func(lower-quant-ops),canonicalize"
@@ -88,7 +88,7 @@ class MlirQuant:
             return self._execute(case, inputs, shape)
         places = np.flatnonzero(wanted)
         flat = [codes.reshape(-1) for codes in inputs]
-        result = np.zeros(wanted.size, ints_to_codes([], element_width(case.result_types[0]) or 0, (0,)).dtype)
+        result = np.zeros(wanted.size, ints_to_codes([], width_of(case.result_types[0]), (0,)).dtype)
         for start in range(0, len(places), ELEMENTS):
             part = places[start : start + ELEMENTS]
             result[part] = self._execute(case, [codes[part] for codes in flat], (len(part),))
@@ -98,7 +98,7 @@ class MlirQuant:
         """Run a program that prints the codes of the results, a number per line. Raises OracleError."""
         builder = pr.Builder()
         builder.ask(case, inputs, shape)
-        width = element_width(case.result_types[0]) or 0
+        width = width_of(case.result_types[0])
         text = _printing(pr.text_of(builder.module()), shape, width)
         lowered = self._opt.run(_EXECUTING, text, SECONDS)
         options = ["-e", "main", "--entry-point-result=void", f"--shared-libs={self._library}", PLAIN_X86]

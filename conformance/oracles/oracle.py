@@ -17,7 +17,8 @@ import numpy.typing as npt
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.values.value import Value
 
 
 class Status(IntEnum):
@@ -51,7 +52,9 @@ class ClosedProgram:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """A program without results from the oracle, and the reason: it is not in the oracle's range, or the tool said so."""
+    """A program without results from the oracle, and the reason: it is not in the oracle's range, or the
+    tool said so.
+    """
 
     why: str
 

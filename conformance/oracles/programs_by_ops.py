@@ -24,8 +24,8 @@ from halfulp.conformance.whole_programs.rewrite import case_of
 from halfulp.fp_formats.codes import Codes, Mask, code_shape, element_shape, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.executor import result_types
-from halfulp.interp.values.value import element_width
 
 STEPS = 10_000
 """Most ops of one program, those of its calls included."""
@@ -98,9 +98,7 @@ class ByOps:
     def _asked(self, case: OpCase, inputs: Sequence[Codes]) -> Sequence[Answer]:
         refusal = self.refuses(case)
         answers = unanswered(case, inputs, refusal) if refusal is not None else self.evaluate(case, inputs)
-        shapes = [
-            element_shape(a.bits, element_width(t) or 0) for a, t in zip(answers, case.result_types, strict=False)
-        ]
+        shapes = [element_shape(a.bits, width_of(t)) for a, t in zip(answers, case.result_types, strict=False)]
         if len(answers) != len(case.results) or any(shape != case.shape(inputs) for shape in shapes):
             raise OracleError("garbage", f"{case}: results of another number or shape than asked for")
         return answers
@@ -203,9 +201,7 @@ class _Straight:
         for result, answer in zip(step.results, answers, strict=True):
             status = answer.status
             if missing is not None:
-                shape = element_shape(
-                    answer.bits, element_width(step.case.result_types[step.results.index(result)]) or 0
-                )
+                shape = element_shape(answer.bits, width_of(step.case.result_types[step.results.index(result)]))
                 status = np.zeros(shape, np.uint8) if status is None else status.copy()
                 status[np.broadcast_to(missing, shape)] = Status.UNANSWERED
             self.values[result] = Answer(answer.bits, status, answer.why or why)

@@ -21,7 +21,7 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, unanswered
 from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import width_of
 
 VERSION = 1
 WORDS: Mapping[str, Status] = {"poison": Status.POISON, "trap": Status.TRAP, "-": Status.UNANSWERED}
@@ -75,7 +75,7 @@ def read_answers(case: OpCase, inputs: Sequence[Codes], text: str) -> tuple[Answ
     count = int(np.prod(shape, dtype=np.int64))
     if len(lines) != count:
         raise OracleError("garbage", f"{len(lines)} lines of results for {count} elements")
-    widths = [element_width(type_) or 0 for type_ in case.result_types]
+    widths = [width_of(type_) for type_ in case.result_types]
     status = np.zeros(count, np.uint8)
     rows: list[tuple[int, ...]] = []
     for number, line in enumerate(lines):
@@ -189,7 +189,7 @@ class Recording:
                 _array(arrays, f"{number}/operand{n}", width, self.path) for n, width in enumerate(case.operand_widths)
             )
             results = tuple(
-                _array(arrays, f"{number}/result{n}", element_width(type_) or 0, self.path)
+                _array(arrays, f"{number}/result{n}", width_of(type_), self.path)
                 for n, type_ in enumerate(case.result_types)
             )
             status = _array(arrays, f"{number}/status", 2, self.path) if f"{number}/status" in arrays else None
@@ -206,7 +206,10 @@ def key_of(header: Mapping[str, Any]) -> str:
 
 
 def load_recording(path: str) -> Recording:
-    """Read the header of a file. Raises OSError where it cannot be read, OracleError ("garbage") where it is malformed."""
+    """Read the header of a file.
+
+    Raises OSError where it cannot be read, OracleError ("garbage") where it is malformed.
+    """
     with open(path, "rb") as file:
         data = file.read(NPZ_BYTES + 1)
     if len(data) > NPZ_BYTES:
@@ -299,7 +302,7 @@ def look_up(record: Record, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
     status = np.where(known[found] == asked, status, np.uint8(Status.UNANSWERED)).reshape(shape)
     answers = []
     for codes, type_ in zip(record.results, case.result_types, strict=True):
-        bits = codes[found].reshape(code_shape(shape, element_width(type_) or 0))
+        bits = codes[found].reshape(code_shape(shape, width_of(type_)))
         answers.append(Answer(bits, status if status.any() else None, "the file has no such operands"))
     return tuple(answers)
 

@@ -19,8 +19,8 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags
 from halfulp.interp.declare.build import property_of
-from halfulp.interp.declare.declarations import EnumDefinition
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile
 

@@ -20,15 +20,16 @@ from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
 from halfulp.conformance.vectors.rows import exhaustive
 from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, storage_dtype
-from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import AssertionFailed, InputError, UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.loading import parse_module
 from halfulp.interp.run.executor import Elementwise, Program, Settings, argument_types, program_for, result_types
 from halfulp.interp.run.stochastic import stochastic_kernel
-from halfulp.interp.text.parser import parse_module
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import FaultKind, Kernel, Open
 from halfulp.semantics.profile import SPEC, Profile
 
@@ -144,7 +145,7 @@ class OpComputation:
     def outputs(self) -> tuple[Column, ...]:
         """Return the results, and the columns of flags, poison and unspecified bits that the op can have."""
         case, kernel = self.case, self._kernel
-        widths = [element_width(type_) or 0 for type_ in case.result_types]
+        widths = [width_of(type_) for type_ in case.result_types]
         several = len(widths) > 1
         columns = [
             Column(f"result{k}" if several else "result", width, spelling, Role.RESULT)
@@ -213,7 +214,7 @@ class OpComputation:
         def flat(mask: Mask | None) -> Mask | None:
             return None if mask is None else quantised.flat(case, mask, 1)
 
-        widths = [element_width(type_) or 0 for type_ in case.result_types]
+        widths = [width_of(type_) for type_ in case.result_types]
         results = tuple(quantised.flat(case, bits, width) for bits, width in zip(found.bits, widths, strict=True))
         return self._columns(
             self._kernel, operands, results, flat(found.poison), flat(found.undefined), flat(found.open)
@@ -259,7 +260,7 @@ def open_bits(type_: ty.Type, opened: Any) -> Codes:
     """Return masks of a result's unspecified bits, from `Open` bits. "Any NaN is right" is not a mask of bits: the
     checker handles it separately.
     """
-    width = element_width(type_) or 0
+    width = width_of(type_)
     full = ints_to_codes([(1 << width) - 1], width, ())
     signs = type_.format.sign_mask or 0 if isinstance(type_, ty.FloatType) else 0
     sign = ints_to_codes([signs], width, ())
@@ -358,7 +359,7 @@ class ProgramComputation:
             self._size(type_, what)
             for index in np.ndindex(shape):
                 name = "_".join([base, *map(str, index)])
-                columns.append(Column(name, element_width(element) or 0, str(element), role))
+                columns.append(Column(name, width_of(element), str(element), role))
         if len(columns) > MOST_ELEMENTS:
             raise Unsupported(f"{len(columns)} elements of {what}s are too many: at most {MOST_ELEMENTS}")
         return columns
@@ -444,7 +445,7 @@ class ProgramComputation:
             return self._spread([None] * rows, undefined)
         columns: list[Codes] = []
         for value, type_ in zip(results, self._result_types, strict=True):
-            bits = np.broadcast_to(value.bits, code_shape((rows,), element_width(type_) or 0))
+            bits = np.broadcast_to(value.bits, code_shape((rows,), width_of(type_)))
             columns.append(np.where(_rowwise(active, bits), bits, np.zeros_like(bits)))
         columns += [
             (np.broadcast_to(value.poisoned, (rows,)) & active | (~active if self.keep_ub else False)).view(np.uint8)
@@ -473,9 +474,9 @@ class ProgramComputation:
             element = ty.element_type(type_)
             shape = tuple(size or 0 for size in type_.shape or ()) if isinstance(type_, ty.ShapedType) else ()
             size = prod(shape)
-            whole = code_shape(shape, element_width(element) or 0)
+            whole = code_shape(shape, width_of(element))
             codes = [inputs[position + k][row] for k in range(size)]
-            dtype = storage_dtype(element_width(element) or 0)
+            dtype = storage_dtype(width_of(element))
             values.append(Value(type_, np.array(codes, dtype).reshape(whole)))
             position += size
         return values
@@ -491,7 +492,7 @@ class ProgramComputation:
                 continue
             position = 0
             for value in values:
-                width = element_width(value.element_type) or 0
+                width = width_of(value.element_type)
                 size = prod(value.shape)
                 limbs = value.bits.shape[len(value.shape) :]
                 codes, poison = value.bits.reshape((size, *limbs)), value.poisoned.reshape(size)

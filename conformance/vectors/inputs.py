@@ -20,7 +20,7 @@ from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind,
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 
 LevelName = Literal["1", "2", "exhaustive", "random", "weighted"]
 

@@ -18,7 +18,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import SPEC
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 
 
 @dataclass(frozen=True)
@@ -390,7 +390,9 @@ def _pair(fmt: FloatFormat, *numbers: tuple[int, int, int]) -> tuple[int, ...] |
 
 
 def _factors(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Yield factors: exact ones with a short second factor, factors with the product's low bits, factors close to it."""
+    """Yield factors: exact ones with a short second factor, factors with the product's low bits, factors
+    close to it.
+    """
     fmt = case.float_source
     lead = significand.bit_length() - 1 + exponent
     precision = fmt.precision

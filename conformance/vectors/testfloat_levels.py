@@ -156,7 +156,9 @@ def _float_corners(fmt: FloatFormat, level: Level, alone: bool) -> tuple[int, ..
 
 
 def _exponent_weights(fmt: FloatFormat) -> tuple[Codes, Codes]:
-    """Return offsets and masks of the exponent field: the whole range twice, then ever narrower ranges in the middle."""
+    """Return offsets and masks of the exponent field: the whole range twice, then ever narrower ranges in
+    the middle.
+    """
     bits = fmt.exponent_bits
     sign = int(fmt.signed) << bits
     kept = [bits, bits, *range(bits - 1, 2, -1)]
@@ -176,7 +178,9 @@ def _sum_of_patterns(fmt: FloatFormat, first: Codes, second: Codes) -> Codes:
 
 
 def _assembled(fmt: FloatFormat, fields: Codes, fractions: Codes) -> Codes:
-    """Return codes of sign and exponent fields and fractions of two limbs; the integer bit follows from the exponent."""
+    """Return codes of sign and exponent fields and fractions of two limbs; the integer bit follows from
+    the exponent.
+    """
     shift = fmt.mantissa_bits + fmt.explicit_integer_bit
     wide = fractions.copy()
     if fmt.explicit_integer_bit:

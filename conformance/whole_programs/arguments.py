@@ -17,8 +17,9 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.executor import Limits
-from halfulp.interp.values.value import Value, concrete, element_width, runtime_shape
+from halfulp.interp.values.value import Value, concrete, runtime_shape
 
 EXHAUSTIVE_BITS = 16
 """Most bits of all arguments together for which a function is run on every combination."""
@@ -78,7 +79,7 @@ def generated(
     """
     shapes = [_shape(type_, vscale) for type_ in types]
     known = tuple(concrete(type_, shape) for type_, shape in zip(types, shapes, strict=True))
-    widths = [element_width(ty.element_type(type_)) or 0 for type_ in types]
+    widths = [width_of(ty.element_type(type_)) for type_ in types]
     sizes = [prod(shape) for shape in shapes]
     bits = sum(width * size for width, size in zip(widths, sizes, strict=True))
     tuples = 1 << bits if bits <= exhaustive_bits else count
@@ -147,5 +148,5 @@ def ordinary_codes(element: ty.Type) -> tuple[int, ...]:
         if fmt.signed:
             numbers += [-number for number in numbers]
         return tuple(dict.fromkeys(scalar.from_fraction(fmt, number).code for number in numbers))
-    mask = (1 << (element_width(element) or 0)) - 1
+    mask = (1 << width_of(element)) - 1
     return tuple(dict.fromkeys(k & mask for k in (*range(1, 17), *range(-16, 0), 31, 42, 64, 100, -42, -100)))

@@ -32,7 +32,9 @@ Test = Callable[[Sequence[ClosedProgram]], int | None]
 
 
 class SameDifference:
-    """A test for programs that differ by an oracle in the same op on the same types, for the same known reason or none."""
+    """A test for programs that differ by an oracle in the same op on the same types, for the same known
+    reason or none.
+    """
 
     def __init__(self, search: Search) -> None:
         self._search = search
@@ -89,7 +91,9 @@ def _signature(difference: Difference) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Undefined:
-    """A program with undefined behaviour for which an oracle has values: the undefined op, the reason, and the values."""
+    """A program with undefined behaviour for which an oracle has values: the undefined op, the reason, and
+    the values.
+    """
 
     program: ClosedProgram
     op: str | None
@@ -113,7 +117,9 @@ class ValueForUndefined:
         self._op = found.op
 
     def __call__(self, programs: Sequence[ClosedProgram]) -> int | None:
-        """Return the index of the first program that is undefined in the same op and for which the oracle has values."""
+        """Return the index of the first program that is undefined in the same op and for which the oracle
+        has values.
+        """
         found = enumerate(self.values(programs))
         return next((index for index, one in found if one is not None and one.op == self._op), None)
 

@@ -51,10 +51,11 @@ from halfulp.conformance.whole_programs.rewrite import (
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.executor import Settings, program_for, result_types
 from halfulp.interp.run.function_attributes import profile_of
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 
 MOST_TRACED = 1000
@@ -101,7 +102,9 @@ class Observed:
 
 
 def observed(module: Module, name: str) -> Observed | None:
-    """Return such a copy, or None for a function of several blocks, whose inner values are not defined on every path."""
+    """Return such a copy, or None for a function of several blocks, whose inner values are not defined on
+    every path.
+    """
     original = module.lookup(name)
     assert original is not None
     blocks = original.regions[0].blocks

@@ -19,8 +19,9 @@ from halfulp.conformance.oracles.oracle import (
 )
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.run.executor import Settings, program_for
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 
 NoMeaning = UndefinedBehavior | AssertionFailed
@@ -83,7 +84,7 @@ def stopped(answers: Sequence[Answer]) -> bool:
 
 def element_mismatch(value: Value, answer: Answer, result: int, element: tuple[int, ...]) -> Mismatch:
     """Return one differing element of a whole program's or region's result."""
-    width = element_width(value.element_type) or 0
+    width = width_of(value.element_type)
     status = Status.VALUE if answer.status is None else Status(int(answer.status[element]))
     right, given = code_at(value.bits, width, element), code_at(answer.bits, width, element)
     known = status is Status.VALUE

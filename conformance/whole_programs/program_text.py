@@ -16,9 +16,10 @@ from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, Operation, SSAValue
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.spelling import spell_value
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.values.value import Value
 
 
 def with_constant_arguments(program: ClosedProgram) -> ClosedProgram | None:

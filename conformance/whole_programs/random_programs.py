@@ -25,12 +25,13 @@ from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.dialects.arith import CMPF_PREDICATE, CMPI_PREDICATE
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
-from halfulp.interp.values.value import Value, as_type, element_width
+from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.values.value import Value, as_type
 from halfulp.semantics.kernel import Fault, FaultKind
 
 FLOATS = tuple(FORMATS)
@@ -203,7 +204,7 @@ def element(spelling: str) -> ty.Type:
 
 @cache
 def _width(spelling: str) -> int:
-    return element_width(element(spelling)) or 0
+    return width_of(element(spelling))
 
 
 def _properties(cell: Cell, rng: random.Random, plain: bool) -> tuple[tuple[str, Any], ...]:

@@ -18,7 +18,8 @@ from halfulp.conformance.whole_programs.rewrite import (
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.values.value import Value
 from halfulp.interp.verifier import verify
 from halfulp.semantics.profile import SPEC, Profile
 

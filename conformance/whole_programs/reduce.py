@@ -30,7 +30,8 @@ from halfulp.conformance.whole_programs.simpler_codes import simpler_codes
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.values.value import Value, element_width
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 
 MAX_TESTS = 2000

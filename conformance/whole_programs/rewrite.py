@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase
-from halfulp.interp.declare.declarations import EnumDefinition, OpDefinition, Property, default_registry
+from halfulp.interp.declare.declarations import OpDefinition, Property
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.executor import Elementwise
 from halfulp.interp.run.function_attributes import ruling_attributes
-from halfulp.interp.values.value import element_width
 
 Retype = Callable[[ty.Type], ty.Type]
 
@@ -109,7 +111,9 @@ def captured(op: Operation) -> list[SSAValue]:
 
 
 def callees(module: Module, op: Operation) -> list[Operation]:
-    """Return the functions at the top level that an op calls or names, also through others, in the order of the module."""
+    """Return the functions at the top level that an op calls or names, also through others, in the order
+    of the module.
+    """
     found: dict[Operation, None] = {}
     waiting = [op]
     while waiting:
@@ -194,7 +198,9 @@ def function_around(op: Operation) -> Operation:
 
 
 def isolated(module: Module, op: Operation, name: str = "op") -> Module:
-    """Return a module whose function ``@name`` applies the op alone to its `captured` values and returns its results."""
+    """Return a module whose function ``@name`` applies the op alone to its `captured` values and returns
+    its results.
+    """
     others = callees(module, op)
     while any(other.symbol_name == name for other in others):
         name += "_"
@@ -234,6 +240,6 @@ def keywords(properties: Mapping[str, at.Attribute], declared: Sequence[Property
             continue
         if not isinstance(prop.kind, EnumDefinition):
             found.append((name, True if isinstance(attribute, at.UnitAttr) else attribute))
-        elif isinstance(attribute, at.EnumAttr | at.IntegerAttr) and attribute.value != prop.default:
+        elif isinstance(attribute, EnumAttr | at.IntegerAttr) and attribute.value != prop.default:
             found.append((name, prop.kind.spell(attribute.value).replace(" ", "")))
     return tuple(sorted(found))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import width_of
 
 
 def simpler_codes(type_: ty.Type, code: int) -> list[int]:
     """Return simpler codes to try for one, the simplest first."""
-    width = element_width(type_) or 0
+    width = width_of(type_)
     mask = (1 << width) - 1
     if isinstance(type_, ty.FloatType):
         tried = _simpler_floats(type_.format, code)
@@ -38,7 +38,7 @@ def _code_of_one(fmt: FloatFormat) -> int:
 
 
 def _complexity(type_: ty.Type, code: int) -> tuple[int, int, int]:
-    width = element_width(type_) or 0
+    width = width_of(type_)
     if not code:
         return (0, 0, 0)
     if isinstance(type_, ty.FloatType):

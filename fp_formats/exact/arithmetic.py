@@ -1,4 +1,4 @@
-"""Operations whose results have the format of their operands."""
+"""Arithmetic, minimum and maximum, negation and flushing: the results have the format of the operands."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def _binary(
     random: Random,
     want_flags: bool,
 ) -> ArrayResult:
-    """Run ``finite`` on everything, then ``special`` where an operand is NaN or infinite or ``finite`` says so."""
+    """Run ``finite`` on all elements, then ``special`` on those with a NaN or infinite operand and those that it
+    returns.
+    """
     options = rounding_options(rounding, policy, random, want_flags)
     if needs_scalar(options, fmt):
         return by_scalar(
@@ -113,7 +115,7 @@ def add(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `scalar.add`."""
+    """Do `scalar.add` on arrays."""
     return _binary(_sum(0), _special_sum(0), scalar.add, fmt, a, b, rounding, policy, random, want_flags)
 
 
@@ -126,7 +128,7 @@ def subtract(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `scalar.subtract`."""
+    """Do `scalar.subtract` on arrays."""
     return _binary(_sum(1), _special_sum(1), scalar.subtract, fmt, a, b, rounding, policy, random, want_flags)
 
 
@@ -138,8 +140,8 @@ def _sum(flip: int) -> Callable[..., tuple[Packed, Mask | None]]:
         differ = x_sign ^ y_sign
         _, significand, exponent = unpack(fmt, large)
         _, other, other_exponent = unpack(fmt, small)
-        # One bit for the carry above, and two below for what is jammed: after an alignment by more than one bit the sum
-        # loses at most one leading bit.
+        # One bit above for the carry, and two below for the jammed bits: after an alignment by more than one bit the
+        # sum loses at most one leading bit.
         headroom = (126 if isinstance(x, Wide) else 62) - 1 - fmt.precision
         other = jam_right(shift_left(other, headroom), exponent - other_exponent)
         minus = np.uint64(0) - differ
@@ -173,7 +175,7 @@ def multiply(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `scalar.multiply`."""
+    """Do `scalar.multiply` on arrays."""
 
     def finite(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
         x_sign, x_significand, x_exponent = unpack(fmt, x)
@@ -202,9 +204,11 @@ def fma(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `scalar.fma`; formats whose products take more than two limbs (f80, f128) go an element at a time."""
+    """Do `scalar.fma` on arrays; formats whose products take more than two limbs (f80, f128) go one element at a
+    time.
+    """
     options = rounding_options(rounding, policy, random, want_flags)
-    room = 2 * fmt.precision + 3  # of the product: a bit for the carry, and two below for what is jammed
+    room = 2 * fmt.precision + 3  # of the product: a bit for the carry, and two below for the jammed bits
     codes = [(code, fmt.bits) for code in (a, b, c)]
     if needs_scalar(options, fmt) or room > 126:
         noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
@@ -244,16 +248,16 @@ Term = tuple[U64, Limbs, npt.NDArray[np.int64]]  # sign, significand, exponent
 
 
 def _sum_of_terms(fmt: FloatFormat, options: RoundingOptions, x: Term, y: Term) -> Packed:
-    """X + y, rounded once, of terms of at most two bits less than a significand of `round_pack` may have.
+    """Round x + y once. Their significands have at least two bits less than one of `round_pack` may have.
 
-    The larger one's leading bit moves to the top. What the other one loses by the alignment is jammed; none of it is
-    lost where leading bits cancel, since then the two are within one bit of each other.
+    The leading bit of the larger one moves to the top. The alignment jams the bits that the other one loses. It loses
+    none where leading bits cancel, since then the two are within one bit of each other.
     """
     top = 126 if isinstance(x[1], Wide) else 62
     aligned = []
     for _, significand, exponent in (x, y):
         length = bit_length(significand)
-        place = np.where(length == 0, np.int64(-(1 << 20)), exponent + length)  # a zero is the smaller one
+        place = np.where(length == 0, np.int64(-(1 << 20)), exponent + length)  # so that a zero is the smaller one
         aligned.append((shift_left(significand, top - length), place))
     (p, p_place), (q, q_place) = aligned
     swap = (p_place < q_place) | ((p_place == q_place) & (p < q))
@@ -269,7 +273,7 @@ def _sum_of_terms(fmt: FloatFormat, options: RoundingOptions, x: Term, y: Term) 
 
 
 def _normalised(bits: int, significand: Limbs, exponent: npt.NDArray[np.int64]) -> tuple[Limbs, npt.NDArray[np.int64]]:
-    """The same values with the leading bit at bits - 1; zeros stay."""
+    """Return the same values with the leading bit at bits - 1; zeros stay."""
     missing = bits - bit_length(significand)
     if not missing.any():
         return significand, exponent
@@ -285,7 +289,7 @@ def divide(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `scalar.divide`."""
+    """Do `scalar.divide` on arrays."""
 
     def finite(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
         bits = fmt.precision + options.random_width
@@ -327,7 +331,7 @@ def remainder(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `scalar.remainder`."""
+    """Do `scalar.remainder` on arrays."""
 
     def finite(fmt: FloatFormat, x: Limbs, y: Limbs, options: RoundingOptions) -> tuple[Packed, Mask | None]:
         sign, dividend, x_exponent = unpack(fmt, x)
@@ -350,7 +354,7 @@ def remainder(
         return round_pack(fmt, sign, rest, exponent, options), by_zero
 
     def special(fmt: FloatFormat, x: Classified, y: Classified, options: RoundingOptions) -> Packed:
-        # What is left beside NaN operands and invalid operations is a finite dividend and an infinite divisor.
+        # Beside NaN operands and invalid operations there are only finite dividends with infinite divisors.
         sign, dividend, exponent = unpack(fmt, x.codes)
         exact = RoundingOptions(RNE, options.policy, options.want_flags)
         return choose(x.infinite | y.zero, fmt, round_pack(fmt, sign, dividend, exponent, exact), options)
@@ -361,10 +365,10 @@ def remainder(
 def _nearest_remainder(
     fmt: FloatFormat, dividend: Limbs, divisor: Limbs, gap: npt.NDArray[np.int64]
 ) -> tuple[Limbs, U64]:
-    """The magnitude of IEEE 754's remainder of dividend * 2**gap by divisor, and where its sign is the other one.
+    """Return the magnitude of IEEE 754's remainder of dividend * 2**gap by divisor, and 1 where the sign changes.
 
-    Where the gap is negative it is that of dividend by divisor * 2**-gap, which matters for a gap of -1 only: below,
-    that is more than twice the dividend. Modulo twice the divisor, the quotient's parity shows.
+    A negative gap makes the divisor larger: divisor * 2**-gap. That matters for a gap of -1 only; below, the divisor is
+    more than twice the dividend. The remainder modulo twice the divisor shows whether the quotient is odd.
     """
     divisor = shift_left(divisor, (gap == -1).astype(np.int64))
     twice = shift_left(divisor, 1)
@@ -382,8 +386,8 @@ def _nearest_remainder(
 
 
 def _remainder(bits: int, dividend: U64, divisor: U64, gap: npt.NDArray[np.int64]) -> U64:
-    """Dividend * 2**gap modulo divisor, a number of that many bits; as much of the gap at a time as a limb has room
-    for.
+    """Return dividend * 2**gap modulo divisor, a number of ``bits`` bits; each step shifts as far as a limb has
+    room.
     """
     rest = dividend % divisor
     left = np.flatnonzero(gap > 0)
@@ -398,7 +402,7 @@ def _remainder(bits: int, dividend: U64, divisor: U64, gap: npt.NDArray[np.int64
 
 
 def _wide_remainder(dividend: Wide, divisor: Wide, gap: npt.NDArray[np.int64]) -> Wide:
-    """The same on Python integers, one element at a time."""
+    """Do the same on Python integers, one element at a time."""
     rows = zip(
         dividend.hi.tolist(), dividend.lo.tolist(), divisor.hi.tolist(), divisor.lo.tolist(), gap.tolist(), strict=True
     )
@@ -410,7 +414,7 @@ def _wide_remainder(dividend: Wide, divisor: Wide, gap: npt.NDArray[np.int64]) -
 
 
 def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """See `scalar.negate`."""
+    """Do `scalar.negate` on arrays."""
     options = RoundingOptions(RNE, policy, want_flags)
 
     def signed(options: RoundingOptions, chunk: Codes) -> Packed:
@@ -435,7 +439,7 @@ def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: b
 
 
 def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """See `scalar.flush`."""
+    """Do `scalar.flush` on arrays."""
 
     def kernel(options: RoundingOptions, chunk: Codes) -> Packed:
         raw = Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64)
@@ -454,17 +458,21 @@ def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bo
 def _extremum(
     fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy, want_flags: bool, largest: bool, number: bool
 ) -> ArrayResult:
-    """See `scalar.extremum`."""
+    """Do `scalar.extremum` on arrays."""
 
     def selected(options: RoundingOptions, x: Limbs, y: Limbs, second: Mask, *chunks: Codes) -> Packed:
-        """The second operand where it is no worse than the first, or is a NaN (``number``: where the first one is)."""
+        """Take the second operand where ``second`` holds or where it is a NaN (``number``: where the first one is a
+        NaN).
+        """
         p, q = classify(fmt, x), classify(fmt, y)
         second = np.where(p.nan | q.nan, p.nan if number else q.nan, second)
         raw = [Wide(chunk[:, 1], chunk[:, 0]) if fmt.limbs == 2 else chunk.astype(np.uint64) for chunk in chunks]
         return Packed(where(second, raw[1], raw[0]), signalling_flags(options, p, q))
 
     def number_selected(options: RoundingOptions, x: Limbs, y: Limbs, second: Mask, *chunks: Codes) -> Packed:
-        """The second operand, unchanged, where the first is a NaN; else the better one, and the first of equals."""
+        """Take the second operand, unchanged, where the first is a NaN; else the better one, and the first of equal
+        ones.
+        """
         p, q = classify(fmt, x), classify(fmt, y)
         chosen, gone = where(second & ~q.nan, y, x), None
         if policy.flushing(fmt).results:
@@ -519,24 +527,24 @@ def _extremum(
 
 
 def maximum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """See `scalar.maximum`."""
+    """Do `scalar.maximum` on arrays."""
     return _extremum(fmt, a, b, policy, want_flags, largest=True, number=False)
 
 
 def minimum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """See `scalar.minimum`."""
+    """Do `scalar.minimum` on arrays."""
     return _extremum(fmt, a, b, policy, want_flags, largest=False, number=False)
 
 
 def maximum_number(
     fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
-    """See `scalar.maximum_number`."""
+    """Do `scalar.maximum_number` on arrays."""
     return _extremum(fmt, a, b, policy, want_flags, largest=True, number=True)
 
 
 def minimum_number(
     fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
-    """See `scalar.minimum_number`."""
+    """Do `scalar.minimum_number` on arrays."""
     return _extremum(fmt, a, b, policy, want_flags, largest=False, number=True)

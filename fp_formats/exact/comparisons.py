@@ -1,4 +1,4 @@
-"""Comparisons, and the classes of codes."""
+"""Comparisons, and tests for NaN, infinity and zero."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from halfulp.fp_formats.scalar import RNE
 def compare(
     fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
-    """See `scalar.compare`; the codes are 1 where the predicate holds, else 0. Only signalling NaNs raise invalid."""
+    """Do `scalar.compare` on arrays: code 1 where the predicate holds, else 0. Only signalling NaNs raise invalid."""
     holds = scalar.PREDICATES[predicate]
 
     def kernel(options: RoundingOptions, *chunks: Codes) -> Packed:
@@ -49,17 +49,17 @@ def compare(
 
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Which codes are NaNs, invalid x87 operands included; a mask of the element shape."""
+    """Return a mask of the NaNs, invalid x87 operands included, in the element shape."""
     return _classes(fmt, codes).nan.reshape(element_shape(codes, fmt.bits))
 
 
 def is_infinite(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Which codes are infinities of either sign."""
+    """Return a mask of the infinities of either sign."""
     return _classes(fmt, codes).infinite.reshape(element_shape(codes, fmt.bits))
 
 
 def is_zero(fmt: FloatFormat, codes: Codes) -> Mask:
-    """Which codes are zeros of either sign."""
+    """Return a mask of the zeros of either sign."""
     return _classes(fmt, codes).zero.reshape(element_shape(codes, fmt.bits))
 
 

@@ -72,7 +72,7 @@ def convert(
     want_flags: bool = False,
     exponent: npt.NDArray[np.int64] | None = None,
 ) -> ArrayResult:
-    """See `scalar.convert`; ``exponent``: one for each element, or none."""
+    """Do `scalar.convert` on arrays; ``exponent``: one for each element, or None."""
     cuts = scalar.cuts(dst, policy)
     if src.bits > 32 and (cuts or scalar.through_f32(dst, policy)):
         first = convert(src, FORMATS["f32"], a, RNE, policy, None, want_flags, exponent)
@@ -128,17 +128,17 @@ def convert(
 def _tiny_apart(
     dst: FloatFormat, sign: U64, significand: Limbs, place: npt.NDArray[np.int64]
 ) -> tuple[U64, npt.NDArray[np.int64]]:
-    """Signs and exponents such that rounding ties away from zero treats tiny values as `float_to_nanless` says."""
+    """Change signs and exponents so that rounding ties away from zero does what ``float_to_nanless=ties_away`` says."""
     above = (
         bit_length(significand) + place - (dst.emin - dst.mantissa_bits)
-    )  # of the leading bit, 1: that of the smallest
+    )  # the place of the leading bit; 1 is the place of the smallest value
     zero = ~nonzero(significand)
     half = (above == 0) & ~nonzero(significand & (significand - like(significand, np.ones_like(sign))))
     return sign & ((above > 0) & ~zero), place - half
 
 
 def _convert_infinity(dst: FloatFormat, x: Classified, options: RoundingOptions) -> Packed:
-    """Infinities in another format."""
+    """Convert infinities to another format."""
     if options.saturate:
         codes = marked(dst, x.sign, x.codes, dst.max_code)
         packed = Packed(codes, flag_array(codes, options, OVERFLOW | INEXACT))
@@ -155,7 +155,7 @@ def _convert_infinity(dst: FloatFormat, x: Classified, options: RoundingOptions)
 
 
 def _convert_nan(src: FloatFormat, dst: FloatFormat, x: Classified, options: RoundingOptions) -> Packed:
-    """NaNs in another format."""
+    """Convert NaNs to another format."""
     if options.policy.zeroless_nan_widened == "infinity" and not src.zero and dst.infinity_code is not None:
         return Packed(filled(x.codes, dst.infinity_code), flag_array(x.codes, options, 0))
     return operand_nan(dst, src, x, signalling_flags(options, x), options)
@@ -171,7 +171,7 @@ def from_integer(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `scalar.from_integer`; ``a`` holds codes of integers of ``width`` bits, in two's complement if ``signed``."""
+    """Do `scalar.from_integer` on codes of integers of ``width`` bits, in two's complement if ``signed``."""
     if scalar.through_f32(dst, policy):
         f32 = FORMATS["f32"]
         once = dataclasses.replace(policy, wide_source="once", conversion_overflow="format")
@@ -219,7 +219,7 @@ def to_integer(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `scalar.to_integer`; the codes are those of integers of ``width`` bits."""
+    """Do `scalar.to_integer` on arrays; the results are codes of integers of ``width`` bits."""
     options = rounding_options(rounding, policy, random, want_flags)
     if width > 64 or src.precision + options.random_width > TWO_LIMB_BITS:
         noise = [] if random is None else [(np.asarray(random[0]), LIMB_BITS)]
@@ -244,9 +244,9 @@ def to_integer(
 
 
 def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, options: RoundingOptions) -> Packed:
-    """Integers of up to 64 bits (31 in one limb)."""
+    """Convert a chunk to integers of up to 64 bits (31 in one limb)."""
     sign, significand, exponent = unpack(src, codes)
-    guard = options.random_width + 1  # so that a right shift is never by less than the rounding needs
+    guard = options.random_width + 1  # so that a right shift is never smaller than the rounding needs
     top = 126 if isinstance(codes, Wide) else 62
     left = np.maximum(exponent, 0)
     too_large = left + bit_length(significand) > top - guard
@@ -274,7 +274,7 @@ def _to_integer_chunk(src: FloatFormat, codes: Limbs, width: int, signed: bool, 
     if choice == "poison":
         return Packed(where(out, filled(number, 0), number), flags, out)
     if choice == "modular":
-        # What is too large for the limbs is a significand times 2**exponent, whose low bits are left.
+        # A number too large for the limbs is a significand times 2**exponent; its low bits are the result.
         large = where(negative, filled(whole, 0) - significand, significand)
         wrapped = where(too_large, shift_left(large, left), number) & mask
         return Packed(wrapped if special is None else where(special, filled(number, 0), wrapped), flags)

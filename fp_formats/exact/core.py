@@ -1,4 +1,4 @@
-"""What all operations on arrays of codes share: results, chunks, and codes taken apart."""
+"""The base of all operations on arrays of codes: their results, their chunks, and codes taken apart."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ Random = tuple[Codes, int] | None
 Operation = Callable[..., scalar.Result]
 
 CHUNK = 1 << 14  # elements: the temporaries of one chunk stay in the second-level cache
-ONE_LIMB_BITS = 31  # precision, and random bits, that fit one limb in every operation
+ONE_LIMB_BITS = 31  # precision plus random bits that fit one limb in every operation
 TWO_LIMB_BITS = 120
 
 
 class ArrayResult(NamedTuple):
-    """Codes; the mask of poison elements (their codes are 0), or None; flags (bits of `policy.Flags`) if asked for."""
+    """The codes of a result; the mask of its poison elements (code 0), or None; its `policy.Flags`, if they were
+    wanted.
+    """
 
     codes: Codes
     poison: Mask | None = None
@@ -51,7 +53,7 @@ class Packed(NamedTuple):
 
 @dataclass(slots=True)
 class RoundingOptions:
-    """What a chunk needs to know beside its operands."""
+    """Everything that a chunk needs beside its operands."""
 
     rounding: int
     policy: FloatPolicy
@@ -71,7 +73,9 @@ def run(
     *operands: tuple[Codes, int],
     random: Random = None,
 ) -> ArrayResult:
-    """Run a kernel chunk by chunk; operands are given with their widths in bits, and ``width`` is that of results."""
+    """Run a kernel chunk by chunk. Each operand has its width in bits beside it; ``width`` is the width of the
+    results.
+    """
     shape = np.broadcast_shapes(*(element_shape(codes, bits) for codes, bits in operands))
     flat = [flattened(codes, bits, shape) for codes, bits in operands]
     noise = None if random is None else flattened(np.asarray(random[0]), LIMB_BITS, shape)
@@ -107,7 +111,7 @@ def flattened(codes: Codes, width: int, shape: tuple[int, ...]) -> Codes:
 
 
 def lift(fmt: FloatFormat, chunk: Codes, wide: bool) -> Limbs:
-    """Codes of a chunk as limbs; x87's pseudo-denormals become the normal values that they equal."""
+    """Put the codes of a chunk into limbs; x87's pseudo-denormals become the normal values that they equal."""
     if fmt.limbs == 2:
         hi, lo = chunk[:, 1].copy(), chunk[:, 0].copy()
         if fmt.explicit_integer_bit:
@@ -119,14 +123,14 @@ def lift(fmt: FloatFormat, chunk: Codes, wide: bool) -> Limbs:
 
 
 def is_wide(options: RoundingOptions, *formats: FloatFormat) -> bool:
-    """Whether an operation on these formats takes two limbs."""
+    """Tell whether an operation on these formats takes two limbs."""
     return max(fmt.precision for fmt in formats) + options.random_width > ONE_LIMB_BITS
 
 
 def by_scalar(operation: Operation, width: int, want_flags: bool, *operands: tuple[Codes, int]) -> ArrayResult:
-    """An operation of `scalar` on every element, as a Python integer; operands and ``width`` as in `run`.
+    """Do an operation of `scalar` on every element, as a Python integer; operands and ``width`` as in `run`.
 
-    For what no array path covers: very many random bits, integers wider than 128 bits.
+    This is for cases without an array path: very many random bits, and integers wider than 128 bits.
     """
     shape = np.broadcast_shapes(*(element_shape(codes, bits) for codes, bits in operands))
     columns = [codes_to_ints(np.broadcast_to(codes, code_shape(shape, bits)), bits) for codes, bits in operands]
@@ -152,12 +156,12 @@ def rounding_options(
 
 
 def needs_scalar(options: RoundingOptions, fmt: FloatFormat) -> bool:
-    """Whether there are too many random bits for two limbs."""
+    """Tell whether there are too many random bits for two limbs."""
     return fmt.precision + options.random_width > TWO_LIMB_BITS
 
 
 def with_flags(result: ArrayResult, flags: FlagArray | None) -> ArrayResult:
-    """A result with more flags."""
+    """Add flags to a result."""
     return result if flags is None or result.flags is None else result._replace(flags=result.flags | flags)
 
 
@@ -165,7 +169,7 @@ def with_flags(result: ArrayResult, flags: FlagArray | None) -> ArrayResult:
 
 
 def unpack(fmt: FloatFormat, codes: Limbs) -> tuple[U64, Limbs, npt.NDArray[np.int64]]:
-    """Sign, significand and exponent of finite codes; harmless nonsense for the others."""
+    """Return sign, significand and exponent of finite codes; other codes give numbers without a meaning."""
     sign = sign_of(fmt, codes)
     field = narrow(shift_right(codes, fmt.mantissa_bits + fmt.explicit_integer_bit))
     field = field & np.uint64((1 << fmt.exponent_bits) - 1)
@@ -181,12 +185,12 @@ def unpack(fmt: FloatFormat, codes: Limbs) -> tuple[U64, Limbs, npt.NDArray[np.i
 
 
 def like(example: Limbs, x: U64) -> Limbs:
-    """One-limb integers in as many limbs as the example."""
+    """Put one-limb integers into as many limbs as the example has."""
     return Wide(np.zeros_like(x), x) if isinstance(example, Wide) else x
 
 
 def sign_of(fmt: FloatFormat, codes: Limbs) -> U64:
-    """The sign bit, 0 or 1."""
+    """Return the sign bits, 0 or 1."""
     if not fmt.signed:
         return np.zeros_like(narrow(codes))
     if fmt.bits > 64:
@@ -195,12 +199,12 @@ def sign_of(fmt: FloatFormat, codes: Limbs) -> U64:
 
 
 def magnitude_of(fmt: FloatFormat, codes: Limbs) -> Limbs:
-    """Codes without their signs."""
+    """Return codes without their signs."""
     return codes & (fmt.code_mask >> fmt.signed)
 
 
 def invalid_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
-    """The invalid x87 operands."""
+    """Return a mask of the invalid x87 operands; None for a format without an explicit integer bit."""
     if not fmt.explicit_integer_bit:
         return None
     field = narrow(shift_right(codes, fmt.precision)) & np.uint64((1 << fmt.exponent_bits) - 1)
@@ -210,7 +214,7 @@ def invalid_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
 
 
 def specials_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
-    """Where codes are NaN or infinite; None for a format that has neither."""
+    """Return a mask of NaNs and infinities; None for a format that has neither."""
     if not fmt.infinities and fmt.nan is NanEncoding.NONE:
         return None
     special: Mask = magnitude_of(fmt, codes) > fmt.max_code
@@ -221,7 +225,7 @@ def specials_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
 
 
 def nans_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
-    """Where codes are NaN, invalid x87 operands included; None for a format without NaN."""
+    """Return a mask of NaNs, invalid x87 operands included; None for a format without NaN."""
     special = specials_of(fmt, codes)
     if special is None or fmt.nan is NanEncoding.NONE:
         return None
@@ -232,7 +236,7 @@ def nans_of(fmt: FloatFormat, codes: Limbs) -> Mask | None:
 
 @dataclass(slots=True)
 class Classified:
-    """What matters of operands that are special, or meet special ones."""
+    """Codes with their classes, for operations where one operand is special."""
 
     codes: Limbs
     sign: U64
@@ -243,7 +247,7 @@ class Classified:
     invalid: Mask | None
 
     def at(self, index: Any) -> Classified:
-        """Some of the elements."""
+        """Return some of the elements."""
         invalid = None if self.invalid is None else self.invalid[index]
         return Classified(
             self.codes[index],
@@ -256,7 +260,7 @@ class Classified:
         )
 
     def where(self, mask: Mask, other: Classified) -> Classified:
-        """These elements where the mask holds, else the other's, as `operand_nan` wants them."""
+        """Choose these elements where the mask holds, else the other's; only what `operand_nan` reads is chosen."""
         invalid = None
         if self.invalid is not None and other.invalid is not None:
             invalid = np.where(mask, self.invalid, other.invalid)
@@ -281,7 +285,7 @@ def classify(fmt: FloatFormat, codes: Limbs) -> Classified:
 
 
 def less_and_equal(fmt: FloatFormat, x: Limbs, y: Limbs) -> tuple[Mask, Mask]:
-    """Where x < y and where x equals y, of codes that are not NaN; -0 equals +0."""
+    """Return masks of x < y and of x == y for codes that are not NaN; -0 equals +0."""
     x_magnitude, y_magnitude = magnitude_of(fmt, x), magnitude_of(fmt, y)
     less = x_magnitude < y_magnitude
     same = equal(x_magnitude, y_magnitude)
@@ -295,7 +299,7 @@ def less_and_equal(fmt: FloatFormat, x: Limbs, y: Limbs) -> tuple[Mask, Mask]:
 
 
 def flushed(fmt: FloatFormat, codes: Limbs, policy: FloatPolicy) -> tuple[Limbs, Mask | None]:
-    """Codes with zeros for subnormals, and which those were."""
+    """Replace subnormals by zeros; also return the mask of those replaced."""
     if not fmt.zero or not fmt.mantissa_bits:
         return codes, None
     magnitude = magnitude_of(fmt, codes)
@@ -310,7 +314,7 @@ def flushed(fmt: FloatFormat, codes: Limbs, policy: FloatPolicy) -> tuple[Limbs,
 
 
 def operands(fmt: FloatFormat, options: RoundingOptions, *chunks: Codes, wide: bool = False) -> list[Limbs]:
-    """Operands as the policy sees them, in two limbs if ``wide`` or if the operation takes them."""
+    """Return the operands after the policy's flushing, in two limbs if ``wide`` or if the operation takes two."""
     lifted = [lift(fmt, chunk, wide or is_wide(options, fmt)) for chunk in chunks]
     if options.policy.flushing(fmt).operands:
         lifted = [flushed(fmt, codes, options.policy)[0] for codes in lifted]

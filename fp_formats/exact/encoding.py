@@ -38,7 +38,7 @@ from halfulp.fp_formats.scalar import INEXACT, INVALID, OVERFLOW, RD, RNA, RNE, 
 
 
 def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions) -> Limbs:
-    """X / 2**shift rounded to an integer: all rounding happens here, as an increment and a right shift.
+    """Round x / 2**shift to an integer. All rounding happens here, as an increment and a right shift.
 
     ``shift``: an integer, or an int64 array, from 1 up to one less than the width of x in bits, and at least
         `random_width`.
@@ -62,7 +62,7 @@ def round_shift(sign: U64, x: Limbs, shift: Count, options: RoundingOptions) -> 
 def round_pack(
     fmt: FloatFormat, sign: U64, significand: Limbs, exponent: npt.NDArray[np.int64], options: RoundingOptions
 ) -> Packed:
-    """Codes of (-1)**sign * significand * 2**exponent, rounded once.
+    """Round (-1)**sign * significand * 2**exponent once and return its codes.
 
     ``significand`` is below 2**63 in one limb and below 2**127 in two; its lowest bit may be jammed.
     """
@@ -152,7 +152,7 @@ def round_pack(
 
 
 def encode_magnitude(fmt: FloatFormat, magnitude: Limbs) -> Limbs:
-    """Positive codes of magnitudes."""
+    """Return the positive codes of magnitudes."""
     if not fmt.explicit_integer_bit:
         return magnitude
     field = narrow(shift_right(magnitude, fmt.mantissa_bits))
@@ -161,17 +161,17 @@ def encode_magnitude(fmt: FloatFormat, magnitude: Limbs) -> Limbs:
 
 
 def constant(example: Limbs, value: int) -> Limbs:
-    """A constant in as many limbs as the example, for `where`."""
+    """Put a constant into as many limbs as the example has, for `where`."""
     return widen(value) if isinstance(example, Wide) else np.array([value], np.uint64)
 
 
 def filled(example: Limbs, value: int) -> Limbs:
-    """That value in every element."""
+    """Return this value in every element."""
     return example & 0 | value
 
 
 def replace(packed: Packed, index: npt.NDArray[np.intp], part: Packed) -> Packed:
-    """A chunk with the results at these indices replaced."""
+    """Replace the results at these indices of a chunk."""
     codes, flags, poison = packed
     if isinstance(codes, Wide) != isinstance(part.codes, Wide):
         part = part._replace(codes=widen(part.codes) if isinstance(codes, Wide) else narrow(part.codes))
@@ -186,18 +186,18 @@ def replace(packed: Packed, index: npt.NDArray[np.intp], part: Packed) -> Packed
 
 
 def marked(fmt: FloatFormat, sign: U64, example: Limbs, code: int) -> Limbs:
-    """One positive code with signs, where the format has them."""
+    """Give one positive code these signs, where the format has a sign."""
     codes = filled(example, code)
     return codes | shift_left(like(codes, sign), fmt.bits - 1) if fmt.signed else codes
 
 
 def flag_array(example: Limbs, options: RoundingOptions, value: int) -> FlagArray | None:
-    """The same flags for every element, if asked for."""
+    """Return the same flags for every element, or None if flags are not wanted."""
     return np.full(narrow(example).shape, value, np.uint8) if options.want_flags else None
 
 
 def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str) -> Limbs:
-    """Infinities; where the format has none, its NaNs; where it has neither, ``nanless``: max or zero."""
+    """Return infinities; a format without them gives its NaN, and one with neither gives ``nanless``: max or zero."""
     code = fmt.infinity_code if fmt.infinity_code is not None else fmt.nan_code
     if code is None:
         code = fmt.max_code if nanless == "max" else 0
@@ -205,7 +205,7 @@ def encode_infinity(fmt: FloatFormat, sign: U64, example: Limbs, nanless: str) -
 
 
 def encode_zero(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOptions) -> Packed:
-    """Zeros, with their signs where the format has -0."""
+    """Return zeros, with these signs where the format has -0."""
     if fmt.zero:
         codes = marked(fmt, sign, example, 0) if fmt.has_negative_zero else filled(example, 0)
         return Packed(codes, flag_array(example, options, 0))
@@ -215,7 +215,7 @@ def encode_zero(fmt: FloatFormat, sign: U64, example: Limbs, options: RoundingOp
 
 
 def generated_nan(fmt: FloatFormat, example: Limbs, options: RoundingOptions) -> Packed:
-    """NaNs that no operand brought, with the invalid flag."""
+    """Return the NaN of an invalid operation, with the invalid flag."""
     signs = np.full_like(narrow(example), options.policy.nan_result in ("negative", "canonical_signed"))
     return encode_nan(fmt, signs, None, flag_array(example, options, INVALID), example, fmt, options)
 
@@ -223,7 +223,7 @@ def generated_nan(fmt: FloatFormat, example: Limbs, options: RoundingOptions) ->
 def operand_nan(
     fmt: FloatFormat, src: FloatFormat, nan: Classified, flags: FlagArray | None, options: RoundingOptions
 ) -> Packed:
-    """The NaN results that NaN operands of the format ``src`` give."""
+    """Return the NaN results for NaN operands of the format ``src``."""
     policy = options.policy
     example, sign, payload = nan.codes, nan.sign, nan.codes & src.fraction_mask
     valid: Any = np.uint64(src.nan_has_payload)
@@ -250,7 +250,7 @@ def encode_nan(
     src: FloatFormat,
     options: RoundingOptions,
 ) -> Packed:
-    """NaNs of these signs and fraction bits (None: the default NaN), as the format and the policy have them."""
+    """Encode NaNs with these signs and fraction bits (None: the default NaN), by the format and the policy."""
     if fmt.nan_code is not None:
         if fmt.precision > ONE_LIMB_BITS:
             example = widen(example)
@@ -272,7 +272,7 @@ def encode_nan(
 
 
 def signalling_flags(options: RoundingOptions, *operands: Classified) -> FlagArray | None:
-    """The flags that NaN operands raise."""
+    """Return the flags that NaN operands raise."""
     if not options.want_flags:
         return None
     signalling: Mask = np.logical_or.reduce([x.signalling for x in operands])
@@ -283,7 +283,7 @@ def signalling_flags(options: RoundingOptions, *operands: Classified) -> FlagArr
 def nans_into(
     packed: Packed, index: npt.NDArray[np.intp], fmt: FloatFormat, options: RoundingOptions, *operands: Classified
 ) -> Packed:
-    """Replace results with NaN operands by the first of those, quieted."""
+    """Replace results with NaN operands by the first of these operands, quieted."""
     nan = np.logical_or.reduce([x.nan for x in operands])
     if not nan.any():
         return packed
@@ -295,7 +295,7 @@ def nans_into(
 
 
 def choose(invalid: Mask, fmt: FloatFormat, otherwise: Packed, options: RoundingOptions) -> Packed:
-    """Generated NaNs where the mask holds, else the given results."""
+    """Replace results where the mask holds by the NaN of an invalid operation."""
     if not invalid.any():
         return otherwise
     index = np.flatnonzero(invalid)

@@ -1,12 +1,12 @@
-"""Loops that numba compiles, where it is installed: the extra ``fast``. Each does in one pass what `tables` and
-`fast_conversions` else do in several.
+"""Loops that numba compiles, where it is installed (the extra ``fast``). Each does in one pass what `tables` and
+`fast_conversions` do in several.
 
-The loops know no formats: what they look up, and the constants by which they round, come from their callers. They are
-plain functions. One is compiled, for one kind of arrays, once `PAYS` elements were asked of it; until then numba is not
-even imported. What was compiled stays in numba's cache on disk, where one can be written.
+The loops know no formats: their callers pass tables and constants. They are plain functions. A loop is compiled, for
+one kind of arrays, after calls for `PAYS` elements; until then numba is not even imported. Compiled loops stay in
+numba's cache on disk, if that can be written.
 
 The environment variable HALFULP_BACKEND, or `use`, chooses the backend: ``auto`` (numba where it is installed and
-pays), ``numpy`` (never) or ``numba`` (from the first element on). Results are the same.
+saves time), ``numpy`` (never) or ``numba`` (from the first element on). Results are the same.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ import numpy as np
 
 BACKENDS = ("auto", "numpy", "numba")
 VARIABLE = "HALFULP_BACKEND"
-# Elements that take NumPy some 12 ms, and compiled code 3. Importing numba takes 0.2 s and 150 MB, compiling a loop for
-# the first time 0.1 to 0.4 s: who installs numba has more to compute than this.
+# NumPy takes about 12 ms for this many elements, compiled code 3 ms. Importing numba takes 0.2 s and 150 MB, and
+# compiling a loop for the first time 0.1 to 0.4 s; users who install numba have more to compute than this.
 PAYS = 1 << 24
-BLOCK = 1 << 11  # elements: indices of so many stay in the first-level cache
+BLOCK = 1 << 11  # elements: their indices stay in the first-level cache
 
 Function = Callable[..., Any]
 
@@ -50,7 +50,7 @@ _LOCK = Lock()
 
 
 def backend() -> str:
-    """The backend that is chosen, one of `BACKENDS`."""
+    """Return the chosen backend, one of `BACKENDS`."""
     return _backend
 
 
@@ -64,10 +64,10 @@ def use(backend: str) -> None:
 
 
 class Loop:
-    """A function for arguments of these kinds, compiled when that pays.
+    """A function for arguments of these kinds, compiled when that saves time.
 
-    ``kinds``: for each argument its dtype, in a tuple if it is an array of one dimension. The last is written to, the
-    others may be read-only and lie anywhere. Integers are cut to their dtype.
+    ``kinds``: for each argument its dtype, in a tuple if it is an array of one dimension. The last is written to; the
+    others may be read-only and unaligned. Integers are cut to their dtype.
     """
 
     __slots__ = ("asked", "compiled", "function", "kinds")
@@ -79,7 +79,7 @@ class Loop:
         self.compiled: Function | None = None
 
     def get(self, elements: int) -> Function | None:
-        """The function compiled, or None where NumPy is to work on these elements."""
+        """Return the compiled function, or None if NumPy is to work on these elements."""
         if _backend == "numpy":
             return None
         if self.compiled is None:
@@ -97,14 +97,14 @@ class Loop:
             except Exception as error:
                 if _backend == "numba":
                     raise
-                use("numpy")  # it does the same, whatever is wrong with numba
+                use("numpy")  # NumPy gives the same results, whatever is wrong with numba
                 if not (isinstance(error, ModuleNotFoundError) and error.name == "numba"):
                     warnings.warn(f"halfulp goes on without numba: {error!r}", RuntimeWarning, stacklevel=2)
 
 
 @cache
 def loop(function: Function, *kinds: Any) -> Loop:
-    """The one `Loop` of this function and these kinds."""
+    """Return the one `Loop` of this function and these kinds."""
     return Loop(function, kinds)
 
 
@@ -121,13 +121,13 @@ def _compile(function: Function, kinds: tuple[Any, ...]) -> Function:
     signature = tuple(type_of(kind, number == len(kinds) - 1) for number, kind in enumerate(kinds))
     try:
         compiled: Function = numba.njit(signature, nogil=True, cache=True)(function)
-    except (OSError, RuntimeError):  # no folder for the cache, or none that works
+    except (OSError, RuntimeError):  # there is no folder for the cache, or it cannot be used
         compiled = numba.njit(signature, nogil=True)(function)
     return compiled
 
 
-# The loops. An index is cut to the length of the table, a power of two, since compiled code reads wherever it is told.
-# Look-ups are four at a time, and do not share their loop with what the compiler makes vectors of.
+# The loops. Compiled code does not check indices, so an index is cut to the length of the table, a power of two.
+# Look-ups go four at a time, apart from the loops that the compiler turns into vector instructions.
 
 
 def look_up(codes: Any, table: Any, out: Any) -> None:
@@ -143,8 +143,9 @@ def look_up(codes: Any, table: Any, out: Any) -> None:
 
 
 def look_up_index(codes: Any, second: Any, shift: Any, table: Any, out: Any) -> None:
-    """Fill ``out`` with the entries at codes * 2**shift + second, or, if ``second`` is empty, at the codes without
-    their lower bits, rounded to odd as `tables.round_to_odd` does."""
+    """Fill ``out`` with the entries at codes * 2**shift + second. If ``second`` is empty: with the entries at the codes
+    without their lower bits, rounded to odd as in `tables.round_to_odd`.
+    """
     code = codes.dtype.type
     below = code((code(1) << shift) - code(1))
     last = np.uint32(len(table) - 1)
@@ -167,8 +168,9 @@ def look_up_index(codes: Any, second: Any, shift: Any, table: Any, out: Any) -> 
 
 
 def widen(codes: Any, shift: Any, magnitudes: Any, limit: Any, out: Any) -> int:
-    """Fill the leading part of ``out``, before the block with the first magnitude above the limit, and return its
-    length: the codes moved up."""
+    """Shift codes up into ``out``, as far as the block with the first magnitude above the limit. Returns the length
+    filled.
+    """
     wide = out.dtype.type
     done = 0
     while done < len(out):
@@ -184,8 +186,8 @@ def widen(codes: Any, shift: Any, magnitudes: Any, limit: Any, out: Any) -> int:
 
 
 def widen_exponents(codes: Any, shift: Any, last: Any, first_result: Any, last_result: Any, out: Any) -> int:
-    """Fill ``out``, and return its length: the codes moved up; the first and the last code have results of their own,
-    which only add bits.
+    """Fill ``out`` with the codes shifted up, and return its length. The first and the last code get more bits:
+    ``first_result`` and ``last_result``.
     """
     wide, none = out.dtype.type, out.dtype.type(0)
     for i in range(len(out)):
@@ -213,8 +215,8 @@ def _by_sums(unsigned: Any, real: Any) -> Function:
         hole: Any,
         out: Any,
     ) -> int:
-        """Fill the leading part of ``out``, before the block with the first code that is ``apart`` or has a magnitude
-        above the limit, and return its length.
+        """Round into ``out``, as far as the block with the first code that equals ``apart`` or has a magnitude above
+        the limit. Returns the length filled.
 
         This is `fast_conversions.narrow` with sums of this real type. Codes of negative values get the bits
         ``negative``; the code ``hole`` becomes 0.

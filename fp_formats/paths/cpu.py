@@ -1,7 +1,7 @@
-"""Whether the CPU's own float arithmetic can be trusted with subnormals.
+"""Check whether the CPU keeps subnormals, so that its own float arithmetic can be used.
 
-Threads have modes in which operands and results that are subnormal become zero, and some libraries switch these on
-when they are loaded. Nothing is computed natively in a process in which that was once seen.
+A thread can have modes in which subnormal operands and results become zero, and some libraries turn these on when they
+are loaded. After that was seen once, the process computes nothing natively any more.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _forget: list[Callable[[], object]] = []
 
 
 def keeps_subnormals() -> bool:
-    """What was found so far."""
+    """Return what `check` found so far."""
     return _keeps
 
 
 def check() -> None:
-    """Look again, as every run does at its start; it takes less than a microsecond."""
+    """Check again, as every run does at its start; it takes less than a microsecond."""
     global _keeps
     if _keeps and not _SMALLEST + _SMALLEST:
         _keeps = False
@@ -32,11 +32,11 @@ def check() -> None:
 
 
 def on_change(forget: Callable[[], object]) -> None:
-    """Have this called when the CPU is found to flush subnormals."""
+    """Register a function that is called when the CPU is found to flush subnormals."""
     _forget.append(forget)
 
 
 def forgotten(cached: _lru_cache_wrapper[Value]) -> _lru_cache_wrapper[Value]:
-    """A cached function whose results depend on `keeps_subnormals`."""
+    """Clear a cached function, whose results depend on `keeps_subnormals`, when that changes."""
     on_change(cached.cache_clear)
     return cached

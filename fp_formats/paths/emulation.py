@@ -1,15 +1,15 @@
-"""Formats narrower than f32 by way of f32, converted as IREE's CPU backend does: what is lost there, and gained.
+"""Conversions between f32 and narrower formats as IREE's CPU backend does them, with what they lose and gain.
 
-To f32 conversions are exact, but that the negative NaN of a format whose only NaN is all ones (f8E4M3FN) counts as the
-number its bits spell. From f32 they round to nearest even, except that
+Conversions to f32 are exact, with one exception: the negative NaN of a format whose only NaN is all ones (f8E4M3FN) is
+read as the number that its bits would be. Conversions from f32 round to nearest even, with these exceptions:
 
-- in formats of up to 8 bits a value below the smallest normal that rounds up to it becomes zero;
-- in f16 every value below the smallest normal becomes zero;
-- NaN, and overflow where there is no infinity, is positive, with all fraction bits set in formats of up to 8 bits; but
-  what rounds to the number that a NaN of all ones spells has its sign, and a format without NaN gets +0.
+- In formats of up to 8 bits, a value below the smallest normal one that rounds up to it becomes zero.
+- In f16, every value below the smallest normal one becomes zero.
+- NaN, and overflow in a format without infinity, is positive, with all fraction bits set in formats of up to 8 bits.
+  But a value that rounds to the number of an all-ones NaN keeps its sign, and a format without NaN gets +0.
 
-f8E8M0FNU is taken as a format with a sign, seven bits of exponent and no fraction: 0x80 is its NaN, exponents 0 and 1
-are zero, and ties round toward zero. `widen` and `narrow` are the specification, on Python integers; `widen_codes` and
+f8E8M0FNU is read as a format with a sign, seven exponent bits and no fraction: 0x80 is its NaN, exponents 0 and 1 are
+zero, and ties round toward zero. `widen` and `narrow` are the specification, on Python integers; `widen_codes` and
 `narrow_codes` do the same to arrays.
 """
 
@@ -26,11 +26,11 @@ F32 = FORMATS["f32"]
 E8M0 = FORMATS["f8E8M0FNU"]
 _NAN = F32.nan_code or 0
 _FRACTION = F32.fraction_mask
-_BIAS_OF_SIGNED = 128  # of f8E8M0FNU with a sign
+_BIAS_OF_SIGNED = 128  # the bias of f8E8M0FNU, read with a sign
 
 
 def widen(fmt: FloatFormat, a: int) -> int:
-    """A code of a narrow format as one of f32."""
+    """Convert a code of a narrow format to f32."""
     if fmt == E8M0:
         sign, field = a >> 7 << 31, a & 0x7F
         if a == 0x80:
@@ -42,7 +42,7 @@ def widen(fmt: FloatFormat, a: int) -> int:
 
 
 def narrow(fmt: FloatFormat, a: int) -> int:
-    """A code of f32 as one of a narrow format."""
+    """Convert a code of f32 to a narrow format."""
     magnitude = a & F32.magnitude_mask
     sign = a >> 31 << (fmt.bits - 1) if fmt.signed else 0
     if fmt == E8M0:
@@ -62,7 +62,7 @@ def narrow(fmt: FloatFormat, a: int) -> int:
 
 
 def _unfit(fmt: FloatFormat) -> int:
-    """Below this magnitude, as a code of f32, what rounds to the code of a NaN of all ones keeps its sign."""
+    """Return the magnitude, as a code of f32, below which a number that rounds to an all-ones NaN keeps its sign."""
     if fmt.nan is not NanEncoding.ALL_ONES:
         return 0
     return (widen(fmt, fmt.code_mask) & F32.magnitude_mask) + (1 << F32.mantissa_bits - fmt.mantissa_bits - 1)
@@ -74,7 +74,7 @@ def _nan(fmt: FloatFormat) -> int:
 
 
 def widen_codes(fmt: FloatFormat, a: Codes) -> Codes:
-    """The same as `widen`."""
+    """Do `widen` on arrays."""
     if fmt == E8M0:
         codes = a.astype(np.uint32)
         field = codes & np.uint32(0x7F)
@@ -89,7 +89,7 @@ def widen_codes(fmt: FloatFormat, a: Codes) -> Codes:
 
 
 def narrow_codes(fmt: FloatFormat, a: Codes) -> Codes:
-    """The same as `narrow`."""
+    """Do `narrow` on arrays."""
     magnitude = a & np.uint32(F32.magnitude_mask)
     dtype = fmt.storage_dtype.type
     sign = (a >> np.uint32(31) << np.uint32(fmt.bits - 1)).astype(dtype) * dtype(fmt.signed or fmt == E8M0)

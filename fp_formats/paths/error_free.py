@@ -1,9 +1,9 @@
-"""f32 and f64 in the modes that hardware is not set to: its result to nearest even, and the sign of what that lost.
+"""Round f32 and f64 in any mode: take the CPU's result to nearest even, and correct it by the sign of its error.
 
-The error of a rounded sum, product or quotient, or its sign, comes out of a few more operations that lose nothing
-(Knuth's and Dekker's error-free transforms). The exact result lies on that side of the rounded one, nearer to it than
-the next float, so in every other mode it rounds to one of these two. Codes of floats of one sign are in the order of
-their magnitudes: the next is one code away. Nothing is rounded here but by the CPU.
+A few more exact operations (Knuth's and Dekker's error-free transforms) give the error of a rounded sum, product or
+quotient, or its sign. The exact result lies on that side of the rounded one, and nearer than the next float, so in
+every other mode it rounds to one of these two. The codes of floats with one sign are in the order of their magnitudes:
+the next float is one code away. Only the CPU rounds here.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Floats = npt.NDArray[Any]
 Index = npt.NDArray[np.intp]
 Kernel = Callable[[Codes, Codes, Codes], Index | None]
 
-CHUNK = 1 << 15  # elements: a chunk and what is kept beside it stay in the second-level cache
+CHUNK = 1 << 15  # elements: a chunk and its scratch arrays stay in the second-level cache
 
-SPLIT = 2.0**27 + 1  # Veltkamp's factor: halves of 26 bits, whose products f64 holds
-LEAST = 2.0**-960  # a product or dividend in f64 that is not smaller loses nothing to underflow
+SPLIT = 2.0**27 + 1  # Veltkamp's factor: it splits a number into halves of 26 bits, whose products are exact in f64
+LEAST = 2.0**-960  # a product or dividend in f64 of at least this size loses nothing to underflow
 
 
 class Scratch:
-    """Arrays to work in; one call's own, so that threads may call at once."""
+    """Arrays to work in. Each call has its own, so that threads may call at once."""
 
     __slots__ = ("floats", "integers", "masks", "sign_bit")
 
@@ -39,24 +39,25 @@ class Scratch:
         self.sign_bit = 8 * integers.itemsize - 1
 
     def first(self, size: int) -> Scratch:
-        """The same for fewer elements."""
+        """Return the same for fewer elements."""
         if size == self.integers.size:
             return self
         return Scratch(self.integers[:size], self.masks[:, :size], self.floats[:, :size])
 
     def counts(self, mask: npt.NDArray[np.bool_]) -> Codes:
-        """1 where the mask holds, else 0."""
+        """Return 1 where the mask holds, else 0."""
         self.integers[...] = mask
         return self.integers
 
 
 def kernel(operation: str, fmt: FloatFormat, rounding: int, elements: int, odd: bool = False) -> Kernel:
-    """A function ``(out, x, y)`` of codes of f32 or f64 in contiguous arrays of one dimension, at most `CHUNK` long.
+    """Make a function ``(out, x, y)`` of codes of f32 or f64, in contiguous arrays of one dimension, at most `CHUNK`
+    long.
 
-    It fills ``out`` and returns the indices of the elements that it cannot do, or None if there are none: NaNs, most
-    infinities and overflows, and in f64 factors, divisors and quotients from 2**996 on and products and dividends below
-    2**-960; of quotients for RNA, NaN and subnormal ones.
-    ``odd``: results toward zero instead, with the last bit set if they are inexact, but zeros as in ``rounding``.
+    It fills ``out`` and returns the indices of the elements that it cannot do, or None if there are none. It cannot do
+    NaNs, most infinities and overflows; in f64 factors, divisors and quotients from 2**996 on, and products and
+    dividends below 2**-960; and for RNA NaN and subnormal quotients.
+    ``odd``: round toward zero instead, and set the last bit of inexact results; zeros are as in ``rounding``.
     """
     dtype = NATIVE[fmt]
     if operation == "divide" and rounding == RNA and not odd:
@@ -70,7 +71,7 @@ def kernel(operation: str, fmt: FloatFormat, rounding: int, elements: int, odd: 
     def work(out: Codes, x: Codes, y: Codes) -> Index | None:
         scratch = whole.first(out.size)
         lost, same = error(out.view(dtype), x.view(dtype), y.view(dtype), rounding, scratch)
-        # Errors are halves of units in the last place: the difference of two overflows only if one is infinite.
+        # Errors are at most half an ulp, so the difference of two overflows only if one of them is infinite.
         known = np.isfinite(np.maximum.reduce(lost) - np.minimum.reduce(lost))
         index = None if known else np.flatnonzero(~np.isfinite(lost))
         step(out.view(signed), lost, same, scratch)
@@ -79,17 +80,17 @@ def kernel(operation: str, fmt: FloatFormat, rounding: int, elements: int, odd: 
     return work
 
 
-# Errors: each function fills ``s`` with the results to nearest even and returns what the exact results have more, or
-# numbers of that sign, infinite or NaN where it is unknown; and ``s`` in the type of those.
+# Errors: each function fills ``s`` with the results to nearest even. It returns the differences of the exact results
+# from these, or numbers of the same sign, infinite or NaN where unknown; and ``s`` in the type of the differences.
 
 
 def _sum(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratch) -> tuple[Floats, Floats]:
-    """Knuth's TwoSum: the error of a sum is a float, and subnormal sums are exact.
+    """Add, with Knuth's TwoSum: the error of a sum is a float, and subnormal sums are exact.
 
-    Where anything overflows the error is infinite or NaN, for no finite number comes of those.
+    If anything overflows, the error is infinite or NaN.
     """
     e, t, _ = scratch.floats
-    if rounding == RD:  # -(-a - b): where that is zero it is -0, unless both operands are +0
+    if rounding == RD:  # -(-a - b): a zero result is -0, unless both operands are +0
         np.negative(a, out=s)
         np.subtract(s, b, out=s)
         np.negative(s, out=s)
@@ -107,7 +108,7 @@ def _difference(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratch
 
 
 def _product_f32(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratch) -> tuple[Floats, Floats]:
-    """In f64, where products of two f32 are exact, and so is what they exceed an f32 by."""
+    """Multiply in f64, where products of two f32 are exact, and so is their error in f32."""
     p, q, _ = scratch.floats
     p[...] = a
     q[...] = b
@@ -118,7 +119,7 @@ def _product_f32(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratc
 
 
 def _quotient_f32(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratch) -> tuple[Floats, Floats]:
-    """The sign of a / b - s is that of (a - s * b) * b: in f64 the product s * b is exact, and nothing underflows."""
+    """Divide. The sign of a / b - s is that of (a - s * b) * b: in f64, s * b is exact, and nothing underflows."""
     p, q, r = scratch.floats
     np.divide(a, b, out=s)
     p[...] = s
@@ -131,7 +132,9 @@ def _quotient_f32(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scrat
 
 
 def _product_f64(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratch) -> tuple[Floats, Floats]:
-    """Dekker's product. Where it is `LEAST` or more, the lowest bits of two factors are worth 2**-1066 or more."""
+    """Multiply, with Dekker's product. If it is at least `LEAST`, the lowest bits of its factors are worth at least
+    2**-1066.
+    """
     e = scratch.floats[0]
     np.multiply(a, b, out=s)
     _dekker(s, a, b, *scratch.floats)
@@ -142,10 +145,11 @@ def _product_f64(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratc
 
 
 def _quotient_f64(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scratch) -> tuple[Floats, Floats]:
-    """The sign of a / b - s is that of the remainder a - s * b, or the opposite where b is negative.
+    """Divide. The sign of a / b - s is that of the remainder a - s * b, or the opposite if b is negative.
 
     The remainder is (a - p) - (s * b - p), where p is that product rounded. The first difference is exact if p lies
-    between half and twice a; else (s is subnormal) it is far larger than the other one, and gives the sign.
+    between half of a and twice a. Else s is subnormal, and the first difference is far larger than the other: it gives
+    the sign.
     """
     e, t, _, _, _, p = scratch.floats
     np.divide(a, b, out=s)
@@ -163,7 +167,9 @@ def _quotient_f64(s: Floats, a: Floats, b: Floats, rounding: int, scratch: Scrat
 
 
 def _dekker(p: Floats, a: Floats, b: Floats, e: Floats, t: Floats, u: Floats, v: Floats, w: Floats) -> None:
-    """``e = a * b - p``, where p is that product rounded: NaN where splitting a factor overflows, from 2**996 on."""
+    """Set ``e = a * b - p``, where p is that product rounded: NaN where splitting a factor overflows, from 2**996
+    on.
+    """
     for x, high, low in ((a, t, u), (b, v, w)):
         np.multiply(x, SPLIT, out=high)
         np.subtract(high, x, out=low)
@@ -177,7 +183,7 @@ def _dekker(p: Floats, a: Floats, b: Floats, e: Floats, t: Floats, u: Floats, v:
 
 
 _ERRORS: dict[tuple[str, FloatFormat], tuple[int, npt.DTypeLike, Callable[..., tuple[Floats, Floats]]]] = {
-    # How many arrays of which floats the function works in.
+    # The count and the dtype of the scratch arrays, and the function.
     **{("add", fmt): (3, dtype, _sum) for fmt, dtype in NATIVE.items()},
     **{("subtract", fmt): (3, dtype, _difference) for fmt, dtype in NATIVE.items()},
     ("multiply", F32): (3, "f8", _product_f32),
@@ -187,8 +193,8 @@ _ERRORS: dict[tuple[str, FloatFormat], tuple[int, npt.DTypeLike, Callable[..., t
 }
 
 
-# Steps from results to nearest even, as signed codes, to those of another mode. Where the error is unknown they do
-# anything.
+# Steps from results to nearest even, as signed codes, to the results of another mode. Where the error is unknown, the
+# result has no meaning.
 
 
 def _upward(codes: Codes, lost: Floats, same: Floats, scratch: Scratch) -> None:
@@ -200,7 +206,9 @@ def _downward(codes: Codes, lost: Floats, same: Floats, scratch: Scratch) -> Non
 
 
 def _outward(codes: Codes, mask: npt.NDArray[np.bool_], scratch: Scratch) -> Codes:
-    """What leads to the next larger number where the mask holds: 1 for positive codes, -1 for negative ones, else 0."""
+    """Return the step to the number further from zero where the mask holds (1 for positive codes, -1 for negative),
+    else 0.
+    """
     counts = scratch.counts(mask)
     negative = codes >> scratch.sign_bit
     counts ^= negative
@@ -222,7 +230,9 @@ def _to_odd(codes: Codes, lost: Floats, same: Floats, scratch: Scratch) -> None:
 
 
 def _ties_away(codes: Codes, lost: Floats, same: Floats, scratch: Scratch) -> None:
-    """To the next code further from zero where the error is half of the distance: the even neighbour was the nearer."""
+    """Move to the next code further from zero where the error is half of the distance: there the even neighbour was
+    nearer.
+    """
     counts = np.add(codes, 1, out=scratch.integers)
     further = counts.view(f"f{codes.itemsize}")
     if further.dtype != same.dtype:
@@ -237,12 +247,12 @@ _STEPS: dict[int, Callable[..., None]] = {RU: _upward, RD: _downward, RZ: _towar
 
 
 def _quotient_away(fmt: FloatFormat, s: Floats, a: Floats, b: Floats) -> Index | None:
-    """Quotients to nearest even: a normal one is never midway between two floats, since that times a float would have
-    too many bits for the dividend.
+    """Divide to nearest even. A normal quotient is never midway between two floats: such a number times a float would
+    have too many bits for the dividend.
     """
     size = np.absolute(np.divide(a, b, out=s))
     normal = 2.0**fmt.emin
-    if np.minimum.reduce(size) >= normal:  # which a NaN is not
+    if np.minimum.reduce(size) >= normal:  # false for a NaN
         return None
     index = np.flatnonzero(~(size >= normal) & ((a != 0) | (size != 0)))
     return index if index.size else None

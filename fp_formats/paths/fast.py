@@ -1,8 +1,8 @@
 """The operations of `exact`, with the same signatures and results, by quicker paths where one is proven.
 
 A path is taken only inside its domain, which `path_of` and `conversion_path` declare and the tests enumerate against
-`exact`. NumPy's NaNs are never trusted: results are searched for NaNs, and those elements computed by `exact`.
-All paths go through their operands in chunks, so that nothing of their size is made but the result.
+`exact`. NumPy's NaNs are never trusted: results are searched for NaNs, and `exact` computes those elements.
+All paths go through their operands in chunks, so that only the result is an array of full size.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 THROUGH_F32 = (FORMATS["bf16"], FORMATS["f16"])
-NATIVE_CHUNK = 1 << 21  # bytes: results are still in a cache when they are searched, and few calls do
+NATIVE_CHUNK = 1 << 21  # bytes: results are still in a cache when they are searched, and few calls are needed
 
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -69,7 +69,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "divide": np.divide,
 }
 _EXTREMA: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    # The operation, and what it does to the bits of equal operands, which are zeros where they differ.
+    # The operation, and its effect on the bits of equal operands; equal operands with different bits are zeros.
     "maximum": (np.maximum, np.bitwise_and),
     "minimum": (np.minimum, np.bitwise_or),
     "maximum_number": (np.maximum, np.bitwise_and),
@@ -80,16 +80,17 @@ _EXTREMA: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 @cpu.forgotten
 @lru_cache(maxsize=4096)
 def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> str | None:
-    """The quicker path of an operation of `exact` on a format, or None; for conversions see `conversion_path`.
+    """Return the quicker path of an operation of `exact` on a format, or None. For conversions see `conversion_path`.
 
-    native: NumPy's arithmetic of that format, to nearest even; NaN results, and the sign of zero in minimum and
-    maximum, apart.
-    error_free: the same, moved to the neighbour where the sign of the error says so (`error_free`), in the other modes.
-    through_f32: in f32 to nearest even and rounded again, which for bf16 and f16 equals rounding once to nearest even;
-    in the other modes in f32 to odd, then rounded in the mode, which is right for whatever is two bits shorter.
-    through_f64: fma of f32 and narrower formats, whose products are exact in f64: added in f64 to odd, then rounded.
+    native: NumPy's arithmetic in the format, to nearest even. NaN results, and the sign of zero in minimum and maximum,
+        are computed apart.
+    error_free: the same in the other modes, moved to the neighbour where the sign of the error says so (`error_free`).
+    through_f32: to nearest even, compute in f32 and round again, which for bf16 and f16 equals rounding once. In the
+        other modes, compute in f32 to odd and round in the mode, which is right for formats at least two bits shorter.
+    through_f64: fma of f32 and narrower formats, whose products are exact in f64: add in f64 to odd, then round.
     table: a table of all operands, or all pairs, in any mode and policy.
-    bits: integer operations on codes; comparisons of bf16 and f16 take place in f32.
+    bits: integer operations on codes; bf16 and f16 are compared in f32.
+
     No path gives flags or rounds stochastically.
     """
     if operation == "negate" and fmt.signed and fmt.has_negative_zero and fmt.limbs == 1:
@@ -168,7 +169,7 @@ def _through_f32(operation: str, fmt: FloatFormat, rounding: int, elements: int)
     longest = CHUNK if rounding == RNE else error_free.CHUNK
     first, second, third = np.empty((3, min(elements, longest)), np.float32)
     index = np.empty(first.size, np.intp)
-    # NumPy widens f16 slower than a table does.
+    # A table widens f16 faster than NumPy does.
     table = fmt.name == "f16" and table_of(("f32", fmt), 16, lambda x: conversions.convert(fmt, F32, x), elements)
 
     def widen(codes: Codes, out: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -202,7 +203,7 @@ def _through_f32(operation: str, fmt: FloatFormat, rounding: int, elements: int)
 
 
 def nans_of(floats: npt.NDArray[Any]) -> Index | None:
-    """The indices of NaNs, or None if there are none, which is found faster."""
+    """Return the indices of NaNs, or None if there are none, which is found faster."""
     largest = np.maximum.reduce(floats)
     return np.flatnonzero(np.isnan(floats)) if largest != largest else None
 
@@ -219,7 +220,7 @@ def add(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `exact.add`."""
+    """Return what `exact.arithmetic.add` returns."""
     return _arithmetic("add", fmt, a, b, rounding, policy, random, want_flags)
 
 
@@ -232,7 +233,7 @@ def subtract(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `exact.subtract`."""
+    """Return what `exact.arithmetic.subtract` returns."""
     return _arithmetic("subtract", fmt, a, b, rounding, policy, random, want_flags)
 
 
@@ -245,7 +246,7 @@ def multiply(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `exact.multiply`."""
+    """Return what `exact.arithmetic.multiply` returns."""
     return _arithmetic("multiply", fmt, a, b, rounding, policy, random, want_flags)
 
 
@@ -258,7 +259,7 @@ def divide(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `exact.divide`."""
+    """Return what `exact.arithmetic.divide` returns."""
     return _arithmetic("divide", fmt, a, b, rounding, policy, random, want_flags)
 
 
@@ -271,7 +272,7 @@ def remainder(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `exact.remainder`."""
+    """Return what `exact.arithmetic.remainder` returns."""
     return _arithmetic("remainder", fmt, a, b, rounding, policy, random, want_flags)
 
 
@@ -285,7 +286,7 @@ def fma(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `exact.fma`."""
+    """Return what `exact.arithmetic.fma` returns."""
     if want_flags or path_of("fma", fmt, int(rounding), policy) is None:
         return arithmetic.fma(fmt, a, b, c, rounding, policy, random, want_flags)
     dtype, shape = dtype_of(fmt), np.broadcast_shapes(a.shape, b.shape, c.shape)
@@ -310,7 +311,7 @@ def fma(
 
 
 def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """See `exact.negate`."""
+    """Return what `exact.arithmetic.negate` returns."""
     path = None if want_flags else path_of("negate", fmt, RNE, policy)
     if path == "bits":
         return ArrayResult(np.asarray(np.bitwise_xor(a, fmt.storage_dtype.type(fmt.sign_mask or 0))))
@@ -318,7 +319,7 @@ def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: b
 
 
 def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """See `exact.flush`."""
+    """Return what `exact.arithmetic.flush` returns."""
     return _unary("flush", fmt, a, policy, want_flags)
 
 
@@ -346,14 +347,14 @@ def _extremum(
         return by_pairs((operation, fmt, policy), fmt.bits, exactly, a, b) or exactly(a, b)
     choose, of_equals = _EXTREMA[operation]
     infinity = fmt.infinity_code or 0
-    # -0 as a signed integer for the maximum, +0 as an unsigned one for the minimum.
+    # The wrong zero: -0 as a signed integer for the maximum, +0 as an unsigned one for the minimum.
     integers = np.dtype(f"{'i' if choose is np.maximum else 'u'}{fmt.storage_dtype.itemsize}")
     wrong_zero = np.iinfo(integers).min
 
     def native(out: Codes, p: Codes, q: Codes) -> Mask | None:
         x, y = p.view(dtype), q.view(dtype)
         unknown = nans_of(choose(x, y, out=out.view(dtype)))
-        # Of zeros of both signs NumPy gives either. The wrong one, if any, is the least of all codes.
+        # For zeros of both signs NumPy gives either. The wrong one, if it occurs, is the least of all codes.
         if np.minimum.reduce(out.view(integers)) == wrong_zero:
             np.copyto(out, of_equals(p, q), where=x == y)
         if unknown is not None:
@@ -375,36 +376,36 @@ def _extremum(
 
 
 def _keys(codes: npt.NDArray[np.uint16]) -> npt.NDArray[np.int16]:
-    """Integers in the order of the 16-bit values, with -0 < +0; its own inverse."""
+    """Map 16-bit codes to integers in the order of their values, with -0 < +0. The map is its own inverse."""
     signed = codes.view(np.int16)
     return signed ^ ((signed >> 15) & np.int16(0x7FFF))
 
 
 def maximum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """See `exact.maximum`."""
+    """Return what `exact.arithmetic.maximum` returns."""
     return _extremum("maximum", fmt, a, b, policy, want_flags)
 
 
 def minimum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> ArrayResult:
-    """See `exact.minimum`."""
+    """Return what `exact.arithmetic.minimum` returns."""
     return _extremum("minimum", fmt, a, b, policy, want_flags)
 
 
 def maximum_number(
     fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
-    """See `exact.maximum_number`."""
+    """Return what `exact.arithmetic.maximum_number` returns."""
     return _extremum("maximum_number", fmt, a, b, policy, want_flags)
 
 
 def minimum_number(
     fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
-    """See `exact.minimum_number`."""
+    """Return what `exact.arithmetic.minimum_number` returns."""
     return _extremum("minimum_number", fmt, a, b, policy, want_flags)
 
 
-# By MLIR's number: the comparisons of NumPy one of which must hold, all false of NaNs, or the opposite of those.
+# By MLIR's number: comparisons of NumPy, all false for NaNs, of which one must hold; and the opposites of these.
 _ORDERED: dict[int, tuple[Callable[..., Any], ...]] = {
     1: (np.equal,),
     2: (np.greater,),
@@ -420,7 +421,7 @@ _OPPOSITES = {8: 6, 9: 5, 10: 4, 11: 3, 12: 2, 13: 1, 14: 7}
 def compare(
     fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
 ) -> ArrayResult:
-    """See `exact.compare`."""
+    """Return what `exact.comparisons.compare` returns."""
 
     def exactly(x: Codes, y: Codes) -> ArrayResult:
         return comparisons.compare(fmt, predicate, x, y, policy, want_flags)
@@ -453,7 +454,9 @@ def compare(
 
 
 def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
-    """See `exact.is_nan`; where NaNs are the codes beyond infinity, one comparison tells them."""
+    """Return what `exact.comparisons.is_nan` returns. If all codes beyond infinity are NaNs, one comparison finds
+    them.
+    """
     if fmt.nan is not NanEncoding.IEEE or fmt.infinity_code is None or fmt.limbs > 1:
         return comparisons.is_nan(fmt, codes)
     if fmt in NATIVE:

@@ -1,4 +1,4 @@
-"""Conversions of `exact`, with the same signatures and results, by quicker paths where one is proven.
+"""The conversions of `exact`, with the same signatures and results, by quicker paths where one is proven.
 
 `conversion_path` declares which path a conversion takes; the tests enumerate each against `exact`.
 """
@@ -26,17 +26,17 @@ from halfulp.fp_formats.scalar import RD, RNE, RU, RZ, STOCHASTIC
 F32, F64 = FORMATS["f32"], FORMATS["f64"]
 NATIVE: dict[FloatFormat, np.dtype[Any]] = {F32: np.dtype("f4"), F64: np.dtype("f8")}
 NATIVE_INTEGERS = {8: "i1", 16: "i2", 32: "i4", 64: "i8"}
-# Casts that NumPy, and ml_dtypes for bf16, round once, to nearest even. NumPy's casts to f16 are not among them: where
-# they overflow or underflow an element takes hundreds of nanoseconds.
+# Casts that NumPy (for bf16: ml_dtypes) rounds once, to nearest even. NumPy's casts to f16 are not among them: an
+# element that overflows or underflows takes hundreds of nanoseconds.
 CASTS = (("f32", "f64"), ("f64", "f32"), ("f32", "bf16"), ("bf16", "f32"))
 SUMS = (("f32", "f16"), ("f64", "f16"), ("f64", "bf16"))
-BESIDE_BITS = 18  # the same for a table that only serves what a cast leaves over
-TABLE_BITS = 21  # the longest codes that index a table: what f16 needs of f32
+BESIDE_BITS = 18  # the same for a table that is only for elements that a cast leaves over
+TABLE_BITS = 21  # the longest codes that index a table: f16 needs this many bits of f32
 
 
 @cache
 def dtype_of(fmt: FloatFormat) -> np.dtype[Any]:
-    """The dtype of NumPy or ml_dtypes whose values are those of f16, bf16, f32 or f64."""
+    """Return the dtype of NumPy or ml_dtypes whose values are those of f16, bf16, f32 or f64."""
     if fmt == FORMATS["bf16"]:
         import ml_dtypes  # only here: importing it takes time
 
@@ -46,13 +46,13 @@ def dtype_of(fmt: FloatFormat) -> np.dtype[Any]:
 
 
 class ConversionPath(NamedTuple):
-    """How a conversion is done.
+    """A path of a conversion: its kind, and for a table its format and the bits that it drops.
 
-    native: by a cast of `CASTS`; NaNs, and where overflow saturates what is larger than a format's maximum, by `exact`.
-    sum: the same of `SUMS`, where the sum with a power of two rounds (see `narrow`).
-    table: by a table of the source's codes rounded to odd into the format ``head``, which drops ``shift`` bits.
-    through_f32: in two conversions, since the policy wants two roundings.
-    flushed: from f32, whose subnormals a policy makes zeros that keeps those of the destination: first that is done.
+    native: a cast of `CASTS`. `exact` does NaNs and, where overflow saturates, numbers above a format's maximum.
+    sum: the same for `SUMS`, by adding a power of two, which rounds (see `narrow`).
+    table: a table of the source's codes, rounded to odd to the format ``head``, which drops ``shift`` bits.
+    through_f32: two conversions, since the policy says to round twice.
+    flushed: flush the subnormals of f32 first, where a policy flushes those of f32 but not those of the destination.
     exact: no quicker path.
     """
 
@@ -69,7 +69,7 @@ EXACT, FLUSHED = ConversionPath("exact"), ConversionPath("flushed")
 def conversion_path(
     src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC
 ) -> ConversionPath:
-    """The path of conversions from ``src`` to ``dst``. No path but `EXACT` gives flags or rounds stochastically."""
+    """Return the path of conversions from ``src`` to ``dst``. Only `EXACT` gives flags or rounds stochastically."""
     if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1:
         return EXACT
     if src == F32 and dst != F32 and policy.without_f32 is not policy:
@@ -90,11 +90,11 @@ def _flushes(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
 
 @lru_cache(maxsize=4096)
 def table_path(src: FloatFormat, dst: FloatFormat) -> ConversionPath:
-    """The path by a table, for all modes and policies, or `EXACT`.
+    """Return the path by a table, for all modes and policies, or `EXACT`.
 
-    Codes of up to 16 bits are indices themselves. Of longer ones the sign, the exponent and the leading fraction bits
-    are enough, rounded to odd: two bits more than the destination can tell apart anywhere are rounded as the source
-    is, in every mode, and show as much of a NaN.
+    Codes of up to 16 bits are indices themselves. Longer codes are first rounded to odd, to the sign, the exponent and
+    the leading fraction bits. Two bits more than the destination can tell apart anywhere are enough: they round like
+    the source in every mode, and keep the part of a NaN that the destination shows.
     """
     if src.bits <= 16:
         return ConversionPath("table", src)
@@ -116,7 +116,7 @@ def convert(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `exact.convert`."""
+    """Return what `exact.conversions.convert` returns."""
     path = EXACT if want_flags else conversion_path(src, dst, int(rounding), policy)
     if path is FLUSHED:
         if policy.flushing(src).operands:
@@ -139,7 +139,7 @@ def convert(
 def _tabled(
     path: ConversionPath, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy, ahead: Ahead | None = None
 ) -> ArrayResult | None:
-    """By the path's table, if it has one and that pays."""
+    """Convert by the table of the path, if it has one and that saves time; else return None."""
     head = path.head
     if head is None:
         return None
@@ -150,7 +150,7 @@ def _tabled(
 
 
 def put(result: ArrayResult, out: Codes) -> Mask | None:
-    """Write the codes of a result; its poison."""
+    """Write the codes of a result to ``out``; return its poison."""
     out[...] = result.codes
     return result.poison
 
@@ -192,17 +192,18 @@ def _cast(
 
 
 def narrow(src: FloatFormat, dst: FloatFormat, codes: Codes, out: Codes) -> None:
-    """Fill ``out`` with codes of f32 or f64 rounded to nearest even to a format of `SUMS`; NaNs give any code.
+    """Round codes of f32 or f64 to nearest even into ``out``, to a format of `SUMS`. A NaN gives any code.
 
-    The sum of a magnitude with the power of two that is so much larger that the sum's last fraction bit is the last of
-    the result is rounded as the result must be; the bits by which it exceeds that power are the result's significand.
+    Add a power of two to the magnitude, so large that the last fraction bit of the sum is the last bit of the result:
+    the addition rounds as the result must round. The bits by which the sum exceeds that power are the result's
+    significand.
     """
     unsigned, real, one = codes.dtype.type, NATIVE[src].type, 1 << src.mantissa_bits
     surplus = src.mantissa_bits - dst.mantissa_bits
     lowest = dst.emin + src.bias
     magnitude = codes & unsigned(src.magnitude_mask)
     floats = magnitude.view(real)
-    # Of integers NumPy takes three times longer to find the smaller.
+    # NumPy takes three times longer for the minimum of integers.
     np.minimum(floats, real(2.0 ** (dst.emax + 1)), out=floats)
     power = magnitude & unsigned(src.magnitude_mask - src.fraction_mask)
     np.maximum(power.view(real), real(2.0**dst.emin), out=power.view(real))
@@ -220,23 +221,24 @@ def narrow(src: FloatFormat, dst: FloatFormat, codes: Codes, out: Codes) -> None
 
 @cache
 def _largest(src: FloatFormat, dst: FloatFormat) -> float:
-    """The largest value that both formats have."""
+    """Return the largest value that both formats have."""
     return min(float(scalar.value(fmt, fmt.max_code) or 0) for fmt in (src, dst))
 
 
-# Compiled loops that need no table. They go ahead until they meet a NaN, or what is above the limit: larger than the
-# destination's maximum, if that does not become infinity. What follows goes the way that `ConversionPath` says.
+# Compiled loops without a table. They go on until they meet a NaN or a number above the limit, which is the
+# destination's maximum if larger numbers do not become infinity. From there on the conversion takes its
+# `ConversionPath`.
 
 
 @cpu.forgotten
 @lru_cache(maxsize=4096)
 def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> str | None:
-    """Which compiled loop goes ahead in a conversion that is not `EXACT`, where numba is installed.
+    """Return the compiled loop that does the first part of a conversion that is not `EXACT`, where numba is installed.
 
-    widen: bf16 to f32, where the fraction gets zeros.
-    exponents: from formats of nothing but an exponent that the destination has as well; in all modes.
-    f32 or f64: by `narrow`'s sums, in this format, to nearest even, from f32 and f64 to formats of up to 16 bits, if
-    all powers of two that are added are normal values.
+    widen: bf16 to f32: append zeros to the fraction.
+    exponents: from formats with nothing but an exponent, which the destination has as well; in all modes.
+    f32 or f64: by the sums of `narrow`, in this format, to nearest even; from f32 and f64 to formats of up to 16 bits,
+        if all powers of two that are added are normal values.
     """
     if not (src.zero or src.signed or src.mantissa_bits) and src.nan is NanEncoding.ALL_ONES:
         same = (dst.exponent_bits, dst.bias, dst.nan, dst.zero) == (src.exponent_bits, src.bias, NanEncoding.IEEE, True)
@@ -265,7 +267,7 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: Fl
 def _ahead(
     src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy
 ) -> tuple[compiled.Loop, tuple[float, ...]] | None:
-    """The loop, and its arguments between the operand and the result."""
+    """Return the loop, and its arguments between the operand and the result."""
     kind = ahead_of(src, dst, rounding, policy)
     if kind is None:
         return None
@@ -290,7 +292,7 @@ def _ahead(
     kinds = (codes,), (NATIVE[src],), codes, codes, codes, real, real, *[code] * 5, codes, "u4", "u4", (results,)
     return compiled.loop(compiled.round_by_f32_sums if sums == F32 else compiled.round_by_f64_sums, *kinds), (
         *checks,
-        # Without a sign every negative value is NaN, all ones, but for -0; with one, no code is apart but NaNs.
+        # Without a sign every negative value but -0 is NaN, all ones; with a sign only NaNs are special.
         src.code_mask if sign else src.sign_mask or 0,
         0.0 if dst.zero else 2.0**dst.emin,
         2.0 ** (dst.emax + 1),
@@ -333,10 +335,10 @@ def from_integer(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `exact.from_integer`.
+    """Return what `exact.conversions.from_integer` returns.
 
-    NumPy converts to f32 and f64, to nearest even. Integers of up to 16 bits have tables. Wider ones become f64, where
-    that rounds to odd, and go the way of f64.
+    NumPy converts to f32 and f64, to nearest even. Integers of up to 16 bits have tables. Wider ones are rounded to odd
+    to f64 and then converted from f64.
     """
 
     def exactly(codes: Codes) -> ArrayResult:
@@ -363,17 +365,17 @@ def from_integer(
     return in_chunks(a.shape, dst.storage_dtype, work, a)
 
 
-_PRECISION_OF_ODD = 40  # to which `_to_f64` may be rounded as if once
+_PRECISION_OF_ODD = 40  # up to this precision, rounding the results of `_to_f64` equals rounding once
 
 
 @lru_cache(maxsize=256)
 def _of_integers(policy: FloatPolicy) -> FloatPolicy:
-    """Without what a policy says of floats alone."""
+    """Reset the fields of a policy that are about floats alone."""
     return dataclasses.replace(policy, float_to_zeroless="rounded", float_to_nanless="rounded", wide_source="once")
 
 
 def _to_f64(integers: npt.NDArray[Any]) -> Codes:
-    """Codes of f64: integers as they are, or without their eleven lowest bits, rounded to odd, if they have over 53."""
+    """Convert integers to codes of f64: exactly, or, above 53 bits, rounded to odd without their eleven lowest bits."""
     if integers.itemsize == 8:
         top = integers >> 53
         large = (top != 0) & (top != -1)
@@ -394,10 +396,10 @@ def to_integer(
     random: Random = None,
     want_flags: bool = False,
 ) -> ArrayResult:
-    """See `exact.to_integer`.
+    """Return what `exact.conversions.to_integer` returns.
 
-    Formats of up to 21 bits have tables. Of f32 and f64 NumPy rounds all values and converts those in range; the others
-    are clamped where the policy says so and the bounds are floats, and what is left, such as NaN, `exact` converts.
+    Formats of up to 21 bits have tables. For f32 and f64, NumPy rounds all values and converts those in range. Values
+    out of range are clamped if the policy says so and the bounds are floats; `exact` converts the rest, such as NaN.
     """
 
     def exactly(codes: Codes) -> ArrayResult:
@@ -414,7 +416,7 @@ def to_integer(
     dtype, round_ = NATIVE[src], _ROUNDERS[rounding]
     storage = storage_dtype(width)
     integers = np.dtype(f"i{storage.itemsize}") if signed else storage
-    # Powers of two, so exact in either format; a NaN makes both comparisons false.
+    # Powers of two are exact in either format; a NaN makes both comparisons false.
     low, above = (-(2.0 ** (width - 1)), 2.0 ** (width - 1)) if signed else (0.0, 2.0**width)
     clamps = policy.float_to_int == "saturate" and width <= src.precision
     unused = storage.type(-(1 << width) & (1 << 8 * storage.itemsize) - 1) if signed else storage.type(0)
@@ -449,7 +451,9 @@ _ROUNDERS: dict[int, Callable[..., npt.NDArray[Any]]] = {RNE: np.rint, RZ: np.tr
 
 
 def _rounds_natively(src: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
-    """Whether NumPy rounds to an integer as the mode says; to nearest and toward zero subnormals do not matter."""
+    """Tell whether NumPy rounds to an integer as the mode says. To nearest and toward zero, subnormals do not
+    matter.
+    """
     if rounding in (RNE, RZ):
         return True
     return rounding in _ROUNDERS and not policy.flushing(src).operands and cpu.keeps_subnormals()

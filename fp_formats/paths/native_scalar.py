@@ -1,13 +1,13 @@
-"""f32 and f64 on single codes by Python's own floats, which are f64: what makes scalar programs quick.
+"""Compute f32 and f64 on single codes by Python's own floats, which are f64. This makes scalar programs quick.
 
-Every function returns a face: Python integers to what ``exactly``, the specified face, returns for them. The face calls
-``exactly`` where the machine may do otherwise: for NaN results, and where a result leaves the range of f32. Outside of
-its domain, which is that of the native paths of `fast`, a function returns ``exactly`` itself.
+Every function returns a face: a function of Python integers that returns the same as ``exactly``, the specified face.
+It calls ``exactly`` where the machine may differ: for NaN results, and where a result leaves the range of f32. Outside
+of its domain, which is that of the native paths of `fast`, a function returns ``exactly`` itself.
 
-f32 is computed in f64 and rounded again, which is the same as rounding once: products are exact in f64; a sum or
-difference that is not has a bit far below the last place of f32, and one that is a subnormal is exact; a quotient of
-significands of 24 bits is either one of at most 25 bits or further from all of those than f64 rounds (Figueroa: 53 bits
-are at least 2 * 24 + 2), and that holds with fewer bits, so for subnormals, too.
+f32 is computed in f64 and rounded again, which equals rounding once. Products are exact in f64. A sum or difference
+that is not exact has a bit far below the last place of f32, and a subnormal one is exact. A quotient of significands of
+24 bits either has at most 25 bits, or its distance to all such numbers is larger than the error of f64 (Figueroa: 53
+bits are at least 2 * 24 + 2); this also holds with fewer bits, so for subnormals.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "multiply": operator.mul,
     "divide": operator.truediv,
 }
-# The relation by which the first operand is the result, and what makes one of zeros of either sign.
+# The relation for which the first operand is the result, and the operation for zeros of either sign.
 _EXTREMA: dict[str, tuple[Callable[[float, float], bool], Callable[[int, int], int]]] = {
     "maximum": (operator.gt, operator.and_),
     "minimum": (operator.lt, operator.or_),
@@ -63,7 +63,7 @@ _RELATIONS: dict[int, Callable[[float, float], bool]] = {
 
 
 def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy, exactly: Face) -> Face:
-    """A face of an operation of two operands and a result of one format, named as in `scalar`."""
+    """Return a face of an operation with two operands and a result of one format, named as in `scalar`."""
     if fast.path_of(name, fmt, rounding, policy) != "native":
         return exactly
     codes, floats, code, packed = _CODES[fmt].pack, _FLOATS[fmt].unpack, _CODE[fmt].unpack, _FLOAT[fmt].pack
@@ -95,7 +95,7 @@ def binary(name: str, fmt: FloatFormat, rounding: int, policy: FloatPolicy, exac
 
 
 def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy, exactly: Face) -> Face:
-    """A face of a comparison with MLIR's predicate number."""
+    """Return a face of a comparison with MLIR's predicate number."""
     if predicate not in _RELATIONS or fast.path_of("compare", fmt, RNE, policy) != "native":
         return exactly
     codes, floats = _CODES[fmt].pack, _FLOATS[fmt].unpack
@@ -109,7 +109,7 @@ def compare(predicate: int, fmt: FloatFormat, policy: FloatPolicy, exactly: Face
 
 
 def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy, exactly: Face) -> Face:
-    """A face of the conversions between f32 and f64."""
+    """Return a face of the conversions between f32 and f64."""
     if {src, dst} != {F32, F64} or conversion_path(src, dst, rounding, policy).kind != "native":
         return exactly
     pack_code, unpack_float = _CODE[src].pack, _FLOAT[src].unpack
@@ -117,7 +117,7 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
 
     def conversion(a: int) -> Any:
         (x,) = unpack_float(pack_code(a))
-        if x - x == 0:  # neither NaN nor infinite, which may have to become something else
+        if x - x == 0:  # neither NaN nor infinite: the policy may change those
             try:
                 return unpack_code(pack_float(x))[0]
             except OverflowError:
@@ -128,12 +128,12 @@ def convert(src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPoli
 
 
 def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, exactly: Face) -> Face:
-    """A face of the conversions of integers of up to 64 bits, given by their codes."""
+    """Return a face of the conversions of integers of up to 64 bits, given by their codes."""
     if dst not in NATIVE or rounding != RNE or not 0 < width <= 64:
         return exactly
     pack, unpack = _FLOAT[dst].pack, _CODE[dst].unpack
     half, modulus = 1 << (width - 1) if signed else 1 << width, 1 << width
-    limit = 1 << (53 if dst == F32 else 64)  # up to which f64 has all, or f32 is not rounded twice
+    limit = 1 << (53 if dst == F32 else 64)  # up to here f64 has every integer, so that f32 is not rounded twice
 
     def conversion(a: int) -> Any:
         number = a if a < half else a - modulus
@@ -145,7 +145,7 @@ def from_integer(dst: FloatFormat, width: int, signed: bool, rounding: int, exac
 
 
 def to_integer(src: FloatFormat, width: int, signed: bool, rounding: int, exactly: Face) -> Face:
-    """A face of the conversions to integers, toward zero."""
+    """Return a face of the conversions to integers, toward zero."""
     if src not in NATIVE or rounding != RZ or not width:
         return exactly
     pack, unpack = _CODE[src].pack, _FLOAT[src].unpack

@@ -1,4 +1,4 @@
-"""Lookup tables of whole operations, each made by `exact` once that pays, and the chunks in which arrays pass by them.
+"""Look up whole operations in tables, which `exact` makes once they save time, and walk through arrays in chunks.
 
 A table is indexed by the code of its operand, or by the first operand's code * 2**bits + the second's.
 """
@@ -23,10 +23,10 @@ Ahead = Callable[[Codes, Codes], int]
 
 CHUNK = 1 << 16  # elements: a chunk and its indices stay in the second-level cache
 LONG_CHUNK = 1 << 17  # the same without indices
-AT_ONCE = 1 << 20  # the same where one compiled loop does all: as many as hide what its call takes
+AT_ONCE = 1 << 20  # the same where one compiled loop does all: with so many, the time of the call does not matter
 LIMIT = 1 << 25  # bytes of all tables that are kept
-CALL = 1 << 11  # elements that `exact` computes in the time that a call of it takes beside its elements
-PAYS_TWICE = 1 << 18  # elements from which on two codes at once save more than the larger table costs
+CALL = 1 << 11  # a call of `exact` takes, beside its elements, the time of this many elements
+PAYS_TWICE = 1 << 18  # elements from which on looking up two codes at once saves more than the larger table costs
 _TWICE: dict[int, npt.DTypeLike] = {1: "u2", 2: "u4", 4: "u8", 8: "c16"}  # types of twice the size, as mere bytes
 
 
@@ -36,7 +36,8 @@ _TWICE: dict[int, npt.DTypeLike] = {1: "u2", 2: "u4", 4: "u8", 8: "c16"}  # type
 def in_chunks(
     shape: tuple[int, ...], dtype: np.dtype[Any], work: Work, *operands: Codes, longest: int = CHUNK
 ) -> ArrayResult:
-    """Results of operands that broadcast to the shape: ``work(out, *chunks)`` fills ``out`` and returns what is poison.
+    """Compute results in chunks, of operands that broadcast to the shape: ``work(out, *chunks)`` fills ``out`` and
+    returns the mask of poison.
 
     Chunks are contiguous, of one dimension, and no longer than ``longest``.
     """
@@ -75,8 +76,10 @@ def _pieces(
 
 
 def in_turns(ahead: Ahead, otherwise: Callable[[Codes, Codes], Any], codes: Codes, out: Codes, longest: int) -> bool:
-    """Fill ``out`` by ``ahead(codes, out)``, which stops before what it cannot do and returns how many it did, and by
-    ``otherwise(codes, out)`` the next ``longest`` elements, before ``ahead`` tries again; whether that was needed."""
+    """Fill ``out`` by two functions in turns, and tell whether the second one was needed. ``ahead(codes, out)`` stops
+    before the first element that it cannot do and returns the count done; ``otherwise(codes, out)`` does the next
+    ``longest`` elements.
+    """
     start = ahead(codes, out)
     stopped = start < codes.size
     while start < codes.size:
@@ -87,7 +90,7 @@ def in_turns(ahead: Ahead, otherwise: Callable[[Codes, Codes], Any], codes: Code
 
 
 def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
-    """The shape that two operands broadcast to."""
+    """Return the shape that two operands broadcast to."""
     return a.shape if a.shape == b.shape else np.broadcast_shapes(a.shape, b.shape)
 
 
@@ -95,14 +98,16 @@ def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
 
 
 class LookupTable(NamedTuple):
-    """ArrayResult codes; ``marker`` stands for poison, if there is any: a code that no result has."""
+    """Result codes by operand code. ``marker``, a code that no result has, stands for poison; None if nothing is
+    poison.
+    """
 
     codes: Codes
     marker: int | None = None
 
 
 def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> LookupTable | None:
-    """The table of an operation on codes of that many bits, made in parts."""
+    """Make the table of an operation on codes of this many bits, in parts."""
     size, storage = 1 << bits, storage_dtype(bits)
     codes = np.empty(size, operation(np.empty(0, storage)).codes.dtype)
     poison = np.zeros(size, np.bool_)
@@ -116,7 +121,7 @@ def _table(bits: int, operation: Callable[[Codes], ArrayResult]) -> LookupTable 
 
 
 def _marked(result: ArrayResult) -> LookupTable | None:
-    """A table of these results; None if they are of all codes and poison beside."""
+    """Make a table of these results; None if the results use all codes and there is poison too."""
     if result.poison is None:
         return LookupTable(result.codes)
     used = np.unique(result.codes[~result.poison])
@@ -128,9 +133,9 @@ def _marked(result: ArrayResult) -> LookupTable | None:
 
 
 class Cache:
-    """Tables by key, the least recently used dropped when all take more than ``limit`` bytes.
+    """Tables by key. The least recently used are dropped when all take more than ``limit`` bytes.
 
-    A table is made when as many elements were asked for as it has entries: until then `exact` is no slower.
+    A table is made after calls for as many elements as it has entries; until then `exact` is as fast.
     """
 
     def __init__(self, limit: int) -> None:
@@ -143,7 +148,9 @@ class Cache:
     def get(
         self, key: Hashable, worth: int, elements: int, make: Callable[[], LookupTable | None]
     ) -> LookupTable | None:
-        """The table, or None if it does not exist or pay; ``worth``: for how many elements making it does."""
+        """Return the table, or None if it does not exist or does not save time; ``worth``: the elements from which it
+        does.
+        """
         with self._lock:
             if key in self._tables:
                 self._tables.move_to_end(key)
@@ -179,11 +186,11 @@ def _bytes(table: LookupTable | None) -> int:
 CACHE = Cache(LIMIT)
 
 
-# Looking up. The key names the operation with all that its result depends on beside the operands.
+# Looking up. The key names the operation and everything else that its result depends on beside the operands.
 
 
 def table_of(key: Hashable, bits: int, operation: Callable[[Codes], ArrayResult], elements: int) -> LookupTable | None:
-    """The table of an operation on one operand of ``bits`` bits, if it pays for that many elements."""
+    """Return the table of an operation on one operand of ``bits`` bits, if it saves time for this many elements."""
     return CACHE.get(key, 1 << bits, elements, lambda: _table(bits, operation))
 
 
@@ -195,10 +202,10 @@ def by_table(
     shift: int = 0,
     ahead: Ahead | None = None,
 ) -> ArrayResult | None:
-    """An operation on one operand of ``bits`` bits, if its table pays.
+    """Do an operation on one operand of ``bits`` bits by its table; None if that saves no time.
 
-    With a ``shift`` the table is that of the upper bits of longer codes, the last of them set if any lower bit is: the
-    codes rounded to odd. ``ahead`` does what it can without the table: see `in_turns`.
+    With a ``shift`` the table is for the upper bits of longer codes, rounded to odd: the last bit is set if any lower
+    bit is. ``ahead`` does what it can without the table: see `in_turns`.
     """
     table = table_of(key, bits, operation, codes.size)
     if table is None:
@@ -241,7 +248,7 @@ def by_table(
 def by_pairs(
     key: Hashable, bits: int, operation: Callable[[Codes, Codes], ArrayResult], a: Codes, b: Codes
 ) -> ArrayResult | None:
-    """An operation on two operands of ``bits`` bits, at most 8, if its table pays."""
+    """Do an operation on two operands of ``bits`` bits, at most 8, by its table; None if that saves no time."""
     shape = common_shape(a, b)
 
     def make() -> LookupTable | None:
@@ -278,7 +285,9 @@ def by_pairs(
 def _compiled_look_up(
     table: LookupTable, code: np.dtype[Any], elements: int, shift: int
 ) -> Callable[[Codes, Codes], None] | None:
-    """How to fill an array with the entries at codes, or at their upper bits; None where NumPy is to do it."""
+    """Return a function that fills an array with the entries at codes, or at their upper bits; None if NumPy is to do
+    it.
+    """
     entry = table.codes.dtype
     if shift:
         odd = compiled.loop(compiled.look_up_index, (code,), (code,), code, (entry,), (entry,)).get(elements)
@@ -288,7 +297,7 @@ def _compiled_look_up(
 
 
 def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
-    """The codes without their lower bits, the last bit set if any of those is."""
+    """Drop the lower bits of codes; set the last bit that is left if any of them was set."""
     below = codes.dtype.type((1 << shift) - 1)
     np.bitwise_and(codes, below, out=out)
     np.add(out, below, out=out)
@@ -298,9 +307,9 @@ def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
 
 
 def _of_two(table: LookupTable) -> LookupTable:
-    """Two results by two bytes, in the order of memory."""
+    """Make a table of two results for two bytes, in the order of memory."""
     pairs = np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2)
-    results: Codes = np.take(table.codes, pairs, mode="wrap")  # bytes that are no codes get anything
+    results: Codes = np.take(table.codes, pairs, mode="wrap")  # bytes that are not codes get any result
     return LookupTable(results.view(_TWICE[table.codes.itemsize]).reshape(-1))
 
 

@@ -6,9 +6,12 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from halfulp.interp.bytecode.container import Container, schema_of
 from halfulp.interp.bytecode.encoding import Cursor
-from halfulp.interp.bytecode.reader import File, Reader, read_as, schema_of
-from halfulp.interp.declare.declarations import Registry, Schema, default_registry
+from halfulp.interp.bytecode.index import FileIndex
+from halfulp.interp.bytecode.reader import read_as
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.declare.registry import Registry, default_registry
 from halfulp.interp.ir.errors import BytecodeError
 from halfulp.interp.ir.operations import Blob, Resource
 
@@ -78,7 +81,7 @@ class Summary:
 def inspect(data: bytes | memoryview, filename: str = "<bytecode>", registry: Registry | None = None) -> Summary:
     """What is in a file. Raises BytecodeError where its container cannot be read; see `Summary.problem`."""
     try:
-        file = File(data)
+        file = Container(data)
     except BytecodeError as error:
         error.filename = filename
         raise
@@ -90,19 +93,19 @@ def inspect(data: bytes | memoryview, filename: str = "<bytecode>", registry: Re
     registry = registry or default_registry()
     schemas = (summary.schema,) if summary.schema is not None else tuple(Schema)
     for schema in schemas:
-        reader = Reader(file, schema, registry, allow_unregistered=True)
-        summary.problem = _describe(reader, summary, filename)
+        index = FileIndex(file, schema, registry, allow_unregistered=True)
+        summary.problem = _describe(index, summary, filename)
         if summary.problem is None:
             break
     return summary
 
 
-def _describe(reader: Reader, summary: Summary, filename: str) -> BytecodeError | None:
-    """Add what a reader finds; what keeps it from reading on."""
+def _describe(index: FileIndex, summary: Summary, filename: str) -> BytecodeError | None:
+    """Add what a index finds; what keeps it from reading on."""
     try:
-        reader.index()
-        _list(reader, summary)
-        module = read_as(reader.file, reader.schema, reader.registry, allow_unregistered=True)
+        index.read()
+        _list(index, summary)
+        module = read_as(index.file, index.schema, index.registry, allow_unregistered=True)
     except BytecodeError as error:
         error.filename = filename
         return error
@@ -110,18 +113,18 @@ def _describe(reader: Reader, summary: Summary, filename: str) -> BytecodeError 
     return None
 
 
-def _list(reader: Reader, summary: Summary) -> None:
-    ops = Counter(name.dialect for name in reader.ops)
-    entries = Counter((kind, entry[0]) for kind, things in _things(reader) for entry in things)
-    texts = Counter(entry[0] for _, things in _things(reader) for entry in things if not entry[3])
-    versions = {name: version.hex() for name, version in reader.dialect_versions.items()}
+def _list(index: FileIndex, summary: Summary) -> None:
+    ops = Counter(name.dialect for name in index.ops)
+    entries = Counter((kind, entry[0]) for kind, things in _things(index) for entry in things)
+    texts = Counter(entry[0] for _, things in _things(index) for entry in things if not entry[3])
+    versions = {name: version.hex() for name, version in index.dialect_versions.items()}
     summary.dialects = [
         Dialect(name, ops[name], entries["attribute", name], entries["type", name], texts[name], versions.get(name))
-        for name in reader.dialects
+        for name in index.dialects
     ]
     summary.resources = []
-    for group, key, external in reader.named_resources:
-        known = (reader.resources.external if external else reader.resources.dialect)[group]
+    for group, key, external in index.named_resources:
+        known = (index.resources.external if external else index.resources.dialect)[group]
         summary.resources.append(_resource(group, key, external, known.get(key)))
 
 
@@ -133,18 +136,18 @@ def _resource(group: str, key: str, external: bool, entry: Resource | None) -> R
     return ResourceEntry(group, key, external, "declared" if entry is None else "bool", None, None)
 
 
-def _things(reader: Reader) -> tuple[tuple[str, list[Any]], tuple[str, list[Any]]]:
+def _things(index: FileIndex) -> tuple[tuple[str, list[Any]], tuple[str, list[Any]]]:
     """The attributes and types of a file that are not read yet."""
-    return ("attribute", reader.attributes), ("type", reader.types)
+    return ("attribute", index.attributes), ("type", index.types)
 
 
 def codes_of(data: bytes | memoryview) -> set[tuple[str, str, int | str]]:
     """The codes that a file uses: attribute or type, dialect, and the number, or "text"."""
-    file = File(data)
-    reader = Reader(file, schema_of(file.producer) or Schema.LLVM24, default_registry(), allow_unregistered=True)
-    reader.index()
+    file = Container(data)
+    index = FileIndex(file, schema_of(file.producer) or Schema.LLVM24, default_registry(), allow_unregistered=True)
+    index.read()
     found: set[tuple[str, str, int | str]] = set()
-    for kind, things in _things(reader):
+    for kind, things in _things(index):
         for dialect, start, end, encoded in things:
             found.add((kind, dialect, Cursor(data, start, end).varint() if encoded else "text"))
     return found

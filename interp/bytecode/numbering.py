@@ -11,17 +11,19 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES, Thing
+from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
 from halfulp.interp.bytecode.encoding import NATIVE_PROPERTIES, Varints, varint, zigzag
+from halfulp.interp.bytecode.fields import Thing
 from halfulp.interp.bytecode.properties import Layout, layout_of, segments_of
 from halfulp.interp.declare.declarations import OpDefinition, Schema, Trait
 from halfulp.interp.declare.operands import SEGMENTS, all_operands
 from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.locations import FileLineCol
+from halfulp.interp.ir.nested import parts as nested_parts
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
 from halfulp.interp.ir.types import DialectType, OpaqueType
-from halfulp.interp.text.nested import parts as nested_parts
 
 
 class Entry:
@@ -347,9 +349,9 @@ def _dialect_of(thing: Thing) -> str:
     """The dialect that an attribute or a type belongs to."""
     if isinstance(thing, at.OpaqueAttr | OpaqueType | DialectType):
         return thing.dialect
-    if isinstance(thing, at.DialectAttr):
+    if isinstance(thing, DialectAttr):
         return thing.definition.dialect
-    if isinstance(thing, at.EnumAttr):
+    if isinstance(thing, EnumAttr):
         assert thing.definition.mnemonic is not None
         return thing.definition.mnemonic.partition(".")[0]
     return _HOMES.get(type(thing), BUILTIN)

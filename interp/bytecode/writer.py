@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
 from operator import attrgetter
@@ -35,6 +34,7 @@ from halfulp.interp.bytecode.numbering import (
 from halfulp.interp.bytecode.properties import Layout
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.operands import all_operands
+from halfulp.interp.gc_pause import paused_collector
 from halfulp.interp.ir.errors import InputError, LimitExceeded
 from halfulp.interp.ir.locations import UnknownLoc
 from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Resource, SSAValue
@@ -366,15 +366,10 @@ def write_bytecode(
     producer = PRODUCERS[schema] if producer is None else producer
     if "\0" in producer:
         raise InputError(f"the producer {producer!r} has a zero byte in it, which would end it")
-    collecting = gc.isenabled()
-    # Many small objects and no garbage: the collector would only go over them again and again.
-    gc.disable()
     try:
-        if schema < Schema.LLVM24:
-            check_schema(module, schema)
-        return Writer(module, version, schema).file(producer)
+        with paused_collector():
+            if schema < Schema.LLVM24:
+                check_schema(module, schema)
+            return Writer(module, version, schema).file(producer)
     except RecursionError:
         raise LimitExceeded("attributes or types are nested too deep to be written") from None
-    finally:
-        if collecting:
-            gc.enable()

@@ -6,21 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from halfulp.interp.declare.declarations import (
-    Arity,
-    EnumDefinition,
-    OpDefinition,
-    Property,
-    Slot,
-    Trait,
-    default_registry,
-)
+from halfulp.interp.declare.constraints import only_type
+from halfulp.interp.declare.declarations import Arity, OpDefinition, Property, Slot, Trait
 from halfulp.interp.declare.operands import SEGMENTS, spread
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import ParseError, TypeMismatch, VerifyError
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
-from halfulp.interp.text.assembly import only_type
+from halfulp.interp.text.parser import parse_attribute
 from halfulp.interp.verifier import problem_of, verify
 
 _MOST_DIVISIONS = 1000
@@ -229,8 +224,6 @@ def completed(
 
 def _attribute(definition: OpDefinition, name: str, value: Any, integers: ty.Type = ty.I64) -> at.Attribute:
     """The attribute that a text or a list stands for."""
-    from halfulp.interp.text.parser import parse_attribute
-
     if isinstance(value, at.Attribute):
         return value
     if isinstance(value, str):

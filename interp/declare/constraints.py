@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from halfulp.interp.declare.declarations import AttributeConstraint, TypeConstraint, TypeKind
 from halfulp.interp.ir import attributes as at
@@ -164,3 +165,14 @@ AFFINE_MAP_ATTR = AttributeConstraint("AffineMap attribute", _of(at.AffineMapAtt
 AFFINE_MAP_ARRAY_ATTR = AttributeConstraint("indexing affine maps", _array_of(at.AffineMapAttr))
 DICTIONARY_ATTR = AttributeConstraint("dictionary of named attribute values", _of(at.DictionaryAttr))
 ANY_ATTR = AttributeConstraint("any attribute", lambda attribute: True)
+
+_SAMPLES = (ty.I1, ty.I32, ty.I64, ty.INDEX, ty.F("f32"), ty.F("f64"))
+
+
+@cache
+def only_type(constraint: TypeConstraint) -> ty.Type | None:
+    """The one type a constraint allows, where it is that narrow: an operand of it needs no type in the text."""
+    if constraint.builds is not None:
+        return constraint.builds
+    accepted = [type for type in _SAMPLES if constraint.accepts(type)]
+    return accepted[0] if len(accepted) == 1 and "like" not in constraint.description else None

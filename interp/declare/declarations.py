@@ -7,19 +7,23 @@ Specification" in MLIR's documentation), so that a declaration can be compared w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, IntEnum
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from halfulp.interp.ir.errors import Unsupported, did_you_mean
+from halfulp.interp.declare.parameters import compile_form
+from halfulp.interp.declare.type_rules import TypeRule, same_type
+from halfulp.interp.ir.attributes import Attribute
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, EnumDefinition
+from halfulp.interp.ir.types import Type
 
-if TYPE_CHECKING:
-    from halfulp.interp.ir.attributes import Attribute, DialectAttr
-    from halfulp.interp.ir.operations import Operation
-    from halfulp.interp.ir.types import Type
-    from halfulp.interp.text.assembly import CustomForm
+# An op (`halfulp.interp.ir.operations.Operation`) refers to its definition, so that this file cannot name its class.
+# Nor can it name those of the parser (`halfulp.interp.text.op_parser.OpParser`) and of the printer
+# (`halfulp.interp.text.op_printer.OpPrinter`), which look at definitions.
+Op = Any
+OpParser = Any
+OpPrinter = Any
 
 
 class Schema(IntEnum):
@@ -97,106 +101,6 @@ class AttributeConstraint:
     accepts: Callable[[Attribute], bool]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class EnumDefinition:
-    """An enum attribute: keywords in the custom form of an op, an integer or ``#dialect.mnemonic<…>`` in the generic
-    form.
-
-    ``storage_width`` is the width of the IntegerAttr that holds it (predicates, rounding modes), or None for an
-    attribute of the dialect's own, named by ``mnemonic`` (``arith.fastmath``). ``flags``: the cases are bits, written
-    as a list joined by ``separator``.
-    """
-
-    name: str
-    cases: Mapping[str, int]
-    storage_width: int | None = None
-    mnemonic: str | None = None
-    flags: bool = False
-    separator: str = ","
-    names: Mapping[int, str] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", {value: name for name, value in self.cases.items()})
-
-    @property
-    def description(self) -> str:
-        """What a diagnostic says the attribute must be."""
-        if self.storage_width is None:
-            return self.name
-        values = ", ".join(str(value) for value in self.cases.values())
-        return f"allowed {self.storage_width}-bit signless integer cases: {values}"
-
-    def spell(self, value: int) -> str:
-        """The keyword, or the joined keywords, for ``value``."""
-        if not self.flags or value in self.names:
-            return self.names[value]
-        return self.separator.join(
-            name for name, bit in self.cases.items() if bit and bit & (bit - 1) == 0 and value & bit
-        )
-
-    def attribute(self, value: int) -> Attribute:
-        """The attribute that holds ``value`` in an op's properties."""
-        from halfulp.interp.ir.attributes import EnumAttr, IntegerAttr
-        from halfulp.interp.ir.types import IntegerType
-
-        if self.storage_width is None:
-            return EnumAttr(self, value)
-        return IntegerAttr(value, IntegerType(self.storage_width))
-
-    def accepts(self, attribute: Attribute) -> bool:
-        """Whether ``attribute`` holds a case of this enum."""
-        from halfulp.interp.ir.attributes import EnumAttr, IntegerAttr
-        from halfulp.interp.ir.types import IntegerType
-
-        if isinstance(attribute, EnumAttr):
-            return attribute.definition is self
-        if self.storage_width is None or not isinstance(attribute, IntegerAttr):
-            return False
-        return attribute.type == IntegerType(self.storage_width) and attribute.value in self.names
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ParameterKind:
-    """How a parameter of an attribute is written: ``read`` takes the parser at it, ``spell`` its value and the aliases
-    there are.
-    """
-
-    read: Callable[[Any], Any]
-    spell: Callable[[Any, Mapping[object, str]], str]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Parameter:
-    """A named parameter of an attribute. One with a default may be left out, and is not printed where it has it."""
-
-    name: str
-    kind: ParameterKind
-    optional: bool = False
-    default: Any = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class AttributeDefinition:
-    """An attribute of a dialect, ``#dialect.mnemonic<…>``.
-
-    ``assembly`` is MLIR's declarative notation of what follows the mnemonic, in which ``custom<Struct>()`` stands for
-    ``name = value`` of all parameters. ``verify`` returns a message or None. ``alias``: the name MLIR gives aliases of
-    it, where it makes some. ``interfaces``: what it can be used as, by the words of those who ask.
-    """
-
-    name: str
-    assembly: str = ""
-    parameters: tuple[Parameter, ...] = ()
-    verify: Callable[[DialectAttr], str | None] | None = None
-    alias: str | None = None
-    interfaces: frozenset[str] = frozenset()
-
-    @property
-    def dialect(self) -> str:
-        """The part of the name before the first dot."""
-        return self.name.partition(".")[0]
-
-
 @dataclass(frozen=True, slots=True)
 class Property:
     """An inherent attribute of an op. In bytecode the properties stand in alphabetical order of their names.
@@ -215,20 +119,6 @@ class Property:
 
 
 @dataclass(frozen=True, slots=True)
-class TypeRule:
-    """An equation between the types of an op's operands and results (`AllTypesMatch`, `TypesMatchWith`).
-
-    Both functions see a mapping from slot name to type (a tuple of types for a variadic slot) and the op's properties.
-    ``solve`` adds the types that follow from those present; ``holds`` is the verifier's question; ``message`` its
-    answer, MLIR's own.
-    """
-
-    message: str
-    solve: Callable[[dict[str, Any], Mapping[str, Attribute]], None]
-    holds: Callable[[Mapping[str, Any], Mapping[str, Attribute]], bool]
-
-
-@dataclass(frozen=True, slots=True)
 class RegionSlot:
     """A named region."""
 
@@ -244,6 +134,21 @@ class SuccessorSlot:
     arity: Arity = Arity.ONE
 
 
+CustomParse = Callable[[OpParser, int], Op]
+CustomPrint = Callable[[OpPrinter, Op], str]
+
+
+class CustomForm(NamedTuple):
+    """A hand-written custom form.
+
+    ``parser`` takes the declaration and returns what reads the op behind its name, which stands at a token of the given
+    number. ``print`` returns what follows the name.
+    """
+
+    parser: Callable[[OpDefinition], CustomParse]
+    print: CustomPrint
+
+
 class Unprefixed(str):
     """A verifier's message that MLIR prints without ``'dialect.op' op`` in front."""
 
@@ -254,15 +159,17 @@ class Unprefixed(str):
 class OpDefinition:
     """Everything halfulp knows of one op.
 
-    ``assembly`` is MLIR's declarative notation; ``custom`` is a hand-written parse/print pair instead, or its name;
+    ``assembly`` is MLIR's declarative notation; ``custom`` is a hand-written parse/print pair instead;
     with neither, the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op "
     in front; `Unprefixed` where MLIR has none) or None; ``verify_regions`` does so after what is inside the op was
     verified.
+    ``verify_symbols`` raises VerifyError for a wrong use of the symbols in reach.
     ``named_results``: what the printer calls the results (``%low, %high``), or what tells it for an op, where None
     stands for "one more of the same name" and the empty tuple for numbers. ``implicit_terminator``: the op that may be
     left out at the end of a region.
     ``evaluate`` is one of the evaluator classes of `halfulp.interp.run.executor`, or None: executing the op is
     `Unsupported`.
+    ``default_dialect``: the dialect whose ops may be written without its name inside the regions.
     ``assume``: of an op that is made without text (`interp.declare.build`), given its properties and the number of its
     operands: adds the properties that may be left out there, and returns the operands' element types, as far as they
     follow.
@@ -270,7 +177,7 @@ class OpDefinition:
 
     name: str
     assembly: str | None = None
-    custom: str | CustomForm | None = None
+    custom: CustomForm | None = None
     operands: tuple[Slot, ...] = ()
     results: tuple[Slot, ...] = ()
     properties: tuple[Property, ...] = ()
@@ -278,12 +185,14 @@ class OpDefinition:
     successors: tuple[SuccessorSlot, ...] = ()
     traits: frozenset[Trait] = frozenset()
     type_rules: tuple[TypeRule, ...] = ()
-    verify: Callable[[Operation], str | None] | None = None
-    verify_regions: Callable[[Operation], str | None] | None = None
+    verify: Callable[[Op], str | None] | None = None
+    verify_regions: Callable[[Op], str | None] | None = None
+    verify_symbols: Callable[[Op, Mapping[str, Op]], None] | None = None
     evaluate: Any = None
-    named_results: tuple[str, ...] | Callable[[Operation], tuple[str | None, ...]] = ()
+    named_results: tuple[str, ...] | Callable[[Op], tuple[str | None, ...]] = ()
     implicit_terminator: str | None = None
     since: Schema = Schema.MLIR22
+    default_dialect: str = ""
     assume: Callable[[dict[str, Attribute], int], Sequence[Type]] | None = None
 
     @property
@@ -344,145 +253,11 @@ class Dialect:
     def attribute(self, mnemonic: str, assembly: str = "", **declaration: Any) -> AttributeDefinition:
         """Declare an attribute. ``interfaces`` may be any collection of words."""
         interfaces = frozenset(declaration.pop("interfaces", ()))
+        form = compile_form(assembly, declaration.get("parameters", ()))
         name = f"{self.name}.{mnemonic}"
-        definition = AttributeDefinition(name=name, assembly=assembly, interfaces=interfaces, **declaration)
+        definition = AttributeDefinition(name=name, form=form, interfaces=interfaces, **declaration)
         self.attributes[mnemonic] = definition
         return definition
-
-
-class Dialects(Mapping[str, Dialect]):
-    """Dialects by name. Those of ``modules``, which maps a name to the module that defines a variable of that name, are
-    imported when somebody asks for them.
-    """
-
-    def __init__(self, modules: Mapping[str, str]) -> None:
-        self._modules = modules
-        self._loaded: dict[str, Dialect] = {}
-
-    def __getitem__(self, name: str) -> Dialect:
-        known = self._loaded.get(name)
-        if known is None:
-            known = self._loaded[name] = getattr(import_module(self._modules[name]), name)
-        return known
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """The dialect of that name; ``default`` where there is none."""
-        known = self._loaded.get(name)
-        return known or (self[name] if name in self._modules else default)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._loaded or name in self._modules
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._loaded
-        yield from [name for name in self._modules if name not in self._loaded]
-
-    def __len__(self) -> int:
-        return len(self._loaded.keys() | self._modules.keys())
-
-    def add(self, dialect: Dialect) -> Dialect:
-        """The dialect of that name, which is ``dialect`` if there was none."""
-        present: Dialect = self.get(dialect.name) or self._loaded.setdefault(dialect.name, dialect)
-        return present
-
-
-class Registry:
-    """The dialects that parsing, verifying and running know. `default_registry()` holds the built-in ones.
-
-    ``modules``: dialects to import on demand, see `Dialects`.
-    """
-
-    def __init__(self, dialects: Iterable[Dialect] = (), modules: Mapping[str, str] | None = None) -> None:
-        self.dialects = Dialects(modules or {})
-        for dialect in dialects:
-            self.register(dialect)
-
-    def register(self, dialect: Dialect) -> None:
-        """Add a dialect; an existing one of that name gains the new ops. Raises ValueError when an op is there
-        already.
-        """
-        present = self.dialects.add(dialect)
-        if present is dialect:
-            return
-        clash = present.ops.keys() & dialect.ops.keys()
-        if clash:
-            raise ValueError(f"op {min(clash)} is already registered")
-        present.ops.update(dialect.ops)
-        present.enums.update(dialect.enums)
-        present.attributes.update(dialect.attributes)
-        present.types.update(dialect.types)
-
-    def find(self, name: str) -> OpDefinition | None:
-        """The declaration of the op of that full name."""
-        dialect = self.dialects.get(name.partition(".")[0])
-        return None if dialect is None else dialect.ops.get(name)
-
-    def is_complete(self, dialect: str) -> bool:
-        """Whether all ops of the dialect of that name are known, so that another one is an error."""
-        known = self.dialects.get(dialect)
-        return known is not None and not known.partial
-
-    def require(self, name: str) -> OpDefinition:
-        """The same. Raises Unsupported where there is none."""
-        found = self.find(name)
-        if found is None:
-            known = (op for dialect in self.dialects.values() for op in dialect.ops)
-            raise Unsupported(f"no op named '{name}' is registered", hint=did_you_mean(name, known))
-        return found
-
-
-_default: Registry | None = None
-
-
-def default_registry() -> Registry:
-    """The registry with the built-in dialects, built on first use."""
-    global _default
-    if _default is None:
-        from halfulp.interp.dialects import BUILT_IN, ON_DEMAND
-
-        _default = Registry(BUILT_IN, ON_DEMAND)
-    return _default
-
-
-def same_type(*names: str, message: str | None = None) -> TypeRule:
-    """All the named slots have one type (`AllTypesMatch`)."""
-
-    def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
-        known = next((types[name] for name in names if name in types), None)
-        if known is not None:
-            for name in names:
-                types.setdefault(name, known)
-
-    def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
-        return all(types[name] == types[names[0]] for name in names[1:])
-
-    return TypeRule(message or f"failed to verify that all of {{{', '.join(names)}}} have same type", solve, holds)
-
-
-def derived_type(name: str, source: str, derive: Callable[[Type], Type], message: str) -> TypeRule:
-    """The type of slot ``name`` is ``derive`` of the type of ``source`` (`TypesMatchWith`)."""
-
-    def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
-        if source in types:
-            types.setdefault(name, derive(types[source]))
-
-    def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
-        return bool(types[name] == derive(types[source]))
-
-    return TypeRule(message, solve, holds)
-
-
-def type_of_property(name: str, prop: str, message: str) -> TypeRule:
-    """The type of slot ``name`` is the type of the attribute ``prop`` (`arith.constant`)."""
-
-    def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
-        if prop in properties:
-            types.setdefault(name, getattr(properties[prop], "type", None))
-
-    def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
-        return bool(types[name] == getattr(properties[prop], "type", None))
-
-    return TypeRule(message, solve, holds)
 
 
 def _rules_of_traits(traits: frozenset[Trait], declaration: Mapping[str, Any]) -> tuple[TypeRule, ...]:

@@ -4,8 +4,9 @@ are written.
 
 from __future__ import annotations
 
-from halfulp.interp.declare.declarations import Dialect, EnumDefinition, Parameter
-from halfulp.interp.text.parameters import INTEGER, TYPE, keyword
+from halfulp.interp.declare.declarations import Dialect
+from halfulp.interp.declare.parameters import INTEGER, TYPE, keyword
+from halfulp.interp.ir.dialect_attributes import EnumDefinition, Parameter
 
 iree_cpu = Dialect("iree_cpu", partial=True)
 

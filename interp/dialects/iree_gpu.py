@@ -4,9 +4,8 @@ how code is made. Targets and encodings are kept as they are written.
 
 from __future__ import annotations
 
-from halfulp.interp.declare.declarations import AttributeDefinition, Dialect, EnumDefinition, Parameter
-from halfulp.interp.ir.attributes import ArrayAttr, Attribute, DialectAttr
-from halfulp.interp.text.parameters import (
+from halfulp.interp.declare.declarations import Dialect
+from halfulp.interp.declare.parameters import (
     ATTRIBUTE,
     BOOLEAN,
     BOOLEAN_ATTRIBUTE,
@@ -20,6 +19,8 @@ from halfulp.interp.text.parameters import (
     nested,
     with_interface,
 )
+from halfulp.interp.ir.attributes import ArrayAttr, Attribute
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumDefinition, Parameter
 from halfulp.semantics.matrix_units.kinds import KINDS, TileKind
 
 iree_gpu = Dialect("iree_gpu", partial=True)

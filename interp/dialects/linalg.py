@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from halfulp.interp.declare.declarations import Dialect, EnumDefinition
+from halfulp.interp.declare.declarations import Dialect
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 
 linalg = Dialect("linalg", partial=True)
 

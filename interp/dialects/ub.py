@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Dialect, EnumDefinition, Property, Trait
+from halfulp.interp.declare.declarations import Dialect, Property, Trait
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported, spell_place
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import element_type

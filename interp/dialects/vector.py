@@ -8,26 +8,21 @@ from typing import Any
 
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import (
-    Arity,
-    Dialect,
-    EnumDefinition,
-    Property,
-    Slot,
-    TypeRule,
-    Unprefixed,
-)
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Unprefixed
+from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
 from halfulp.interp.dialects.memref.ops import MEMREF
 from halfulp.interp.dialects.tensor import Function, Operands, element_at, numbers, picked, repeated, replaced
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.executor import Pure, Run, Settings, check_allocation
 from halfulp.interp.values.memref_layout import strides_and_offset
 from halfulp.interp.values.spelling import spell_element
-from halfulp.interp.values.value import Value, element_width, runtime_shape
+from halfulp.interp.values.value import Value, runtime_shape
 
 vector = Dialect("vector", partial=True)
 
@@ -120,7 +115,7 @@ def _broadcast(op: Operation, settings: Settings) -> Function:
 
 def _print(op: Operation, settings: Settings) -> Function:
     literal, mark = op.properties.get("stringLiteral"), op.properties.get("punctuation")
-    ending = _PUNCTUATION_TEXT[mark.value] if isinstance(mark, at.EnumAttr) else "\n"
+    ending = _PUNCTUATION_TEXT[mark.value] if isinstance(mark, EnumAttr) else "\n"
 
     def show(run: Run, operands: Operands) -> tuple[Any, ...]:
         if isinstance(literal, at.StringAttr):
@@ -305,7 +300,7 @@ def _verify_access(op: Operation) -> str | None:
 
 def _verify_print(op: Operation) -> str | None:
     mark = op.properties.get("punctuation")
-    marked = isinstance(mark, at.EnumAttr) and mark.value != _NEWLINE
+    marked = isinstance(mark, EnumAttr) and mark.value != _NEWLINE
     if "stringLiteral" in op.properties and (op.operands or marked):
         return "failed to verify that `source` or `punctuation` are not set when printing strings"
     return None

@@ -10,17 +10,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
 from halfulp.interp.ir.affine_expressions import spell as spell_affine
+from halfulp.interp.ir.base import NO_NAMES, immutable
+from halfulp.interp.ir.base import Attribute as Attribute
 from halfulp.interp.ir.literals import decimal_text, is_bare_identifier, quoted, spell_float, spell_symbol
 from halfulp.interp.ir.types import (
     I1,
     I64,
+    INDEX_WIDTH,
     ComplexType,
     FloatType,
     IntegerType,
@@ -28,30 +30,8 @@ from halfulp.interp.ir.types import (
     TensorType,
     Type,
     VectorType,
-    fields_only,
-    immutable,
+    width_of,
 )
-
-if TYPE_CHECKING:
-    from halfulp.interp.declare.declarations import AttributeDefinition, EnumDefinition
-
-_NO_NAMES: Mapping[object, str] = {}
-
-INDEX_WIDTH = 64
-
-
-@immutable
-class Attribute:
-    """The base of all attributes."""
-
-    __getstate__ = fields_only
-
-    def spell(self, names: Mapping[object, str]) -> str:
-        """The spelling, with those attributes inside that ``names`` has an alias for spelled by it."""
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        return self.spell(_NO_NAMES)
 
 
 @immutable
@@ -82,6 +62,10 @@ class IntegerAttr(Attribute):
             return "true" if self.value else "false"
         return f"{decimal_text(self.value)} : {self.type.spell(names)}"
 
+    def spell_untyped(self, names: Mapping[object, str] = NO_NAMES) -> str:
+        """Spell an i64 without its type."""
+        return str(self.value) if self.type == I64 else self.spell_nested(names)
+
 
 def BoolAttr(value: bool) -> IntegerAttr:
     """``true`` or ``false``."""
@@ -105,6 +89,13 @@ class FloatAttr(Attribute):
     def spell(self, names: Mapping[object, str]) -> str:
         """The literal with its type."""
         return f"{spell_float(self.type.format, self.code)} : {self.type.spell(names)}"
+
+    def spell_untyped(self, names: Mapping[object, str] = NO_NAMES) -> str:
+        """Spell an f64 without its type, unless it is a NaN or an infinity: its bits alone would be an integer."""
+        if self.type.format.name == "f64":
+            spelling = spell_float(self.type.format, self.code)
+            return self.spell(names) if spelling.startswith("0x") else spelling
+        return self.spell_nested(names)
 
 
 @immutable
@@ -132,7 +123,7 @@ class ArrayAttr(Attribute):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """The elements in square brackets."""
-        return f"[{', '.join(spell_untyped(element, names) for element in self.elements)}]"
+        return f"[{', '.join(element.spell_untyped(names) for element in self.elements)}]"
 
 
 @immutable
@@ -163,7 +154,7 @@ def spell_dictionary(entries: Mapping[str, Attribute], names: Mapping[object, st
 
 def _entry(name: str, value: Attribute, names: Mapping[object, str]) -> str:
     key = name if is_bare_identifier(name) else quoted(name)
-    return key if isinstance(value, UnitAttr) else f"{key} = {spell_nested(value, names)}"
+    return key if isinstance(value, UnitAttr) else f"{key} = {value.spell_nested(names)}"
 
 
 @immutable
@@ -187,56 +178,6 @@ class SymbolRefAttr(Attribute):
     def spell(self, names: Mapping[object, str]) -> str:
         """The names joined by ``::``."""
         return "::".join(spell_symbol(name) for name in (self.root, *self.nested))
-
-
-@immutable
-class EnumAttr(Attribute):
-    """An enum attribute of a dialect's own: ``#arith.fastmath<nnan,contract>``."""
-
-    definition: EnumDefinition
-    value: int
-
-    @property
-    def keywords(self) -> str:
-        """What a custom form prints: the keyword, or the flags joined."""
-        return self.definition.spell(self.value)
-
-    def spell(self, names: Mapping[object, str]) -> str:
-        """``#dialect.mnemonic<keywords>``, without brackets where there is no keyword."""
-        keywords = self.keywords
-        return f"#{self.definition.mnemonic}<{keywords}>" if keywords else f"#{self.definition.mnemonic}"
-
-
-@immutable
-class DialectAttr(Attribute):
-    """An attribute that a dialect declares with parameters: ``#dialect.mnemonic<…>``. ``values``: one per parameter, in
-    the order of the declaration.
-    """
-
-    definition: AttributeDefinition
-    values: tuple[Any, ...]
-
-    def __getitem__(self, name: str) -> Any:
-        """The value of a parameter. Raises KeyError."""
-        for parameter, value in zip(self.definition.parameters, self.values, strict=True):
-            if parameter.name == name:
-                return value
-        raise KeyError(name)
-
-    @cached_property
-    def parts(self) -> tuple[Attribute | Type, ...]:
-        """The attributes and types among the values."""
-        return tuple(value for value in self.values if isinstance(value, Attribute | Type))
-
-    def spell(self, names: Mapping[object, str]) -> str:
-        """``#dialect.mnemonic`` and the parameters."""
-        return f"#{self.definition.name}{self.spell_parameters(names)}"
-
-    def spell_parameters(self, names: Mapping[object, str]) -> str:
-        """What follows the mnemonic; all there is where the kind of attribute is known."""
-        from halfulp.interp.text.parameters import compile_speller
-
-        return compile_speller(self.definition)(self, names)
 
 
 ElementsType = TensorType | VectorType | MemRefType
@@ -291,6 +232,10 @@ class DenseElementsAttr(Attribute):
         packed = not isinstance(names, Names) or names.packed
         return f"dense<{self.literal_or_blob(packed)}> : {self.type.spell(names)}"
 
+    def spell_nested(self, names: Mapping[object, str]) -> str:
+        """Spell the elements: they never have an alias, and looking for one would hash all of them."""
+        return self.spell(names)
+
     def literal_or_blob(self, packed: bool) -> str:
         """What mlir-opt prints between the brackets."""
         if self.splat or self.codes.size // max(1, prod(self.element_shape)) <= MAX_PLAIN_ELEMENTS:
@@ -312,12 +257,7 @@ class DenseElementsAttr(Attribute):
         if element == I1:
             bits = self.codes.reshape(-1)
             return np.packbits(bits, bitorder="little").tobytes() if packed else bits.tobytes()
-        scalar = element.element if isinstance(element, ComplexType) else element
-        width = INDEX_WIDTH
-        if isinstance(scalar, IntegerType):
-            width = scalar.width
-        elif isinstance(scalar, FloatType):
-            width = scalar.format.bits
+        width = width_of(element.element if isinstance(element, ComplexType) else element)
         limbs = self.codes.shape[-1] if width > 64 else 1
         rows = np.ascontiguousarray(self.codes.astype(self.codes.dtype.newbyteorder("<"))).view(np.uint8)
         rows = rows.reshape(-1, limbs * self.codes.dtype.itemsize)
@@ -326,6 +266,9 @@ class DenseElementsAttr(Attribute):
 
 # More elements than this are printed as one string of hexadecimal digits.
 MAX_PLAIN_ELEMENTS = 100
+
+# What a static list of sizes holds where a value stands: the smallest 64-bit integer (its code).
+DYNAMIC = 1 << 63
 
 
 def _element_texts(element: Type, flat: Codes) -> Iterator[str]:
@@ -502,7 +445,7 @@ class DistinctAttr(Attribute):
     def spell(self, names: Mapping[object, str]) -> str:
         """``distinct[id]<attribute>``; the attribute ``unit`` is elided. A printer numbers them as they come."""
         number = names.number(self) if isinstance(names, Names) else self.id
-        inner = "" if isinstance(self.attribute, UnitAttr) else spell_nested(self.attribute, names)
+        inner = "" if isinstance(self.attribute, UnitAttr) else self.attribute.spell_nested(names)
         return f"distinct[{number}]<{inner}>"
 
 
@@ -537,22 +480,3 @@ class OpaqueAttr(Attribute):
         """As it was written."""
         type = "" if self.type is None else f" : {self.type.spell(names)}"
         return f"#{self.dialect}{self.body}{type}"
-
-
-def spell_untyped(attribute: Attribute, names: Mapping[object, str] = _NO_NAMES) -> str:
-    """The spelling where the type of an i64 or f64 literal goes without saying: in arrays and as a memory space."""
-    if isinstance(attribute, IntegerAttr) and attribute.type == I64:
-        return str(attribute.value)
-    if isinstance(attribute, FloatAttr) and attribute.type.format.name == "f64":
-        spelling = spell_float(attribute.type.format, attribute.code)
-        # Bits without a type would be an integer.
-        return attribute.spell(names) if spelling.startswith("0x") else spelling
-    return spell_nested(attribute, names)
-
-
-def spell_nested(attribute: Attribute, names: Mapping[object, str]) -> str:
-    """The spelling of an attribute inside another: its alias, if it has one."""
-    # A DenseElementsAttr hashes all its bytes, and never has an alias.
-    if names and not isinstance(attribute, DenseElementsAttr):
-        return names.get(attribute) or attribute.spell(names)
-    return attribute.spell(names)

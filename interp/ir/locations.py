@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from halfulp.interp.ir.attributes import Attribute
+from halfulp.interp.ir.base import Attribute, immutable
 from halfulp.interp.ir.literals import quoted
-from halfulp.interp.ir.types import immutable
 
 
 @immutable

@@ -6,66 +6,24 @@ A shape is a tuple of dimensions, None for a dynamic one (``?``); a shape of Non
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Literal, TypeVar, dataclass_transform
+from typing import Literal
 
 from halfulp.fp_formats.formats import FloatFormat, float_format
 from halfulp.fp_formats.scalar import value
+from halfulp.interp.ir.base import Attribute, immutable
+from halfulp.interp.ir.base import Type as Type
+from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.literals import spell_double, spell_rounded
-
-if TYPE_CHECKING:
-    from halfulp.interp.ir.attributes import Attribute
-
-Made = TypeVar("Made")
 
 Shape = tuple[int | None, ...]
 Signedness = Literal["signless", "signed", "unsigned"]
 
 _PREFIX: Mapping[str, str] = {"signless": "i", "signed": "si", "unsigned": "ui"}
-_NO_NAMES: Mapping[object, str] = {}
 
 MAX_INTEGER_WIDTH = (1 << 24) - 1
-
-
-@dataclass_transform(frozen_default=True)
-def immutable(cls: type[Made]) -> type[Made]:
-    """A frozen dataclass that works out its hash once: types and attributes nest, and are looked up all the time."""
-    made = dataclass(frozen=True)(cls)
-    compute = made.__hash__
-
-    def cached_hash(self: object) -> int:
-        known: int | None = self.__dict__.get("_hash")
-        if known is None:
-            known = self.__dict__["_hash"] = compute(self)
-        return known
-
-    made.__hash__ = cached_hash  # type: ignore[method-assign]
-    return made
-
-
-def fields_only(self: object) -> dict[str, object]:
-    """The state to pickle: without what was worked out, since hashes of strings differ between processes."""
-    return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
-
-
-@immutable
-class Type:
-    """The base of all types."""
-
-    __getstate__ = fields_only
-
-    def spell(self, names: Mapping[object, str]) -> str:
-        """The spelling, with those attributes inside that ``names`` has an alias for spelled by it."""
-        raise NotImplementedError
-
-    @cached_property
-    def _spelling(self) -> str:
-        return self.spell(_NO_NAMES)
-
-    def __str__(self) -> str:
-        return self._spelling
+INDEX_WIDTH = 64
 
 
 @immutable
@@ -175,7 +133,7 @@ class TensorType(Type):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``tensor<…>``."""
-        encoding = "" if self.encoding is None else f", {_attribute(self.encoding, names)}"
+        encoding = "" if self.encoding is None else f", {self.encoding.spell_nested(names)}"
         return f"tensor<{_dimensions(self.shape)}{self.element.spell(names)}{encoding}>"
 
 
@@ -190,10 +148,8 @@ class MemRefType(Type):
 
     def spell(self, names: Mapping[object, str]) -> str:
         """``memref<…>``."""
-        from halfulp.interp.ir.attributes import spell_untyped
-
-        layout = "" if self.layout is None else f", {_attribute(self.layout, names)}"
-        space = "" if self.memory_space is None else f", {spell_untyped(self.memory_space, names)}"
+        layout = "" if self.layout is None else f", {self.layout.spell_nested(names)}"
+        space = "" if self.memory_space is None else f", {self.memory_space.spell_untyped(names)}"
         return f"memref<{_dimensions(self.shape)}{self.element.spell(names)}{layout}{space}>"
 
 
@@ -343,6 +299,28 @@ def element_type(type: Type) -> Type:
     return type.element if isinstance(type, ShapedType) else type
 
 
+def element_width(element: Type) -> int | None:
+    """Return the bits of one element's code; None for element types that are carried, not computed with."""
+    match element:
+        case IntegerType():
+            return element.width
+        case IndexType():
+            return INDEX_WIDTH
+        case FloatType():
+            return element.format.bits
+        case UniformQuantizedType() | AnyQuantizedType():
+            return element.storage_width
+    return None
+
+
+def width_of(element: Type) -> int:
+    """Return the bits of one element's code. Raises Unsupported for an element type that has none."""
+    width = element_width(element)
+    if width is None:
+        raise Unsupported(f"values of type '{element}' have no bits to compute with")
+    return width
+
+
 def shape_of(type: Type) -> Shape | None:
     """The shape of a vector, tensor or memref (None: unranked); () for any other type."""
     return type.shape if isinstance(type, ShapedType) else ()
@@ -448,10 +426,6 @@ def _check_blocks(type: UniformQuantizedType, blocks: tuple[tuple[int, int], ...
 
 def _list(types: tuple[Type, ...], names: Mapping[object, str]) -> str:
     return ", ".join(names.get(type) or type.spell(names) for type in types)
-
-
-def _attribute(attribute: Attribute, names: Mapping[object, str]) -> str:
-    return names.get(attribute) or attribute.spell(names)
 
 
 def _dimensions(shape: Shape | None) -> str:

@@ -28,6 +28,7 @@ from halfulp.fp_formats.codes import Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.executor import (
     Action,
     Cast,
@@ -59,7 +60,7 @@ from halfulp.interp.run.executor import (
     unsupported_step,
 )
 from halfulp.interp.values import value as values
-from halfulp.interp.values.value import Value, code_layout, element_width, runtime_shape, spell_shape
+from halfulp.interp.values.value import Value, code_layout, runtime_shape, spell_shape
 
 Positions = npt.NDArray[np.intp]
 Node = TypeVar("Node")

@@ -33,6 +33,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.paths import cpu
 from halfulp.interp.declare.declarations import Arity
+from halfulp.interp.gc_pause import paused_collector
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import (
     HalfulpError,
@@ -43,9 +44,9 @@ from halfulp.interp.ir.errors import (
     spell_place,
 )
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.function_attributes import settings_of
-from halfulp.interp.run.gc_pause import paused_collector
 from halfulp.interp.values.buffers import Buffer, to_argument
 from halfulp.interp.values.spelling import spell_element
 from halfulp.interp.values.value import (
@@ -53,7 +54,6 @@ from halfulp.interp.values.value import (
     alike,
     code_layout,
     concrete,
-    element_width,
     narrowed_index,
     over_lanes,
     shape_conflict,

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.semantics.profile import Profile
 
@@ -51,7 +52,7 @@ def profile_of(function: Operation, profile: Profile) -> Profile:
     found = _configured(given.get(_TRANSLATION)) or given.get(DENORMAL_F32)
     if found is None:
         return profile
-    if not isinstance(found, at.DialectAttr) or found.definition.name != "iree_codegen.denormal_fp_math":
+    if not isinstance(found, DialectAttr) or found.definition.name != "iree_codegen.denormal_fp_math":
         raise VerifyError(
             f"{DENORMAL_F32} is {found}, but must be an attribute of the kind #iree_codegen.denormal_fp_math"
             f"<{' | '.join(_ZEROS)}>",
@@ -64,7 +65,7 @@ def profile_of(function: Operation, profile: Profile) -> Profile:
 
 def _configured(translation: at.Attribute | None) -> at.Attribute | None:
     """What the configuration of a translation_info says."""
-    if not isinstance(translation, at.DialectAttr) or translation.definition.name != "iree_codegen.translation_info":
+    if not isinstance(translation, DialectAttr) or translation.definition.name != "iree_codegen.translation_info":
         return None
     configuration = translation["configuration"]
     return None if configuration is None else dict(configuration.entries).get(DENORMAL_F32)

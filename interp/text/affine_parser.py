@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from halfulp.interp.ir.affine_expressions import (
     OPERATORS,
@@ -13,9 +13,7 @@ from halfulp.interp.ir.affine_expressions import (
     negate,
     subtract,
 )
-
-if TYPE_CHECKING:
-    from halfulp.interp.text.attribute_parser import AttributeParser
+from halfulp.interp.text.token_parser import TokenParser
 
 # Operators inside one another, in one expression.
 MAX_DEPTH = 200
@@ -32,7 +30,7 @@ class AffineParser:
     set, each with whether it equals zero (else it is at least zero).
     """
 
-    def __init__(self, parser: AttributeParser) -> None:
+    def __init__(self, parser: TokenParser) -> None:
         self.parser = parser
         self.names: dict[str, AffineExpr] = {}
         self.dimensions = self.symbols = 0

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from halfulp.interp.ir.errors import ParseError, did_you_mean
 from halfulp.interp.ir.locations import Location
-from halfulp.interp.ir.operations import Source
+from halfulp.interp.ir.source import Source
 from halfulp.interp.text.lexer import lexical_error, token_offsets, tokenize
 
 # Brackets, regions and types inside one another. Python's own stack holds several frames for each.

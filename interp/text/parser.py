@@ -1,43 +1,28 @@
 """Operations, blocks, regions and whole files from text.
 
-Custom forms are read by closures that `halfulp.interp.text.assembly` compiles from each op's declaration; the few
-ops whose syntax MLIR writes by hand are read by `halfulp.interp.text.custom`.
+Custom forms are read by closures that `halfulp.interp.text.assembly` compiles from each op's declaration, or that the
+declaration gives.
 """
 
 from __future__ import annotations
 
-import gc
-import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, NoReturn, TypeVar
+from collections.abc import Callable, Sequence
+from typing import NoReturn, TypeVar
 
-from halfulp.interp.declare.declarations import OpDefinition, Registry, Schema, default_registry
+from halfulp.interp.declare.declarations import OpDefinition, Schema
 from halfulp.interp.declare.operands import add_defaults, is_inherent, move_inherent, split_successor_operands
+from halfulp.interp.declare.registry import Registry, default_registry
+from halfulp.interp.gc_pause import paused_collector
 from halfulp.interp.ir.attributes import Attribute, DictionaryAttr
 from halfulp.interp.ir.errors import ParseError, did_you_mean
 from halfulp.interp.ir.locations import Location
-from halfulp.interp.ir.operations import (
-    Blob,
-    Block,
-    BlockArgument,
-    Module,
-    Operation,
-    OpResult,
-    Region,
-    Resource,
-    Resources,
-    Source,
-    SSAValue,
-    Successor,
-)
+from halfulp.interp.ir.nested import nested_size
+from halfulp.interp.ir.operations import Block, Module, Operation, Region, Resources, Successor
+from halfulp.interp.ir.source import Source
 from halfulp.interp.ir.types import FunctionType, Type
-from halfulp.interp.text.assembly import CustomParse, compile_parser
-from halfulp.interp.text.attribute_parser import AttributeParser
-from halfulp.interp.text.nested import nested_size
-
-# The dialect whose ops may be written without its name inside the regions of an op.
-DEFAULT_DIALECTS = {"builtin.module": "builtin", "func.func": "func"}
-
+from halfulp.interp.text.assembly import compile_parser
+from halfulp.interp.text.op_parser import Argument, Forward, OpParser, ParseOp
+from halfulp.interp.text.resource_parser import read_resources
 
 # How much larger than the whole file an alias may be once the aliases in it are written out.
 MAX_ALIAS_SIZE = 1 << 16
@@ -46,28 +31,6 @@ T = TypeVar("T")
 
 # What ends a list of operations.
 _ENDS = frozenset(("}", "^", "#", "!", ""))
-
-
-class Forward(SSAValue):
-    """A value used before its definition was read; ``token`` is its first use."""
-
-    __slots__ = ("target", "token")
-
-    def __init__(self, type: Type, token: int) -> None:
-        super().__init__(type)
-        self.token = token
-        self.target: SSAValue | None = None
-
-
-class Argument:
-    """A named argument of a region, as a custom form reads it before the region itself."""
-
-    __slots__ = ("location", "token", "type")
-
-    def __init__(self, token: int, type: Type, location: Location | int | None) -> None:
-        self.token = token
-        self.type = type
-        self.location = location
 
 
 # The properties or the type of an op, in tokens, that are remembered for the next op of its name.
@@ -88,134 +51,16 @@ class _Met:
         self.type = FunctionType((), ())
 
 
-class Parser(AttributeParser):
-    """Reads a file. The names in reach are in ``values``; those of an inner region are removed when it ends."""
+class Parser(OpParser):
+    """Reads a file."""
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)
-        self.values: dict[str, SSAValue] = {}
-        self.forward: dict[str, Forward] = {}
-        # Lists of operands that hold a `Forward`, to be put right at the end of the scope.
-        self.pending: list[list[SSAValue]] = []
-        self.blocks: dict[str, Block] = {}
-        self.undefined_blocks: dict[str, int] = {}
         self.default_dialect = "builtin"
-        self.custom: dict[str, CustomParse] = {}
+        self.custom: dict[str, ParseOp] = {}
         self.met: dict[str, _Met] = {}
-        # Locations given by an alias that is not defined yet.
-        self.deferred_locations: list[tuple[Operation | BlockArgument, int]] = []
         self.resources = Resources()
         self.sizes: dict[int, int] = {}
-
-    # Values.
-
-    def use(self, token: int, type: Type) -> SSAValue:
-        """The value named by a token, of the given type; a `Forward` where it is not defined yet."""
-        name = self.tokens[token]
-        value = self.values.get(name)
-        if value is None:
-            value = self._undefined(name, token, type)
-        known = value.type
-        if known is not type and known != type:
-            self._wrong_use(name, token, type, value)
-        return value
-
-    def _undefined(self, name: str, token: int, type: Type) -> SSAValue:
-        base, _, number = name.partition("#")
-        if number:
-            first = self.values.get(base)
-            if first is not None and int(number):
-                self.error("reference to invalid result number", token)
-            if int(number) == 0:
-                name = base
-        value = self.values.get(name)
-        if value is not None:
-            return value
-        forward = self.forward.get(name)
-        if forward is None:
-            forward = self.forward[name] = Forward(type, token)
-        return forward
-
-    def _wrong_use(self, name: str, token: int, type: Type, value: SSAValue) -> NoReturn:
-        base = name.partition("#")[0]
-        where = self.source.at_token(value.token) if isinstance(value, Forward) else self._defined_at(value)
-        self.error(
-            f"use of value '{base}' expects different type than prior uses: '{type}' vs '{value.type}'",
-            token,
-            notes=[(where, "prior use here")],
-        )
-
-    def _defined_at(self, value: SSAValue) -> Location | None:
-        """Where a value in reach got its name: found again from the tokens, since only errors ask."""
-        name = next((name for name, known in self.values.items() if known is value), None)
-        if name is None:
-            return None
-        base = name.partition("#")[0]
-        if isinstance(value, OpResult) and value.owner.source is self.source:
-            index = value.owner.token
-            while index > 0 and self.tokens[index] != base:
-                index -= 1
-        elif isinstance(value, BlockArgument):
-            index = value.token
-        else:
-            index = self.tokens.index(base)
-        return self.source.at_token(index)
-
-    def define(self, name: str, value: SSAValue, token: int) -> None:
-        """Give a value its name. Raises ParseError where the name is taken."""
-        known = self.values.get(name)
-        if known is not None:
-            self.error(
-                f"redefinition of SSA value '{name}'",
-                token,
-                notes=[(self._defined_at(known), "previously defined here")],
-            )
-        if self.forward:
-            forward = self.forward.pop(name, None)
-            if forward is not None:
-                forward.target = value
-                if forward.type != value.type:
-                    self.error(
-                        f"definition of SSA value '{name}' has type '{value.type}'",
-                        token,
-                        notes=[
-                            (self.source.at_token(forward.token), f"previously used here with type '{forward.type}'")
-                        ],
-                    )
-        self.values[name] = value
-
-    def operand_token(self) -> int:
-        """Step over an SSA name; its token."""
-        at = self.pos
-        if self.tokens[at][:1] != "%" or len(self.tokens[at]) < 2:
-            self.wrong_token("expected SSA operand")
-        self.pos = at + 1
-        return at
-
-    def operand_tokens(self) -> list[int]:
-        """SSA names separated by commas, possibly none."""
-        if self.tokens[self.pos][:1] != "%":
-            return []
-        found = [self.operand_token()]
-        while self.take(","):
-            found.append(self.operand_token())
-        return found
-
-    def end_scope(self) -> None:
-        """Put forward references right; raise ParseError for a name that never came."""
-        if self.forward:
-            first = min(self.forward.values(), key=lambda forward: forward.token)
-            name = self.tokens[first.token]
-            # The names of the function are gone by now: look for a near one among those written before.
-            written = (token for token in reversed(self.tokens[: first.token]) if token[:1] == "%")
-            hint = did_you_mean(name, (token for token in written if token not in self.forward))
-            self.error("use of undeclared SSA value name", first.token, hint=hint)
-        for operands in self.pending:
-            for index, value in enumerate(operands):
-                if isinstance(value, Forward):
-                    assert value.target is not None
-                    operands[index] = value.target
-        self.pending.clear()
 
     # Operations.
 
@@ -364,26 +209,6 @@ class Parser(AttributeParser):
             hint = f"of '{known.name}' halfulp knows a part; any op is read in generic form (--mlir-print-op-generic)"
         self.error(f"custom op '{token}' is unknown{tried}", at, hint=hint)
 
-    def trailing_location(self, target: Operation | BlockArgument) -> None:
-        """``loc(…)`` after an operation or an argument."""
-        location = self.deferrable_location()
-        if isinstance(location, int):
-            self.deferred_locations.append((target, location))
-        else:
-            target.location = location
-
-    def deferrable_location(self) -> Location | int:
-        """``loc(…)``; the token of an alias that is not defined yet."""
-        tokens = self.tokens
-        at = self.pos + 2
-        token = tokens[at]
-        if tokens[self.pos + 1] == "(" and token[:1] == "#" and token not in self.attributes and tokens[at + 1] == ")":
-            if "." in token:
-                self.error("expected location, but found dialect attribute", at)
-            self.pos = at + 2
-            return at
-        return self.location()
-
     # The generic form.
 
     def generic(self, at: int) -> Operation:
@@ -422,14 +247,6 @@ class Parser(AttributeParser):
             parts = split_successor_operands(operation)
             if self.forward:
                 self.pending += parts
-        return operation
-
-    def placed(self, operation: Operation, at: int) -> Operation:
-        """An op that begins at the token ``at``. Of its operands, those that are defined further on are put in then."""
-        operation.source = self.source
-        operation.token = at
-        if self.forward:
-            self.pending.append(operation.operands)
         return operation
 
     def _first_met(self, at: int) -> _Met:
@@ -532,19 +349,6 @@ class Parser(AttributeParser):
 
     # Regions and blocks.
 
-    def successor_block(self) -> Block:
-        """A block named as a successor."""
-        at = self.pos
-        token = self.tokens[at]
-        if token[:1] != "^" or len(token) < 2:
-            self.wrong_token("expected block name")
-        self.pos += 1
-        block = self.blocks.get(token)
-        if block is None:
-            block = self.blocks[token] = Block(label=token[1:])
-            self.undefined_blocks[token] = at
-        return block
-
     def region(self, owner: str, arguments: Sequence[Argument] = (), dialect: str | None = None) -> Region:
         """``{ blocks }``; ``owner`` is the op's name, ``arguments`` those of the entry block that were read before
         it, ``dialect`` the one whose ops are abbreviated in it, if not the owner's. The names around it are in reach
@@ -554,7 +358,10 @@ class Parser(AttributeParser):
         self.enter()
         saved = self.blocks, self.undefined_blocks, self.default_dialect
         self.blocks, self.undefined_blocks = {}, {}
-        self.default_dialect = DEFAULT_DIALECTS.get(owner, "") if dialect is None else dialect
+        if dialect is None:
+            definition = self.registry.find(owner)
+            dialect = "" if definition is None else definition.default_dialect
+        self.default_dialect = dialect
         mark = len(self.values)
         region = Region()
         if arguments or not (self.tokens[self.pos] == "}" or self.tokens[self.pos][:1] == "^"):
@@ -639,7 +446,7 @@ class Parser(AttributeParser):
             elif token[0] == "!" and len(token) > 1:
                 self._type_alias(token)
             elif token == "{-#":
-                self._resource_section()
+                read_resources(self, self.resources)
             else:
                 before = self.pos
                 self.operations(top)
@@ -699,104 +506,23 @@ class Parser(AttributeParser):
         self._check_size(type, at)
         self.types[token] = type
 
-    def _resource_section(self) -> None:
-        self.pos += 1
-        sections = {"dialect_resources": self.resources.dialect, "external_resources": self.resources.external}
-        while not self.take("#-}"):
-            key = self.tokens[self.pos]
-            section = sections.get(key)
-            if not (key[:1].isalpha() or key[:1] == "_"):
-                self.wrong_token("expected identifier key in file metadata dictionary")
-            if section is None:
-                self.error(f"unknown key '{key}' in file metadata dictionary", hint=did_you_mean(key, sections))
-            self.pos += 1
-            self.expect(":")
-            self._resource_groups(section, key == "dialect_resources")
-            if not self.take(",") and self.tokens[self.pos] != "#-}":
-                self.wrong_token("expected '#-}'")
 
-    def _resource_groups(self, section: dict[str, dict[str, Resource]], of_dialects: bool) -> None:
-        self.expect("{")
-        while not self.take("}"):
-            at = self.pos
-            name = self.resource_key("expected identifier key for 'resource' entry")
-            if of_dialects and name not in self.registry.dialects:
-                self.error(f"dialect '{name}' is unknown", at)
-            group = section.setdefault(name, {})
-            self.expect(":")
-            self.expect("{")
-            while not self.take("}"):
-                if of_dialects and name != "builtin":
-                    self.error(f"unexpected 'resource' section for dialect '{name}'")
-                key = self.resource_key("expected identifier key for 'resource' entry")
-                self.expect(":")
-                at = self.pos
-                group[key] = self._resource(key)
-                if of_dialects and not isinstance(group[key], Blob):
-                    self.error(f"expected hex string blob for key '{key}'", at)
-                if not self.take(",") and self.tokens[self.pos] != "}":
-                    self.wrong_token("expected '}'")
-            if not self.take(",") and self.tokens[self.pos] != "}":
-                self.wrong_token("expected '}'")
-
-    def _resource(self, key: str) -> Resource:
-        token = self.tokens[self.pos]
-        if token in ("true", "false"):
-            self.pos += 1
-            return token == "true"
-        at = self.pos
-        if token[:1] != '"':
-            self.error(f"expected hex string blob for key '{key}'")
-        text = self.string()
-        if not text.startswith("0x"):
-            return text
-        try:
-            data = bytes.fromhex(text[2:])
-        except ValueError:
-            self.error(f"expected hex string blob for key '{key}'", at)
-        if len(data) < 4:
-            self.error(f"expected hex string blob for key '{key}' to encode alignment in first 4 bytes", at)
-        alignment = int.from_bytes(data[:4], "little")
-        if not alignment or alignment & (alignment - 1):
-            self.error(
-                f"expected hex string blob for key '{key}' to encode alignment in first 4 bytes, but got "
-                f"non-power-of-2 value: {alignment}",
-                at,
-            )
-        return Blob(data[4:], alignment)
-
-
-def parse_module(
+def parse_unverified(
     text: str | bytes,
     filename: str = "<string>",
     allow_unregistered: bool = True,
     registry: Registry | None = None,
-    verify: bool = True,
     schema: Schema = Schema.MLIR22,
     start: tuple[int, int] = (1, 1),
 ) -> Module:
-    """Read a file of MLIR text. Several top-level operations, or none, stand in an implicit module.
+    """Read a file of MLIR text; the rules of the ops are not checked (`halfulp.interp.loading` does).
 
-    ``allow_unregistered``: keep operations, types and attributes of dialects that ``registry`` does not have.
-    ``verify``: check the rules of the language and of the ops. ``schema``: the version whose layout of i1 blobs the
-    text uses (all else is told apart by itself). ``start``: the line and column at which the text begins in its file.
-    Raises ParseError and VerifyError.
+    The parameters are those of `halfulp.interp.loading.parse_module`. Raises ParseError.
     """
     parser = _parser(text, filename, allow_unregistered, registry, start)
     parser.schema = schema
-    collecting = gc.isenabled()
-    # A million small objects and no garbage: the collector would only go over them again and again.
-    gc.disable()
-    try:
-        module = _guarded(parser, parser.file)
-        if verify:
-            from halfulp.interp.verifier import verify as verify_module
-
-            verify_module(module)
-        return module
-    finally:
-        if collecting:
-            gc.enable()
+    with paused_collector():
+        return _guarded(parser, parser.file)
 
 
 def parse_type(text: str, registry: Registry | None = None) -> Type:
@@ -809,28 +535,6 @@ def parse_attribute(text: str, type: Type | None = None, registry: Registry | No
     """Read an attribute; ``type`` is that of a literal written without one. Raises ParseError."""
     parser = _parser(text, "<attribute>", True, registry)
     return _guarded(parser, lambda: _whole(parser, lambda: parser.attribute(type)))
-
-
-class Part(NamedTuple):
-    """A part of a file, and the line and column (in bytes) at which it begins."""
-
-    text: str
-    start: tuple[int, int] = (1, 1)
-
-
-def split_input(text: str) -> Iterator[Part]:
-    """The parts of a text between the markers ``// -----``, as mlir-opt finds them: anywhere in a line, what follows in
-    the line being part of the next part, but not before a zero, nor at the very end.
-    """
-    begin, line, column = 0, 1, 1
-    for marker in re.finditer(r"// -----(?=[^0])", text):
-        yield Part(text[begin : marker.start()], (line, column))
-        passed = text[begin : marker.end()]
-        newlines = passed.count("\n")
-        last = len(passed[passed.rfind("\n") + 1 :].encode("utf-8", "replace"))
-        line, column = line + newlines, last + (1 if newlines else column)
-        begin = marker.end()
-    yield Part(text[begin:], (line, column))
 
 
 def _parser(

@@ -8,55 +8,24 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from halfulp.interp.declare.declarations import Schema, Trait
 from halfulp.interp.declare.operands import all_operands
-from halfulp.interp.ir.attributes import (
-    AffineMapAttr,
-    Attribute,
-    DenseElementsAttr,
-    DenseResourceAttr,
-    DialectAttr,
-    DistinctAttr,
-    FloatAttr,
-    IntegerAttr,
-    IntegerSetAttr,
-    Names,
-    UnitAttr,
-)
-from halfulp.interp.ir.literals import decimal_text, escaped, is_bare_identifier, quoted
-from halfulp.interp.ir.locations import FileLineCol, Location
-from halfulp.interp.ir.operations import Blob, Block, BlockArgument, Module, Operation, Region, Resource, SSAValue
-from halfulp.interp.ir.types import (
-    I1,
-    FunctionType,
-    IntegerType,
-    TupleType,
-    Type,
-)
+from halfulp.interp.ir.attributes import Attribute, DenseResourceAttr, Names
+from halfulp.interp.ir.literals import escaped, is_bare_identifier, quoted
+from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.nested import parts
+from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Region, Resource, SSAValue
+from halfulp.interp.ir.types import FunctionType, Type
 from halfulp.interp.text.assembly import compile_printer
-from halfulp.interp.text.nested import parts
-from halfulp.interp.text.parser import DEFAULT_DIALECTS
+from halfulp.interp.text.op_printer import OpPrinter, alias_of
 from halfulp.interp.text.schema import check_schema
 
-_NO_NAMES: Mapping[object, str] = {}
-# MLIR gives a tuple type an alias when it has more elements than this.
-_LONG_TUPLE = 16
 
-
-class Printer:
-    """Prints one module. ``names`` holds the aliases of attributes and types; the first pass finds out which are
-    needed.
-    """
+class Printer(OpPrinter):
+    """Prints one module. The first pass finds out which aliases are needed."""
 
     def __init__(self, generic: bool, debug_info: bool, names: Mapping[object, str]) -> None:
+        super().__init__(debug_info, names)
         self.generic = generic
-        self.debug_info = debug_info
-        self.names = names
-        self.values: dict[SSAValue, str] = {}
-        self.labels: dict[Block, str] = {}
-        self.indent = ""
         self.default_dialect = "builtin"
-        # What may need an alias, in the order it is printed, with whether its alias may stand at the end of the file.
-        self.seen: dict[Attribute | Type, bool] = {}
-        self._types: dict[Type, str] = {}
         # Worked out once: an op that was read has its location only as a place in the tokens.
         self.locations: dict[Operation, Location] = {}
 
@@ -106,12 +75,6 @@ class Printer:
             suggestions = named(operation) if callable(named) else named
             if suggestions:
                 return next_value, self._name_results(results, suggestions, used, next_conflict)
-            if Trait.CONSTANT_LIKE in definition.traits and "value" in operation.properties:
-                constant = _constant_name(operation)
-                if constant:
-                    name, next_conflict = _unique(constant, used, next_conflict)
-                    self.values[results[0]] = f"%{name}"
-                    return next_value, next_conflict
         if len(results) == 1:
             self.values[results[0]] = f"%{next_value}"
             return next_value + 1, next_conflict
@@ -133,67 +96,6 @@ class Printer:
             for number, result in enumerate(results[index:end]):
                 self.values[result] = f"%{name}#{number}" if end > index + 1 else f"%{name}"
         return next_conflict
-
-    def name(self, value: SSAValue) -> str:
-        """The name of a value, with its ``%``."""
-        return self.values[value]
-
-    def label(self, block: Block) -> str:
-        """The name of a block, with its ``^``."""
-        return self.labels[block]
-
-    # Types and attributes.
-
-    def type(self, type: Type) -> str:
-        """A type, by its alias if it has one."""
-        known = self._types.get(type)
-        if known is None:
-            self._note(type)
-            known = self._types[type] = self.names.get(type) or type.spell(self.names)
-        return known
-
-    def attribute(self, attribute: Attribute) -> str:
-        """An attribute, by its alias if it has one."""
-        self._note(attribute)
-        if not self.names or isinstance(attribute, DenseElementsAttr):
-            return attribute.spell(self.names)
-        return self.names.get(attribute) or attribute.spell(self.names)
-
-    def dictionary(self, entries: Mapping[str, Attribute]) -> str:
-        """``{name = value}``, sorted by name."""
-        names = sorted(entries, key=lambda name: name.encode("utf-8", "surrogateescape"))
-        return f"{{{', '.join(self._entry(name, entries[name]) for name in names)}}}"
-
-    def _entry(self, name: str, value: Attribute) -> str:
-        key = name if is_bare_identifier(name) else quoted(name)
-        return key if isinstance(value, UnitAttr) else f"{key} = {self.attribute(value)}"
-
-    def _note(self, thing: Attribute | Type, deferrable: bool = False) -> None:
-        """Record what may need an alias in something that is about to be printed, innermost first."""
-        if isinstance(thing, _PLAIN):
-            return
-        if isinstance(thing, FileLineCol):
-            self.seen[thing] = self.seen.get(thing, True) and deferrable
-            return
-        for part in parts(thing):
-            self._note(part, deferrable)
-        if _alias(thing) is not None:
-            self.seen[thing] = self.seen.get(thing, True) and deferrable
-
-    def location(self, location: Location) -> str:
-        """`` loc(…)`` after an operation, when debug information is asked for."""
-        if not self.debug_info:
-            return ""
-        self._note(location, deferrable=True)
-        return f" loc({self.names.get(location) or location.inner(self.names)})"
-
-    def location_of_argument(self, argument: BlockArgument) -> str:
-        """`` loc(…)`` after a block argument: its alias is counted and defined, but not used."""
-        if not self.debug_info:
-            return ""
-        location = argument.location
-        self._note(location)
-        return f" loc({location.inner(self.names)})"
 
     # Operations.
 
@@ -264,12 +166,10 @@ class Printer:
         header: bool = False,
         terminators: bool = True,
     ) -> str:
-        """``{ … }`` over several lines. ``header``: label even an empty entry block, as the generic form does.
-        ``terminators``: False leaves out the entry block's.
-        """
+        """Print a region; see `OpPrinter.region`."""
         lines = ["{"]
         outer_dialect, outer_indent = self.default_dialect, self.indent
-        self.default_dialect = DEFAULT_DIALECTS.get(owner.name, "")
+        self.default_dialect = "" if owner.definition is None else owner.definition.default_dialect
         sources = _predecessors(region)
         for order, block in enumerate(region.blocks):
             labelled = order > 0 or ((header and not block.operations) or (entry_arguments and bool(block.arguments)))
@@ -320,20 +220,6 @@ def _predecessors(region: Region) -> dict[Block, list[Block]]:
     return found
 
 
-def _constant_name(operation: Operation) -> str | None:
-    """The name `arith.constant` suggests for its result: ``true``, ``c5_i32``, ``c5`` for index, else ``cst``."""
-    value = operation.properties["value"]
-    if operation.name != "arith.constant":
-        return None
-    if not isinstance(value, IntegerAttr):
-        return "cst"
-    if value.type == I1:
-        return "true" if value.value else "false"
-    if isinstance(value.type, IntegerType):
-        return f"c{decimal_text(value.value)}_{value.type}"
-    return f"c{decimal_text(value.value)}"
-
-
 def _sanitized(name: str) -> str:
     """What MLIR makes of a suggestion that is no identifier."""
     name = f"_{name}" if name[:1].isdigit() else name
@@ -360,40 +246,20 @@ def _unique(name: str, used: dict[str, None], next_conflict: int) -> tuple[str, 
 
 # --- aliases --------------------------------------------------------------------------------------------------------
 
-# Attributes and types without parts that could have an alias.
-_PLAIN = (FloatAttr, IntegerType, UnitAttr)
-
-
-def _alias(thing: Attribute | Type) -> str | None:
-    """The name MLIR gives the aliases of something, or None where it prints it in place."""
-    if isinstance(thing, AffineMapAttr):
-        return "map"
-    if isinstance(thing, IntegerSetAttr):
-        return "set"
-    if isinstance(thing, DistinctAttr):
-        return None if isinstance(thing.attribute, UnitAttr) else "distinct"
-    if isinstance(thing, DialectAttr):
-        return thing.definition.alias
-    if isinstance(thing, Location):
-        return "loc"
-    if isinstance(thing, TupleType):
-        return "tuple" if len(thing.elements) > _LONG_TUPLE else None
-    return None
-
 
 def _depth(thing: Attribute | Type, depths: dict[Attribute | Type, int]) -> int:
     """How deep the deepest alias stands in what something spells, counting it if it has an alias itself."""
     known = depths.get(thing)
     if known is None:
         inner = max((_depth(part, depths) for part in parts(thing)), default=0)
-        known = depths[thing] = inner + 1 if inner else int(_alias(thing) is not None)
+        known = depths[thing] = inner + 1 if inner else int(alias_of(thing) is not None)
     return known
 
 
 def _alias_order(seen: Iterable[Attribute | Type]) -> list[Attribute | Type]:
     """The order of the definitions of aliases: by depth, types first, then by name, else as printed."""
     depths: dict[Attribute | Type, int] = {}
-    return sorted(seen, key=lambda thing: (_depth(thing, depths), not isinstance(thing, Type), _alias(thing) or ""))
+    return sorted(seen, key=lambda thing: (_depth(thing, depths), not isinstance(thing, Type), alias_of(thing) or ""))
 
 
 def _alias_names(order: Iterable[Attribute | Type], packed: bool) -> Names:
@@ -401,7 +267,7 @@ def _alias_names(order: Iterable[Attribute | Type], packed: bool) -> Names:
     counts: dict[str, int] = {}
     names = Names(packed)
     for thing in order:
-        base = _alias(thing)
+        base = alias_of(thing)
         assert base is not None
         number = counts.get(base, 0)
         counts[base] = number + 1

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.declare.declarations import Registry
+from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir.attributes import (
     AffineMapAttr,
-    Attribute,
-    DialectAttr,
     DictionaryAttr,
-    EnumAttr,
     IntegerAttr,
     OpaqueAttr,
     StridedLayoutAttr,
     StringAttr,
 )
+from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.types import (
     MAX_INTEGER_WIDTH,
     AnyQuantizedType,
@@ -33,11 +31,10 @@ from halfulp.interp.ir.types import (
     OpaqueType,
     TensorType,
     TupleType,
-    Type,
     UniformQuantizedType,
     VectorType,
 )
-from halfulp.interp.text.cursor import Cursor
+from halfulp.interp.text.token_parser import TokenParser, is_integer
 
 _INTEGER = re.compile(r"(si|ui|i)(\d+)")
 _SHAPED = re.compile(r"(tensor|vector|memref)<((?:(?:\d+|\?|\[\d+\])x)*|\*x)([a-z][A-Za-z0-9]*)>")
@@ -53,20 +50,21 @@ SCALARS: dict[str, Type] = {
 }
 
 
-class TypeParser(Cursor):
-    """Reads types. ``types`` maps spellings of one token to types: the scalars, those met before, and ``!aliases``."""
+class TypeParser(TokenParser):
+    """Reads types.
+
+    ``types`` maps spellings of one token to types: the scalars, those met before, and ``!aliases``. ``attributes``
+    holds the aliases of attributes (``#name``) defined so far.
+    """
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename)
         self.registry = registry
         self.allow_unregistered = allow_unregistered
         self.types: dict[str, Type] = dict(SCALARS)
+        self.attributes: dict[str, Attribute] = {}
         # Where the mnemonic of the dialect's type stands that is being read: there mlir-opt reports what is wrong.
         self.mnemonic_offset = 0
-
-    def attribute(self, type: Type | None = None) -> Attribute:
-        """An attribute value."""
-        raise NotImplementedError
 
     def type(self) -> Type:
         """Any type, function types included."""
@@ -339,7 +337,7 @@ class TypeParser(Cursor):
             self.pos += 1
         else:
             self.mnemonic_offset = self.offset(start) + len(name) + 2
-        parse = dialect.types.get(mnemonic) or _builtin_types().get(f"{name}.{mnemonic}")
+        parse = dialect.types.get(mnemonic)
         if parse is None and dialect.partial:
             self.pos = start + 1
             return OpaqueType(name, self.symbol_body("" if wrapped else mnemonic))
@@ -430,18 +428,6 @@ _ELEMENTS: Mapping[str, object] = {
 SPACES = (IntegerAttr, StringAttr, DictionaryAttr, OpaqueAttr, EnumAttr, DialectAttr)
 
 
-def is_integer(token: str) -> bool:
-    """Whether a token is an integer literal, decimal or hexadecimal."""
-    return token.isdigit() or token[:2] == "0x"
-
-
 def is_element(kind: str, element: Type) -> bool:
     """Whether something may be the element type of a ``vector``, ``tensor`` or ``memref``."""
     return isinstance(element, _ELEMENTS[kind])  # type: ignore[arg-type]
-
-
-@cache
-def _builtin_types() -> Mapping[str, Callable[[TypeParser], Type]]:
-    from halfulp.interp.dialects.quant.types import PARSERS
-
-    return PARSERS

@@ -13,13 +13,13 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.memref_layout import chosen_layout, is_injective, layout_conflict, row_major, spanned
 from halfulp.interp.values.value import (
     Value,
     as_array,
     as_type,
     code_layout,
-    element_width,
     shape_conflict,
     spell_shape,
     to_value,

@@ -28,7 +28,8 @@ MOST_ORIGINS = 5
 
 def value_html(value: Value) -> str:
     """A value: its type, its elements with their codes, hatched where they are poison; of a large one a summary."""
-    from halfulp.interp.values.value import code_layout, element_width
+    from halfulp.interp.ir.types import element_width
+    from halfulp.interp.values.value import code_layout
 
     element = value.element_type
     width = element_width(element)
@@ -100,7 +101,7 @@ def _summary(value: Value, size: int) -> list[tuple[str, str]]:
             if finite.any():
                 at = int(np.flatnonzero(finite)[best(numbers[finite])])
                 place = np.unravel_index(at, value.shape)
-                width = _width(value.element_type)
+                width = ty.width_of(value.element_type)
                 bits = _code_at(value, place, width)
                 where = [int(k) for k in place]
                 text = f"{escape(_element(value.element_type, bits))} {code(_hex(bits, width))} at {where}"
@@ -110,12 +111,6 @@ def _summary(value: Value, size: int) -> list[tuple[str, str]]:
     if poisoned.any():
         rows.append(("poison", f"{int(poisoned.sum()):,}"))
     return rows
-
-
-def _width(element: ty.Type) -> int:
-    from halfulp.interp.values.value import element_width
-
-    return element_width(element) or 0
 
 
 def _as_doubles(value: Value) -> npt.NDArray[np.float64] | None:

@@ -22,11 +22,11 @@ from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.literals import decimal_number, decimal_text
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.value import (
     Value,
     as_type,
     code_layout,
-    element_width,
     float_code,
     numeric,
     range_text,

@@ -22,24 +22,10 @@ from halfulp.fp_formats.codes import Codes, ints_to_codes, limb_count, limbs_to_
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
+from halfulp.interp.ir.types import element_width
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
 
-INDEX_WIDTH = 64
 """Bits in which an index is stored, whatever width it wraps at."""
-
-
-def element_width(element: ty.Type) -> int | None:
-    """Bits of one element's code; None for element types that are carried, not computed with."""
-    match element:
-        case ty.IntegerType():
-            return element.width
-        case ty.IndexType():
-            return INDEX_WIDTH
-        case ty.FloatType():
-            return element.format.bits
-        case ty.UniformQuantizedType() | ty.AnyQuantizedType():
-            return element.storage_width
-    return None
 
 
 def code_layout(element: ty.Type) -> tuple[np.dtype[Any], tuple[int, ...]]:

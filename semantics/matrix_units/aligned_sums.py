@@ -1,7 +1,7 @@
-"""How matrix units add: numbers aligned to the largest exponent, cut off, added, and rounded by `fp_formats`.
+"""Add as matrix units do: align numbers to the largest exponent, cut them off, add, and round by `fp_formats`.
 
-Arrays are [k, M, N, tiles], or broadcast to that, and [M, N, tiles] for C and sums. The rules that say what is aligned,
-in which groups and with how many bits are rows of `tiled_chips`.
+Arrays are [k, M, N, tiles], or broadcast to that, and [M, N, tiles] for C and sums. The rows of `chips` say what is
+aligned, in which groups and with how many bits.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from halfulp.semantics.matrix_units.chips import Rule
 Integers = npt.NDArray[np.int64]
 
 F16, F32 = FORMATS["f16"], FORMATS["f32"]
-ZERO_EXPONENT = -126  # that of a zero in an alignment, whatever its format
+ZERO_EXPONENT = -126  # the exponent of a zero in an alignment, in every format
 
 # What is recorded for explanations.
 
@@ -36,8 +36,8 @@ ZERO_EXPONENT = -126  # that of a zero in an alignment, whatever its format
 class Alignment:
     """One sum of aligned terms: each is an integer times 2**(exponent - fraction_bits).
 
-    ``labels`` name the terms. ``kept``: the terms as integers in units of 2**unit, cut off toward zero, or ``down``;
-    ``total`` is their sum, and ``largest`` the exponent that they were aligned to.
+    ``labels`` name the terms. ``kept``: the terms as integers in units of 2**unit, cut off toward zero, or downward if
+    ``down``; ``total`` is their sum, and ``largest`` the exponent that they were aligned to.
     """
 
     labels: tuple[str, ...]
@@ -52,7 +52,7 @@ class Alignment:
 
     @property
     def lost(self) -> tuple[Fraction, ...]:
-        """What each term has more than what was kept of it."""
+        """The difference between each term and what was kept of it."""
         unit = Fraction(2) ** self.unit
         terms = zip(self.significands, self.exponents, self.fraction_bits, self.kept, strict=True)
         return tuple(s * Fraction(2) ** (e - f) - kept * unit for s, e, f, kept in terms)
@@ -60,7 +60,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class RoundedResult:
-    """A rounded intermediate or final result, as a code of the format; ``label`` says of what."""
+    """A rounded intermediate or final result, as a code of the format; ``label`` names it."""
 
     label: str
     format: str
@@ -69,7 +69,7 @@ class RoundedResult:
 
 @dataclass(frozen=True)
 class ExactSum:
-    """The exact products, then C, and their sum; of finite operands."""
+    """The exact products, then C, and their sum, for finite operands."""
 
     terms: tuple[Fraction, ...]
     total: Fraction
@@ -79,10 +79,10 @@ SumStep = Alignment | RoundedResult | ExactSum
 
 
 class SumTrace(list[SumStep]):
-    """The steps that led to one element, filled by the models themselves."""
+    """The steps to one element, recorded by the models themselves."""
 
     def rounded(self, label: str, fmt: FloatFormat, codes: Codes) -> None:
-        """Note a rounded number."""
+        """Record a rounded number."""
         self.append(RoundedResult(label, fmt.name, int(codes.reshape(-1)[0])))
 
     def aligned(
@@ -95,7 +95,7 @@ class SumTrace(list[SumStep]):
         total: Integers,
         down: bool = False,
     ) -> None:
-        """Note an alignment; arrays of terms follow one another, and units are 2**(largest - unit_bits)."""
+        """Record an alignment. Arrays of terms follow one another, and units are 2**(largest - unit_bits)."""
 
         def ints(arrays: Iterable[Any]) -> tuple[int, ...]:
             return tuple(int(each) for array in arrays for each in np.asarray(array).reshape(-1))
@@ -117,8 +117,8 @@ class SumTrace(list[SumStep]):
 class Numbers(NamedTuple):
     """Finite codes as significand * 2**(exponent - fraction_bits), where a normal significand has an integer bit.
 
-    ``nan`` and ``infinite`` are masks, or None where there is neither; there the numbers are nonsense, but for the sign
-    of an infinity.
+    ``nan`` and ``infinite`` are masks, or None if no element is special. In special elements the numbers have no
+    meaning, except for the sign of an infinity.
     """
 
     significand: Integers
@@ -128,7 +128,7 @@ class Numbers(NamedTuple):
     infinite: Mask | None = None
 
     def at(self, index: Any) -> Numbers:
-        """A part."""
+        """Return some of the elements."""
         nan = None if self.nan is None else self.nan[index]
         infinite = None if self.infinite is None else self.infinite[index]
         return Numbers(self.significand[index], self.exponent[index], self.fraction_bits, nan, infinite)
@@ -150,21 +150,21 @@ def decode(fmt: FloatFormat, codes: Codes) -> Numbers:
 
 
 class Specials(NamedTuple):
-    """Where a sum of products has NaN, +infinity and -infinity among its terms."""
+    """Masks of the sums that have NaN, +infinity and -infinity among their terms."""
 
     nan: Mask
     positive: Mask
     negative: Mask
 
     def into(self, fmt: FloatFormat, codes: Codes, nan_code: int) -> Codes:
-        """Codes of the format with the results of these."""
+        """Put the results of special terms into codes of the format."""
         infinity, sign = fmt.infinity_code or 0, fmt.sign_mask or 0
         codes = np.where(self.positive, infinity, np.where(self.negative, infinity | sign, codes))
         return np.where(self.nan | (self.positive & self.negative), nan_code, codes)
 
 
 def special_terms(a: Numbers, b: Numbers, c: Numbers, scales: tuple[Numbers, ...] = ()) -> Specials | None:
-    """The special terms of sum(a * b, axis 0) + c, or None where there are none."""
+    """Find the special terms of sum(a * b, axis 0) + c. Returns None if there are none."""
     if all(x.nan is None and x.infinite is None for x in (a, b, c, *scales)):
         return None
     shape = np.broadcast_shapes(a.significand.shape, b.significand.shape)
@@ -193,7 +193,9 @@ def special_terms(a: Numbers, b: Numbers, c: Numbers, scales: tuple[Numbers, ...
 
 
 def aligned(x: Numbers, largest: Integers, bits: int, down: bool = False) -> Integers:
-    """Numbers in units of 2**(largest - bits), cut off toward zero, or downward; no exponent is above ``largest``."""
+    """Return numbers in units of 2**(largest - bits), cut off toward zero, or downward; no exponent is above
+    ``largest``.
+    """
     extra = bits - x.fraction_bits
     shift = largest - x.exponent
     significand = x.significand
@@ -215,9 +217,9 @@ def aligned(x: Numbers, largest: Integers, bits: int, down: bool = False) -> Int
 def aligned_sum(
     products: Numbers, bits: int, trace: SumTrace | None, addend: Numbers | None = None, label: str = "product"
 ) -> tuple[Integers, Integers]:
-    """The sum along the first axis, and of the addend, of terms cut off toward zero; and the largest exponent.
+    """Add terms, cut off toward zero, along the first axis, and the addend; also return the largest exponent.
 
-    It is in units of 2**(largest - bits). In a trace, products are numbered within their group.
+    The sum is in units of 2**(largest - bits). In a trace, products are numbered within their group.
     """
     terms = [products] if addend is None else [products, addend]
     largest = products.exponent.max(axis=0)
@@ -234,7 +236,7 @@ def aligned_sum(
 
 
 def rounded(fmt: FloatFormat, total: Integers, exponent: Integers, rounding: int) -> tuple[Codes, Mask]:
-    """Codes of total * 2**exponent, and which of them overflow."""
+    """Round total * 2**exponent to codes; also return a mask of those that overflow."""
     packed = round_pack(
         fmt,
         (total < 0).reshape(-1).astype(np.uint64),
@@ -247,7 +249,7 @@ def rounded(fmt: FloatFormat, total: Integers, exponent: Integers, rounding: int
 
 
 def products_of(a: Numbers, b: Numbers) -> Numbers:
-    """The exact products; zeros count with the exponents that their factors have."""
+    """Return the exact products; zeros count with the exponents that their factors have."""
     return Numbers(a.significand * b.significand, a.exponent + b.exponent, a.fraction_bits + b.fraction_bits)
 
 
@@ -263,7 +265,9 @@ class Factors(NamedTuple):
 
 
 def fused(rule: Rule, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """See `Rule`. NaN results are all ones but the sign, and zeros positive; overflow gives infinity."""
+    """Add a group as `Rule` says of "fused". NaN results are all ones but the sign; zeros are positive; overflow gives
+    infinity.
+    """
     addend = decode(fmt, c)
     products = scaled_products(rule, group) if group.scales else products_of(group.a, group.b)
     total, largest = aligned_sum(products, rule.bits, trace, addend)
@@ -286,7 +290,9 @@ def _cut_format(fraction: int) -> FloatFormat:
 
 
 def scaled_products(rule: Rule, group: Factors) -> Numbers:
-    """Products times their scales, which are never negative; or exact sums of ``dot`` of them with the same scales."""
+    """Return products times their scales, which are never negative; or exact sums of ``dot`` products with the same
+    scales.
+    """
     scale = products_of(*group.scales)
     if rule.dot == 1:
         products = products_of(group.a, group.b)
@@ -304,7 +310,7 @@ def scaled_products(rule: Rule, group: Factors) -> Numbers:
 
 
 def late(rule: Rule, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace | None) -> Codes:
-    """See `Rule`. Products of 2**128 and more are infinite."""
+    """Add a group as `Rule` says of "late". Products of 2**128 and more are infinite."""
     addend = decode(fmt, c)
     products = products_of(group.a, group.b)
     if rule.interleaved:
@@ -340,7 +346,7 @@ def late(rule: Rule, fmt: FloatFormat, group: Factors, c: Codes, trace: SumTrace
 
 
 def _late_specials(products: Numbers, c: Numbers) -> Specials | None:
-    """Products that overflow, and an accumulator that did in an earlier group."""
+    """Find products that overflow, and accumulators that overflowed in an earlier group."""
     emax, none = F32.emax, np.zeros(c.significand.shape, np.bool_)
     if products.exponent.max() < emax and c.infinite is None and c.nan is None:
         return None
@@ -355,14 +361,14 @@ def _late_specials(products: Numbers, c: Numbers) -> Specials | None:
 
 
 def flushed(fmt: FloatFormat, codes: Codes, signed: bool) -> Codes:
-    """Zeros, of their sign or positive ones, for what is below the smallest normal number, zeros included."""
+    """Replace zeros and numbers below the smallest normal one by zeros, of their sign or positive ones."""
     magnitude = codes & codes.dtype.type(fmt.code_mask >> 1)
     zeros = codes & codes.dtype.type(fmt.sign_mask or 0) if signed else codes.dtype.type(0)
     return np.where(magnitude < fmt.min_normal_code, zeros, codes)
 
 
 def tree(rule: Rule, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
-    """See `Rule`: one group of factors, as codes of C's format."""
+    """Add one group of factors, codes of C's format, as `Rule` says of "tree"."""
 
     def done(label: str, codes: Codes) -> Codes:
         codes = flushed(fmt, codes, signed=True) if rule.flush else codes
@@ -383,7 +389,7 @@ def tree(rule: Rule, fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumT
 
 
 def chain(fmt: FloatFormat, a: Codes, b: Codes, c: Codes, trace: SumTrace | None) -> Codes:
-    """Fused multiply-adds along the first axis, of codes of C's format."""
+    """Do a fused multiply-add for each pair of factors along the first axis, on codes of C's format."""
     for left, right in zip(a, b, strict=True):
         c = fast.fma(fmt, left, right, c).codes
         if trace is not None:

@@ -1,8 +1,8 @@
-"""How the matrix units of real chips add, as far as that is published: a row per chip and instruction.
+"""The rules by which the matrix units of real chips add, as far as published: a row for each chip and instruction.
 
 The facts are those of MMA-Sim (Xie, Wang, Yang and Yang, arXiv 2511.10909), whose authors found them by tests on the
-chips. The tests hold the rows to what that model computes; halfulp itself was not compared with a chip. What has no row
-here nobody has published. `halfulp.semantics.matrix_units.models` does what a row says.
+chips. Our tests compare the rows with the results of MMA-Sim; halfulp itself was not compared with a chip. For an
+instruction without a row nothing is published. `halfulp.semantics.matrix_units.models` computes by these rows.
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ How = Literal["fused", "late", "tree", "chain", "integer"]
 
 @dataclass(frozen=True)
 class Rule:
-    """What an instruction does with the products along K, a group of them at a time.
+    """A rule by which an instruction adds the products along K, a group of them at a time.
 
-    ``how``: fused: C and the products are aligned to the largest exponent among them, cut off toward zero and added.
-        late: so are the products alone; their sum, of which 7 bits more are kept, and C are then aligned, cut off
-        downward, added, and rounded to nearest even.
-        tree: products are rounded to nearest even, and so are the sums of pairs of them, of pairs of those, and of
-        the last one and C.
+    ``how``: fused: align C and the products to the largest exponent among them, cut them off toward zero and add.
+        late: do the same with the products alone; keep 7 bits more of their sum; then align this sum and C, cut them
+        off downward, add, and round to nearest even.
+        tree: round the products to nearest even, add them in pairs, add these sums in pairs, and so on, and add the
+        last sum and C; each sum is rounded to nearest even.
         chain: a fused multiply-add for each product, in the order of K.
         integer: exact, modulo the width of C.
-    ``group``: how many products; 0: all along K.
+    ``group``: the count of products in a group; 0: all along K.
     ``bits``: fraction bits that aligned terms keep, below the largest exponent.
-    ``fraction``: of a fused sum in f32: its fraction bits, cut off toward zero. In f16 it is rounded to nearest even.
-    ``interleaved``: (late) even and odd k are summed apart and those sums aligned downward; and C vanishes where it is
+    ``fraction``: fraction bits of a fused sum in f32, which is cut off toward zero. In f16 it is rounded to nearest
+    even.
+    ``interleaved``: (late) sum even and odd k separately, and align these two sums downward; C counts as 0 if it is
         more than 25 binades below.
-    ``dot``: (fused) so many products with the same scales are added exactly, before they count as one, whatever the
-        signs of the scales.
-    ``flush``: (tree) subnormals and -0 in A, B and C count as +0, as does such a sum in the next group; subnormal
-        products, sums of those and results become zeros of their sign.
-    ``specials``: which infinite and NaN operands are known: "all", "nan" alone, or "none"; others are not published.
+    ``dot``: (fused) this many products with the same scales are added exactly and then count as one product; the signs
+        of the scales are ignored.
+    ``flush``: (tree) subnormals and -0 in A, B and C count as +0, and so does such a sum in the next group; subnormal
+        products, their sums and results become zeros of their sign.
+    ``specials``: the special operands whose results are published: "all", "nan" alone, or "none".
     """
 
     how: How
@@ -49,11 +50,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Row:
-    """Which instructions a rule is that of.
+    """The instructions that a rule is for.
 
-    ``unit``: the instruction's name. ``types``: those of A and B. ``results``: those of C and D. ``shapes``: MxNxK, and
-    xBlocksB where there are several; * stands for any number. ``scales``: the types of the scales, with the number of
-    elements that share one.
+    ``unit``: the name of the instruction. ``types``: the types of A and B. ``results``: the types of C and D.
+    ``shapes``: MxNxK, with xBlocksB if there are several blocks; * stands for any number. ``scales``: the types of the
+    scales, with the number of elements that share one.
     """
 
     unit: str
@@ -64,7 +65,7 @@ class Row:
     scales: tuple[str, ...] = ("",)
 
     def covers(self, unit: str, types: str, results: str, shape: str, scales: str) -> bool:
-        """Whether the row says how this instruction adds."""
+        """Tell whether the row is for this instruction."""
         return (
             unit == self.unit
             and types in self.types

@@ -1,4 +1,4 @@
-"""Exact sums of products, rounded once: as integers in digits of 32 bits, of which each may hold more for a while."""
+"""Exact sums of products, rounded once: integers in digits of 32 bits; a digit may hold more until `_carry` runs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from halfulp.semantics.matrix_units.kinds import TileOp
 DIGIT = np.int64((1 << 32) - 1)
 
 Chunk = Callable[[Codes, Codes, Codes, tuple[Codes, ...], SumTrace | None], Codes]
-"""What a model does with a chunk of tiles: A [K, M, 1, tiles], B [K, 1, N, tiles], C [M, N, tiles], and scales."""
+"""The function of a model for a chunk of tiles: A [K, M, 1, tiles], B [K, 1, N, tiles], C [M, N, tiles], and scales."""
 
 
 def exact_model(op: TileOp) -> tuple[Chunk, int]:
-    """The model, and how many digits it keeps for each element."""
+    """Return the model, and the count of digits that it keeps for each element."""
     fmt_a, fmt_b, fmt = (FORMATS[name] for name in (op.a, op.b, op.d))
     formats = [fmt_a, fmt_b, *([FORMATS[op.scale]] * 2 if op.scale else [])]
-    # The places of the lowest bit of any term, and of a bit above the sum of 2**32 of the largest.
+    # The place of the lowest bit of any term, and a place above the sum of 2**32 of the largest terms.
     lowest = min(sum(each.emin - each.mantissa_bits for each in formats), fmt.emin - fmt.mantissa_bits)
     highest = max(sum(each.emax + 1 for each in formats), fmt.emax + 1) + 32
     length = (highest - lowest) // 32 + 4
@@ -50,7 +50,7 @@ def exact_model(op: TileOp) -> tuple[Chunk, int]:
         if trace is not None:
             trace.append(_exact_sum(op, a, b, c, scales))
         codes = _rounded_digits(fmt, digits, lowest).reshape(c.shape)
-        # Of exact zeros only the sum of negative ones is negative.
+        # An exact zero is negative only if all terms are negative zeros.
         minus = _negative(fmt_a, a) ^ _negative(fmt_b, b)
         for factor in scales:
             minus = minus ^ _negative(FORMATS[op.scale], factor)
@@ -69,7 +69,7 @@ def _negative(fmt: FloatFormat, codes: Codes) -> Mask:
 
 
 def _pieces(x: Numbers) -> list[tuple[Integers, Integers]]:
-    """Significands in signed pieces of up to 31 bits, each with the place of its lowest bit."""
+    """Split significands into signed pieces of up to 31 bits, each with the place of its lowest bit."""
     place = x.exponent - x.fraction_bits
     if x.fraction_bits < 31:
         return [(x.significand, place)]
@@ -97,7 +97,7 @@ def _carried(digits: Integers) -> None:
 
 
 def _rounded_digits(fmt: FloatFormat, digits: Integers, lowest: int) -> Codes:
-    """Codes of each column, in units of 2**lowest: its three leading digits, and whether anything is below them."""
+    """Round each column, in units of 2**lowest, from its three leading digits and a bit for anything below them."""
     _carried(digits)
     negative = digits[-1] < 0
     if negative.any():

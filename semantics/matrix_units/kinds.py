@@ -1,8 +1,8 @@
-"""The kinds of tile operations of `#iree_gpu`, their element types and shapes, and how lanes hold their operands.
+"""The kinds of tile operations of `#iree_gpu`, their element types and shapes, and the elements that each lane holds.
 
-The table `kinds.json` has a line per kind of three attributes: ``mma_layout`` (98 kinds), ``virtual_mma_layout``
-(18) and ``scaled_mma_layout`` (2). ``types`` are those of A, B and C; the scaled kinds leave those of A and B to the
-attribute. ``layouts`` are those of the operands, each as outer, thread, strides, element; two kinds have none.
+The table `kinds.json` has one line for each kind of three attributes: ``mma_layout`` (98 kinds), ``virtual_mma_layout``
+(18) and ``scaled_mma_layout`` (2). ``types`` are the types of A, B and C; for scaled kinds the attribute gives those of
+A and B. ``layouts`` are those of the operands, each as outer, thread, strides, element; two kinds have none.
 
 Canonical tiles are A [M, K], B [K, N] and C [M, N]; kinds of several blocks have a leading dimension for them, and
 scaled kinds, whose scales are A's [M, K / block] and B's [K / block, N], split K in A and B: [K / block, block].
@@ -30,11 +30,11 @@ Index = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class LaneLayout:
-    """Which elements of a tile each lane holds; every field has one entry for each dimension of the tile.
+    """The elements of a tile that each lane holds. Every field has one entry for each dimension of the tile.
 
     A lane holds ``outer`` blocks of ``element`` consecutive elements along a dimension. The blocks of the ``thread``
-    lanes along it lie side by side; ``strides`` says how far apart the numbers of neighbouring lanes are. A stride of 0
-    means that there is one lane along the dimension.
+    lanes along it lie side by side; ``strides`` are the distances between the numbers of neighbouring lanes. A stride
+    of 0 means that there is one lane along the dimension.
     """
 
     outer: tuple[int, ...]
@@ -49,23 +49,25 @@ class LaneLayout:
 
     @cached_property
     def lane_shape(self) -> tuple[int, ...]:
-        """A lane's elements in the order of its registers: outer and element of each dimension, row-major."""
+        """The shape of a lane's elements in the order of its registers: outer and element of each dimension,
+        row-major.
+        """
         return tuple(size for pair in zip(self.outer, self.element, strict=True) for size in pair)
 
     @cached_property
     def registers(self) -> int:
-        """How many elements a lane holds."""
+        """The count of elements that a lane holds."""
         return math.prod(self.lane_shape)
 
     @property
     def transposed(self) -> LaneLayout:
-        """The layout with its last two dimensions swapped, as ``col_major`` has it for C."""
+        """The layout with its last two dimensions swapped, as ``col_major`` means for C."""
         return LaneLayout(
             *((*field[:-2], field[-1], field[-2]) for field in (self.outer, self.thread, self.strides, self.element))
         )
 
     def positions(self, lanes: int) -> Index:
-        """The row-major positions in the tile of what each lane's registers hold: [lanes, registers]."""
+        """Return the row-major positions in the tile of the elements in each lane's registers: [lanes, registers]."""
         return _positions(self, lanes)
 
 
@@ -84,7 +86,7 @@ def _positions(layout: LaneLayout, lanes: int) -> Index:
 
 
 def distribute(tile: Codes, layout: LaneLayout, lanes: int) -> Codes:
-    """What each lane holds of tiles [..., *layout.shape]: [..., lanes, registers]."""
+    """Distribute tiles [..., *layout.shape] to lanes: [..., lanes, registers]."""
     rank = len(layout.shape)
     if tile.shape[tile.ndim - rank :] != layout.shape:
         raise ValueError(f"the layout is that of a tile of shape {layout.shape}, not {tile.shape}")
@@ -93,16 +95,16 @@ def distribute(tile: Codes, layout: LaneLayout, lanes: int) -> Codes:
 
 
 def gather(held: Codes, layout: LaneLayout) -> Codes:
-    """The tiles [..., *layout.shape] of which lanes hold these registers: the inverse of `distribute`.
+    """Gather the tiles [..., *layout.shape] that lanes hold in these registers: the inverse of `distribute`.
 
-    Where several lanes hold an element, that of the first one counts.
+    If several lanes hold an element, the first lane gives its value.
     """
     lanes, registers = held.shape[-2:]
     if registers != layout.registers:
         raise ValueError(f"a lane holds {layout.registers} elements of the tile, not {registers}")
     lead = held.shape[:-2]
     tile = np.empty((*lead, math.prod(layout.shape)), held.dtype)
-    # Of several assignments to an element NumPy keeps the last one.
+    # If an element is assigned several times, NumPy keeps the last value.
     tile[..., layout.positions(lanes)[::-1].reshape(-1)] = held[..., ::-1, :].reshape(*lead, lanes * registers)
     return tile.reshape(*lead, *layout.shape)
 
@@ -123,7 +125,7 @@ class TileKind:
 
     @property
     def block(self) -> int | None:
-        """How many elements along K share a scale; None of a kind without scales."""
+        """The count of elements along K that share a scale; None for a kind without scales."""
         return 32 if self.attribute == "scaled_mma_layout" else None
 
     @cached_property
@@ -138,9 +140,10 @@ class TileKind:
 
     @cached_property
     def lane_shapes(self) -> tuple[tuple[int, ...], ...] | None:
-        """The shape of what a lane is given of each operand, in the order of `operand_shapes`; None without layouts.
+        """The shape that a lane is given of each operand, in the order of `operand_shapes`; None without layouts.
 
-        In the sparse virtual kinds two lanes share what the layout of A gives to both: half of it is each one's.
+        In the sparse virtual kinds two lanes share the elements that the layout of A gives to both: each has half of
+        them.
         """
         if self.layouts is None:
             return None
@@ -153,12 +156,12 @@ class TileKind:
 
     @cached_property
     def registers(self) -> tuple[int, ...]:
-        """How many elements of each operand a lane is given; nothing of a kind without layouts."""
+        """The count of elements of each operand that a lane is given; empty for a kind without layouts."""
         return tuple(map(math.prod, self.lane_shapes or ()))
 
     @cached_property
     def k_order(self) -> Index:
-        """The elements along K in the order in which the hardware sees them, which for most kinds is their own.
+        """The elements along K in the order in which the hardware sees them; for most kinds that is their own order.
 
         A virtual kind's lane hands a slice of the elements it holds to each of its instructions, one after the other,
         and the instruction takes those of the first lanes first.
@@ -178,11 +181,11 @@ _SLICES = {
     "VMFMA_F32_16x16x32_F8E4M3FNUZ": "MFMA_F32_16x16x32_F8E4M3FNUZ",
     "VMFMA_F32_32x32x16_F8E4M3FNUZ": "MFMA_F32_32x32x16_F8E4M3FNUZ",
 }
-"""Virtual kinds and the instructions that they are one or two of."""
+"""Virtual kinds, each with the instruction that it consists of, once or twice."""
 
 
 class _Kinds(Mapping[str, TileKind]):
-    """The kinds by name, read when they are first asked for."""
+    """The kinds by name, read at their first use."""
 
     @cached_property
     def _rows(self) -> Mapping[str, TileKind]:
@@ -214,11 +217,12 @@ KINDS: Mapping[str, TileKind] = _Kinds()
 
 @dataclass(frozen=True)
 class TileOp:
-    """A tile operation. ``a`` to ``d`` are element types; ``scale`` is that of scales, one for ``block`` elements of K.
+    """A tile operation. ``a`` to ``d`` are element types; ``scale`` is the type of scales, one for ``block`` elements
+    of K.
 
-    ``unit`` is the name of the instruction, ``shape`` its M, N and K: by them a chip's rule is found. M and N of the
-    arrays may be others, and K a multiple: several instructions then. ``order``: the elements along K as the hardware
-    sees them, if that is not their own order.
+    ``unit`` is the name of the instruction, ``shape`` its M, N and K; they select the rule of a chip. M and N of the
+    arrays may differ from these, and K may be a multiple: then there are several instructions. ``order``: the elements
+    along K as the hardware sees them, if that is not their own order.
     """
 
     name: str
@@ -238,18 +242,18 @@ class TileOp:
 
 
 def holds(wide: str, narrow: str) -> bool:
-    """Whether a float type has all numbers of another, as the type that models add in must have those of A and B."""
+    """Tell whether a float type has all numbers of another. The type that models add in must have those of A and B."""
     x, y = FORMATS[wide], FORMATS[narrow]
     quantum = y.emin - y.mantissa_bits >= x.emin - x.mantissa_bits
     return y.precision <= x.precision and y.emax <= x.emax and quantum
 
 
 UNITS = {"NV_MMA_SYNC": "mma", "MFMA": "mfma", "VMFMA": "mfma"}
-"""Instructions by the first part of a kind's name; others have a name of their own, of which no chip knows."""
+"""Instructions by the first part of a kind's name. Other kinds have an instruction of their own, which no chip has."""
 
 
 def operation_of(kind: TileKind, a: str = "", b: str = "", scale: str = "f8E8M0FNU") -> TileOp:
-    """The operation of a kind; ``a`` and ``b`` are the element types that a scaled kind leaves open."""
+    """Return the operation of a kind; ``a`` and ``b`` are the element types, which a scaled kind does not fix."""
     family = kind.name.partition("_F")[0].partition("_I")[0].partition("_BF")[0]
     types = (kind.types[0] or a, kind.types[1] or b, kind.types[2])
     order = tuple(kind.k_order.tolist()) if kind.slices_of else None

@@ -7,11 +7,11 @@ and [..., K / block, N]. The models:
   infinities of both signs give the default NaN.
 - ``ieee``: fused multiply-adds in the order of K in C's format, into which A and B convert exactly. Scaled elements are
   scaled first and rounded to C's format, as `arith.scaling_extf` does.
-- ``chip:<name>``: what a matrix unit computes, by the rows of `tiled_chips`.
+- ``chip:<name>``: what a matrix unit computes, by the rows of `chips`.
 
 Integers are added exactly in all of them, modulo the width of C.
 
-Inside, tiles are the last dimension: arrays are [K, M, N, tiles], as many tiles at a time as stay in the cache.
+Inside, tiles are the last dimension: arrays are [K, M, N, tiles], with as many tiles at a time as fit in the cache.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from halfulp.semantics.matrix_units.chips import CHIPS, Rule
 from halfulp.semantics.matrix_units.exact_sums import Chunk, exact_model
 from halfulp.semantics.matrix_units.kinds import TileOp
 
-BLOCK = 1 << 16  # products: what is made of them at a time stays in the second-level cache
+BLOCK = 1 << 16  # products at a time: their temporaries stay in the second-level cache
 MODELS = ("exact", "ieee", *(f"chip:{name}" for name in CHIPS))
 """The names of all models."""
 
 
 class Unpublished(Exception):
-    """Nobody has published how hardware computes this operation.
+    """Raised where nobody has published how hardware computes an operation.
 
-    ``model`` and ``operation`` name both; ``what`` says of which operands, if not of all.
+    ``model`` and ``operation`` are their names; ``what`` names the operands for which this holds, if not for all.
     """
 
     def __init__(self, model: str, operation: str, what: str = "") -> None:
@@ -95,7 +95,7 @@ def _chip(model: str, op: TileOp, rule: Rule) -> Chunk:
 
     def compute(a: Codes, b: Codes, c: Codes, scales: tuple[Codes, ...], trace: SumTrace | None) -> Codes:
         for number, part in enumerate(_slices(len(a), op.shape[2])):
-            if number:  # what one instruction has left is an operand of the next
+            if number:  # the result of one instruction is an operand of the next
                 _check_known(model, op, rule, ((op.d, c),))
             c = each(a[part], b[part], c, tuple(scale[part] for scale in scales), trace)
         return c
@@ -120,7 +120,7 @@ def _ieee(op: TileOp) -> Chunk:
 
 
 def _integers(op: TileOp, a: Codes, b: Codes, c: Codes) -> Codes:
-    """Exact, modulo the width of C."""
+    """Compute on integers: exact, modulo the width of C."""
 
     def signed(name: str, codes: Codes) -> Integers:
         unused = 64 - int(name[1:])
@@ -134,7 +134,9 @@ def _integers(op: TileOp, a: Codes, b: Codes, c: Codes) -> Codes:
 
 
 def rule_of(model: str, op: TileOp) -> Rule:
-    """The rule by which a chip, ``chip:<name>``, computes an operation. Raises `Unpublished` where none is known."""
+    """Return the rule by which a chip, ``chip:<name>``, computes an operation. Raises `Unpublished` if none is
+    known.
+    """
     m, n, k = op.shape
     shape = f"{m}x{n}x{k}" + (f"x{op.blocks}B" if op.blocks > 1 else "")
     scales = f"{op.scale},{op.block}" if op.scale else ""
@@ -145,7 +147,7 @@ def rule_of(model: str, op: TileOp) -> Rule:
 
 
 def supports(model: str, op: TileOp) -> bool:
-    """Whether a model computes an operation."""
+    """Tell whether a model computes an operation."""
     try:
         _model(model, op)
     except Unpublished:
@@ -154,7 +156,7 @@ def supports(model: str, op: TileOp) -> bool:
 
 
 class TileModel(NamedTuple):
-    """What computes chunks of tiles, None for integers; the rule that a chip follows; and array elements per result."""
+    """The function for chunks of tiles, None for integers; the rule that a chip follows; array elements per result."""
 
     chunk: Chunk | None
     rule: Rule | None = None
@@ -188,9 +190,10 @@ def multiply_accumulate(
     scale_b: Codes | None = None,
     trace: SumTrace | None = None,
 ) -> Codes:
-    """A * B + C of tiles, as codes of D; see the module. ``trace``: of a single element, the steps are added to it.
+    """Return A * B + C of tiles, as codes of D; see the module. ``trace``: for a single element, its steps are added to
+    it.
 
-    Raises `Unpublished` for what is not known of a chip, and ValueError for shapes that do not fit.
+    Raises `Unpublished` where the results of a chip are not known, and ValueError for shapes that do not fit.
     """
     chunk, rule, elements = _model(model, op)
     scales = () if scale_a is None or scale_b is None else (scale_a, scale_b)
@@ -233,7 +236,7 @@ _UNKNOWN = {"nan": " with infinite operands", "none": " with infinite or NaN ope
 
 
 def _check_known(model: str, op: TileOp, rule: Rule, operands: tuple[tuple[str, Codes], ...]) -> None:
-    """Raise `Unpublished` for operands, each with its type, of which a rule does not know what becomes of them."""
+    """Raise `Unpublished` if an operand (each with its type) is special in a way for which the rule is not known."""
     if any(_unknown_special(rule, name, codes) for name, codes in operands):
         raise Unpublished(model, op.name, _UNKNOWN[rule.specials])
 
@@ -267,7 +270,9 @@ def explain(
     scale_row: Codes | None = None,
     scale_column: Codes | None = None,
 ) -> tuple[int, SumTrace]:
-    """One element: a row of A [K], a column of B [K] and C's code to D's, and the steps that the model went through."""
+    """Compute one element of D, from a row of A [K], a column of B [K] and a code of C. Returns its code and the steps
+    of the model.
+    """
     trace = SumTrace()
     dtype = FORMATS[op.c].storage_dtype if op.c in FORMATS else np.dtype(np.uint32)
     row, column = row.reshape(1, -1), column.reshape(-1, 1)

@@ -1,4 +1,4 @@
-"""exact.py equals scalar.py: codes, flags and poison, for every format, mode and policy."""
+"""`exact` equals `scalar`: codes, flags and poison, for every format, mode and policy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from float_samples import LARGE, SMALL, all_codes, codes, pairs, to_array, to_list
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,7 +105,7 @@ def check_unary_and_order(fmt: FloatFormat, a: list[int], b: list[int], policy: 
 @pytest.mark.parametrize("fmt", SMALL, ids=str)
 def test_small_formats(fmt: FloatFormat, op: str) -> None:
     rng = random.Random(f"{fmt.name} {op}")
-    a, b = ([rng.randrange(1 << fmt.bits) for _ in range(500)] for _ in range(2))
+    a, b = ([rng.randrange(1 << fmt.bits) for _ in range(200)] for _ in range(2))
     for mode in MODES:
         check_arithmetic(fmt, a, b, op, mode)
 
@@ -121,7 +122,7 @@ def test_every_pair_of_small_formats(fmt: FloatFormat, op: str) -> None:
 @pytest.mark.parametrize("op", ARITHMETIC)
 @pytest.mark.parametrize("fmt", LARGE, ids=str)
 def test_large_formats(fmt: FloatFormat, op: str) -> None:
-    a, b = pairs(fmt, 1000, 51)
+    a, b = pairs(fmt, 400, 51)
     for mode in MODES:
         check_arithmetic(fmt, a, b, op, mode)
 
@@ -137,8 +138,9 @@ def test_100_000_pairs_of_large_formats(fmt: FloatFormat, op: str) -> None:
 
 @pytest.mark.parametrize("op", ARITHMETIC)
 @pytest.mark.parametrize("fmt", ALL, ids=str)
-def test_policies(fmt: FloatFormat, op: str) -> None:
-    a, b = pairs(fmt, 60, 53)
+@pytest.mark.parametrize("count", amounts(20, 60))
+def test_policies(fmt: FloatFormat, op: str, count: int) -> None:
+    a, b = pairs(fmt, count, 53)
     for number, policy in enumerate(POLICIES):
         check_arithmetic(fmt, a, b, op, MODES[number % 5], policy)
     for number, width in enumerate((1, 7, 16, 32, 64)):
@@ -146,11 +148,12 @@ def test_policies(fmt: FloatFormat, op: str) -> None:
 
 
 @pytest.mark.parametrize("fmt", ALL, ids=str)
-def test_extrema_negate_flush_compare(fmt: FloatFormat) -> None:
-    a, b = pairs(fmt, 300, 54)
+@pytest.mark.parametrize("count", amounts(90, 300))
+def test_extrema_negate_flush_compare(fmt: FloatFormat, count: int) -> None:
+    a, b = pairs(fmt, count, 54)
     check_unary_and_order(fmt, a, b, SPEC)
     for policy in POLICIES:
-        check_unary_and_order(fmt, a[:40], b[:40], policy)
+        check_unary_and_order(fmt, a[: count // 7], b[: count // 7], policy)
     for policy in (SPEC, FloatPolicy(denormals="flush_operands")):
         for predicate in range(16):
             got = comparisons.compare(fmt, predicate, to_array(fmt, a), to_array(fmt, b), policy)
@@ -166,8 +169,9 @@ def check_conversion(src: FloatFormat, dst: FloatFormat, a: list[int], mode: Rou
 
 
 @pytest.mark.parametrize("src", ALL, ids=str)
-def test_conversions(src: FloatFormat) -> None:
-    a = codes(src, 60, 55)
+@pytest.mark.parametrize("count", amounts(20, 60))
+def test_conversions(src: FloatFormat, count: int) -> None:
+    a = codes(src, count, 55)
     for number, dst in enumerate(ALL):
         for mode in MODES:
             check_conversion(src, dst, a, mode, SPEC)
@@ -209,17 +213,19 @@ def integer_codes(width: int, count: int) -> list[int]:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("fmt", ALL, ids=str)
-def test_integers(fmt: FloatFormat, width: int) -> None:
-    integers = integer_codes(width, 40)
+@pytest.mark.parametrize(("count", "modes"), [(14, 2), pytest.param(40, 5, marks=pytest.mark.exhaustive)])
+def test_integers(fmt: FloatFormat, width: int, count: int, modes: int) -> None:
+    """``modes``: how many of the rounding modes, other ones for each width."""
+    integers = integer_codes(width, count)
     array = ints_to_codes(integers, width, (len(integers),))
-    floats = codes(fmt, 40, 57)
+    floats = codes(fmt, count, 57)
     floats += [
         scalar.from_integer(fmt, number, Rounding.TOWARD_ZERO).code for number in (1 << width, (1 << width) // 2)
     ]
     for signed in (False, True):
         numbers = [n - (1 << width) if signed and width and n >> (width - 1) else n for n in integers]
-        for number, mode in enumerate(MODES):
-            policy = POLICIES[(width + number) % len(POLICIES)]
+        for number in range(modes):
+            mode, policy = MODES[(width + number) % 5], POLICIES[(width + number) % len(POLICIES)]
             label = (fmt.name, width, signed, mode, policy)
             want = [scalar.from_integer(fmt, n, mode, policy) for n in numbers]
             assert_same(
@@ -235,10 +241,10 @@ def test_integers(fmt: FloatFormat, width: int) -> None:
                 assert_same((*label, choice), width, want, got, floats)
         for bits in (8, 40):
             rng = random.Random(bits)
-            values = [rng.getrandbits(bits) for _ in range(42)]
+            values = [rng.getrandbits(bits) for _ in floats]
             noise = (np.array(values, np.uint64), bits)
             want = [scalar.from_integer(fmt, n, 5, SPEC, (r, bits)) for n, r in zip(numbers, values, strict=False)]
-            got = conversions.from_integer(fmt, array, width, signed, 5, SPEC, (noise[0][:40], bits), True)
+            got = conversions.from_integer(fmt, array, width, signed, 5, SPEC, (noise[0][:count], bits), True)
             assert_same((fmt.name, width, signed, bits), fmt.bits, want, got, numbers)
             want = [
                 scalar.to_integer(fmt, x, width, signed, 5, SPEC, (r, bits))

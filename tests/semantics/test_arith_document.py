@@ -23,9 +23,9 @@ from op_faces import outcomes_of, value
 from tree import ROOT
 
 import halfulp as hu
-from halfulp.interp.declare.declarations import default_registry
-from halfulp.interp.ir.types import element_type, shape_of
-from halfulp.interp.values.value import as_type, element_width
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir.types import element_type, element_width, shape_of
+from halfulp.interp.values.value import as_type
 
 EXAMPLES = ROOT / "tests" / "data" / "arith_examples.txt"
 

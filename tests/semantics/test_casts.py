@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from float_samples import codes as sample_codes
 from float_samples import interesting
 from neighbours import NAN, Number, neighbours
@@ -325,13 +326,14 @@ def times(a: Number, b: Number, divide: bool) -> Number:
 
 @pytest.mark.parametrize("scale", ["f8E8M0FNU", "f32", "f8E5M2", "f16", "f64", "f80"])
 @pytest.mark.parametrize("target", ["f16", "bf16", "f32", "f64"])
-def test_scaling_extf_step_by_step(scale: str, target: str) -> None:
+@pytest.mark.parametrize("count", amounts(10, 40))
+def test_scaling_extf_step_by_step(scale: str, target: str, count: int) -> None:
     wide = FORMATS[target]
     fmt = FORMATS[scale]
     rng = random.Random(f"{scale} {target}")
     for source in (f for f in SMALL if f.bits < wide.bits and f != E8M0):
         columns: list[list[int]] = [[], []]
-        for _ in range(40):
+        for _ in range(count):
             columns[0].append(rng.randrange(1 << source.bits))
             columns[1].append(sample_codes(fmt, 1, rng.randrange(10**6))[0])
         for mode in ("document", "exact"):

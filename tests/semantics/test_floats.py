@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from float_samples import codes as sample_codes
 from float_samples import interesting
 from neighbours import NAN, Number, neighbours
@@ -54,10 +55,10 @@ def exact_result(op: str, a: Fraction, b: Fraction) -> Number:
 
 @pytest.mark.parametrize("op", [*ROUNDED, "remf"])
 @pytest.mark.parametrize("name", [fmt.name for fmt in WITH_ZERO])
-def test_finite_operands_give_the_nearest_value(op: str, name: str) -> None:
+@pytest.mark.parametrize("count", amounts(20, 60))
+def test_finite_operands_give_the_nearest_value(op: str, name: str, count: int) -> None:
     fmt = FORMATS[name]
     near = neighbours(fmt)
-    count = 60
     rng = random.Random(f"{op} {name}")
     left = sample_codes(fmt, count, 7)
     right = [code if rng.random() < 0.5 else sample_codes(fmt, 1, k)[0] for k, code in enumerate(left)]
@@ -120,6 +121,10 @@ PREDICATES = (
 )
 
 
+BEYOND = Fraction(10) ** 6000
+"""Greater than all that is finite."""
+
+
 def holds(predicate: str, a: Number, b: Number) -> bool:
     if predicate in ("true", "false"):
         return predicate == "true"
@@ -127,7 +132,7 @@ def holds(predicate: str, a: Number, b: Number) -> bool:
         return predicate[0] == "u"
     if predicate in ("ord", "uno"):
         return predicate == "ord"
-    x, y = ({"+inf": Fraction(10) ** 6000, "-inf": -(Fraction(10) ** 6000)}.get(n, n) for n in (a, b))  # type: ignore[arg-type]
+    x, y = ({"+inf": BEYOND, "-inf": -BEYOND}.get(n, n) for n in (a, b))  # type: ignore[arg-type]
     assert isinstance(x, Fraction)
     assert isinstance(y, Fraction)
     return {"eq": x == y, "gt": x > y, "ge": x >= y, "lt": x < y, "le": x <= y, "ne": x != y}[predicate[1:]]

@@ -237,7 +237,7 @@ def test_lookup() -> None:
     for model in MODELS.values():
         assert [lookup(keys, values, key, model) for key in keys] == [16, 32, 64]
         assert lookup(keys, values, U, model) == U
-    assert lookup(keys, values, 5, SMT) == lookup(keys, values, 5, IREE) == Unknown(("5 is no key of the lookup",))
+    assert lookup(keys, values, 5, SMT) == lookup(keys, values, 5, IREE) == Unknown(("5 is not a key of the lookup",))
     # ite(5 = 3, 16, ite(5 = 7, 32, 64))
     assert lookup(keys, values, 5, SOLVER) == 64
     assert lookup(keys, values, 5, as_model("iree,lookup_miss=last")) == 64

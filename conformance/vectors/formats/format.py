@@ -121,7 +121,10 @@ class Unsayable(InputError):
 
 @dataclass
 class Carried:
-    """A set as a format carries it: without columns it has no place for. Each chunk is counted and hashed as it passes."""
+    """A set as a format carries it: without columns it has no place for.
+
+    Each chunk is counted and hashed as it passes.
+    """
 
     vectors: VectorSet
     format: Format

@@ -29,7 +29,7 @@ from halfulp.conformance.vectors.formats.text import (
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import as_type
 

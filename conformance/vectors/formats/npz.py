@@ -65,7 +65,10 @@ def _write_header(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...])
 
 
 def read_header(file: IO[bytes], options: Options) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return the shape and dtype in front of NumPy's data. Raises InputError for anything else, and column-major data."""
+    """Return the shape and dtype in front of NumPy's data.
+
+    Raises InputError for anything else, and column-major data.
+    """
     with garbled("no NumPy array", options):
         version = npy_format.read_magic(file)
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0

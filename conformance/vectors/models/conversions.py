@@ -164,7 +164,9 @@ def _b26_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 
 
 def _payload_bits(case: ModelCase) -> tuple[int, int]:
-    """Return the number of payload bits of a NaN that the target keeps, without the quiet bit, and of those it loses."""
+    """Return the number of payload bits of a NaN that the target keeps, without the quiet bit, and of
+    those it loses.
+    """
     source, target = case.float_source, case.target
     if source.nan is not NanEncoding.IEEE or not isinstance(target, FloatFormat):
         return 0, 0
@@ -230,7 +232,10 @@ def _b28_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
 
 @lru_cache(maxsize=256)
 def _b28_codes(case: ModelCase) -> dict[Bucket, int]:
-    """Return one code for each bucket. Buckets of random values get the ends of their ranges; `_b28_aim` draws others."""
+    """Return one code for each bucket.
+
+    Buckets of random values get the ends of their ranges; `_b28_aim` draws others.
+    """
     source = case.float_source
     dice = Dice(0, 1 << 33)
     codes = [*basic_codes(source)]

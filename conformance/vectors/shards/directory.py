@@ -141,7 +141,9 @@ class Manifest:
 
 
 def _entries(path: Path, plan: SweepPlan) -> tuple[list[ShardEntry], int]:
-    """Return the entries of a manifest, and the bytes that they take; anything after the last line feed is incomplete."""
+    """Return the entries of a manifest, and the bytes that they take; anything after the last line feed is
+    incomplete.
+    """
     data = path.read_bytes()
     whole = data[: data.rfind(b"\n") + 1]
     entries = []

@@ -18,6 +18,7 @@ from halfulp.fp_formats.codes import Mask
 from halfulp.interp.dialects import iree_gpu as gpu
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.executor import Action, Compiler, Function, Lanes, Run, Settings, host_values, in_lanes
@@ -86,9 +87,9 @@ class Claim:
     def of(hint: at.Attribute) -> Claim | None:
         """What a hint claims; None where that is not known. Raises Unsupported for groups that hold no lanes."""
         claim = None
-        if isinstance(hint, at.DialectAttr) and hint.definition is gpu.LANE_CONSTANT:
+        if isinstance(hint, DialectAttr) and hint.definition is gpu.LANE_CONSTANT:
             claim = Claim(hint["group_size"])
-        elif isinstance(hint, at.DialectAttr) and hint.definition is gpu.LANE_INCREMENT:
+        elif isinstance(hint, DialectAttr) and hint.definition is gpu.LANE_INCREMENT:
             claim = Claim(hint["group_size"], hint["step"], hint["aligned"])
         if claim is not None and claim.group < 1:
             raise Unsupported(f"the hint {hint} cannot be checked: its groups hold {claim.group} lanes")

@@ -35,6 +35,7 @@ from halfulp.interp.dialects.tensor import Function, Operands, undefined
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.executor import Lanes, Run, Settings, in_lanes
@@ -338,14 +339,14 @@ def _reached(plan: Plan, bounds: Shape, marks: Sequence[Array | None]) -> Array 
 def _is(op: Operation, flag: str) -> bool:
     """A flag of the semantics of a known kind."""
     semantics = op.properties["semantics"]
-    assert isinstance(semantics, at.DialectAttr)
+    assert isinstance(semantics, DialectAttr)
     return bool(semantics[flag])
 
 
 def _plan(op: Operation, model: str, batch: bool = False) -> Plan:
     attribute = op.properties["kind"]
     kind = gpu.kind_of(attribute)
-    if kind is None or not isinstance(attribute, at.DialectAttr):
+    if kind is None or not isinstance(attribute, DialectAttr):
         raise Unsupported(f"what {attribute} computes is not known")
     elements = [ty.element_type(value.type) for value in op.operands]
     operation = _operation(kind, elements)
@@ -388,7 +389,7 @@ def _operation(kind: TileKind, elements: Sequence[ty.Type]) -> TileOp:
 def _iterators(op: Operation) -> tuple[int, ...]:
     iterators = op.properties["iterator_types"]
     assert isinstance(iterators, at.ArrayAttr)
-    return tuple(entry.value for entry in iterators.elements if isinstance(entry, at.EnumAttr))
+    return tuple(entry.value for entry in iterators.elements if isinstance(entry, EnumAttr))
 
 
 def _loops(op: Operation) -> list[Shape]:

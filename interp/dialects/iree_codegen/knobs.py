@@ -17,25 +17,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from halfulp.interp.declare.declarations import AttributeDefinition
-from halfulp.interp.dialects.iree_codegen.ops import INT_KNOB, ONE_OF_KNOB, TRANSLATION_INFO
+from halfulp.interp.declare.parameters import has_interface
+from halfulp.interp.dialects.iree_codegen.attributes import INT_KNOB, ONE_OF_KNOB, TRANSLATION_INFO
 from halfulp.interp.dialects.iree_gpu import LOWERING_CONFIG, PIPELINE_OPTIONS
-from halfulp.interp.ir.attributes import (
-    ArrayAttr,
-    Attribute,
-    BoolAttr,
-    DialectAttr,
-    DictionaryAttr,
-    EnumAttr,
-    IntegerAttr,
-    OpaqueAttr,
-    spell_untyped,
-)
+from halfulp.interp.ir.attributes import ArrayAttr, Attribute, BoolAttr, DictionaryAttr, IntegerAttr, OpaqueAttr
+from halfulp.interp.ir.dialect_attributes import AttributeDefinition, DialectAttr, EnumAttr
 from halfulp.interp.ir.errors import LimitExceeded
+from halfulp.interp.ir.nested import parts
 from halfulp.interp.ir.operations import Operation, OpResult, SSAValue, is_symbol_table
 from halfulp.interp.ir.types import I64, IntegerType, Type
-from halfulp.interp.text.nested import parts
-from halfulp.interp.text.parameters import has_interface
 
 MAX_SPELLED = 200
 """Characters of an attribute that are shown, and attributes in it."""
@@ -77,7 +67,7 @@ def _spelled(attribute: Attribute) -> str:
         inside += parts(inside.pop())
     else:
         return "something else"
-    text = spell_untyped(attribute)
+    text = attribute.spell_untyped()
     return text if len(text) <= MAX_SPELLED else f"{text[:MAX_SPELLED]}…"
 
 
@@ -189,7 +179,7 @@ def _inside(template: Attribute, found: Attribute, path: str) -> Iterator[Place]
             yield inner, element, _longer(path, f"[{index}]")
     elif isinstance(template, IntegerAttr):
         if not isinstance(found, IntegerAttr) or _number(found) != _number(template):
-            raise _misfit(path, found, f"not {spell_untyped(template)}")
+            raise _misfit(path, found, f"not {template.spell_untyped()}")
     else:
         attributes, types = _split(template)
         others, other_types = _split(found)

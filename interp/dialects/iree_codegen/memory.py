@@ -15,8 +15,8 @@ from typing import Any
 
 from halfulp.interp.dialects.memref.evaluate import buffer_in, living
 from halfulp.interp.dialects.tensor import undefined
-from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.executor import Function, Run, Settings, check_allocation, lift
@@ -78,7 +78,7 @@ def swizzle_hint(op: Operation, settings: Settings) -> Function:
     swizzle = op.properties["swizzle"]
     if settings.swizzle == "hint" or not isinstance(op.operands[0].type, ty.MemRefType):
         return lambda run, slots: (slots[0],)
-    assert isinstance(swizzle, at.DialectAttr)
+    assert isinstance(swizzle, DialectAttr)
 
     def swizzled(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = slots[0]
@@ -89,7 +89,7 @@ def swizzle_hint(op: Operation, settings: Settings) -> Function:
     return swizzled
 
 
-def _permutation(found: at.DialectAttr) -> Swizzle:
+def _permutation(found: DialectAttr) -> Swizzle:
     """What an attribute does to offsets. Raises Unsupported for widths with which that has no meaning."""
     given = dict(zip([parameter.name for parameter in found.definition.parameters], found.values, strict=True))
     if found.definition.name == "iree_codegen.xor_shuffle":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from halfulp.interp.dialects.iree_codegen.forms import smt_integer
+from halfulp.interp.dialects.smt.forms import smt_integer
 from halfulp.interp.ir.attributes import DenseArrayAttr, IntegerAttr, StringAttr
 from halfulp.interp.ir.errors import Unsupported, spell_place
 from halfulp.interp.ir.locations import Location
@@ -18,7 +18,7 @@ Word = Literal["holds", "FAILS", "unknown"]
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
+class ConstraintVerdict:
     """What becomes of one assert.
 
     ``text``: its message, with the values of its arguments (``?``: not known); of an `smt.assert`, which has no
@@ -43,7 +43,7 @@ class Verdict:
 
 def judge(
     constraints: Operation, dims: Sequence[Term], knobs: Mapping[str, int], model: SmtModel
-) -> tuple[Verdict, ...]:
+) -> tuple[ConstraintVerdict, ...]:
     """The verdicts of the asserts, in order.
 
     ``dims``: a term for each problem dimension; ``knobs``: by name, those that are known. Raises Unsupported at an op
@@ -62,7 +62,7 @@ def judge(
     return tuple(verdicts)
 
 
-def unjudged(constraints: Operation, why: str) -> tuple[Verdict, ...]:
+def unjudged(constraints: Operation, why: str) -> tuple[ConstraintVerdict, ...]:
     """The asserts of constraints that are not evaluated, all unknown."""
     return tuple(
         _verdict(op, [Unknown((why,))] * len(op.operands))
@@ -74,7 +74,7 @@ def unjudged(constraints: Operation, why: str) -> tuple[Verdict, ...]:
 ASSERTS = ("iree_codegen.smt.assert", "smt.assert")
 
 
-def _verdict(op: Operation, terms: Sequence[Term]) -> Verdict:
+def _verdict(op: Operation, terms: Sequence[Term]) -> ConstraintVerdict:
     condition, *arguments = terms
     values = tuple(None if isinstance(term, Unknown) else term for term in arguments)
     message = op.properties.get("msg")
@@ -85,8 +85,8 @@ def _verdict(op: Operation, terms: Sequence[Term]) -> Verdict:
             f"{'?' if value is None else value}{piece}" for value, piece in zip(values, rest, strict=True)
         )
     if isinstance(condition, Unknown):
-        return Verdict(text, "unknown", op.location, values, condition.because)
-    return Verdict(text, "holds" if condition else "FAILS", op.location, values)
+        return ConstraintVerdict(text, "unknown", op.location, values, condition.because)
+    return ConstraintVerdict(text, "holds" if condition else "FAILS", op.location, values)
 
 
 # --- ops --------------------------------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ from halfulp.interp.declare.declarations import (
     Slot,
     Trait,
     TypeConstraint,
-    TypeRule,
     Unprefixed,
 )
 from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects.memref import evaluate as ops
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Dialect, OpDefinition, TypeConstraint, TypeRule, Unprefixed
+from halfulp.interp.declare.declarations import Dialect, OpDefinition, TypeConstraint, Unprefixed
+from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.dialects.quant.types import PARSERS
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
@@ -15,6 +17,7 @@ from halfulp.semantics import quant as semantics
 from halfulp.semantics.kernel import Kernel
 
 quant = Dialect("quant")
+quant.types.update(PARSERS)
 
 
 def quantization(op: Operation, type_: ty.Type) -> semantics.Quantization:

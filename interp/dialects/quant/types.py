@@ -25,7 +25,6 @@ from halfulp.interp.ir.types import (
     special_storage_bounds,
     storage_bounds,
 )
-from halfulp.interp.text.attribute_parser import AttributeParser
 from halfulp.interp.text.type_parser import TypeParser
 
 MAX_STORAGE_WIDTH = 32
@@ -34,7 +33,7 @@ MAX_STORAGE_WIDTH = 32
 class _Storage:
     """``i8<-16:7>``: the width, the sign and the bounds. ``special``: the type of newer MLIR's other storage."""
 
-    def __init__(self, parser: AttributeParser) -> None:
+    def __init__(self, parser: TypeParser) -> None:
         at = parser.pos
         token = parser.tokens[at]
         self.special: Type | None = None
@@ -58,7 +57,7 @@ class _Storage:
             self._read_bounds(parser)
 
     @staticmethod
-    def _integer(parser: AttributeParser, type: Type | None, at: int) -> tuple[int, bool]:
+    def _integer(parser: TypeParser, type: Type | None, at: int) -> tuple[int, bool]:
         """The width and the sign of what is stored."""
         stored = type.storage if isinstance(type, QuantileType) else type
         if isinstance(stored, FloatType) and stored.format.bits <= 8:
@@ -67,7 +66,7 @@ class _Storage:
             parser.error("illegal storage type prefix" if type is None else "storage type must be an integer", at)
         return stored.width, stored.signedness != "unsigned"
 
-    def _read_bounds(self, parser: AttributeParser) -> None:
+    def _read_bounds(self, parser: TypeParser) -> None:
         lowest, highest = self.bounds
         at = parser.pos
         self.min = parser.integer()
@@ -80,15 +79,14 @@ class _Storage:
             parser.error(f"illegal storage type maximum: {self.max}, the storage type ends at {highest}", at)
         parser.expect(">")
 
-    def check(self, parser: AttributeParser, start: int) -> None:
+    def check(self, parser: TypeParser, start: int) -> None:
         """Raise a ParseError at the type where the bounds do not make a range."""
         if self.min >= self.max:
             parser.error_at_offset(f"illegal storage min and storage max: ({self.min}:{self.max})", start)
 
 
-def uniform(cursor: TypeParser) -> Type:
+def uniform(parser: TypeParser) -> Type:
     """``<storage:expressed, scale:zero>``, ``<storage:expressed:axis, {…}>`` or ``<…:{axis:block, …}, {{…}}>``."""
-    parser = _attributes(cursor)
     start = parser.mnemonic_offset
     parser.expect("<")
     storage = _Storage(parser)
@@ -134,12 +132,7 @@ def uniform(cursor: TypeParser) -> Type:
     )
 
 
-def _attributes(cursor: TypeParser) -> AttributeParser:
-    assert isinstance(cursor, AttributeParser)
-    return cursor
-
-
-def _expressed(parser: AttributeParser) -> FloatType:
+def _expressed(parser: TypeParser) -> FloatType:
     at = parser.pos
     type = parser.non_function_type()
     if not isinstance(type, FloatType):
@@ -147,7 +140,7 @@ def _expressed(parser: AttributeParser) -> FloatType:
     return type
 
 
-def _double(parser: AttributeParser) -> float:
+def _double(parser: TypeParser) -> float:
     """A float literal read as an f64; a hexadecimal one is its bit pattern."""
     negative = parser.take("-")
     at = parser.pos
@@ -158,9 +151,7 @@ def _double(parser: AttributeParser) -> float:
     return bits_double(parser.float_code(token, at, negative, F("f64")))
 
 
-def _scale(
-    parser: AttributeParser, storage: _Storage, expressed: FloatType, scales: list[float], zeros: list[int]
-) -> None:
+def _scale(parser: TypeParser, storage: _Storage, expressed: FloatType, scales: list[float], zeros: list[int]) -> None:
     """``scale`` or ``scale:zero``, appended to the lists."""
     scale = _double(parser)
     format = expressed.format
@@ -181,7 +172,7 @@ def _scale(
 
 
 def _parameters(
-    parser: AttributeParser,
+    parser: TypeParser,
     storage: _Storage,
     expressed: FloatType,
     scales: list[float],
@@ -210,7 +201,7 @@ def _parameters(
     return (count, *inner)
 
 
-def _block_sizes(parser: AttributeParser) -> tuple[tuple[int, int], ...]:
+def _block_sizes(parser: TypeParser) -> tuple[tuple[int, int], ...]:
     parser.expect("{")
     blocks: list[tuple[int, int]] = []
     if parser.take("}"):
@@ -225,7 +216,7 @@ def _block_sizes(parser: AttributeParser) -> tuple[tuple[int, int], ...]:
     return tuple(blocks)
 
 
-def _check_blocks(parser: AttributeParser, blocks: tuple[tuple[int, int], ...], start: int, at_axis: int) -> None:
+def _check_blocks(parser: TypeParser, blocks: tuple[tuple[int, int], ...], start: int, at_axis: int) -> None:
     seen: set[int] = set()
     for axis, size in blocks:
         if axis < 0:
@@ -238,9 +229,8 @@ def _check_blocks(parser: AttributeParser, blocks: tuple[tuple[int, int], ...], 
         seen.add(axis)
 
 
-def any_quantized(cursor: TypeParser) -> Type:
+def any_quantized(parser: TypeParser) -> Type:
     """``<storage>`` or ``<storage:expressed>``."""
-    parser = _attributes(cursor)
     start = parser.mnemonic_offset
     parser.expect("<")
     storage = _Storage(parser)
@@ -250,9 +240,8 @@ def any_quantized(cursor: TypeParser) -> Type:
     return AnyQuantizedType(storage.width, storage.signed, storage.min, storage.max, expressed, storage.special)
 
 
-def quantile(cursor: TypeParser) -> Type:
+def quantile(parser: TypeParser) -> Type:
     """``<storage:element, {value, …}>``, possibly with ``, <lowest:highest>``."""
-    parser = _attributes(cursor)
     parser.expect("<")
     at = parser.pos
     storage = parser.non_function_type()
@@ -280,9 +269,8 @@ def quantile(cursor: TypeParser) -> Type:
     return QuantileType(storage, element, tuple(values), bounds)
 
 
-def calibrated(cursor: TypeParser) -> Type:
+def calibrated(parser: TypeParser) -> Type:
     """``<expressed<min:max>>``."""
-    parser = _attributes(cursor)
     start = parser.mnemonic_offset
     parser.expect("<")
     expressed = _expressed(parser)
@@ -316,8 +304,8 @@ def _rounded(scale: float, format: FloatFormat) -> float:
 
 
 PARSERS: Mapping[str, Callable[[TypeParser], Type]] = {
-    "quant.uniform": uniform,
-    "quant.any": any_quantized,
-    "quant.calibrated": calibrated,
-    "quant.quantile": quantile,
+    "uniform": uniform,
+    "any": any_quantized,
+    "calibrated": calibrated,
+    "quantile": quantile,
 }

@@ -6,26 +6,22 @@ the op passes no values, the terminator is not printed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from halfulp.interp.declare.declarations import OpDefinition, Trait
+from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
 from halfulp.interp.declare.operands import move_inherent
-from halfulp.interp.ir.attributes import Attribute, UnitAttr
+from halfulp.interp.ir.attributes import UnitAttr
+from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
-from halfulp.interp.ir.types import I1, INDEX, FunctionType, Type
-from halfulp.interp.text.parser import Argument
-
-if TYPE_CHECKING:
-    from halfulp.interp.text.assembly import CustomParse, CustomPrint
-    from halfulp.interp.text.parser import Parser
-    from halfulp.interp.text.printer import Printer
+from halfulp.interp.ir.types import I1, INDEX, FunctionType
+from halfulp.interp.text.op_parser import Argument, OpParser
+from halfulp.interp.text.op_printer import OpPrinter
 
 _UNIT = UnitAttr()
 
 
 def _made(
-    p: Parser,
+    p: OpParser,
     at: int,
     definition: OpDefinition,
     operands: list[SSAValue],
@@ -44,31 +40,11 @@ def _made(
     return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
 
 
-def keyword_of(p: Parser, definition: OpDefinition, keyword: str) -> None:
-    """Step over a word of a custom form. Raises ParseError at the token that stands in its place."""
-    if not p.take(keyword):
-        p.error(f"custom op '{definition.name}' expected '{keyword}'")
-
-
-def terminated(p: Parser, at: int, region: Region, name: str = "scf.yield") -> Region:
-    """The region, with the terminator that may be left out."""
-    if not region.blocks:
-        region.append(Block())
-    block = region.blocks[-1]
-    last = block.operations[-1].definition if block.operations else None
-    if last is None or Trait.TERMINATOR not in last.traits:
-        terminator = Operation(name, p.registry.find(name))
-        terminator.source = p.source
-        terminator.token = at
-        block.append(terminator)
-    return region
-
-
-def _arrow_types(p: Parser) -> tuple[Type, ...]:
+def _arrow_types(p: OpParser) -> tuple[Type, ...]:
     return p.function_results() if p.take("->") else ()
 
 
-def _assignments(p: Parser) -> tuple[list[int], list[int]]:
+def _assignments(p: OpParser) -> tuple[list[int], list[int]]:
     """``(%argument = %operand, …)``: the tokens of both, and the arguments' own locations are left to the caller."""
     arguments: list[int] = []
     operands: list[int] = []
@@ -83,7 +59,7 @@ def _assignments(p: Parser) -> tuple[list[int], list[int]]:
     return arguments, operands
 
 
-def _print_assignments(printer: Printer, keyword: str, block: Block, first: int, values: Sequence[SSAValue]) -> str:
+def _print_assignments(printer: OpPrinter, keyword: str, block: Block, first: int, values: Sequence[SSAValue]) -> str:
     """`` keyword(%argument = %operand, …)``; nothing without operands."""
     if not values:
         return ""
@@ -91,7 +67,7 @@ def _print_assignments(printer: Printer, keyword: str, block: Block, first: int,
     return f" {keyword}({', '.join(f'{printer.name(a)} = {printer.name(value)}' for a, value in pairs)})"
 
 
-def _types(printer: Printer, types: Sequence[Type], bare: bool) -> str:
+def _types(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
     """Types in parentheses; one alone stands bare if ``bare`` and it is no function type."""
     texts = [printer.type(type) for type in types]
     if bare and len(types) == 1 and not isinstance(types[0], FunctionType):
@@ -99,7 +75,7 @@ def _types(printer: Printer, types: Sequence[Type], bare: bool) -> str:
     return f"({', '.join(texts)})"
 
 
-def _dictionary(printer: Printer, operation: Operation, keyword: str = "") -> str:
+def _dictionary(printer: OpPrinter, operation: Operation, keyword: str = "") -> str:
     return f"{keyword} {printer.dictionary(operation.attributes)}" if operation.attributes else ""
 
 
@@ -107,18 +83,18 @@ def _dictionary(printer: Printer, operation: Operation, keyword: str = "") -> st
 
 
 def _if_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: Parser, at: int) -> Operation:
+    def parse(p: OpParser, at: int) -> Operation:
         condition = p.use(p.operand_token(), I1)
         results = _arrow_types(p)
-        regions = [terminated(p, at, p.region(definition.name)), Region()]
+        regions = [p.terminated(p.region(definition.name), "scf.yield", at), Region()]
         if p.take("else"):
-            regions[1] = terminated(p, at, p.region(definition.name))
+            regions[1] = p.terminated(p.region(definition.name), "scf.yield", at)
         return _made(p, at, definition, [condition], results, regions)
 
     return parse
 
 
-def _print_if(printer: Printer, operation: Operation) -> str:
+def _print_if(printer: OpPrinter, operation: Operation) -> str:
     types = [result.type for result in operation.results]
     text = f" {printer.name(operation.operands[0])}"
     if types:
@@ -137,7 +113,7 @@ def _print_if(printer: Printer, operation: Operation) -> str:
 
 
 def _for_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: Parser, at: int) -> Operation:
+    def parse(p: OpParser, at: int) -> Operation:
         properties: dict[str, Attribute] = {"unsignedCmp": _UNIT} if p.take("unsigned") else {}
         variable = p.operand_token()
         bounds = []
@@ -145,7 +121,7 @@ def _for_parser(definition: OpDefinition) -> CustomParse:
             if keyword == "=":
                 p.expect(keyword)
             else:
-                keyword_of(p, definition, keyword)
+                p.keyword(definition, keyword)
             bounds.append(p.operand_token())
         names: list[int] = []
         initial: list[int] = []
@@ -160,7 +136,7 @@ def _for_parser(definition: OpDefinition) -> CustomParse:
         arguments = [
             Argument(token, kind, None) for token, kind in zip((variable, *names), (type, *results), strict=True)
         ]
-        region = terminated(p, at, p.region(definition.name, arguments))
+        region = p.terminated(p.region(definition.name, arguments), "scf.yield", at)
         # Only now, so that a value of the body is not taken for one defined later.
         operands = [p.use(token, type) for token in bounds]
         operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
@@ -169,7 +145,7 @@ def _for_parser(definition: OpDefinition) -> CustomParse:
     return parse
 
 
-def _print_for(printer: Printer, operation: Operation) -> str:
+def _print_for(printer: OpPrinter, operation: Operation) -> str:
     region = operation.regions[0]
     entry = region.blocks[0]
     lower, upper, step = (printer.name(value) for value in operation.operands[:3])
@@ -190,7 +166,7 @@ def _print_for(printer: Printer, operation: Operation) -> str:
 
 
 def _while_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: Parser, at: int) -> Operation:
+    def parse(p: OpParser, at: int) -> Operation:
         names, initial = _assignments(p) if p.tokens[p.pos] == "(" else ([], [])
         at_type = p.pos
         p.expect(":")
@@ -210,14 +186,14 @@ def _while_parser(definition: OpDefinition) -> CustomParse:
         operands = [p.use(token, kind) for token, kind in zip(initial, type.inputs, strict=True)]
         arguments = [Argument(token, kind, None) for token, kind in zip(names, type.inputs, strict=True)]
         before = p.region(definition.name, arguments)
-        keyword_of(p, definition, "do")
+        p.keyword(definition, "do")
         regions = [before, p.region(definition.name)]
         return _made(p, at, definition, operands, type.results, regions, keyword=True)
 
     return parse
 
 
-def _print_while(printer: Printer, operation: Operation) -> str:
+def _print_while(printer: OpPrinter, operation: Operation) -> str:
     before, after = operation.regions
     operands = operation.operands
     text = _print_assignments(printer, "", before.blocks[0], 0, operands)
@@ -232,7 +208,7 @@ def _print_while(printer: Printer, operation: Operation) -> str:
 
 
 def _execute_region_parser(definition: OpDefinition) -> CustomParse:
-    def parse(p: Parser, at: int) -> Operation:
+    def parse(p: OpParser, at: int) -> Operation:
         results = _arrow_types(p)
         properties: dict[str, Attribute] = {"no_inline": _UNIT} if p.take("no_inline") else {}
         return _made(p, at, definition, [], results, [p.region(definition.name)], properties)
@@ -240,7 +216,7 @@ def _execute_region_parser(definition: OpDefinition) -> CustomParse:
     return parse
 
 
-def _print_execute_region(printer: Printer, operation: Operation) -> str:
+def _print_execute_region(printer: OpPrinter, operation: Operation) -> str:
     types = [result.type for result in operation.results]
     text = f" -> {_types(printer, types, bare=True)}" if types else ""
     if "no_inline" in operation.properties:
@@ -248,9 +224,7 @@ def _print_execute_region(printer: Printer, operation: Operation) -> str:
     return f"{text} {printer.region(operation.regions[0], operation)}{_dictionary(printer, operation)}"
 
 
-STRUCTURED: Mapping[str, tuple[Callable[[OpDefinition], CustomParse], CustomPrint]] = {
-    "scf_if": (_if_parser, _print_if),
-    "scf_for": (_for_parser, _print_for),
-    "scf_while": (_while_parser, _print_while),
-    "scf_execute_region": (_execute_region_parser, _print_execute_region),
-}
+IF = CustomForm(_if_parser, _print_if)
+FOR = CustomForm(_for_parser, _print_for)
+WHILE = CustomForm(_while_parser, _print_while)
+EXECUTE_REGION = CustomForm(_execute_region_parser, _print_execute_region)

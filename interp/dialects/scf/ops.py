@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait, same_type
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.declare.type_rules import same_type
+from halfulp.interp.dialects.scf import forms
 from halfulp.interp.dialects.scf import region_rules as regions
 from halfulp.interp.ir.errors import UndefinedBehavior
 from halfulp.interp.ir.operations import Operation
@@ -210,7 +212,7 @@ def _yield(op: Operation, compiler: Compiler) -> Action:
 
 scf.op(
     "if",
-    custom="scf_if",
+    custom=forms.IF,
     operands={"condition": c.BOOL},
     results=_RESULTS,
     regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
@@ -220,7 +222,7 @@ scf.op(
 )
 scf.op(
     "for",
-    custom="scf_for",
+    custom=forms.FOR,
     operands=(
         Slot("lowerBound", c.INTEGER_OR_INDEX),
         Slot("upperBound", c.INTEGER_OR_INDEX),
@@ -237,7 +239,7 @@ scf.op(
 )
 scf.op(
     "while",
-    custom="scf_while",
+    custom=forms.WHILE,
     operands=(Slot("inits", c.ANY, Arity.VARIADIC),),
     results=_RESULTS,
     regions=(RegionSlot("before"), RegionSlot("after")),
@@ -247,7 +249,7 @@ scf.op(
 )
 scf.op(
     "execute_region",
-    custom="scf_execute_region",
+    custom=forms.EXECUTE_REGION,
     results=(Slot("result", c.ANY, Arity.VARIADIC),),
     properties=(Property("no_inline", c.UNIT_ATTR, optional=True),),
     regions=(RegionSlot("region"),),

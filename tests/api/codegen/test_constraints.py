@@ -13,7 +13,7 @@ import pytest
 import halfulp as hu
 from halfulp.command.main import main
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 
 # The document's asserts, on a problem whose first dimension is a constant.

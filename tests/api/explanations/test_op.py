@@ -17,7 +17,8 @@ from halfulp.explanations.rounding import MODES
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.interp.values.value import Value, as_type, element_width
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.values.value import Value, as_type
 from halfulp.semantics.profile import PROFILES
 
 SMALL = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN")
@@ -29,7 +30,7 @@ Pairs = Sequence[tuple[int, ...]]
 
 
 def of_bits(code: int, type_: str) -> Value:
-    return Value(as_type(type_), ints_to_codes([code], element_width(as_type(type_)) or 0, ()))
+    return Value(as_type(type_), ints_to_codes([code], width_of(as_type(type_)), ()))
 
 
 def evaluated(op: str, types: Sequence[str], rows: Pairs, to: str | None, **how: Any) -> list[int | None]:
@@ -39,7 +40,7 @@ def evaluated(op: str, types: Sequence[str], rows: Pairs, to: str | None, **how:
         for column, type_ in zip(zip(*rows, strict=True), types, strict=True)
     ]
     found = hu.eval(op, *columns, to=to, **how)
-    flat = codes_to_ints(found.bits, element_width(found.element_type) or 0)
+    flat = codes_to_ints(found.bits, width_of(found.element_type))
     return [None if lost else code for code, lost in zip(flat, found.poisoned.ravel(), strict=True)]
 
 

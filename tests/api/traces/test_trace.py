@@ -20,8 +20,8 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run import executor
-from halfulp.interp.values.value import element_width
 from halfulp.traces import trace as tracing
 from halfulp.traces.values import Statistics, statistics
 
@@ -398,7 +398,7 @@ def test_large_tensors_are_summarised() -> None:
 
 def brute(element: ty.Type, codes: list[int]) -> Statistics:
     """The same numbers from one exact value after the other."""
-    width = element_width(element) or 0
+    width = width_of(element)
     nans = infinities = 0
     numbers: list[tuple[Any, int, int]] = []
     for code in codes:

@@ -14,7 +14,7 @@ from halfulp.conformance.comparing.tool_quirks import QUIRKS
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable, unanswered
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import element_width
 
 ROWS = divergences()
 

@@ -16,7 +16,7 @@ from halfulp.interp.ir.attributes import StringAttr
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.ir.locations import Location, file_position
 from halfulp.interp.ir.operations import SSAValue
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.semantics.smt import MODELS, Term, Unknown
 
 VIOLATED = "pipeline constraints violated"

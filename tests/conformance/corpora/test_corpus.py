@@ -15,11 +15,11 @@ from halfulp.conformance.corpora import recorder
 from halfulp.conformance.corpora.corpus import SEPARATOR, CorpusEntry, CorpusRecord, digest, entries, recorded
 from halfulp.conformance.corpora.deviations import DELIBERATE, EXPECTED_FAILURES
 from halfulp.conformance.corpora.text_coverage import NOT_COUNTED, Facts, groups_of, ops, productions
-from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 
 FORMS: Mapping[str, Mapping[str, bool]] = {

@@ -13,13 +13,14 @@ import pytest
 import halfulp
 from halfulp.conformance.corpora.corpus import CorpusEntry, digest
 from halfulp.conformance.corpora.corpus_iree import asked_text, entries, go_around, is_of_document, record, recorded
-from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
-from halfulp.interp.declare.declarations import Schema, default_registry
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, ParseError, Unsupported
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.loading import parse_module, read_bytecode
 from halfulp.interp.text.lexer import tokenize
-from halfulp.interp.text.parser import parse_attribute, parse_module, parse_type
+from halfulp.interp.text.parser import parse_attribute, parse_type
 from halfulp.interp.text.printer import print_module
 
 # The ops and attributes of the dialect's document.
@@ -270,7 +271,7 @@ def all_kinds() -> list[str]:
 
 def test_iree_opt_takes_every_kind_and_tile(iree_opt: str) -> None:
     """One module with an op for each kind, distributed and not: shapes and types are as iree-opt wants them."""
-    from halfulp.interp.dialects.iree_codegen.ops import expected_tiles
+    from halfulp.interp.dialects.iree_codegen.tiled_rules import expected_tiles
 
     maps = "[affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>]"
     functions = []

@@ -15,14 +15,14 @@ import pytest
 
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.bytecode.encoding import MAX_VERSION, NATIVE_PROPERTIES
-from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import locations as lo
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, SSAValue
-from halfulp.interp.text.parser import parse_attribute, parse_module, parse_type
+from halfulp.interp.loading import parse_module, read_bytecode
+from halfulp.interp.text.parser import parse_attribute, parse_type
 from halfulp.interp.text.printer import print_module
 
 # --- types and attributes -------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Tools that crash, hang, print garbage, are of another version or absent: failures or no answer, never agreement.
 
-Every oracle of the registry that starts programs is found by itself: it is the one that is unavailable without them.
+Every oracle of the registry that starts programs is found by itself: without them it says which program is missing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from command import PATIENCE, wait_for_end
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.inputs import sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle, tool
+from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, apfloat, oracle, tool
 from halfulp.conformance.oracles.jit_programs import PreparedProgram
 from halfulp.conformance.oracles.jit_text import Child
 from halfulp.conformance.oracles.oracle import (
@@ -35,6 +35,8 @@ from halfulp.interp.values.value import Value
 OPT, RUNNER = "HALFULP_MLIR_OPT", "HALFULP_MLIR_RUNNER"
 COMPILE, RUN_MODULE = "HALFULP_IREE_COMPILE", "HALFULP_IREE_RUN_MODULE"
 VARIABLES = (OPT, RUNNER, COMPILE, RUN_MODULE)
+LIBLLVM = "HALFULP_LIBLLVM"
+NOWHERE = "/nowhere/at-all"
 LIBRARIES = ("libmlir_c_runner_utils.so", "libmlir_runner_utils.so", "libmlir_apfloat_wrappers.so")
 RIGHT = "LLVM version 22.1.8, IREE compiler version 3.13.0"
 SECONDS = 0.5
@@ -54,13 +56,14 @@ def program_based() -> list[str]:
     names = []
     with pytest.MonkeyPatch.context() as patch:
         for variable in VARIABLES:
-            patch.setenv(variable, "/nowhere/at-all")
+            patch.setenv(variable, NOWHERE)
         for name in ORACLES:
             try:
                 if name not in TAKES_ARGUMENT:
                     oracle(name)
-            except Unavailable:
-                names.append(name)
+            except Unavailable as error:  # some are unavailable for other reasons: apfloat where libLLVM does not load
+                if NOWHERE in str(error):
+                    names.append(name)
     return names
 
 
@@ -229,9 +232,46 @@ def test_a_tool_that_does_not_tell_its_version(name: str, body: str, tmp_path: P
 @pytest.mark.parametrize("name", NAMES)
 def test_an_absent_tool(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in VARIABLES:
-        monkeypatch.setenv(variable, "/nowhere/at-all")
-    with pytest.raises(Unavailable, match="/nowhere/at-all"):
+        monkeypatch.setenv(variable, NOWHERE)
+    with pytest.raises(Unavailable, match=NOWHERE):
         oracle(name)
+
+
+@pytest.fixture
+def _on_x86(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The libraries are opened on every machine: none of them is called."""
+    monkeypatch.setattr(apfloat.platform, "machine", lambda: "x86_64")
+
+
+@pytest.mark.usefixtures("_on_x86")
+def test_an_absent_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIBLLVM, NOWHERE)
+    with pytest.raises(Unavailable, match=f"{NOWHERE} does not load.*set {LIBLLVM}"):
+        oracle("apfloat")
+
+
+@pytest.mark.usefixtures("_on_x86")
+def test_a_library_that_is_not_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "libLLVM.so"
+    path.write_text("hello\n")
+    monkeypatch.setenv(LIBLLVM, str(path))
+    with pytest.raises(Unavailable, match=f"{path} does not load"):
+        oracle("apfloat")
+
+
+@pytest.mark.usefixtures("_on_x86")
+def test_another_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIBLLVM, "libc.so.6")
+    with pytest.raises(Unavailable, match="does not tell a version"):
+        oracle("apfloat")
+
+
+@pytest.mark.usefixtures("_on_x86")
+def test_a_library_of_another_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIBLLVM, "libc.so.6")
+    monkeypatch.setattr(apfloat, "_version", lambda library: "21.1")
+    with pytest.raises(Unavailable, match=r"is LLVM version 21\.1, but this oracle stands for version 22\."):
+        oracle("apfloat")
 
 
 @pytest.mark.parametrize("bad", BAD)

@@ -19,7 +19,7 @@ from halfulp.conformance.oracles.jit import JitOracle
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Status, Unanswered
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 

@@ -14,7 +14,7 @@ from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.ml_dtypes import MlDtypes
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.dialects.arith import CMPF_PREDICATE
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.types import FloatType
 from halfulp.interp.values.value import natural_dtypes

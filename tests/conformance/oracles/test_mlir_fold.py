@@ -14,9 +14,9 @@ from halfulp.conformance.oracles.mlir_fold import MlirFold
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, ProgramOracle, Status, Unanswered
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import Schema
-from halfulp.interp.dialects.arith import CMPF_PREDICATE, CMPI_PREDICATE, arith
+from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE, arith
 from halfulp.interp.ir.errors import HalfulpError
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origins
 

@@ -13,7 +13,7 @@ from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import ClosedProgram, Status
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
 
 pytestmark = pytest.mark.mlir

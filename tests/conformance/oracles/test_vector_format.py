@@ -29,7 +29,7 @@ from halfulp.conformance.oracles.vector_format import (
     save_records,
 )
 from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.interp.values.value import element_width
+from halfulp.interp.ir.types import width_of
 
 DOCUMENT = (ROOT / "docs" / "vector-format.md").read_text(encoding="utf-8")
 PROGRAM, WRITER = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
@@ -102,7 +102,7 @@ def test_wide_codes_and_several_results_travel() -> None:
         status = np.zeros(50, np.uint8) if record.status is None else record.status
         printed = [words.get(Status(s), "") for s in status]
         columns = [
-            codes_to_ints(codes, element_width(type_) or 0)
+            codes_to_ints(codes, width_of(type_))
             for codes, type_ in zip(record.results, asked.result_types, strict=True)
         ]
         rows = [" ".join(f"0x{code:X}" for code in row) for row in zip(*columns, strict=True)]

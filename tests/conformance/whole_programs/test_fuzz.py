@@ -19,7 +19,7 @@ from halfulp.conformance.whole_programs.outcomes import run_here
 from halfulp.conformance.whole_programs.program_text import text_of
 from halfulp.conformance.whole_programs.random_programs import build, cells, random_program, random_programs
 from halfulp.conformance.whole_programs.reduce import Reducer
-from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.run.executor import argument_types
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.verifier import verify

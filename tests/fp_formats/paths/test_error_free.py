@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from float_samples import codes, interesting, pairs, to_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -95,7 +96,7 @@ def test_corners(fmt: FloatFormat) -> None:
 
 
 @pytest.mark.parametrize("fmt", NATIVE, ids=str)
-@pytest.mark.parametrize("count", [150_000, pytest.param(2_000_000, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("count", amounts(40_000, 2_000_000))
 def test_adversarial_and_random(fmt: FloatFormat, count: int) -> None:
     a, b = (to_array(fmt, column) for column in pairs(fmt, count, 71))
     check(fmt, a, b)
@@ -194,17 +195,21 @@ def test_exact_quotients(fmt: FloatFormat) -> None:
 
 
 @pytest.mark.parametrize("fmt", NATIVE, ids=str)
-@settings(max_examples=150, deadline=None)
-@given(data=st.data())
-def test_whatever_comes(fmt: FloatFormat, data: st.DataObject) -> None:
+@pytest.mark.parametrize("examples", amounts(30, 150))
+def test_whatever_comes(fmt: FloatFormat, examples: int) -> None:
     numbers = st.one_of(
         st.floats(width=64 if fmt.bits == 64 else 32).map(
             lambda x: int(np.array(x, f"f{fmt.bits // 8}").view(fmt.storage_dtype))
         ),
         st.integers(0, fmt.code_mask),
     )
-    some = to_array(fmt, data.draw(st.lists(numbers, min_size=1, max_size=8)))
-    check(fmt, *every_pair(some))
+
+    @settings(max_examples=examples, deadline=None)
+    @given(some=st.lists(numbers, min_size=1, max_size=8))
+    def every_pair_is_right(some: list[int]) -> None:
+        check(fmt, *every_pair(to_array(fmt, some)))
+
+    every_pair_is_right()
 
 
 @pytest.mark.parametrize("fmt", [*NATIVE, *NARROW], ids=str)

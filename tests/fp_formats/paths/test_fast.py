@@ -1,4 +1,4 @@
-"""fast.py equals exact.py inside and outside its declared domains, NaN payloads and signed zeros included.
+"""`fast` equals `exact` inside and outside its declared domains, NaN payloads and signed zeros included.
 
 Tables, and whole domains, are in `test_fast_domains`.
 """
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from float_samples import LARGE, SMALL, codes, pairs, to_array
 
 from halfulp.fp_formats import scalar
@@ -34,7 +35,7 @@ POLICIES = (
     FloatPolicy(conversion_overflow="saturate", nan_to_nanless="max", number_of_signalling="quieted"),
 )
 MODES = tuple(Rounding)[:5]
-COUNT = 20_000
+COUNTS = amounts(4_000, 20_000)
 
 
 def assert_same(got: ArrayResult, want: ArrayResult) -> None:
@@ -108,8 +109,10 @@ def test_a_cpu_that_flushes_has_no_native_path(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("fmt", LARGE, ids=str)
 @pytest.mark.parametrize("operation", ARITHMETIC)
-def test_arithmetic(fmt: FloatFormat, operation: str) -> None:
-    count = COUNT // 8 if fmt.precision > 31 and operation == "remainder" else COUNT
+@pytest.mark.parametrize("count", COUNTS)
+def test_arithmetic(fmt: FloatFormat, operation: str, count: int) -> None:
+    if fmt.precision > 31 and operation == "remainder":
+        count //= 8
     a, b = (to_array(fmt, column) for column in pairs(fmt, count, 31))
     for policy in POLICIES:
         modes = MODES if fast.path_of(operation, fmt, Rounding.DOWNWARD, policy) else (Rounding.TO_NEAREST_EVEN,)
@@ -119,8 +122,9 @@ def test_arithmetic(fmt: FloatFormat, operation: str) -> None:
 
 
 @pytest.mark.parametrize("fmt", [*LARGE, FORMATS["f8E4M3FNUZ"], FORMATS["f8E8M0FNU"]], ids=str)
-def test_extrema_negate_and_compare(fmt: FloatFormat) -> None:
-    a, b = (to_array(fmt, column) for column in pairs(fmt, COUNT, 33))
+@pytest.mark.parametrize("count", COUNTS)
+def test_extrema_negate_and_compare(fmt: FloatFormat, count: int) -> None:
+    a, b = (to_array(fmt, column) for column in pairs(fmt, count, 33))
     for policy in POLICIES:
         for operation in EXTREMA:
             assert_same(getattr(fast, operation)(fmt, a, b, policy), getattr(arithmetic, operation)(fmt, a, b, policy))
@@ -131,9 +135,10 @@ def test_extrema_negate_and_compare(fmt: FloatFormat) -> None:
 
 
 @pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
-def test_conversions(dst: FloatFormat) -> None:
+@pytest.mark.parametrize("count", amounts(1_000, 5_000))
+def test_conversions(dst: FloatFormat, count: int) -> None:
     for number, src in enumerate(FORMATS.values()):
-        sample = to_array(src, codes(src, COUNT // 4, 34))
+        sample = to_array(src, codes(src, count, 34))
         for rounding, policy in ((Rounding.TO_NEAREST_EVEN, SPEC), (MODES[number % 5], POLICIES[number % 5])):
             quick = fast.convert(src, dst, sample, rounding, policy)
             assert_same(quick, conversions.convert(src, dst, sample, rounding, policy))

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from amounts import amounts
 from float_samples import interesting, one_code
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ POLICIES = (
     FloatPolicy(denormals="flush_both", extrema="selected"),
 )
 RNE = Rounding.TO_NEAREST_EVEN
-COUNT = 4_000
+COUNTS = amounts(800, 4_000)
 
 
 def specified(name: str, fmt: FloatFormat, policy: FloatPolicy) -> Callable[[int, int], int]:
@@ -34,10 +35,10 @@ def specified(name: str, fmt: FloatFormat, policy: FloatPolicy) -> Callable[[int
     return lambda a, b: getattr(scalar, name)(fmt, a, b, *arguments).code  # type: ignore[no-any-return]
 
 
-def pairs(fmt: FloatFormat) -> Iterator[tuple[int, int]]:
+def pairs(fmt: FloatFormat, count: int) -> Iterator[tuple[int, int]]:
     yield from product(interesting(fmt), repeat=2)
     rng = random.Random(5)
-    for _ in range(COUNT):
+    for _ in range(count):
         a = one_code(fmt, rng)
         yield a, one_code(fmt, rng)
         yield a, (a + rng.randint(-3, 3) ^ rng.choice((0, fmt.sign_mask or 0))) & fmt.code_mask
@@ -46,20 +47,22 @@ def pairs(fmt: FloatFormat) -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
 @pytest.mark.parametrize("fmt", [F32, F64], ids=str)
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_operations(name: str, fmt: FloatFormat, policy: FloatPolicy) -> None:
+@pytest.mark.parametrize("count", COUNTS)
+def test_operations(name: str, fmt: FloatFormat, policy: FloatPolicy, count: int) -> None:
     exactly = specified(name, fmt, policy)
     face = native_scalar.binary(name, fmt, RNE, policy, exactly)
     assert (face is exactly) == (policy is POLICIES[2])
-    for a, b in pairs(fmt) if face is not exactly else ():
+    for a, b in pairs(fmt, count) if face is not exactly else ():
         assert face(a, b) == exactly(a, b), (hex(a), hex(b))
 
 
-def test_quotients_that_are_subnormal_or_near_ties_of_f32() -> None:
+@pytest.mark.parametrize("count", COUNTS)
+def test_quotients_that_are_subnormal_or_near_ties_of_f32(count: int) -> None:
     """Divisors chosen so that the quotient is as near to a tie as one can be, at every subnormal precision."""
     exactly = specified("divide", F32, SPEC)
     face = native_scalar.binary("divide", F32, RNE, SPEC, exactly)
     rng = random.Random(7)
-    for _ in range(COUNT):
+    for _ in range(count):
         divisor = rng.randrange(1 << 23, 1 << 24)
         bits = rng.randint(1, 24)
         tie = 2 * rng.randrange(1 << (bits - 1), 1 << bits) + 1
@@ -85,7 +88,8 @@ def test_comparisons(predicate: int, fmt: FloatFormat) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
 @pytest.mark.parametrize(("src", "dst"), [(F32, F64), (F64, F32)], ids=str)
-def test_conversions(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> None:
+@pytest.mark.parametrize("count", COUNTS)
+def test_conversions(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy, count: int) -> None:
     def exactly(a: int) -> int:
         return scalar.convert(src, dst, a, RNE, policy).code
 
@@ -93,9 +97,9 @@ def test_conversions(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) ->
     assert (face is exactly) == (policy is POLICIES[2])
     rng = random.Random(9)
     near = [code + step for code in interesting(src) for step in (1 << 28, (1 << 28) + 1) if src == F64]
-    widened = [scalar.convert(F32, F64, one_code(F32, rng), RNE, SPEC).code for _ in range(COUNT)] if src == F64 else []
+    widened = [scalar.convert(F32, F64, one_code(F32, rng), RNE, SPEC).code for _ in range(count)] if src == F64 else []
     ties = [code ^ half for code in widened for half in (1 << 28, (1 << 28) - 1, (1 << 28) + 1)]
-    for a in (*interesting(src), *near, *ties, *(one_code(src, rng) for _ in range(COUNT))):
+    for a in (*interesting(src), *near, *ties, *(one_code(src, rng) for _ in range(count))):
         assert face(a & src.code_mask) == exactly(a & src.code_mask), hex(a)
 
 

@@ -20,9 +20,9 @@ from halfulp.conformance.corpora import bytecode_files
 from halfulp.conformance.corpora.bytecode_files import VERSIONS, emit, recorded_files, valid_entries
 from halfulp.conformance.corpora.corpus import CorpusEntry, entries
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
+from halfulp.interp.bytecode.container import Container, schema_of
 from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, Cursor, Section, varint, zigzag
 from halfulp.interp.bytecode.inspect import codes_of, inspect
-from halfulp.interp.bytecode.reader import File, read_bytecode, schema_of
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import attributes as at
@@ -30,8 +30,8 @@ from halfulp.interp.ir.attributes import IntegerAttr
 from halfulp.interp.ir.errors import BytecodeError, VerifyError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import I32
+from halfulp.interp.loading import parse_module, read_bytecode
 from halfulp.interp.text.cursor import MAX_NESTING
-from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
 
 TOOL = "mlir-opt-22"
@@ -377,7 +377,7 @@ REFUSED = {
 
 def with_section(data: bytes, number: Section, change: Callable[[bytes], bytes | None]) -> bytes:
     """The file with another content of a section, which has a head of two bytes; None: without the section."""
-    cursor = File(data).sections[number]
+    cursor = Container(data).sections[number]
     content = change(data[cursor.pos : cursor.end])
     return data[: cursor.pos - 2] + (b"" if content is None else section(number, content)) + data[cursor.end :]
 

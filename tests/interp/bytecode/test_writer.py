@@ -16,19 +16,20 @@ from tree import ROOT
 
 from halfulp.conformance.corpora.bytecode_files import BytecodeFile, emit, recorded_files, valid_entries
 from halfulp.conformance.corpora.corpus import CorpusEntry, entries, recorded
+from halfulp.conformance.corpora.text_coverage import DIALECTS
+from halfulp.interp.bytecode.container import Container, schema_of
 from halfulp.interp.bytecode.encoding import MAX_VERSION, Cursor, Emitter, Section, varint
 from halfulp.interp.bytecode.numbering import map_order
 from halfulp.interp.bytecode.properties import layout_of, read_segments, segments_of
-from halfulp.interp.bytecode.reader import File, read_bytecode, schema_of
 from halfulp.interp.bytecode.writer import PRODUCERS, write_bytecode
-from halfulp.interp.declare.declarations import Schema, default_registry
+from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.operands import SEGMENTS
-from halfulp.interp.dialects import BUILT_IN
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir.errors import InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Region
 from halfulp.interp.ir.types import I32
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module, read_bytecode
 from halfulp.interp.text.printer import print_module
 
 VERSIONS = range(MAX_VERSION + 1)
@@ -60,7 +61,7 @@ def identify(file: BytecodeFile) -> str:
 
 @pytest.mark.parametrize("file", recorded_files(), ids=identify)
 def test_recorded_files_are_written_byte_for_byte(file: BytecodeFile) -> None:
-    producer = File(file.data).producer
+    producer = Container(file.data).producer
     schema = schema_of(producer)
     assert schema is not None
     if file.version < 5 and holds_raw_properties(parsed(file.entry, schema)):
@@ -334,7 +335,7 @@ def test_every_op_is_among_those_recorded() -> None:
     """But for ub: its one property is in recorded files only."""
     known = {
         name: op
-        for dialect in BUILT_IN
+        for dialect in map(default_registry().dialects.__getitem__, DIALECTS)
         for name, op in dialect.ops.items()
         if op.since <= Schema.MLIR22 and dialect.name != "ub"
     }
@@ -369,10 +370,10 @@ def test_a_name_of_the_schema_is_the_producer_by_default() -> None:
     module = parse_module("module {}")
     for schema, producer in PRODUCERS.items():
         data = write_bytecode(module, schema=schema)
-        assert File(data).producer == producer
+        assert Container(data).producer == producer
         assert schema_of(producer) is schema
-    assert File(write_bytecode(module, producer="a tool")).producer == "a tool"
-    assert File(write_bytecode(module)).version == MAX_VERSION
+    assert Container(write_bytecode(module, producer="a tool")).producer == "a tool"
+    assert Container(write_bytecode(module)).version == MAX_VERSION
 
 
 def test_each_schema_has_its_own_codes_and_properties() -> None:
@@ -467,7 +468,7 @@ def test_an_order_of_uses_that_fits_no_more_is_left_out() -> None:
 def test_the_same_bytes_come_whatever_the_hashes_of_strings() -> None:
     program = (
         "import sys; from halfulp.interp.bytecode.writer import write_bytecode;"
-        "from halfulp.interp.text.parser import parse_module;"
+        "from halfulp.interp.loading import parse_module;"
         "sys.stdout.buffer.write(write_bytecode(parse_module(sys.stdin.read())))"
     )
     text = "".join(TEXTS[name] for name in ("attributes/dictionary.mlir#1", "attributes/array.mlir#1"))

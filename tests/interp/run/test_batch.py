@@ -21,9 +21,9 @@ from halfulp.interp.ir.errors import (
     UndefinedBehavior,
     Unsupported,
 )
+from halfulp.interp.loading import parse_module
 from halfulp.interp.run.batch import ordered
 from halfulp.interp.run.events import Listener
-from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values.value import Value
 from halfulp.runtime import register_cast, register_op, run
 

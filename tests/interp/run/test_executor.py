@@ -10,9 +10,9 @@ import pytest
 
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
+from halfulp.interp.loading import parse_module
 from halfulp.interp.run.events import Listener
 from halfulp.interp.run.executor import Program, Settings
-from halfulp.interp.text.parser import parse_module
 from halfulp.interp.values.value import Value
 from halfulp.runtime import find_entry, run
 from halfulp.semantics.kernel import Open

@@ -9,24 +9,19 @@ import tracemalloc
 import pytest
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import (
-    Arity,
-    Dialect,
-    Property,
-    RegionSlot,
-    Registry,
-    Slot,
-    Trait,
-    default_registry,
-)
-from halfulp.interp.ir.attributes import DictionaryAttr, EnumAttr, IntegerAttr, StringAttr
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.declare.notation import read_format
+from halfulp.interp.declare.registry import Registry, default_registry
+from halfulp.interp.ir.attributes import DictionaryAttr, IntegerAttr, StringAttr
+from halfulp.interp.ir.dialect_attributes import EnumAttr
 from halfulp.interp.ir.errors import ParseError, VerifyError
 from halfulp.interp.ir.locations import CallSiteLoc, FileLineCol, NameLoc
 from halfulp.interp.ir.operations import BlockArgument, Module, Operation, OpResult
 from halfulp.interp.ir.types import F, IntegerType
-from halfulp.interp.text.assembly import read_format
-from halfulp.interp.text.parser import parse_attribute, parse_module, parse_type, split_input
+from halfulp.interp.loading import parse_module
+from halfulp.interp.text.parser import parse_attribute, parse_type
 from halfulp.interp.text.printer import print_module
+from halfulp.interp.text.split_input import split_input
 
 
 def function(module: Module, name: str = "f") -> Operation:

@@ -15,7 +15,8 @@ from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.attributes import ArrayAttr, DenseElementsAttr, FloatAttr
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.types import FloatType
-from halfulp.interp.text.parser import parse_attribute, parse_module
+from halfulp.interp.loading import parse_module
+from halfulp.interp.text.parser import parse_attribute
 from halfulp.interp.text.printer import print_module
 
 DATA = ROOT / "tests" / "data"

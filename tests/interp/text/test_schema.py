@@ -8,8 +8,9 @@ from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.attributes import DenseElementsAttr
 from halfulp.interp.ir.errors import ParseError, Unsupported
 from halfulp.interp.ir.types import QuantileType, UniformQuantizedType
+from halfulp.interp.loading import parse_module
 from halfulp.interp.run.executor import Program, Settings
-from halfulp.interp.text.parser import parse_module, parse_type
+from halfulp.interp.text.parser import parse_type
 from halfulp.interp.text.printer import print_module
 
 FUNCTION = "func.func @f(%a: {0}, %b: {0}) {{\n  {1}\n  return\n}}"

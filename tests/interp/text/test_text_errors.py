@@ -19,7 +19,8 @@ from halfulp.interp.ir.errors import (
 )
 from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.operations import Module
-from halfulp.interp.text.parser import parse_attribute, parse_module, parse_type
+from halfulp.interp.loading import parse_module
+from halfulp.interp.text.parser import parse_attribute, parse_type
 from halfulp.interp.text.printer import print_module
 
 MANY = 50_000

@@ -9,7 +9,7 @@ import pytest
 from tile_programs import SEED, described, program, small, whole
 
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported, VerifyError
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value

@@ -241,8 +241,16 @@ def _signed(number: int) -> int:
 
 
 def test_hints_at_32_bits() -> None:
-    values = (np.arange(8) + (1 << 31) - 4) % (1 << 32)
-    hu.run(hinted("#iree_gpu.lane_increment<8>"), values, batch=True, check_hints=True, index_width=32)
+    """Lanes that grow past the largest index of 32 bits go on from 0: at 32 bits by one, at 64 bits not."""
+    text = hinted("#iree_gpu.lane_increment<8>")
+    values = (np.arange(8) + (1 << 32) - 4) % (1 << 32)
+    (result,) = hu.run(text, values, batch=True, check_hints=True, index_width=32)
+    assert result.numpy().tolist() == values.tolist()
+    with pytest.raises(hu.UndefinedBehavior, match="4294967292 in lane 0, but 0 in lane 4"):
+        hu.run(text, values, batch=True, check_hints=True, index_width=64)
+    values[6] += 1
+    with pytest.raises(hu.UndefinedBehavior, match="-4 in lane 0, but 3 in lane 6"):
+        hu.run(text, values, batch=True, check_hints=True, index_width=32)
 
 
 def test_groups_without_lanes_cannot_be_checked() -> None:

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from halfulp.codegen.constraints import Constraints, constraints
 from halfulp.conformance.corpora.corpus_iree import entries
-from halfulp.interp.bytecode.reader import read_bytecode
 from halfulp.interp.bytecode.writer import write_bytecode
-from halfulp.interp.declare.declarations import Schema, default_registry
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.dialects.iree_codegen.knobs import Configuration, configuration
 from halfulp.interp.dialects.iree_codegen.verdicts import ASSERTS, EVALUATORS
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.text.parser import parse_module
+from halfulp.interp.loading import parse_module, read_bytecode
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value
 from halfulp.runtime import run

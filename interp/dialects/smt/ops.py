@@ -12,23 +12,16 @@ from halfulp.interp.declare.declarations import (
     Arity,
     AttributeConstraint,
     Dialect,
-    EnumDefinition,
     OpDefinition,
     Property,
     Slot,
     TypeConstraint,
-    TypeRule,
-    same_type,
 )
-from halfulp.interp.dialects.iree_codegen.forms import (
-    int_constant_parser,
-    print_int_constant,
-    print_same_type,
-    same_type_parser,
-    smt_integer,
-)
+from halfulp.interp.declare.type_rules import TypeRule, same_type
+from halfulp.interp.dialects.smt.forms import INT_CONSTANT, SAME_TYPE, smt_integer
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation
 
 smt = Dialect("smt", partial=True)
@@ -63,7 +56,7 @@ def _is_integer(attribute: at.Attribute) -> bool:
 
 smt.op(
     "int.constant",
-    custom=(int_constant_parser, print_int_constant),
+    custom=INT_CONSTANT,
     named_results=lambda op: (f"c{smt_integer(op.properties['value'])}",),
     results={"result": SMT_INT},
     properties=(Property("value", AttributeConstraint("arbitrary integer attribute", _is_integer)),),
@@ -113,7 +106,7 @@ def _at_least_two(op: Operation) -> str | None:
 for _mnemonic in ("eq", "distinct"):
     smt.op(
         _mnemonic,
-        custom=(same_type_parser, print_same_type),
+        custom=SAME_TYPE,
         operands=(Slot("inputs", SMT_VALUE, Arity.VARIADIC),),
         results={"result": SMT_BOOL},
         type_rules=(_all_of_one_type(),),

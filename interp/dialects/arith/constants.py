@@ -10,10 +10,12 @@ import numpy as np
 from halfulp.fp_formats.codes import Codes, ints_to_codes
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.blobs import elements_of_blob
 from halfulp.interp.ir.errors import InputError, Unsupported
 from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.executor import Compiler, Settings, check_allocation
-from halfulp.interp.values.value import Value, element_width, narrowed_index, runtime_shape
+from halfulp.interp.values.value import Value, narrowed_index, runtime_shape
 
 
 def constant_value(op: Operation, compiler: Compiler) -> Value:
@@ -61,8 +63,6 @@ def _narrowed(op: Operation, codes: Any, settings: Settings) -> Any:
 
 def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> Codes:
     """The codes of a resource: those in the file itself, which may be mapped, where they lie there as in an array."""
-    from halfulp.interp.text.attribute_parser import elements_of_blob
-
     blob = compiler.program.module.resources.blob(attribute.key)
     if blob is not None and (codes := _codes_in_place(blob, attribute.type)) is not None:
         return codes

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait, TypeRule
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.dialects.func import rules
+from halfulp.interp.dialects.func.forms import FUNCTION
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
@@ -56,7 +59,7 @@ _TYPES_OF_CALLEE = TypeRule(
 
 func.op(
     "func",
-    custom="func",
+    custom=FUNCTION,
     properties=(
         *_ARGUMENT_ATTRIBUTES,
         Property("function_type", c.FUNCTION_TYPE_ATTR),
@@ -66,6 +69,8 @@ func.op(
     ),
     regions=(RegionSlot("body"),),
     traits=(Trait.SYMBOL, Trait.ISOLATED_FROM_ABOVE),
+    default_dialect="func",
+    verify=rules.verify_function,
 )
 
 
@@ -191,6 +196,7 @@ func.op(
         Property("callee", c.FLAT_SYMBOL_REF_ATTR),
         Property("no_inline", c.UNIT_ATTR, optional=True),
     ),
+    verify_symbols=rules.verify_call,
     evaluate=Control(_call),
 )
 
@@ -211,6 +217,7 @@ func.op(
     properties=(Property("value", c.FLAT_SYMBOL_REF_ATTR),),
     traits=(Trait.CONSTANT_LIKE,),
     named_results=("f",),
+    verify_symbols=rules.verify_constant,
     evaluate=Constant(_constant),
 )
 
@@ -219,23 +226,11 @@ def _return(op: Operation, compiler: Compiler) -> Action:
     return compiler.leaving(compiler.slots(op.operands))
 
 
-def _verify_return(op: Operation) -> str | None:
-    function = op.parent_op
-    if function is None or function.name != "func.func":
-        return "expects parent op 'func.func'"
-    declared = result_types(function)
-    if len(declared) != len(op.operands):
-        return (
-            f"has {len(op.operands)} operands, but enclosing function (@{function.symbol_name}) returns {len(declared)}"
-        )
-    return None
-
-
 func.op(
     "return",
     "attr-dict ($operands^ `:` type($operands))?",
     operands=(Slot("operands", c.ANY, Arity.VARIADIC),),
     traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
-    verify=_verify_return,
+    verify=rules.verify_return,
     evaluate=Control(_return),
 )

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait
-from halfulp.interp.dialects.iree_codegen.forms import apply_parser, print_apply
+from halfulp.interp.dialects.affine.forms import APPLY
 from halfulp.interp.ir.affine_expressions import AffineExpr, Binary, Constant, Dimension, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.ir.errors import VerifyError
@@ -252,7 +252,7 @@ def _verify(op: Operation) -> str | None:
 
 affine.op(
     "apply",
-    custom=(apply_parser, print_apply),
+    custom=APPLY,
     operands=(Slot("mapOperands", c.INDEX, Arity.VARIADIC),),
     results={"result": c.INDEX},
     properties=(Property("map", c.AFFINE_MAP_ATTR),),

@@ -10,7 +10,6 @@ from halfulp.interp.ir.attributes import (
     DenseElementsAttr,
     DenseResourceAttr,
     DenseStringAttr,
-    DialectAttr,
     DictionaryAttr,
     DistinctAttr,
     IntegerAttr,
@@ -19,6 +18,7 @@ from halfulp.interp.ir.attributes import (
     StringAttr,
     TypeAttr,
 )
+from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.locations import CallSiteLoc, FusedLoc, NameLoc, UnknownLoc
 from halfulp.interp.ir.types import (
     ComplexType,

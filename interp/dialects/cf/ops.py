@@ -9,6 +9,7 @@ import numpy as np
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, SuccessorSlot, Trait, Unprefixed
+from halfulp.interp.dialects.cf.forms import SWITCH
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed
@@ -173,7 +174,7 @@ def _verify_switch(op: Operation) -> str | None:
 
 cf.op(
     "switch",
-    custom="cf_switch",
+    custom=SWITCH,
     operands=(
         Slot("flag", c.INTEGER),
         Slot("defaultOperands", c.ANY, Arity.VARIADIC),

@@ -9,14 +9,23 @@ from typing import Any
 
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.dialects.builtin.forms import MODULE
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.executor import Cast, Pure, Run, Settings, lift
 
 builtin = Dialect("builtin")
 
+
+def _verify_module(module: Operation) -> str | None:
+    if module.regions[0].blocks[0].arguments:
+        return "region should have no arguments"
+    foreign = next((name for name in module.attributes if "." not in name), None)
+    return foreign and f"can only contain attributes with dialect-prefixed names, found: '{foreign}'"
+
+
 builtin.op(
     "module",
-    custom="module",
+    custom=MODULE,
     properties=(
         Property("sym_name", c.STRING_ATTR, optional=True),
         Property("sym_visibility", c.STRING_ATTR, optional=True),
@@ -30,6 +39,8 @@ builtin.op(
         Trait.ISOLATED_FROM_ABOVE,
         Trait.GRAPH_REGION,
     ),
+    default_dialect="builtin",
+    verify=_verify_module,
 )
 
 

@@ -14,22 +14,15 @@ import numpy as np
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare import constraints as c
-from halfulp.interp.declare.declarations import (
-    Dialect,
-    EnumDefinition,
-    OpDefinition,
-    Property,
-    Schema,
-    Trait,
-    TypeRule,
-    derived_type,
-    same_type,
-    type_of_property,
-)
-from halfulp.interp.dialects.constants import constant_value
+from halfulp.interp.declare.declarations import Dialect, OpDefinition, Property, Schema, Trait
+from halfulp.interp.declare.type_rules import TypeRule, derived_type, same_type, type_of_property
+from halfulp.interp.dialects.arith.constants import constant_value
+from halfulp.interp.dialects.arith.forms import SELECT
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.errors import UndefinedBehavior
+from halfulp.interp.ir.literals import decimal_text
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.executor import Cast, Constant, Elementwise, Pure, Run, Settings, decided, in_lanes, lift
 from halfulp.interp.values.value import Value, alike, over_lanes, spell_shape
@@ -118,7 +111,7 @@ def _format(value: Any) -> FloatFormat:
 
 def _enum(op: Operation, name: str) -> int | None:
     attribute = op.properties.get(name)
-    if isinstance(attribute, at.EnumAttr | at.IntegerAttr):
+    if isinstance(attribute, EnumAttr | at.IntegerAttr):
         return attribute.value
     return None
 
@@ -310,6 +303,19 @@ def _verify_constant(op: Operation) -> str | None:
     return None
 
 
+def _constant_name(op: Operation) -> tuple[str, ...]:
+    """Name the result: ``true``, ``c5_i32``, ``c5`` for index, else ``cst``."""
+    value = op.properties.get("value")
+    if value is None:
+        return ()
+    if not isinstance(value, at.IntegerAttr):
+        return ("cst",)
+    if value.type == ty.I1:
+        return ("true" if value.value else "false",)
+    suffix = f"_{value.type}" if isinstance(value.type, ty.IntegerType) else ""
+    return (f"c{decimal_text(value.value)}{suffix}",)
+
+
 arith.op(
     "constant",
     "attr-dict $value",
@@ -318,6 +324,7 @@ arith.op(
     traits=(Trait.CONSTANT_LIKE,),
     type_rules=(type_of_property("result", "value", "failed to verify that all of {value, result} have same type"),),
     verify=_verify_constant,
+    named_results=_constant_name,
     evaluate=Constant(constant_value),
 )
 
@@ -661,7 +668,7 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
 
 arith.op(
     "select",
-    custom="select",
+    custom=SELECT,
     operands={"condition": c.BOOL_LIKE, "true_value": c.ANY, "false_value": c.ANY},
     results={"result": c.ANY},
     traits=(Trait.ELEMENTWISE,),

@@ -1,0 +1,491 @@
+"""The ops of a bytecode file, in their blocks and regions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from halfulp.interp.bytecode.encoding import (
+    ELIDED_LOCATIONS,
+    ISOLATED_SECTIONS,
+    NATIVE_PROPERTIES,
+    USE_LISTS,
+    Cursor,
+    OpMask,
+    Section,
+)
+from halfulp.interp.bytecode.index import FileIndex, OpName
+from halfulp.interp.declare.operands import is_inherent, move_inherent, split_successor_operands
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.locations import Location, UnknownLoc
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.types import Type
+from halfulp.interp.text.cursor import MAX_NESTING
+
+_ATTRIBUTES, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USE_LISTS, _PROPERTIES = map(int, OpMask)
+_UNKNOWN_PARTS = 0xFF & ~sum(OpMask)
+
+
+class _Forward(SSAValue):
+    """Stands for a value that is used before it is defined."""
+
+    __slots__ = ("offset", "value")
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+        self.value: SSAValue | None = None
+
+
+class _Scope:
+    """The values of an isolated region, and of those inside it, by their numbers; ``pending``: lists of operands in
+    which values stand that were not defined yet.
+    """
+
+    __slots__ = ("pending", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.pending: list[list[SSAValue]] = []
+
+    def resolve(self) -> None:
+        """Put values in the places that wait for them: all are defined by now."""
+        for operands in self.pending:
+            for index, operand in enumerate(operands):
+                if isinstance(operand, _Forward):
+                    assert operand.value is not None
+                    operands[index] = operand.value
+
+
+class _Regions:
+    """The regions of an op being read: how many are left, and where in one of them we are.
+
+    ``isolated``: they have numbers of values, and in newer versions a section, of their own. ``base``: how many values
+    there were before the present region. ``end``: how many there are with it.
+    """
+
+    __slots__ = (
+        "base",
+        "blocks",
+        "cursor",
+        "end",
+        "isolated",
+        "left",
+        "next_block",
+        "next_value",
+        "op",
+        "ops",
+        "scope",
+    )
+
+    def __init__(self, op: Operation, left: int, cursor: Cursor, scope: _Scope, isolated: bool) -> None:
+        self.op = op
+        self.left = left
+        self.cursor = cursor
+        self.scope = scope
+        self.isolated = isolated
+        self.blocks: list[Block] = []
+        self.next_block = self.ops = 0
+        self.base = self.end = self.next_value = len(scope.values)
+
+
+class Body:
+    """Reads the ops, with a stack of its own, so that a deep file takes none of Python's."""
+
+    def __init__(self, index: FileIndex) -> None:
+        self.index = index
+        self.version = index.version
+        self.stack: list[_Regions] = []
+        self.orders: dict[SSAValue, tuple[tuple[int, ...], bool, int]] = {}
+        self.promised = 0
+
+    def _promise(self, cursor: Cursor, count: int, what: str, start: int) -> None:
+        """Count values, blocks and regions that are still to come: each takes a byte of the file."""
+        self.promised += count
+        if self.promised > len(cursor.data):
+            cursor.fail(f"{count} {what} cannot be in a file of {len(cursor.data)} bytes", start)
+
+    def top(self, cursor: Cursor) -> Operation:
+        """The one op of the outermost section, with all that is in it."""
+        start = cursor.pos
+        count, has_arguments = cursor.flagged()
+        if count != 1 or has_arguments:
+            cursor.fail("the file must hold one op", start)
+        frame = _Regions(Operation("file"), 0, cursor, _Scope(), True)
+        block = Block()
+        frame.blocks, frame.next_block, frame.ops = [block], 1, 1
+        # The results of the one op have no region that says how many they are.
+        frame.end = -1
+        self.stack.append(frame)
+        while self.stack:
+            self._advance(self.stack[-1])
+        operation = block.operations[0]
+        operation.parent = None
+        self._keep_orders(operation, cursor)
+        if operation.name == "builtin.module":
+            return operation
+        definition = self.index.registry.find("builtin.module")
+        around = Operation("builtin.module", definition, regions=[Region([Block()])])
+        around.regions[0].blocks[0].append(operation)
+        return around
+
+    def _advance(self, frame: _Regions) -> None:
+        """Read what comes next: ops, a block, a region, or nothing more."""
+        if frame.ops:
+            self._ops(frame)
+        elif frame.next_block < len(frame.blocks):
+            self._block(frame)
+        else:
+            if frame.blocks:
+                self._close(frame)
+            if frame.left:
+                self._region(frame)
+            else:
+                if frame.isolated:
+                    frame.scope.resolve()
+                    if self.version >= ISOLATED_SECTIONS or len(self.stack) == 1:
+                        frame.cursor.finish(f"the regions of '{frame.op.name}'")
+                self.stack.pop()
+
+    def _region(self, frame: _Regions) -> None:
+        cursor = frame.cursor
+        frame.left -= 1
+        region = frame.op.regions[len(frame.op.regions) - 1 - frame.left]
+        start = cursor.pos
+        blocks = cursor.count()
+        if not blocks:
+            return
+        size = cursor.count()
+        self._promise(cursor, blocks + size, "blocks and values", start)
+        values = frame.scope.values
+        frame.base = frame.next_value = len(values)
+        values.extend([None] * size)
+        frame.end = len(values)
+        frame.blocks = [Block() for _ in range(blocks)]
+        for block in frame.blocks:
+            region.append(block)
+        frame.next_block = 0
+
+    def _close(self, frame: _Regions) -> None:
+        """The end of a region: its values are out of reach."""
+        if frame.end >= 0:
+            if frame.next_value != frame.end:
+                defined, said = frame.next_value - frame.base, frame.end - frame.base
+                frame.cursor.fail(f"a region of '{frame.op.name}' with {defined} values, {said} are said to be there")
+            del frame.scope.values[frame.base :]
+        frame.blocks = []
+
+    def _block(self, frame: _Regions) -> None:
+        file_index, cursor = self.index, frame.cursor
+        block = frame.blocks[frame.next_block]
+        frame.next_block += 1
+        start = cursor.pos
+        frame.ops, has_arguments = cursor.flagged()
+        if frame.ops * 3 > cursor.left:
+            cursor.fail(f"{frame.ops} ops cannot be in the {cursor.left} bytes that are left", start)
+        if not has_arguments:
+            return
+        for _ in range(cursor.count()):
+            start = cursor.pos
+            number = cursor.varint()
+            placed = True
+            if self.version >= ELIDED_LOCATIONS:
+                number, placed = number >> 1, bool(number & 1)
+            if number >= len(file_index.types):
+                cursor.fail(f"type {number} of {len(file_index.types)}", start)
+            argument = block.add_argument(file_index.type_at(number))
+            argument.location = self._location(cursor) if placed else UnknownLoc()
+            self._define(frame, argument)
+        if self.version >= USE_LISTS:
+            start = cursor.pos
+            mask = cursor.byte()
+            if mask & ~OpMask.USE_LISTS:
+                cursor.fail(f"unknown parts {mask:#x} of a block", start)
+            if mask:
+                self._use_orders(cursor, block.arguments)
+
+    def _define(self, frame: _Regions, value: SSAValue) -> None:
+        values, number = frame.scope.values, frame.next_value
+        frame.next_value = number + 1
+        if number < frame.end:
+            known = values[number]
+            values[number] = value
+            if known is not None:
+                known.value = value
+        elif frame.end >= 0:
+            frame.cursor.fail(f"more values in a region of '{frame.op.name}' than are said to be there")
+
+    def _location(self, cursor: Cursor) -> Location:
+        start = cursor.pos
+        return self._location_at(cursor.varint(), cursor, start)
+
+    def _location_at(self, number: int, cursor: Cursor, start: int) -> Location:
+        attributes = self.index.attributes
+        if number >= len(attributes):
+            cursor.fail(f"attribute {number} of {len(attributes)}", start)
+        found: object = self.index.file_position_at(number) or self.index.attribute_at(number)
+        if not isinstance(found, Location):
+            cursor.fail(f"a location expected, found {type(found).__name__}", start)
+        return found
+
+    def _ops(self, frame: _Regions) -> None:
+        """Read ops up to the end of the block, or to one that has regions.
+
+        Small integers, nearly all there are, are read here and not by the cursor, which has the position only while
+        something else is read. What lies behind the end of the section may be looked at, but no op with it passes.
+        """
+        cursor = frame.cursor
+        try:
+            self._op_after_op(frame)
+        except IndexError:
+            cursor.fail("unexpected end of the section in an op", cursor.end)
+
+    def _op_after_op(self, frame: _Regions) -> None:
+        file_index, cursor, scope = self.index, frame.cursor, frame.scope
+        data, end, pos = cursor.data, cursor.end, cursor.pos
+        long, fail, values = cursor.varint_at, cursor.fail, scope.values
+        names, types, attributes_by_number = file_index.ops, file_index.types, file_index.attributes
+        native = self.version >= NATIVE_PROPERTIES
+        block = frame.blocks[frame.next_block - 1]
+        operations = block.operations
+        while frame.ops:
+            frame.ops -= 1
+            start = pos
+            number = data[pos]
+            if number & 1:
+                number >>= 1
+                pos += 1
+            else:
+                number, pos = long(pos)
+            if number >= len(names):
+                fail(f"op name {number} of {len(names)}", start)
+            name = names[number]
+            mask = data[pos]
+            pos += 1
+            if mask & _UNKNOWN_PARTS:
+                fail(f"op '{name.name}': unknown parts {mask:#x}", pos - 1)
+
+            at_part = pos
+            number = data[pos]
+            if number & 1:
+                number >>= 1
+                pos += 1
+            else:
+                number, pos = long(pos)
+            location = attributes_by_number[number] if number < len(attributes_by_number) else None
+            if not isinstance(location, Location):
+                location = self._location_at(number, cursor, at_part)
+
+            attributes: dict[str, at.Attribute] = {}
+            if mask & _ATTRIBUTES:
+                cursor.pos = pos
+                attributes = self._attributes(cursor, name)
+                pos = cursor.pos
+            properties: dict[str, at.Attribute]
+            raw = None
+            known = None
+            if mask & _PROPERTIES and name.registered and native:
+                at_part = pos
+                number = data[pos]
+                if number & 1:
+                    number >>= 1
+                    pos += 1
+                else:
+                    number, pos = long(pos)
+                known = name.known.get(number)
+                if known is None:
+                    pos = at_part
+            if known is not None:
+                properties = known.copy()
+            elif name.plain and not mask & _PROPERTIES:
+                properties = {}
+            else:
+                cursor.pos = pos
+                properties, raw = self._properties(cursor, name, attributes, mask)
+                pos = cursor.pos
+
+            result_types = []
+            if mask & _RESULTS:
+                count = data[pos]
+                if count & 1:
+                    count >>= 1
+                    pos += 1
+                else:
+                    count, pos = long(pos)
+                if count > end - pos:
+                    fail(f"op '{name.name}': {count} results cannot be in the {end - pos} bytes that are left", pos)
+                for _ in range(count):
+                    at_part = pos
+                    number = data[pos]
+                    if number & 1:
+                        number >>= 1
+                        pos += 1
+                    else:
+                        number, pos = long(pos)
+                    if number >= len(types):
+                        fail(f"type {number} of {len(types)}", at_part)
+                    found = types[number]
+                    result_types.append(found if isinstance(found, Type) else file_index.type_at(number))
+
+            operands: list[SSAValue] = []
+            waiting = False
+            if mask & _OPERANDS:
+                count = data[pos]
+                if count & 1:
+                    count >>= 1
+                    pos += 1
+                else:
+                    count, pos = long(pos)
+                if count > end - pos:
+                    fail(f"op '{name.name}': {count} operands cannot be in the {end - pos} bytes that are left", pos)
+                for _ in range(count):
+                    at_part = pos
+                    number = data[pos]
+                    if number & 1:
+                        number >>= 1
+                        pos += 1
+                    else:
+                        number, pos = long(pos)
+                    if number >= len(values):
+                        fail(f"op '{name.name}': value {number} of {len(values)}", at_part)
+                    value = values[number]
+                    if value is None:
+                        value = values[number] = _Forward(at_part)
+                    if value.__class__ is _Forward:
+                        waiting = True
+                    operands.append(value)
+
+            operation = Operation(name.name, name.definition, operands, result_types, properties, attributes)
+            operation.location = location
+            operation.raw_properties = raw
+            operation.parent = block
+            lists = [operands]
+            cursor.pos = pos
+            if mask & _SUCCESSORS:
+                operation.successors = self._successors(frame, name)
+                lists += split_successor_operands(operation)
+            if waiting:
+                scope.pending += lists
+            for result in operation.results:
+                self._define(frame, result)
+            if mask & _USE_LISTS:
+                self._use_orders(cursor, operation.results)
+            operations.append(operation)
+            if mask & _REGIONS:
+                self._open(frame, operation)
+                return
+            pos = cursor.pos
+            if pos > end:
+                fail(f"op '{name.name}' goes beyond its section", start)
+
+    def _attributes(self, cursor: Cursor, name: OpName) -> dict[str, at.Attribute]:
+        start = cursor.pos
+        file_index = self.index
+        number = cursor.varint()
+        if number >= len(file_index.attributes):
+            cursor.fail(f"attribute {number} of {len(file_index.attributes)}", start)
+        dictionary = file_index.attribute_at(number)
+        if not isinstance(dictionary, at.DictionaryAttr):
+            cursor.fail(f"op '{name.name}': attributes that are no dictionary", start)
+        file_index.spend(len(dictionary.entries), start)
+        return dict(dictionary.entries)
+
+    def _properties(
+        self, cursor: Cursor, name: OpName, attributes: dict[str, at.Attribute], mask: int
+    ) -> tuple[dict[str, at.Attribute], at.Attribute | None]:
+        """The inherent attributes of an op, and what an unregistered one has in their place."""
+        definition = name.definition
+        properties: dict[str, at.Attribute] = {}
+        raw = None
+        start = cursor.pos
+        if mask & _PROPERTIES:
+            number = cursor.varint()
+            if self.version < NATIVE_PROPERTIES:
+                cursor.fail(f"op '{name.name}': properties in version {self.version}", start)
+            if not name.registered:
+                raw = self.index.raw_properties(number, cursor, start)
+            elif definition is None:
+                cursor.fail(
+                    f"op '{name.name}': halfulp does not know the layout of its properties; versions up to 4 have none",
+                    start,
+                )
+            else:
+                for attribute in attributes:
+                    if is_inherent(definition, attribute):
+                        cursor.fail(f"op '{name.name}': '{attribute}' beside the properties it belongs to", start)
+                return self.index.properties_of(name, number, cursor, start), None
+        if definition is not None:
+            if isinstance(raw, at.DictionaryAttr) and not attributes.keys() & raw.mapping.keys():
+                self.index.spend(len(raw.entries), start)
+                attributes.update(raw.entries)
+            elif raw is not None:
+                cursor.fail(f"op '{name.name}': {raw} are no properties", start)
+            if attributes or definition.has_properties:
+                move_inherent(definition, properties, attributes)
+            return properties, None
+        return properties, raw
+
+    def _successors(self, frame: _Regions, name: OpName) -> list[tuple[Block, list[SSAValue]]]:
+        cursor = frame.cursor
+        successors: list[tuple[Block, list[SSAValue]]] = []
+        for _ in range(cursor.count()):
+            start = cursor.pos
+            number = cursor.varint()
+            if number >= len(frame.blocks):
+                cursor.fail(f"op '{name.name}': block {number} of {len(frame.blocks)}", start)
+            successors.append((frame.blocks[number], []))
+        return successors
+
+    def _open(self, frame: _Regions, operation: Operation) -> None:
+        """Go into the regions of an op."""
+        cursor = frame.cursor
+        start = cursor.pos
+        count, isolated = cursor.flagged()
+        self._promise(cursor, count, "regions", start)
+        if len(self.stack) > MAX_NESTING:
+            cursor.fail(f"regions are nested more than {MAX_NESTING} deep", start)
+        operation.regions = regions = [Region() for _ in range(count)]
+        for region in regions:
+            region.parent = operation
+        if isolated and self.version >= ISOLATED_SECTIONS:
+            start = cursor.pos
+            kind, cursor = cursor.section()
+            if kind != Section.IR:
+                cursor.fail(f"a section {kind} instead of regions", start)
+        self.stack.append(_Regions(operation, count, cursor, _Scope() if isolated else frame.scope, isolated))
+
+    # The orders of uses.
+
+    def _use_orders(self, cursor: Cursor, values: Sequence[SSAValue]) -> None:
+        """How the uses of some values are ordered, other than by their places."""
+        count = 1 if len(values) == 1 else cursor.count()
+        for _ in range(count):
+            start = cursor.pos
+            index = 0 if len(values) == 1 else cursor.varint()
+            if index >= len(values):
+                cursor.fail(f"an order of uses for value {index} of {len(values)}", start)
+            size, pairs = cursor.flagged()
+            if size > cursor.left:
+                cursor.fail(f"{size} uses cannot be in the {cursor.left} bytes that are left", start)
+            if values[index] in self.orders:
+                cursor.fail(f"a second order of uses for value {index}", start)
+            self.orders[values[index]] = tuple([cursor.varint() for _ in range(size)]), pairs, start
+
+    def _keep_orders(self, operation: Operation, cursor: Cursor) -> None:
+        """Write out those orders that are given by what differs, and check them all."""
+        if not self.orders:
+            return
+        uses = dict.fromkeys(self.orders, 0)
+        for inner in operation.walk():
+            for value in (*inner.operands, *(value for _, passed in inner.successors for value in passed)):
+                if value in uses:
+                    uses[value] += 1
+        for value, (numbers, pairs, start) in self.orders.items():
+            order = list(range(uses[value])) if pairs else list(numbers)
+            known = True
+            for number, place in zip(numbers[::2], numbers[1::2], strict=False) if pairs else ():
+                known = known and place < len(order)
+                if known:
+                    order[place] = number
+            if not known or sorted(order) != list(range(uses[value])) or (pairs and len(numbers) % 2):
+                cursor.fail(f"an order of {uses[value]} uses that is none", start)
+            self.index.use_orders[value] = tuple(order)

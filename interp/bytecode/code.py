@@ -1,0 +1,71 @@
+"""One code of an encoding: its number, the class of what it encodes, and its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from halfulp.interp.bytecode.fields import Field, Sink, Source, Thing
+from halfulp.interp.bytecode.rules import wrong
+from halfulp.interp.declare.declarations import Schema
+
+
+@dataclass(frozen=True)
+class Code:
+    """A row: ``take`` gives the values of the fields of an object, None where the row does not fit; ``make`` the object
+    of such values, None where there is none.
+    """
+
+    number: int
+    kind: type
+    fields: tuple[Field, ...]
+    make: Callable[..., Thing | None]
+    take: Callable[[Any], tuple[Any, ...] | None]
+    since: Schema = Schema.MLIR22
+
+    def read(self, source: Source) -> Thing:
+        """The object; the code itself has been read."""
+        start = source.cursor.pos
+        values: tuple[Any, ...] = ()
+        for field in self.fields:
+            values = (*values, field.read(source, values))
+        thing = self.make(*values)
+        if thing is None:
+            source.cursor.fail(f"no {self.kind.__name__} can be made of what is encoded", start)
+        problem = wrong(thing)
+        if problem is not None:
+            source.cursor.fail(f"{self.kind.__name__}: {problem}", start)
+        return thing
+
+    def write(self, sink: Sink, values: tuple[Any, ...]) -> None:
+        """The code and the fields."""
+        sink.varint(self.number)
+        for field, value in zip(self.fields, values, strict=True):
+            field.write(sink, value, values)
+
+
+@dataclass(frozen=True)
+class Codec:
+    """The codes of a dialect's attributes or types."""
+
+    by_number: dict[int, Code]
+    by_kind: dict[type, tuple[Code, ...]]
+
+    def write(self, sink: Sink, thing: Thing) -> bool:
+        """Write an attribute or a type; False, and nothing written, where there is no code for it."""
+        for code in self.by_kind.get(type(thing), ()):
+            if code.since <= sink.schema and (values := code.take(thing)) is not None:
+                code.write(sink, values)
+                return True
+        return False
+
+
+def codec_of(codes: tuple[Code, ...]) -> Codec:
+    """Return the rows by number and by class."""
+    kinds = {code.kind for code in codes}
+    # Of rows with one number, which differ in what they take only, the first is that of the oldest schema.
+    return Codec(
+        {code.number: code for code in reversed(codes)},
+        {kind: tuple(c for c in codes if c.kind is kind) for kind in kinds},
+    )

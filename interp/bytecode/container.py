@@ -1,0 +1,69 @@
+"""The container of a bytecode file: its sections and its strings."""
+
+from __future__ import annotations
+
+import re
+
+from halfulp.interp.bytecode.encoding import MAGIC, MAX_VERSION, Cursor, Section
+from halfulp.interp.declare.declarations import Schema
+
+_AT_TOP = frozenset(Section) - {Section.DIALECT_VERSIONS}
+
+
+class Container:
+    """The sections of a file, and its strings."""
+
+    def __init__(self, data: bytes | memoryview) -> None:
+        cursor = Cursor(data)
+        if bytes(cursor.take(min(4, cursor.left))) != MAGIC:
+            cursor.fail("no MLIR bytecode: it does not begin with 4D 4C EF 52", 0)
+        self.cursor = cursor
+        self.version = cursor.varint()
+        if self.version > MAX_VERSION:
+            cursor.fail(f"version {self.version} is newer than {MAX_VERSION}", 4)
+        self.producer = cursor.terminated().decode("utf-8", "replace")
+        self.sections: dict[Section, Cursor] = {}
+        while cursor.left:
+            start = cursor.pos
+            number, content = cursor.section()
+            if number not in _AT_TOP:
+                cursor.fail(f"unknown section {number}", start)
+            if number in self.sections:
+                cursor.fail(f"a second section {Section(number).name}", start)
+            self.sections[Section(number)] = content
+        self.strings = _strings(self.section(Section.STRING))
+
+    def section(self, number: Section) -> Cursor:
+        """A cursor at the start of a section that must be there."""
+        found = self.sections.get(number)
+        if found is None:
+            self.cursor.fail(f"the section {number.name} is missing")
+        return Cursor(found.data, found.pos, found.end)
+
+    def string(self, cursor: Cursor) -> str:
+        """A string by its number."""
+        start = cursor.pos
+        number = cursor.varint()
+        if number >= len(self.strings):
+            cursor.fail(f"string {number} of {len(self.strings)}", start)
+        return self.strings[number]
+
+
+def _strings(cursor: Cursor) -> list[str]:
+    """The sizes are in reverse order, the bytes behind them."""
+    sizes = [cursor.varint() for _ in range(cursor.count())]
+    strings = []
+    for size in reversed(sizes):
+        start = cursor.pos
+        text = bytes(cursor.take(size))
+        if not text or text[-1]:
+            cursor.fail("a string without its end", start)
+        strings.append(text[:-1].decode("utf-8", "surrogateescape"))
+    cursor.finish("the string section")
+    return strings
+
+
+def schema_of(producer: str) -> Schema | None:
+    """The schema that a producer writes: ``MLIR22.1.8``; None for one that does not say."""
+    found = re.match(r"(?:MLIR|LLVM)(\d{1,9})(?!\d)", producer)
+    return None if found is None else Schema.LLVM24 if int(found[1]) > Schema.MLIR22 else Schema.MLIR22

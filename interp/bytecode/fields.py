@@ -1,0 +1,350 @@
+"""The fields of an encoding: how each is read from a bytecode file and written to one."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from functools import lru_cache
+from math import prod
+from typing import Any, NamedTuple, Protocol
+
+from halfulp.interp.bytecode.encoding import Cursor
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import locations as loc
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.blobs import elements_of_blob
+
+Thing = at.Attribute | ty.Type
+_DYNAMIC = -(1 << 63)
+_MASK = (1 << 64) - 1
+
+
+class Source(Protocol):
+    """Where a row reads from."""
+
+    cursor: Cursor
+    schema: Schema
+
+    def attribute(self) -> at.Attribute:
+        """The attribute whose number comes next."""
+
+    def type(self) -> ty.Type:
+        """The type whose number comes next."""
+
+    def string(self) -> str:
+        """The string whose number comes next."""
+
+    def resource(self) -> str:
+        """The key of the dialect resource whose number comes next."""
+
+    def spend(self, count: int) -> None:
+        """Count things that are made without a byte of the file for each; an error where they are too many for it."""
+
+
+class Sink(Protocol):
+    """Where a row writes to; to number what is inside, one that only minds attributes, types and resources."""
+
+    schema: Schema
+
+    def attribute(self, attribute: at.Attribute) -> None:
+        """The number of an attribute."""
+
+    def type(self, type: ty.Type) -> None:
+        """The number of a type."""
+
+    def string(self, text: str) -> None:
+        """The number of a string."""
+
+    def resource(self, key: str) -> None:
+        """The number of a dialect resource."""
+
+    def byte(self, value: int) -> None:
+        """One byte."""
+
+    def varint(self, value: int) -> None:
+        """An unsigned integer of up to 64 bits."""
+
+    def svarint(self, value: int) -> None:
+        """A signed integer of up to 64 bits."""
+
+    def blob(self, data: bytes) -> None:
+        """The number of bytes, and these."""
+
+
+class Field(NamedTuple):
+    """A part of an encoding; ``read`` gets the values of the fields before it, ``write`` those of all fields."""
+
+    read: Callable[[Source, tuple[Any, ...]], Any]
+    write: Callable[[Sink, Any, tuple[Any, ...]], object]
+
+
+VARINT = Field(lambda source, _: source.cursor.varint(), lambda sink, value, _: sink.varint(value))
+SVARINT = Field(lambda source, _: source.cursor.svarint(), lambda sink, value, _: sink.svarint(value))
+STRING = Field(lambda source, _: source.string(), lambda sink, value, _: sink.string(value))
+ATTRIBUTE = Field(lambda source, _: source.attribute(), lambda sink, value, _: sink.attribute(value))
+TYPE = Field(lambda source, _: source.type(), lambda sink, value, _: sink.type(value))
+RESOURCE = Field(lambda source, _: source.resource(), lambda sink, value, _: sink.resource(value))
+
+
+def boolean(cursor: Cursor) -> bool:
+    """A byte that is 0 or 1."""
+    value = cursor.byte()
+    if value > 1:
+        cursor.fail(f"{value} is no truth value", cursor.pos - 1)
+    return bool(value)
+
+
+BOOL = Field(lambda source, _: boolean(source.cursor), lambda sink, value, _: sink.byte(int(value)))
+
+
+def optional(field: Field) -> Field:
+    """Whether there is a value, and if so, that."""
+
+    def read(source: Source, before: tuple[Any, ...]) -> Any:
+        return field.read(source, before) if boolean(source.cursor) else None
+
+    def write(sink: Sink, value: Any, before: tuple[Any, ...]) -> None:
+        sink.byte(int(value is not None))
+        if value is not None:
+            field.write(sink, value, before)
+
+    return Field(read, write)
+
+
+def list_of(field: Field) -> Field:
+    """A number of elements, then these."""
+
+    def read(source: Source, before: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple([field.read(source, before) for _ in range(source.cursor.count())])
+
+    def write(sink: Sink, values: tuple[Any, ...], before: tuple[Any, ...]) -> None:
+        sink.varint(len(values))
+        for value in values:
+            field.write(sink, value, before)
+
+    return Field(read, write)
+
+
+def pair_of(first: Field, second: Field) -> Field:
+    """Two fields, one after the other."""
+
+    def write(sink: Sink, value: tuple[Any, Any], before: tuple[Any, ...]) -> None:
+        first.write(sink, value[0], before)
+        second.write(sink, value[1], before)
+
+    return Field(lambda source, before: (first.read(source, before), second.read(source, before)), write)
+
+
+def attribute_of(kind: type) -> Field:
+    """An attribute of that class."""
+
+    def read(source: Source, before: tuple[Any, ...]) -> at.Attribute:
+        start = source.cursor.pos
+        attribute = source.attribute()
+        if not isinstance(attribute, kind):
+            source.cursor.fail(f"{kind.__name__} expected, found {type(attribute).__name__}", start)
+        return attribute
+
+    return Field(read, ATTRIBUTE.write)
+
+
+LOCATION = attribute_of(loc.Location)
+_STRING_ATTR = attribute_of(at.StringAttr)
+
+
+@lru_cache(maxsize=1024)
+def _string_attribute(text: str) -> at.StringAttr:
+    return at.StringAttr(text)
+
+
+def _read_name(source: Source, before: tuple[Any, ...]) -> str:
+    start = source.cursor.pos
+    name: at.StringAttr = _STRING_ATTR.read(source, before)
+    if name.type is not None:
+        source.cursor.fail(f"a name with a type: {name}", start)
+    return name.value
+
+
+# The text of a string attribute without a type.
+NAME = Field(
+    _read_name,
+    lambda sink, value, _: sink.attribute(_string_attribute(value)),
+)
+
+
+def read_blob(source: Source, before: tuple[Any, ...]) -> bytes:
+    """Read a number of bytes, and these."""
+    return bytes(source.cursor.take(source.cursor.varint()))
+
+
+BLOB = Field(read_blob, lambda sink, value, _: sink.blob(value))
+
+
+def bits_of(type: ty.Type) -> int | None:
+    """Bits of a number of that type."""
+    if isinstance(type, ty.IntegerType):
+        return type.width
+    if isinstance(type, ty.FloatType):
+        return type.format.bits
+    return ty.INDEX_WIDTH if isinstance(type, ty.IndexType) else None
+
+
+def read_bits(cursor: Cursor, width: int) -> int:
+    """A bit pattern of known width: one byte, an integer of 64 bits, or as many of these as have a bit set."""
+    start = cursor.pos
+    if width <= 8:
+        code = cursor.byte()
+    elif width <= 64:
+        code = cursor.svarint()
+        if -(1 << 63) <= code < 0 and (width == 64 or code >> (width - 1) == -1):
+            code += 1 << width
+    else:
+        words = cursor.count()
+        if words * 64 > width + 63:
+            cursor.fail(f"{words} words are more than {width} bits", start)
+        data = b"".join([(cursor.svarint() & _MASK).to_bytes(8, "little") for _ in range(words)])
+        code = int.from_bytes(data, "little")
+    if code >> width:
+        cursor.fail(f"a number of more than {width} bits", start)
+    return code
+
+
+def write_bits(sink: Sink, code: int, width: int) -> None:
+    """See `read_bits`."""
+    if width <= 8:
+        sink.byte(code)
+    elif width <= 64:
+        sink.svarint(_signed(code))
+    else:
+        words = max(1, (code.bit_length() + 63) // 64)
+        sink.varint(words)
+        for index in range(words):
+            sink.svarint(_signed(code >> (64 * index) & _MASK))
+
+
+def _signed(word: int) -> int:
+    return word - (1 << 64) if word >> 63 else word
+
+
+def _read_code(source: Source, before: tuple[Any, ...]) -> int:
+    width = bits_of(before[0])
+    if width is None:
+        source.cursor.fail(f"no number has type '{before[0]}'")
+    return read_bits(source.cursor, width)
+
+
+def _write_code(sink: Sink, code: int, before: tuple[Any, ...]) -> None:
+    width = bits_of(before[0])
+    assert width is not None
+    write_bits(sink, code, width)
+
+
+# A bit pattern of the type before it.
+CODE = Field(_read_code, _write_code)
+# An f64, as its bits.
+DOUBLE = Field(
+    lambda source, _: struct.unpack("<d", struct.pack("<Q", read_bits(source.cursor, 64)))[0],
+    lambda sink, value, _: write_bits(sink, struct.unpack("<Q", struct.pack("<d", value))[0], 64),
+)
+SIZE = Field(
+    lambda source, _: None if (size := source.cursor.svarint()) == _DYNAMIC else size,
+    lambda sink, value, _: sink.svarint(_DYNAMIC if value is None else value),
+)
+SHAPE = list_of(SIZE)
+
+
+def _read_flags(source: Source, before: tuple[Any, ...]) -> tuple[bool, ...]:
+    return tuple([boolean(source.cursor) for _ in before[-1]])
+
+
+def _write_flags(sink: Sink, values: tuple[bool, ...], before: tuple[Any, ...]) -> None:
+    for value in values:
+        sink.byte(int(value))
+
+
+# A truth value for each element of the list before it.
+FLAGS = Field(_read_flags, _write_flags)
+
+
+# --- elements ---------------------------------------------------------------------------------------------------------
+
+
+# The size of an array without elements, leaving aside its zeros, and the dimensions that an array may have beside those
+# of an element.
+_MAX_EMPTY = 1 << 16
+_MAX_ARRAY_RANK = 60
+
+
+def _container(source: Source, before: tuple[Any, ...]) -> Any:
+    type = before[0]
+    count = ty.element_count(type)
+    if not isinstance(type, ty.ShapedType) or count is None:
+        source.cursor.fail(f"no elements can have type '{type}'")
+    rank = len(type.shape or ())
+    if rank > _MAX_ARRAY_RANK or (not count and prod(size for size in type.shape or () if size) > _MAX_EMPTY):
+        source.cursor.fail(f"no array has a shape of {rank} dimensions like that", source.cursor.pos)
+    return type
+
+
+def _read_elements(source: Source, before: tuple[Any, ...]) -> at.DenseElementsAttr:
+    type = _container(source, before)
+    start = source.cursor.pos
+    data = read_blob(source, before)
+    scalar = type.element.element if isinstance(type.element, ty.ComplexType) else type.element
+    width = bits_of(scalar)
+    if width == 0:
+        source.spend(ty.element_count(type) or 0)
+    elements = None if width is None else elements_of_blob(data, type)
+    if elements is None:
+        source.cursor.fail(f"{len(data)} bytes do not make elements of '{type}'", start)
+    return elements
+
+
+def _write_elements(sink: Sink, value: at.DenseElementsAttr, before: tuple[Any, ...]) -> None:
+    if value.type.element == ty.I1 and (value.splat or value.codes.size == 1):
+        sink.blob(b"\xff" if value.codes.any() else b"\0")
+    else:
+        sink.blob(value.blob(packed=True))
+
+
+# Elements of the type before it, as MLIR 22 keeps them in memory: newer MLIR still packs i1 in files.
+ELEMENTS = Field(_read_elements, _write_elements)
+
+
+def _read_strings(source: Source, before: tuple[Any, ...]) -> tuple[str, ...]:
+    elements = ty.element_count(_container(source, before)) or 0
+    count = 1 if before[1] else elements
+    if count > source.cursor.left:
+        source.cursor.fail(f"{count} strings cannot be in the {source.cursor.left} bytes that are left")
+    return tuple([source.string() for _ in range(count)])
+
+
+def _write_strings(sink: Sink, values: tuple[str, ...], before: tuple[Any, ...]) -> None:
+    for value in values:
+        sink.string(value)
+
+
+# As many strings as the type before it has elements, or one for all.
+STRINGS = Field(_read_strings, _write_strings)
+
+
+def _read_array_codes(source: Source, before: tuple[Any, ...]) -> tuple[int, ...]:
+    element, count = before
+    start = source.cursor.pos
+    data = read_blob(source, before)
+    width = bits_of(element)
+    size = None if width is None else 1 if width == 1 else width // 8
+    if size is None or (size * 8 < (width or 0) and width != 1) or len(data) != size * count:
+        source.cursor.fail(f"{len(data)} bytes do not make {count} elements of '{element}'", start)
+    if width == 1 and data.translate(None, b"\0\1"):
+        source.cursor.fail("a truth value that is neither 0 nor 1", start)
+    return tuple([int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)])
+
+
+def _write_array_codes(sink: Sink, codes: tuple[int, ...], before: tuple[Any, ...]) -> None:
+    size = max(1, (bits_of(before[0]) or 0) // 8)
+    sink.blob(b"".join([code.to_bytes(size, "little") for code in codes]))
+
+
+ARRAY_CODES = Field(_read_array_codes, _write_array_codes)

@@ -1,0 +1,470 @@
+"""What stands beside the ops of a bytecode file: names, attributes, types, resources and properties.
+
+Everything is bounded by the size of the file: a count that the bytes left cannot hold is an error, and so are nested
+attributes that go in circles. Nothing is dropped: bytes that are left over, or not known, are an error that names the
+op and the offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from halfulp.interp.bytecode.code import Codec
+from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, ATTRIBUTES, TYPE_CODES, UNSUPPORTED
+from halfulp.interp.bytecode.container import Container
+from halfulp.interp.bytecode.encoding import (
+    DIALECT_VERSIONS,
+    ELIDED_LOCATIONS,
+    NATIVE_PROPERTIES,
+    Cursor,
+    ResourceKind,
+    Section,
+    varint,
+)
+from halfulp.interp.bytecode.fields import Thing, boolean
+from halfulp.interp.bytecode.properties import layout_of, read_segments
+from halfulp.interp.declare.declarations import OpDefinition, Schema
+from halfulp.interp.declare.operands import SEGMENTS, add_defaults
+from halfulp.interp.declare.registry import Registry
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.errors import BytecodeError, HalfulpError
+from halfulp.interp.ir.locations import FileLineCol, UnknownLoc
+from halfulp.interp.ir.nested import parts
+from halfulp.interp.ir.operations import Blob, Resources, SSAValue
+from halfulp.interp.ir.types import FloatType, IndexType, IntegerType, Type
+from halfulp.interp.text.cursor import MAX_NESTING
+from halfulp.interp.text.parser import parse_attribute, parse_type
+
+MAX_UNWRITTEN = 1 << 19, 8
+"""How many things a file may have made without a byte for each, such as the numbers of a splat, or the entries of a
+dictionary for each further op that has it: so many, and so many more for each byte.
+"""
+
+MAX_SHARED = 1 << 16
+"""How many attributes and types one may stand for beyond the bytes of the file: shared ones count each time."""
+
+# An attribute or a type that is not read yet: its dialect, where it lies, and whether it is encoded or text.
+Entry = tuple[str, int, int, bool]
+
+
+@dataclass(slots=True)
+class OpName:
+    """An op's name; ``registered``: its properties have a native layout.
+
+    ``plain``: without properties. ``known``: the properties met so far by their numbers.
+    """
+
+    name: str
+    dialect: str
+    registered: bool
+    definition: OpDefinition | None
+    plain: bool
+    known: dict[int, dict[str, at.Attribute]]
+
+
+_BUSY = object()
+_COLLISION = 8  # Comparing two things is as costly as making so many.
+# What stands for itself alone; most attributes of a file are places.
+_LEAVES = frozenset((FileLineCol, UnknownLoc, at.UnitAttr, at.FloatAttr, IntegerType, FloatType, IndexType))
+_FILE_LINE_COL = varint(next(code.number for code in ATTRIBUTES if code.kind is FileLineCol))[0]
+
+
+class FileIndex:
+    """What stands beside the ops of one file, read on first use.
+
+    It is the `fields.Source` of the attributes and types in it.
+    """
+
+    def __init__(self, file: Container, schema: Schema, registry: Registry, allow_unregistered: bool) -> None:
+        self.file = file
+        self.version = file.version
+        self.schema = schema
+        self.registry = registry
+        self.allow_unregistered = allow_unregistered
+        self.resources = Resources()
+        self.keys: list[str] = []
+        self.named_resources: list[tuple[str, str, bool]] = []
+        self.use_orders: dict[SSAValue, tuple[int, ...]] = {}
+        self.dialect_versions: dict[str, bytes] = {}
+        self.dialects: list[str] = []
+        self.ops: list[OpName] = []
+        self.attributes: list[Any] = []
+        self.types: list[Any] = []
+        self.properties: list[Cursor] = []
+        self.used_properties: set[int] = set()
+        self.cursor = file.cursor
+        self.depth = 0
+        # Each with the thing itself, so that its id stays its own.
+        self.sizes: dict[int, tuple[int, int, Thing]] = {}
+        # By hash: numbers that Python hashes alike can be chosen, so that looking through them must be counted.
+        self.unique: dict[int, list[Thing]] = {}
+        self.unwritten = 0
+        self.most_unwritten = MAX_UNWRITTEN[0] + MAX_UNWRITTEN[1] * len(file.cursor.data)
+
+    def read(self) -> None:
+        """Read the names, the places of attributes, types and properties, and the resources."""
+        self._dialects(self.file.section(Section.DIALECT))
+        self._entries(self.file.section(Section.ATTR_TYPE_OFFSET), self.file.section(Section.ATTR_TYPE))
+        self._resources()
+        if self.version >= NATIVE_PROPERTIES:
+            self._properties(self.file.section(Section.PROPERTIES))
+        elif (unknown := self.file.sections.get(Section.PROPERTIES)) is not None:
+            unknown.fail(f"a section of properties in version {self.version}")
+
+    def read_rest(self) -> None:
+        """Read the attributes and types that no op uses. Raises BytecodeError for properties that no op has."""
+        for number in range(len(self.attributes)):
+            self.attribute_at(number)
+        for number in range(len(self.types)):
+            self.type_at(number)
+        for number, content in enumerate(self.properties):
+            if number not in self.used_properties:
+                content.fail(f"properties {number} are of no op")
+
+    # Dialects and the names of ops.
+
+    def _dialects(self, cursor: Cursor) -> None:
+        for _ in range(cursor.count()):
+            if self.version < DIALECT_VERSIONS:
+                self.dialects.append(self.file.string(cursor))
+                continue
+            start = cursor.pos
+            number, versioned = cursor.flagged()
+            if number >= len(self.file.strings):
+                cursor.fail(f"string {number} of {len(self.file.strings)}", start)
+            self.dialects.append(self.file.strings[number])
+            if versioned:
+                start = cursor.pos
+                kind, version = cursor.section()
+                if kind != Section.DIALECT_VERSIONS:
+                    cursor.fail(f"a section {kind} instead of the version of a dialect", start)
+                self.dialect_versions[self.dialects[-1]] = bytes(version.take(version.left))
+        total = cursor.count() if self.version >= ELIDED_LOCATIONS else None
+        while cursor.left:
+            dialect = self._dialect(cursor)
+            for _ in range(cursor.count()):
+                self.ops.append(self._op_name(cursor, dialect))
+        if total is not None and total != len(self.ops):
+            cursor.fail(f"{len(self.ops)} names of ops, {total} are said to be there")
+
+    def _dialect(self, cursor: Cursor) -> str:
+        start = cursor.pos
+        number = cursor.varint()
+        if number >= len(self.dialects):
+            cursor.fail(f"dialect {number} of {len(self.dialects)}", start)
+        return self.dialects[number]
+
+    def _op_name(self, cursor: Cursor, dialect: str) -> OpName:
+        start = cursor.pos
+        number, registered = cursor.flagged() if self.version >= NATIVE_PROPERTIES else (cursor.varint(), False)
+        if number >= len(self.file.strings):
+            cursor.fail(f"string {number} of {len(self.file.strings)}", start)
+        mnemonic = self.file.strings[number]
+        name = f"{dialect}.{mnemonic}" if mnemonic else dialect
+        definition = self.registry.find(name)
+        if definition is None:
+            self._check_unregistered(cursor, name, dialect, start)
+        return OpName(name, dialect, registered, definition, definition is None or not definition.has_properties, {})
+
+    def _check_unregistered(self, cursor: Cursor, name: str, dialect: str, start: int) -> None:
+        if not name or "\0" in name:
+            cursor.fail(f"{name!r} is no name of an op", start)
+        if self.registry.is_complete(dialect) and name != dialect:
+            cursor.fail(f"op '{name}' of dialect '{dialect}' is unknown", start)
+        if not self.allow_unregistered:
+            cursor.fail(f"op '{name}' is of a dialect that is not registered", start)
+
+    # Attributes and types.
+
+    def _entries(self, cursor: Cursor, data: Cursor) -> None:
+        counts = cursor.count(), cursor.count()
+        start = data.pos
+        for entries, count in zip((self.attributes, self.types), counts, strict=True):
+            while len(entries) < count:
+                dialect = self._dialect(cursor)
+                at_count = cursor.pos
+                group = cursor.count()
+                if group > count - len(entries):
+                    cursor.fail(f"{len(entries) + group} entries, {count} are said to be there", at_count)
+                for _ in range(group):
+                    at_size = cursor.pos
+                    size, encoded = cursor.flagged()
+                    if size > data.end - start:
+                        cursor.fail(f"an entry of {size} bytes, {data.end - start} are left", at_size)
+                    entries.append((dialect, start, start + size, encoded))
+                    start += size
+        cursor.finish("the sizes of attributes and types")
+        if start != data.end:
+            data.fail(f"{data.end - start} bytes too many in the section of attributes and types", start)
+
+    def attribute(self) -> at.Attribute:
+        """The attribute whose number comes next."""
+        start = self.cursor.pos
+        number = self.cursor.varint()
+        if number >= len(self.attributes):
+            self.cursor.fail(f"attribute {number} of {len(self.attributes)}", start)
+        return self.attribute_at(number)
+
+    def type(self) -> Type:
+        """The type whose number comes next."""
+        start = self.cursor.pos
+        number = self.cursor.varint()
+        if number >= len(self.types):
+            self.cursor.fail(f"type {number} of {len(self.types)}", start)
+        return self.type_at(number)
+
+    def string(self) -> str:
+        """The string whose number comes next."""
+        return self.file.string(self.cursor)
+
+    def resource(self) -> str:
+        """The key of the dialect resource whose number comes next."""
+        start = self.cursor.pos
+        number = self.cursor.varint()
+        if number >= len(self.keys):
+            self.cursor.fail(f"resource {number} of {len(self.keys)}", start)
+        return self.keys[number]
+
+    def spend(self, count: int, offset: int | None = None) -> None:
+        """Count things that are made without a byte of the file for each; an error where they are too many for it."""
+        self.unwritten += count
+        if self.unwritten > self.most_unwritten:
+            self.cursor.fail(f"more than {self.most_unwritten} things for which the file has no bytes", offset)
+
+    def attribute_at(self, number: int) -> at.Attribute:
+        """An attribute by its number."""
+        found = self.attributes[number]
+        if isinstance(found, at.Attribute):
+            return found
+        made = self._thing(self.attributes, number, ATTRIBUTE_CODES, "attribute")
+        assert isinstance(made, at.Attribute)
+        return made
+
+    def file_position_at(self, number: int) -> FileLineCol | None:
+        """A plain place in a file by its number, None for anything else: most attributes of a file are such, so that
+        they are read by less than their row of the table asks for.
+        """
+        entry = self.attributes[number]
+        if entry.__class__ is not tuple:
+            return None
+        dialect, pos, end, encoded = entry
+        if dialect != "builtin" or not encoded or end - pos < 4 or self.cursor.data[pos] != _FILE_LINE_COL:
+            return None
+        read = self.cursor.varint_at
+        name, pos = read(pos + 1)
+        line, pos = read(pos)
+        column, pos = read(pos)
+        if pos != end or name >= len(self.attributes) or line >> 32 or column >> 32:
+            return None
+        file = self.attribute_at(name)
+        if not isinstance(file, at.StringAttr):
+            return None
+        made = self.attributes[number] = FileLineCol(file.value, line, column)
+        return made
+
+    def type_at(self, number: int) -> Type:
+        """A type by its number."""
+        found = self.types[number]
+        if isinstance(found, Type):
+            return found
+        made = self._thing(self.types, number, TYPE_CODES, "type")
+        assert isinstance(made, Type)
+        return made
+
+    def _thing(self, things: list[Any], number: int, codecs: dict[str, Codec], what: str) -> Thing:
+        """Read an entry and keep what it stands for in its place."""
+        entry = things[number]
+        if entry is _BUSY:
+            self.cursor.fail(f"{what} {number} contains itself")
+        things[number] = _BUSY
+        outer, self.cursor = self.cursor, Cursor(self.cursor.data, entry[1], entry[2])
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            self.cursor.fail(f"attributes and types are nested more than {MAX_NESTING} deep")
+        made = self._encoded(entry, codecs, what) if entry[3] else self._text(what)
+        self.cursor.finish(f"{what} {number}")
+        if type(made) not in _LEAVES:
+            size, depth, _ = self._measure(made)
+            if size > MAX_SHARED + len(self.cursor.data):
+                self.cursor.fail(f"{what} {number} stands for more than {size} nested attributes and types", entry[1])
+            if depth > MAX_NESTING:
+                self.cursor.fail(f"attributes and types are nested more than {MAX_NESTING} deep", entry[1])
+            made = self._only(made)
+        self.cursor = outer
+        self.depth -= 1
+        things[number] = made
+        return made
+
+    def _only(self, thing: Thing) -> Thing:
+        """The first thing that is equal: as one object, what is large compares with itself at once."""
+        same = self.unique.setdefault(hash(thing), [])
+        for other in same:
+            if other == thing:
+                return other
+            self.spend(_COLLISION)
+        same.append(thing)
+        return thing
+
+    def _measure(self, thing: Thing) -> tuple[int, int, Thing]:
+        """How many attributes and types something stands for where each is written out, and how deep they nest."""
+        size, depth = 1, 0
+        for part in parts(thing):
+            inner = self.sizes.get(id(part)) or self._measure(part)
+            size += inner[0]
+            depth = max(depth, inner[1])
+        self.sizes[id(thing)] = measured = size, depth + 1, thing
+        return measured
+
+    def _encoded(self, entry: Entry, codecs: dict[str, Codec], what: str) -> Thing:
+        number = self.cursor.varint()
+        codec = codecs.get(entry[0])
+        code = None if codec is None else codec.by_number.get(number)
+        if code is None:
+            named = f" ({UNSUPPORTED[what, entry[0], number]})" if (what, entry[0], number) in UNSUPPORTED else ""
+            self.cursor.fail(f"unknown code {number}{named} of a {what} of dialect '{entry[0]}'", entry[1])
+        if code.since > self.schema:
+            name = f"{what} code {number} of dialect '{entry[0]}'"
+            self.cursor.fail(f"{name} does not exist in the schema {self.schema.name}", entry[1])
+        return code.read(self)
+
+    def _text(self, what: str) -> Thing:
+        start = self.cursor.pos
+        text = self.cursor.terminated()
+        try:
+            spelled = text.decode("utf-8")
+            return (
+                parse_attribute(spelled, registry=self.registry)
+                if what == "attribute"
+                else parse_type(spelled, registry=self.registry)
+            )
+        except UnicodeDecodeError:
+            self.cursor.fail(f"a {what} that is no UTF-8", start)
+        except HalfulpError as error:
+            self.cursor.fail(f"a {what} as text, {spelled[:60]!r}: {error.message}", start)
+
+    # Resources.
+
+    def _resources(self) -> None:
+        if Section.RESOURCE_OFFSET not in self.file.sections:
+            if Section.RESOURCE in self.file.sections:
+                self.file.section(Section.RESOURCE_OFFSET)
+            return
+        offsets, data = self.file.section(Section.RESOURCE_OFFSET), self.file.section(Section.RESOURCE)
+        for _ in range(offsets.count()):
+            name = self.file.string(offsets)
+            keys = self._resource_group(offsets, data, self.resources.external.setdefault(name, {}))
+            self.named_resources += [(name, key, True) for key in keys]
+        while offsets.left:
+            start = offsets.pos
+            name = self._dialect(offsets)
+            group = self.resources.dialect.setdefault(name, {})
+            keys = self._resource_group(offsets, data, group)
+            # As in text: of the dialects that halfulp knows, builtin has resources, and these are blobs.
+            if keys and name != "builtin":
+                offsets.fail(f"unexpected resources of dialect '{name}'", start)
+            for key, entry in group.items():
+                if not isinstance(entry, Blob):
+                    offsets.fail(f"resource '{key}' of dialect '{name}' is no blob", start)
+            self.keys += keys
+            self.named_resources += [(name, key, False) for key in keys]
+        data.finish("the resource section")
+
+    def _resource_group(self, offsets: Cursor, data: Cursor, group: dict[str, Any]) -> list[str]:
+        """Read a group of resources; all its keys, those without a value too."""
+        keys, seen = [], set(group)
+        for _ in range(offsets.count(3)):
+            key = self.file.string(offsets)
+            start = offsets.pos
+            size = offsets.varint()
+            kind = offsets.byte()
+            if size > data.left:
+                offsets.fail(f"a resource of {size} bytes, {data.left} are left", start)
+            if key in seen:
+                offsets.fail(f"a second resource '{key}'", start)
+            if kind > max(ResourceKind):
+                offsets.fail(f"unknown kind {kind} of a resource", start)
+            seen.add(key)
+            keys.append(key)
+            if not size:
+                continue  # declared only
+            entry = Cursor(data.data, data.pos, data.pos + size)
+            group[key] = self._resource(entry, kind)
+            entry.finish(f"resource '{key}'")
+            data.pos += size
+        return keys
+
+    def _resource(self, cursor: Cursor, kind: int) -> Blob | bool | str:
+        if kind == ResourceKind.BLOB:
+            alignment = cursor.varint()
+            size = cursor.varint()
+            cursor.align(alignment)
+            return Blob(cursor.take(size), alignment)
+        if kind == ResourceKind.BOOL:
+            return boolean(cursor)
+        return self.file.string(cursor)
+
+    # Properties.
+
+    def _properties(self, cursor: Cursor) -> None:
+        for _ in range(cursor.count()):
+            size = cursor.varint()
+            start = cursor.pos
+            cursor.take(size)
+            self.properties.append(Cursor(cursor.data, start, cursor.pos))
+        cursor.finish("the properties")
+
+    def properties_of(self, op: OpName, number: int, cursor: Cursor, start: int) -> dict[str, at.Attribute]:
+        """The properties of a registered op, by their number."""
+        known = op.known.get(number)
+        if known is None:
+            known = op.known[number] = self._native(op, number, cursor, start)
+        return known.copy()
+
+    def _native(self, op: OpName, number: int, cursor: Cursor, start: int) -> dict[str, at.Attribute]:
+        definition = op.definition
+        assert definition is not None
+        outer, self.cursor = self.cursor, self._blob(number, cursor, start)
+        content = self.cursor
+        begin = content.pos
+        fields, segments = layout_of(definition, self.schema, self.version)
+        properties: dict[str, at.Attribute] = {}
+        try:
+            for name, required in fields:
+                if required:
+                    properties[name] = self.attribute()
+                    continue
+                at_number = content.pos
+                index, present = content.flagged()
+                if present:
+                    if index >= len(self.attributes):
+                        content.fail(f"attribute {index} of {len(self.attributes)}", at_number)
+                    properties[name] = self.attribute_at(index)
+            if segments is not None:
+                properties[SEGMENTS] = read_segments(content, segments)
+        except BytecodeError as error:
+            error.message = f"properties of op '{op.name}', read as {self.schema.name} writes them: {error.message}"
+            raise
+        if content.left:
+            content.fail(
+                f"properties of op '{op.name}': {content.left} of {content.end - begin} bytes are left over as "
+                f"{self.schema.name} writes them"
+            )
+        add_defaults(definition, properties)
+        self.cursor = outer
+        return properties
+
+    def _blob(self, number: int, cursor: Cursor, start: int) -> Cursor:
+        if number >= len(self.properties):
+            cursor.fail(f"properties {number} of {len(self.properties)}", start)
+        content = self.properties[number]
+        self.used_properties.add(number)
+        return Cursor(content.data, content.pos, content.end)
+
+    def raw_properties(self, number: int, cursor: Cursor, start: int) -> at.Attribute:
+        """The one attribute that holds the properties of an op that was not registered."""
+        outer, self.cursor = self.cursor, self._blob(number, cursor, start)
+        attribute = self.attribute()
+        self.cursor.finish("properties of an unregistered op")
+        self.cursor = outer
+        return attribute

@@ -1,0 +1,125 @@
+"""The dialects that are known, by name. Those of halfulp are imported when a program first names them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from halfulp.interp.declare.declarations import Dialect, OpDefinition
+from halfulp.interp.ir.errors import Unsupported, did_you_mean
+
+_ROOT = "halfulp.interp.dialects"
+
+# The module of each dialect of halfulp: it defines a variable of the dialect's name.
+MODULES: Mapping[str, str] = {
+    "builtin": f"{_ROOT}.builtin.ops",
+    "arith": f"{_ROOT}.arith.ops",
+    "cf": f"{_ROOT}.cf.ops",
+    "func": f"{_ROOT}.func.ops",
+    "quant": f"{_ROOT}.quant.ops",
+    "scf": f"{_ROOT}.scf.ops",
+    "tensor": f"{_ROOT}.tensor",
+    "ub": f"{_ROOT}.ub",
+    "vector": f"{_ROOT}.vector",
+    "affine": f"{_ROOT}.affine.ops",
+    "iree_codegen": f"{_ROOT}.iree_codegen.ops",
+    "iree_cpu": f"{_ROOT}.iree_cpu",
+    "iree_gpu": f"{_ROOT}.iree_gpu",
+    "linalg": f"{_ROOT}.linalg",
+    "memref": f"{_ROOT}.memref.ops",
+    "smt": f"{_ROOT}.smt.ops",
+}
+
+
+class Dialects(Mapping[str, Dialect]):
+    """Dialects by name.
+
+    ``modules`` maps a name to the module that defines a variable of that name; it is imported on first use.
+    """
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._modules = modules
+        self._loaded: dict[str, Dialect] = {}
+        self._added: list[str] = []
+
+    def __getitem__(self, name: str) -> Dialect:
+        known = self._loaded.get(name)
+        if known is None:
+            known = self._loaded[name] = getattr(import_module(self._modules[name]), name)
+        return known
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the dialect of that name, or ``default`` where there is none."""
+        known = self._loaded.get(name)
+        return known or (self[name] if name in self._modules else default)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._loaded or name in self._modules
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._modules
+        yield from self._added
+
+    def __len__(self) -> int:
+        return len(self._modules) + len(self._added)
+
+    def add(self, dialect: Dialect) -> Dialect:
+        """Return the dialect of that name, which is ``dialect`` if there was none."""
+        present: Dialect | None = self.get(dialect.name)
+        if present is None:
+            present = self._loaded[dialect.name] = dialect
+            self._added.append(dialect.name)
+        return present
+
+
+class Registry:
+    """The dialects that parsing, verifying and running know. `default_registry()` holds the built-in ones.
+
+    ``modules``: dialects to import on demand, see `Dialects`.
+    """
+
+    def __init__(self, dialects: Iterable[Dialect] = (), modules: Mapping[str, str] | None = None) -> None:
+        self.dialects = Dialects(modules or {})
+        for dialect in dialects:
+            self.register(dialect)
+
+    def register(self, dialect: Dialect) -> None:
+        """Add a dialect; an existing one of that name gains the new ops. Raises ValueError when an op is there
+        already.
+        """
+        present = self.dialects.add(dialect)
+        if present is dialect:
+            return
+        clash = present.ops.keys() & dialect.ops.keys()
+        if clash:
+            raise ValueError(f"op {min(clash)} is already registered")
+        present.ops.update(dialect.ops)
+        present.enums.update(dialect.enums)
+        present.attributes.update(dialect.attributes)
+        present.types.update(dialect.types)
+
+    def find(self, name: str) -> OpDefinition | None:
+        """The declaration of the op of that full name."""
+        dialect = self.dialects.get(name.partition(".")[0])
+        return None if dialect is None else dialect.ops.get(name)
+
+    def is_complete(self, dialect: str) -> bool:
+        """Whether all ops of the dialect of that name are known, so that another one is an error."""
+        known = self.dialects.get(dialect)
+        return known is not None and not known.partial
+
+    def require(self, name: str) -> OpDefinition:
+        """The same. Raises Unsupported where there is none."""
+        found = self.find(name)
+        if found is None:
+            known = (op for dialect in self.dialects.values() for op in dialect.ops)
+            raise Unsupported(f"no op named '{name}' is registered", hint=did_you_mean(name, known))
+        return found
+
+
+@cache
+def default_registry() -> Registry:
+    """Return the registry with the dialects of halfulp, to which a program may add its own."""
+    return Registry(modules=MODULES)

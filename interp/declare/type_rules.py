@@ -1,0 +1,64 @@
+"""Rules between the types of an op's operands and results, by which those that are not written follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from halfulp.interp.ir.base import Attribute, Type
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRule:
+    """An equation between the types of an op's operands and results (`AllTypesMatch`, `TypesMatchWith`).
+
+    Both functions see a mapping from slot name to type (a tuple of types for a variadic slot) and the op's properties.
+    ``solve`` adds the types that follow from those present; ``holds`` is the verifier's question; ``message`` its
+    answer, MLIR's own.
+    """
+
+    message: str
+    solve: Callable[[dict[str, Any], Mapping[str, Attribute]], None]
+    holds: Callable[[Mapping[str, Any], Mapping[str, Attribute]], bool]
+
+
+def same_type(*names: str, message: str | None = None) -> TypeRule:
+    """All the named slots have one type (`AllTypesMatch`)."""
+
+    def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
+        known = next((types[name] for name in names if name in types), None)
+        if known is not None:
+            for name in names:
+                types.setdefault(name, known)
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
+        return all(types[name] == types[names[0]] for name in names[1:])
+
+    return TypeRule(message or f"failed to verify that all of {{{', '.join(names)}}} have same type", solve, holds)
+
+
+def derived_type(name: str, source: str, derive: Callable[[Type], Type], message: str) -> TypeRule:
+    """The type of slot ``name`` is ``derive`` of the type of ``source`` (`TypesMatchWith`)."""
+
+    def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
+        if source in types:
+            types.setdefault(name, derive(types[source]))
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
+        return bool(types[name] == derive(types[source]))
+
+    return TypeRule(message, solve, holds)
+
+
+def type_of_property(name: str, prop: str, message: str) -> TypeRule:
+    """The type of slot ``name`` is the type of the attribute ``prop`` (`arith.constant`)."""
+
+    def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
+        if prop in properties:
+            types.setdefault(name, getattr(properties[prop], "type", None))
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, Attribute]) -> bool:
+        return bool(types[name] == getattr(properties[prop], "type", None))
+
+    return TypeRule(message, solve, holds)

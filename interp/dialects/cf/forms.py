@@ -1,0 +1,113 @@
+"""The custom form of `cf.switch`, which MLIR writes by hand."""
+
+from __future__ import annotations
+
+from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.interp.declare.declarations import CustomForm, CustomParse, OpDefinition
+from halfulp.interp.declare.operands import SEGMENTS
+from halfulp.interp.ir.attributes import DenseArrayAttr, DenseElementsAttr, python_codes
+from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.operations import Operation, SSAValue, Successor
+from halfulp.interp.ir.types import I32, IntegerType, VectorType
+from halfulp.interp.text.op_parser import OpParser
+from halfulp.interp.text.op_printer import OpPrinter
+
+
+def _successor(p: OpParser) -> Successor:
+    """``^block`` or ``^block(%a, %b : type, type)``."""
+    block = p.successor_block()
+    values: list[SSAValue] = []
+    if p.take("("):
+        tokens = p.operand_tokens()
+        types: list[Type] = []
+        if tokens:
+            p.expect(":")
+            types = p.type_list()
+        p.expect(")")
+        if len(tokens) != len(types):
+            p.error(
+                f"number of operands and types do not match: got {len(tokens)} operands and {len(types)} types",
+                tokens[0],
+            )
+        values = [p.use(token, type) for token, type in zip(tokens, types, strict=True)]
+        if p.forward:
+            p.pending.append(values)
+    return block, values
+
+
+def _switch_parser(definition: OpDefinition) -> CustomParse:
+    """``%flag : type, [default: ^a, 1: ^b(%x : i32)]``."""
+
+    def parse(p: OpParser, at: int) -> Operation:
+        name = p.operand_token()
+        p.expect(":")
+        at_type = p.pos
+        type = p.type()
+        if not isinstance(type, IntegerType):
+            p.error(
+                f"custom op '{definition.name}' invalid kind of type specified: expected builtin.integer, but found "
+                f"'{type}'",
+                at_type,
+            )
+        p.expect(",")
+        p.expect("[")
+        p.keyword(definition, "default")
+        p.expect(":")
+        successors = [_successor(p)]
+        codes: list[int] = []
+        while p.take(","):
+            at_value = p.pos
+            value = p.integer(f"custom op '{definition.name}' expected integer value", wide=True)
+            codes.append(_case_code(p, at_value, value, type))
+            p.expect(":")
+            successors.append(_successor(p))
+        p.expect("]")
+        sizes = [len(values) for _, values in successors]
+        properties: dict[str, Attribute] = {
+            "case_operand_segments": DenseArrayAttr(I32, tuple(sizes[1:])),
+            SEGMENTS: DenseArrayAttr(I32, (1, sizes[0], sum(sizes[1:]))),
+        }
+        if codes:
+            values_type = VectorType((len(codes),), type)
+            splat = codes.count(codes[0]) == len(codes)
+            array = (
+                ints_to_codes(codes[:1], type.width, ()) if splat else ints_to_codes(codes, type.width, (len(codes),))
+            )
+            properties["case_values"] = DenseElementsAttr(values_type, array, splat)
+        attributes = p.optional_dictionary()
+        flag = p.use(name, type)
+        made = Operation(definition.name, definition, [flag], (), properties, attributes, successors=successors)
+        return p.placed(made, at)
+
+    return parse
+
+
+def _case_code(p: OpParser, at: int, value: int, type: IntegerType) -> int:
+    if not -(1 << type.width >> 1) <= value < 1 << type.width:
+        p.error(f"the case value does not fit the type '{type}' of the flag", at)
+    return value & ((1 << type.width) - 1)
+
+
+def _print_switch(printer: OpPrinter, operation: Operation) -> str:
+    flag = operation.operands[0]
+    values = operation.properties.get("case_values")
+    labels = ["default"]
+    if isinstance(values, DenseElementsAttr):
+        width = len(values.element_shape)
+        flat = values.array().reshape(-1, *values.element_shape)
+        labels += [str(code) for code in python_codes(flat, wide=bool(width))]
+    indent = "\n" + printer.indent + "  "
+    cases = []
+    for label, (block, passed) in zip(labels, operation.successors, strict=True):
+        text = f"{indent}{label}: {printer.label(block)}"
+        if passed:
+            names = ", ".join(printer.name(value) for value in passed)
+            types = ", ".join(printer.type(value.type) for value in passed)
+            text += f"({names} : {types})"
+        cases.append(text)
+    end = "]" if len(cases) == 1 else f"\n{printer.indent}]"
+    extra = f" {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+    return f" {printer.name(flag)} : {printer.type(flag.type)}, [{','.join(cases)}{end}{extra}"
+
+
+SWITCH = CustomForm(_switch_parser, _print_switch)

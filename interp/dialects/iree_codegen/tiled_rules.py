@@ -1,0 +1,201 @@
+"""The rules of `iree_codegen.inner_tiled`: its types, maps and tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from halfulp.interp.declare.type_rules import TypeRule
+from halfulp.interp.dialects import iree_gpu as gpu
+from halfulp.interp.dialects.linalg import ITERATOR_TYPE
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.base import Type
+from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import MemRefType
+from halfulp.semantics.matrix_units.kinds import TileKind
+
+
+def results_of(outputs: Sequence[Type]) -> tuple[Type, ...]:
+    """The types of the results: memory is updated in place."""
+    return tuple(type_ for type_ in outputs if not isinstance(type_, MemRefType))
+
+
+def operand_elements(kind: DialectAttr, row: TileKind) -> tuple[ty.Type, ...]:
+    """The element type of each operand, in the order of `TileKind.operand_shapes`."""
+    if row.block is None:
+        return tuple(map(_scalar, row.types))
+    scale = ty.F("f8E8M0FNU")
+    return kind["lhs_elem_type"], kind["rhs_elem_type"], scale, scale, kind["acc_elem_type"]
+
+
+def _scalar(name: str) -> ty.Type:
+    return ty.IntegerType(int(name[1:])) if name[0] == "i" else ty.F(name)
+
+
+def expected_tiles(kind: at.Attribute, semantics: at.Attribute) -> tuple[ty.VectorType, ...] | None:
+    """What the semantics makes of the tile of each operand, before its permutation; None where that is not known."""
+    row = gpu.kind_of(kind)
+    if row is None or not isinstance(kind, DialectAttr) or not isinstance(semantics, DialectAttr):
+        return None
+    shapes = row.lane_shapes if semantics["distributed"] else row.operand_shapes
+    if shapes is None:
+        return None
+    elements = operand_elements(kind, row)
+    return tuple(ty.VectorType(shape, element) for shape, element in zip(shapes, elements, strict=True))
+
+
+def _input_count(kind: DialectAttr) -> int:
+    return 4 if kind.definition in (gpu.SCALED_MMA_LAYOUT, gpu.DATA_TILED_SCALED_MMA_LAYOUT) else 2
+
+
+def verify_tiled(op: Operation) -> str | None:
+    """Return what is wrong with the maps and tiles of an inner_tiled, or None."""
+    return next(_problems_of_tiled(op), None)
+
+
+def _problems_of_tiled(op: Operation) -> Iterator[str]:
+    kind, semantics = op.properties["kind"], op.properties["semantics"]
+    segments = op.properties["operandSegmentSizes"]
+    maps, iterators = op.properties["indexing_maps"], op.properties["iterator_types"]
+    assert isinstance(kind, DialectAttr)
+    assert isinstance(semantics, DialectAttr)
+    assert isinstance(segments, at.DenseArrayAttr)
+    assert isinstance(maps, at.ArrayAttr)
+    assert isinstance(iterators, at.ArrayAttr)
+    types = [value.type for value in op.operands]
+    for what, given, expected in zip(("inputs", "outputs"), segments.values, (_input_count(kind), 1), strict=True):
+        if given != expected:
+            yield f"number of {what} ({given}) doesn't match expected number from kind ({expected})"
+    if kind.definition.dialect != semantics.definition.dialect:
+        yield (
+            f"kind attribute (dialect '{kind.definition.dialect}') and semantics attribute (dialect "
+            f"'{semantics.definition.dialect}') must use the same dialect namespace"
+        )
+    if len(maps.elements) != len(types):
+        yield "expected an indexing map for each operand"
+    affine = [map for map in maps.elements if isinstance(map, at.AffineMapAttr)]
+    shapes = [ty.shape_of(type_) or () for type_ in types]
+    yield from _problems_of_maps(affine, shapes, len(iterators.elements))
+    inner = [shape[len(map.results) :] for map, shape in zip(affine, shapes, strict=True)]
+    permutations = op.properties.get("permutations")
+    if isinstance(permutations, at.ArrayAttr):
+        yield from _problems_of_permutations(permutations, types, inner)
+    yield from _problems_of_tiles(op, inner)
+
+
+def _problems_of_maps(
+    maps: list[at.AffineMapAttr], shapes: list[tuple[int | None, ...]], iterators: int
+) -> Iterator[str]:
+    for number, (map, shape) in enumerate(zip(maps, shapes, strict=True)):
+        if map.symbols:
+            yield f"expected indexing map {number} to have no symbols"
+        if map.dimensions != iterators:
+            yield f"expected indexing map {number} to have {iterators} input dims"
+        if len(map.results) >= len(shape):
+            yield f"expected indexing map {number} to have fewer than {len(shape)} results"
+        if not all(isinstance(result, Dimension) for result in map.results) or len(set(map.results)) < len(map.results):
+            yield f"expected indexing map {number} to be a projected permutation"
+    used = [[result.position for result in map.results if isinstance(result, Dimension)] for map in maps]
+    if not _is_contraction(used, iterators):
+        yield "failed to verify indexing maps"
+    bounds: dict[int, int | None] = {}
+    for dims, shape in zip(used, shapes, strict=True):
+        for dim, size in zip(dims, shape, strict=False):
+            if bounds.setdefault(dim, size) != size:
+                yield "shape does not match iteration bounds"
+
+
+def _is_contraction(used: list[list[int]], iterators: int) -> bool:
+    """Whether every loop is used, and the scales go where their operand goes."""
+    lhs, rhs, acc = set(used[0]), set(used[1]), set(used[-1])
+    if lhs | rhs | acc != set(range(iterators)):
+        return False
+    return len(used) == 3 or (set(used[2]) <= lhs and set(used[3]) <= rhs)
+
+
+def _problems_of_permutations(
+    permutations: at.ArrayAttr, types: list[ty.Type], inner: list[tuple[int | None, ...]]
+) -> Iterator[str]:
+    if len(permutations.elements) != len(types):
+        yield (
+            f"mismatch between the number of permutations ({len(permutations.elements)}) and the number of operands "
+            f"({len(types)})"
+        )
+    for number, (permutation, type_, tile) in enumerate(zip(permutations.elements, types, inner, strict=True)):
+        assert isinstance(permutation, at.DenseArrayAttr)
+        if len(permutation.codes) != len(tile):
+            yield (
+                f"permutation #{number} length {len(permutation.codes)} does not match the inner rank {len(tile)} of "
+                f"the corresponding operand of type {type_}"
+            )
+        if sorted(permutation.values) != list(range(len(tile))):
+            yield f"permutation #{number} is not a permutation vector"
+
+
+def _problems_of_tiles(op: Operation, inner: list[tuple[int | None, ...]]) -> Iterator[str]:
+    """Whether each operand's inner tile is what kind and semantics say, after its permutation."""
+    kind, semantics = op.properties["kind"], op.properties["semantics"]
+    expected = expected_tiles(kind, semantics)
+    if expected is None:
+        return
+    assert isinstance(semantics, DialectAttr)
+    opaque = semantics["opaque"]
+    permutations = op.properties.get("permutations")
+    for number, (value, tile, wanted) in enumerate(zip(op.operands, inner, expected, strict=True)):
+        shape = wanted.shape
+        if isinstance(permutations, at.ArrayAttr) and not opaque:
+            permutation = permutations.elements[number]
+            assert isinstance(permutation, at.DenseArrayAttr)
+            if len(permutation.codes) == len(shape):
+                shape = tuple(shape[axis] for axis in permutation.values)
+        element = ty.element_type(value.type)
+        if element == wanted.element and _fits(tile, shape, opaque):
+            continue
+        yield (
+            f"operand #{number} inner tile '{ty.TensorType(tile, element)}' is incompatible with expected MMA tile "
+            f"type '{ty.VectorType(shape, wanted.element)}'"
+        )
+
+
+def _fits(tile: tuple[int | None, ...], shape: tuple[int, ...], opaque: bool) -> bool:
+    if opaque:
+        return None not in tile and prod(size or 0 for size in tile) == prod(shape)
+    return [size for size in tile if size != 1] == [size for size in shape if size != 1]
+
+
+def _solve_results(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
+    if "outputs" in types:
+        types.setdefault("results", results_of(types["outputs"]))
+
+
+TYPES_OF_OUTPUTS = TypeRule(
+    "results must have the types of the outputs",
+    _solve_results,
+    lambda types, properties: bool(types["results"] == results_of(types["outputs"])),
+)
+
+
+def one_tile(properties: dict[str, at.Attribute], count: int) -> tuple[ty.Type, ...]:
+    """What inner_tiled may leave out: without maps, it has no loops; without iterator types, the loops of the last map
+    are parallel, the others reductions; it is neither distributed nor opaque; and it has one output.
+    """
+    kind = properties.get("kind")
+    properties.setdefault("operandSegmentSizes", at.DenseArrayAttr(ty.I32, (max(0, count - 1), min(1, count))))
+    row = None if kind is None else gpu.kind_of(kind)
+    if row is not None:
+        properties.setdefault("semantics", DialectAttr(gpu.MMA_SEMANTICS, (False, False)))
+    if "iterator_types" not in properties:
+        properties.setdefault("indexing_maps", at.ArrayAttr((at.AffineMapAttr(0, 0, ()),) * count))
+    maps = properties.get("indexing_maps")
+    last = maps.elements[-1] if isinstance(maps, at.ArrayAttr) and maps.elements else None
+    words: list[str] = []
+    if isinstance(last, at.AffineMapAttr):
+        kept = {result.position for result in last.results if isinstance(result, Dimension)}
+        words = ["parallel" if loop in kept else "reduction" for loop in range(last.dimensions)]
+    iterators = [EnumAttr(ITERATOR_TYPE, ITERATOR_TYPE.cases[word]) for word in words]
+    properties.setdefault("iterator_types", at.ArrayAttr(tuple(iterators)))
+    return operand_elements(kind, row) if row is not None and isinstance(kind, DialectAttr) else ()

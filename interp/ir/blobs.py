@@ -1,0 +1,78 @@
+"""Elements from raw bytes, as MLIR lays them out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halfulp.fp_formats.codes import Codes, code_shape, limb_count, storage_dtype
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir.attributes import DenseElementsAttr, ElementsType
+from halfulp.interp.ir.types import I1, INDEX_WIDTH, ComplexType, Type, element_count, element_width
+
+
+def elements_of_blob(
+    data: bytes | memoryview, type: ElementsType, schema: Schema = Schema.MLIR22
+) -> DenseElementsAttr | None:
+    """Read elements from raw bytes as MLIR lays them out; return None where their number is wrong.
+
+    Each element takes whole bytes, little-endian (i0 none, i4 and f4 one, tf32 three, f80 ten, index eight); one
+    element alone is a splat. MLIR 22 packs i1 eight to the byte, least significant bit first, a single byte 0x00 or
+    0xFF being a splat; newer MLIR does as with any other type.
+    """
+    element = type.element
+    count = element_count(type) or 0
+    scalar = element.element if isinstance(element, ComplexType) else element
+    shape = _static(type)
+    if element == I1 and schema < Schema.LLVM24:
+        if len(data) == 1 and data[0] in (0, 0xFF):
+            return DenseElementsAttr(type, np.array(data[0] & 1, np.uint8), True)
+        if len(data) != (count + 7) // 8:
+            return None
+        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[:count]
+        return DenseElementsAttr(type, bits.reshape(shape), False)
+    width = element_width(scalar)
+    if width is None:
+        return None
+    if not width:  # an i0 takes no byte at all
+        return None if data else DenseElementsAttr(type, np.zeros(shape, np.uint8), False)
+    size = (width + 7) // 8
+    per_element = size * (2 if isinstance(element, ComplexType) else 1)
+    splat = len(data) == per_element
+    if not splat and len(data) != per_element * count:
+        return None
+    rows = np.frombuffer(data, np.uint8).reshape(-1, size)
+    dtype, trailing = _layout(element)
+    limbs = limb_count(width)
+    padded = np.zeros((len(rows), limbs * dtype.itemsize), np.uint8)
+    padded[:, :size] = rows
+    codes: Codes = padded.view(dtype.newbyteorder("<")).astype(dtype)
+    if width % 64 and limbs == 1:
+        codes &= dtype.type((1 << width) - 1)
+    elif width % 64:
+        codes[:, -1] &= dtype.type((1 << width % 64) - 1)
+    if not splat and count:
+        # Bits beyond the width are gone by now: what prints alike is alike.
+        elements = codes.reshape(count, -1)
+        splat = bool((elements == elements[0]).all())
+        codes = elements[0] if splat else codes
+    return DenseElementsAttr(type, codes.reshape((() if splat else shape) + trailing), splat)
+
+
+def no_elements(type: ElementsType) -> DenseElementsAttr:
+    """Return the elements of a type that has none."""
+    dtype, trailing = _layout(type.element)
+    return DenseElementsAttr(type, np.zeros((*_static(type), *trailing), dtype))
+
+
+def _layout(element: Type) -> tuple[np.dtype[np.unsignedinteger], tuple[int, ...]]:
+    """Return the dtype of the codes of an element type and the trailing axes of one element."""
+    if isinstance(element, ComplexType):
+        dtype, trailing = _layout(element.element)
+        return dtype, (2, *trailing)
+    width = element_width(element)
+    width = INDEX_WIDTH if width is None else width
+    return storage_dtype(width), code_shape((), width)
+
+
+def _static(type: ElementsType) -> tuple[int, ...]:
+    return tuple(size or 0 for size in type.shape or ())

@@ -1,0 +1,163 @@
+"""Attributes that dialects declare: enums, and attributes with parameters. Each refers to its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from halfulp.interp.ir.attributes import IntegerAttr
+from halfulp.interp.ir.base import Attribute, Type, immutable
+from halfulp.interp.ir.types import IntegerType
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EnumDefinition:
+    """An enum attribute: keywords in the custom form of an op, an integer or ``#dialect.mnemonic<…>`` in the generic
+    form.
+
+    ``storage_width`` is the width of the IntegerAttr that holds it (predicates, rounding modes), or None for an
+    attribute of the dialect's own, named by ``mnemonic`` (``arith.fastmath``). ``flags``: the cases are bits, written
+    as a list joined by ``separator``.
+    """
+
+    name: str
+    cases: Mapping[str, int]
+    storage_width: int | None = None
+    mnemonic: str | None = None
+    flags: bool = False
+    separator: str = ","
+    names: Mapping[int, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", {value: name for name, value in self.cases.items()})
+
+    @property
+    def description(self) -> str:
+        """What a diagnostic says the attribute must be."""
+        if self.storage_width is None:
+            return self.name
+        values = ", ".join(str(value) for value in self.cases.values())
+        return f"allowed {self.storage_width}-bit signless integer cases: {values}"
+
+    def spell(self, value: int) -> str:
+        """The keyword, or the joined keywords, for ``value``."""
+        if not self.flags or value in self.names:
+            return self.names[value]
+        return self.separator.join(
+            name for name, bit in self.cases.items() if bit and bit & (bit - 1) == 0 and value & bit
+        )
+
+    def attribute(self, value: int) -> Attribute:
+        """The attribute that holds ``value`` in an op's properties."""
+        if self.storage_width is None:
+            return EnumAttr(self, value)
+        return IntegerAttr(value, IntegerType(self.storage_width))
+
+    def accepts(self, attribute: Attribute) -> bool:
+        """Whether ``attribute`` holds a case of this enum."""
+        if isinstance(attribute, EnumAttr):
+            return attribute.definition is self
+        if self.storage_width is None or not isinstance(attribute, IntegerAttr):
+            return False
+        return attribute.type == IntegerType(self.storage_width) and attribute.value in self.names
+
+
+@immutable
+class EnumAttr(Attribute):
+    """An enum attribute of a dialect's own: ``#arith.fastmath<nnan,contract>``."""
+
+    definition: EnumDefinition
+    value: int
+
+    @property
+    def keywords(self) -> str:
+        """What a custom form prints: the keyword, or the flags joined."""
+        return self.definition.spell(self.value)
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``#dialect.mnemonic<keywords>``, without brackets where there is no keyword."""
+        keywords = self.keywords
+        return f"#{self.definition.mnemonic}<{keywords}>" if keywords else f"#{self.definition.mnemonic}"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ParameterKind:
+    """How a parameter of an attribute is written: ``read`` takes the parser at it, ``spell`` its value and the aliases
+    there are.
+    """
+
+    read: Callable[[Any], Any]
+    spell: Callable[[Any, Mapping[object, str]], str]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Parameter:
+    """A named parameter of an attribute. One with a default may be left out, and is not printed where it has it."""
+
+    name: str
+    kind: ParameterKind
+    optional: bool = False
+    default: Any = None
+
+
+class ParameterForm(NamedTuple):
+    """What follows the mnemonic of an attribute: ``read`` takes the parser at it and returns the values, ``spell`` the
+    attribute and the aliases there are.
+    """
+
+    read: Callable[[Any], tuple[Any, ...]]
+    spell: Callable[[DialectAttr, Mapping[object, str]], str]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class AttributeDefinition:
+    """An attribute of a dialect, ``#dialect.mnemonic<…>``.
+
+    ``form``: compiled from MLIR's declarative notation (`halfulp.interp.declare.parameters`). ``verify`` returns a
+    message or None. ``alias``: the name MLIR gives aliases of it, where it makes some. ``interfaces``: what it can be
+    used as, each a word such as ``pipeline``.
+    """
+
+    name: str
+    form: ParameterForm
+    parameters: tuple[Parameter, ...] = ()
+    verify: Callable[[DialectAttr], str | None] | None = None
+    alias: str | None = None
+    interfaces: frozenset[str] = frozenset()
+
+    @property
+    def dialect(self) -> str:
+        """The part of the name before the first dot."""
+        return self.name.partition(".")[0]
+
+
+@immutable
+class DialectAttr(Attribute):
+    """An attribute that a dialect declares with parameters: ``#dialect.mnemonic<…>``. ``values``: one per parameter, in
+    the order of the declaration.
+    """
+
+    definition: AttributeDefinition
+    values: tuple[Any, ...]
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a parameter. Raises KeyError."""
+        for parameter, value in zip(self.definition.parameters, self.values, strict=True):
+            if parameter.name == name:
+                return value
+        raise KeyError(name)
+
+    @cached_property
+    def parts(self) -> tuple[Attribute | Type, ...]:
+        """The attributes and types among the values."""
+        return tuple(value for value in self.values if isinstance(value, Attribute | Type))
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``#dialect.mnemonic`` and the parameters."""
+        return f"#{self.definition.name}{self.spell_parameters(names)}"
+
+    def spell_parameters(self, names: Mapping[object, str]) -> str:
+        """What follows the mnemonic; all there is where the kind of attribute is known."""
+        return self.definition.form.spell(self, names)

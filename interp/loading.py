@@ -1,0 +1,70 @@
+"""Modules from text and bytecode: read, then verified."""
+
+from __future__ import annotations
+
+from halfulp.interp.bytecode.reader import read_unverified
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.declare.registry import Registry
+from halfulp.interp.gc_pause import paused_collector
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.locations import file_position
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.text.parser import parse_unverified
+from halfulp.interp.verifier import verify as verify_module
+
+
+def parse_module(
+    text: str | bytes,
+    filename: str = "<string>",
+    allow_unregistered: bool = True,
+    registry: Registry | None = None,
+    verify: bool = True,
+    schema: Schema = Schema.MLIR22,
+    start: tuple[int, int] = (1, 1),
+) -> Module:
+    """Read a file of MLIR text. Several top-level operations, or none, stand in an implicit module.
+
+    ``allow_unregistered``: keep operations, types and attributes of dialects that ``registry`` does not have.
+    ``verify``: check the rules of the language and of the ops. ``schema``: the version whose layout of i1 blobs the
+    text uses; nothing else of the text depends on it. ``start``: the line and column at which the text begins in its
+    file. Raises ParseError and VerifyError.
+    """
+    with paused_collector():
+        module = parse_unverified(text, filename, allow_unregistered, registry, schema, start)
+        if verify:
+            verify_module(module)
+        return module
+
+
+def read_bytecode(
+    data: bytes | memoryview,
+    filename: str = "<bytecode>",
+    allow_unregistered: bool = True,
+    registry: Registry | None = None,
+    verify: bool = True,
+    schema: Schema | None = None,
+) -> Module:
+    """Read a file of MLIR bytecode, versions 0 to 6.
+
+    ``schema``: the version of MLIR whose ops and codes it uses; None for the one that its producer names, and where it
+    names none, the first with which everything fits. ``allow_unregistered``: keep ops of dialects that ``registry``
+    does not have. ``verify``: check the rules of the language and of the ops. Resources are views of ``data``.
+
+    Raises BytecodeError with an offset, and VerifyError.
+    """
+    with paused_collector():
+        module = read_unverified(data, filename, allow_unregistered, registry, schema)
+        if verify:
+            _verify_read(module, filename)
+        return module
+
+
+def _verify_read(module: Module, filename: str) -> None:
+    """Verify a module that was read from bytecode. An error names the file, and a place only if the file says one."""
+    try:
+        verify_module(module)
+    except HalfulpError as error:
+        if error.location is None or file_position(error.location) is None:
+            error.location = None
+        error.notes += ((None, f"the module was read from {filename}"),)
+        raise

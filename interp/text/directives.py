@@ -1,0 +1,509 @@
+"""The elements of the assembly notation, compiled for an op: how each is read, and how it is printed.
+
+To read is to step over tokens and to note in a `State` what they say; to print is to add to an `Out`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from halfulp.interp.declare.declarations import Arity, Trait
+from halfulp.interp.declare.notation import (
+    AttributeDictionary,
+    Clauses,
+    Directive,
+    Element,
+    FunctionalType,
+    Group,
+    Literal,
+    Out,
+    TypeOf,
+    Variable,
+    read_format,
+)
+from halfulp.interp.declare.operands import SEGMENTS, default_properties
+from halfulp.interp.ir.attributes import DYNAMIC, DenseArrayAttr
+from halfulp.interp.ir.dialect_attributes import EnumDefinition
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import I64, FunctionType, Type
+from halfulp.interp.text.op_parser import OpParser
+from halfulp.interp.text.op_printer import OpPrinter
+from halfulp.interp.text.property_forms import UNIT, is_unit, property_form
+from halfulp.interp.text.slots import Slots, State
+
+Read = Callable[[OpParser, State], None]
+Print = Callable[[OpPrinter, Operation, Out], None]
+
+
+class Part(NamedTuple):
+    """An element of the notation.
+
+    ``begins``: tells whether the current token is its first one; None where an optional group cannot begin with it.
+    ``present``: tells whether it has something to print; None where it cannot be the anchor of a group.
+    """
+
+    read: Read
+    print: Print
+    begins: Callable[[OpParser], bool] | None = None
+    present: Callable[[Operation], bool] | None = None
+
+
+def compile_element(element: Element, slots: Slots) -> Part:
+    """Compile an element. Raises ValueError for one that does not fit the op's declaration."""
+    return _COMPILERS[type(element)](element, slots)
+
+
+def compile_elements(elements: Sequence[Element], slots: Slots) -> tuple[Part, ...]:
+    """Compile elements in their order."""
+    return tuple(compile_element(element, slots) for element in elements)
+
+
+# --- literals ---------------------------------------------------------------------------------------------------------
+
+
+def _literal(element: Literal, slots: Slots) -> Part:
+    text = element.text
+    name = slots.definition.name
+    word = text[:1].isalpha()
+
+    def read(p: OpParser, state: State) -> None:
+        if p.tokens[p.pos] != text:
+            if word:
+                p.error(f"custom op '{name}' expected '{text}'")
+            p.expect(text)
+        p.pos += 1
+
+    def nothing(p: OpParser, state: State) -> None:
+        pass
+
+    return Part(
+        read if text else nothing,
+        lambda printer, operation, out: out.literal(text),
+        begins=lambda p: p.tokens[p.pos] == text,
+    )
+
+
+# --- variables --------------------------------------------------------------------------------------------------------
+
+
+def _variable(element: Variable, slots: Slots) -> Part:
+    name = element.name
+    if name in slots.index:
+        return _operand(slots.index[name], slots)
+    if name in slots.properties:
+        return _property(name, slots)
+    if name in slots.successors:
+        return _successor(slots.successors[name])
+    if name in slots.regions:
+        return _region(slots.regions[name], slots)
+    raise ValueError(f"{slots.definition.name}: the format names ${name}, which is not declared")
+
+
+def _operand(index: int, slots: Slots) -> Part:
+    arity = slots.all[index].arity
+
+    def one(p: OpParser, state: State) -> None:
+        at = p.pos
+        if p.tokens[at][:1] != "%":
+            p.operand_token()
+        state.operands[index] = at
+        p.pos = at + 1
+
+    def optional(p: OpParser, state: State) -> None:
+        state.operands[index] = [p.operand_token()] if p.tokens[p.pos][:1] == "%" else []
+
+    def variadic(p: OpParser, state: State) -> None:
+        state.operands[index] = p.operand_tokens()
+
+    def print_plain(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        out.value(printer.name(operation.operands[index]))
+
+    def print_all(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        out.value(", ".join(printer.name(value) for value in slots.values(operation, index)))
+
+    # Nothing follows a terminator.
+    last = Trait.TERMINATOR in slots.definition.traits
+    return Part(
+        {Arity.ONE: one, Arity.OPTIONAL: optional, Arity.VARIADIC: variadic}[arity],
+        print_plain if slots.plain else print_all,
+        begins=lambda p: p.tokens[p.pos][:1] == "%" and (last or not _names_results(p)),
+        present=lambda operation: bool(slots.values(operation, index)),
+    )
+
+
+def _names_results(p: OpParser) -> bool:
+    """Tell whether the SSA names that follow are those of the next operation's results, as after a bare
+    ``vector.print``: mlir-opt takes them for operands, and so cannot read what it prints there.
+    """
+    tokens, at = p.tokens, p.pos
+    while tokens[at][:1] == "%":
+        at += 3 if tokens[at + 1] == ":" and tokens[at + 2].isdigit() else 1
+        if tokens[at] != ",":
+            break
+        at += 1
+    return tokens[at] == "="
+
+
+def _property(name: str, slots: Slots) -> Part:
+    prop = slots.properties[name]
+    form = property_form(prop, f"custom op '{slots.definition.name}' ")
+    read_property, print_property, begins = form
+
+    def read(p: OpParser, state: State) -> None:
+        state.properties[name] = read_property(p)
+
+    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        out.value(print_property(printer, operation.properties[name]))
+
+    if prop.default is None:
+        return Part(read, print_, _token_test(begins), lambda operation: name in operation.properties)
+    assert isinstance(prop.kind, EnumDefinition)
+    default = prop.kind.attribute(prop.default)
+    return Part(read, print_, _token_test(begins), lambda operation: operation.properties.get(name, default) != default)
+
+
+def _token_test(begins: Callable[[str], bool] | None) -> Callable[[OpParser], bool] | None:
+    return None if begins is None else lambda p: begins(p.tokens[p.pos])
+
+
+def _successor(index: int) -> Part:
+    def read(p: OpParser, state: State) -> None:
+        state.successors.append(p.successor_block())
+
+    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        out.value(printer.label(operation.successors[index][0]))
+
+    return Part(read, print_, begins=lambda p: p.tokens[p.pos][:1] == "^")
+
+
+def _region(index: int, slots: Slots) -> Part:
+    definition = slots.definition
+    implicit = definition.implicit_terminator
+
+    def read(p: OpParser, state: State) -> None:
+        region = p.region(definition.name)
+        if implicit is not None:
+            p.terminated(region, implicit, state.start)
+        state.regions.append(region)
+
+    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        out.value(printer.region(operation.regions[index], operation))
+
+    return Part(
+        read,
+        print_,
+        begins=lambda p: p.tokens[p.pos][:1] == "{",
+        present=lambda operation: bool(operation.regions[index].blocks),
+    )
+
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+def _type_of(element: TypeOf, slots: Slots) -> Part:
+    indices = slots.of(element.name)
+    if len(indices) > 1 or slots.all[indices[0]].arity is not Arity.ONE:
+        return _types_of(indices, slots)
+    index = indices[0]
+    name = slots.definition.name
+    kind = slots.all[index].constraint.kind
+
+    def read(p: OpParser, state: State) -> None:
+        at = p.pos
+        type = p.types.get(p.tokens[at])
+        if type is None:
+            type = p.type()
+        else:
+            p.pos += 1
+        if kind is not None and not kind.accepts(type):
+            expected = f": expected {kind.name}, but found '{type}'" if kind.name else ""
+            p.error(f"custom op '{name}' invalid kind of type specified{expected}", at)
+        state.types[index] = type
+
+    return Part(read, _print_type(index, slots), present=lambda operation: bool(slots.values(operation, index)))
+
+
+def _print_type(index: int, slots: Slots) -> Print:
+    """Print the type of one value."""
+    operands = len(slots.operands)
+
+    def operand(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        out.value(printer.type(operation.operands[index].type))
+
+    def result(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        out.value(printer.type(operation.results[index - operands].type))
+
+    if not slots.plain:
+        return _print_types([index], slots)
+    return operand if index < operands else result
+
+
+def _types_of(indices: list[int], slots: Slots) -> Part:
+    def read(p: OpParser, state: State) -> None:
+        _spread_types(p, state, indices, slots, p.type_list())
+
+    return Part(
+        read,
+        _print_types(indices, slots),
+        present=lambda operation: any(slots.values(operation, index) for index in indices),
+    )
+
+
+def _print_types(indices: list[int], slots: Slots) -> Print:
+    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        types = (value.type for index in indices for value in slots.values(operation, index))
+        out.value(", ".join(map(printer.type, types)))
+
+    return print_
+
+
+def _spread_types(p: OpParser, state: State, indices: list[int], slots: Slots, types: Sequence[Type]) -> None:
+    """Give each slot its share of a list of types, by the number of its operands."""
+    start = 0
+    for index in indices:
+        if slots.all[index].arity is Arity.ONE:
+            if start >= len(types):
+                p.error("there are fewer types than values")
+            state.types[index] = types[start]
+            start += 1
+        elif index == indices[-1]:
+            state.types[index] = tuple(types[start:])
+            start = len(types)
+        else:
+            names = state.operands[index] if index < len(state.operands) else None
+            count = len(names or ())
+            state.types[index] = tuple(types[start : start + count])
+            start += count
+    if start != len(types):
+        p.error("there are more types than values")
+
+
+def _functional_type(element: FunctionalType, slots: Slots) -> Part:
+    inputs, results = slots.of(element.inputs), slots.of(element.results)
+    name = slots.definition.name
+
+    def read(p: OpParser, state: State) -> None:
+        at = p.pos
+        if p.tokens[at] != "(":
+            p.wrong_token("expected '('")
+        type = p.function_type()
+        operands = sum(
+            1 if slots.all[index].arity is Arity.ONE else len(state.operands[index] or ()) for index in inputs
+        )
+        if operands != len(type.inputs):
+            first = next((t for i in inputs for t in _tokens_of(state.operands[i])), at)
+            p.error(
+                f"custom op '{name}' number of operands and types do not match: got {operands} "
+                f"operands and {len(type.inputs)} types",
+                first,
+            )
+        _spread_types(p, state, inputs, slots, type.inputs)
+        _spread_types(p, state, results, slots, type.results)
+
+    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        type = FunctionType(
+            tuple(value.type for index in inputs for value in slots.values(operation, index)),
+            tuple(value.type for index in results for value in slots.values(operation, index)),
+        )
+        out.value(printer.type(type))
+
+    return Part(read, print_)
+
+
+def _tokens_of(operand: Any) -> list[int]:
+    return operand if isinstance(operand, list) else [operand]
+
+
+# --- attributes -------------------------------------------------------------------------------------------------------
+
+
+def _dictionary(element: AttributeDictionary, slots: Slots) -> Part:
+    keyword = element.keyword
+    start = "attributes" if keyword else "{"
+    names = slots.properties.keys()
+    definition = slots.definition
+    assert definition.assembly is not None
+    elided = _written_names(read_format(definition.assembly)) | {SEGMENTS}
+    defaults = {prop.name: prop.elided for prop in definition.properties if prop.elided is not None}
+    defaults |= dict(default_properties(definition))
+
+    def read(p: OpParser, state: State) -> None:
+        if p.tokens[p.pos] != start:
+            return
+        if keyword:
+            p.pos += 1
+        p.dictionary(state.attributes)
+        named = {name: state.attributes.pop(name) for name in names & state.attributes.keys()}
+        if named:
+            state.properties.update(named)
+            state.named = named
+
+    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        extra = operation.attributes
+        if operation.properties.keys() - elided:
+            extra = dict(extra)
+            for name, value in operation.properties.items():
+                if name not in elided and defaults.get(name) != value:
+                    extra[name] = value
+        if not extra:
+            return
+        out.text += f" attributes {printer.dictionary(extra)}" if keyword else f" {printer.dictionary(extra)}"
+        out.space, out.punctuation = True, False
+
+    return Part(read, print_)
+
+
+def _written_names(elements: Sequence[Element]) -> frozenset[str]:
+    """Return the names of what a format prints outside the dictionary."""
+    names: set[str] = set()
+    for element in elements:
+        if isinstance(element, Variable):
+            names.add(element.name)
+        elif isinstance(element, Group):
+            names |= _written_names(element.elements) | _written_names(element.otherwise)
+        elif isinstance(element, Clauses) and element.printed:
+            names |= {name for clause in element.clauses for name in _written_names(clause)}
+        elif isinstance(element, Directive):
+            names |= set(element.arguments)
+    return frozenset(names)
+
+
+# --- optional groups and clauses --------------------------------------------------------------------------------------
+
+
+def _group(group: Group, slots: Slots) -> Part:
+    # A unit attribute is not written: the group's being there says it.
+    units = [
+        element.name
+        for element in group.elements
+        if isinstance(element, Variable) and (prop := slots.properties.get(element.name)) is not None and is_unit(prop)
+    ]
+    written = [e for e in group.elements if not (isinstance(e, Variable) and e.name in units)]
+    parts = compile_elements(written, slots)
+    otherwise = compile_elements(group.otherwise, slots)
+    begins = parts[0].begins
+    present = compile_element(group.elements[group.anchor], slots).present
+    if begins is None or present is None:
+        raise ValueError(f"{slots.definition.name}: an optional group cannot begin with {written[0]}")
+    space, punctuation = _spacing_after((*written, *group.otherwise)[-1])
+
+    def read(p: OpParser, state: State) -> None:
+        if begins(p):
+            for part in parts:
+                part.read(p, state)
+            for name in units:
+                state.properties[name] = UNIT
+        else:
+            for part in otherwise:
+                part.read(p, state)
+
+    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        for part in parts if present(operation) else otherwise:
+            part.print(printer, operation, out)
+        # MLIR decides on spaces when it compiles the format: as if all had been printed.
+        out.space, out.punctuation = space, punctuation
+
+    return Part(read, print_)
+
+
+def _spacing_after(element: Element) -> tuple[bool, bool]:
+    """Return what `Out` knows of spaces behind the last element of a group."""
+    if isinstance(element, Group):
+        return _spacing_after((*element.elements, *element.otherwise)[-1])
+    out = Out()
+    if isinstance(element, Literal):
+        out.literal(element.text)
+    return out.space, out.punctuation
+
+
+def _clauses(clauses: Clauses, slots: Slots) -> Part:
+    name = slots.definition.name
+    by_keyword = {
+        clause[0].text: compile_elements(clause, slots) for clause in clauses.clauses if isinstance(clause[0], Literal)
+    }
+    # What a clause is about, its first variable, says whether it is printed.
+    printed = [
+        (present, parts)
+        for parts in (by_keyword.values() if clauses.printed else ())
+        for present in [next(part.present for part in parts if part.present is not None)]
+    ]
+
+    def read(p: OpParser, state: State) -> None:
+        seen: set[str] = set()
+        while (keyword := p.tokens[p.pos]) in by_keyword:
+            p.pos += 1
+            if keyword in seen:
+                p.error(
+                    f"custom op '{name}' `{keyword}` clause can appear at most once in the expansion of the "
+                    "oilist directive",
+                    state.start,
+                )
+            seen.add(keyword)
+            for part in by_keyword[keyword][1:]:
+                part.read(p, state)
+
+    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        for present, parts in printed:
+            if present(operation):
+                for part in parts:
+                    part.print(printer, operation, out)
+
+    return Part(read, print_)
+
+
+# --- custom directives ------------------------------------------------------------------------------------------------
+
+
+def _dynamic_index_list(slots: Slots, dynamic: str, static: str) -> Part:
+    """Compile ``[%a, 2]``: the values among the ``dynamic`` operands, the numbers in ``static`` with a mark for each
+    value.
+    """
+    index = slots.index[dynamic]
+
+    def read(p: OpParser, state: State) -> None:
+        names: list[int] = []
+        codes: list[int] = []
+        p.expect("[")
+        while p.tokens[p.pos] != "]":
+            if p.tokens[p.pos][:1] == "%":
+                names.append(p.operand_token())
+                codes.append(DYNAMIC)
+            else:
+                codes.append(p.integer("expected SSA value or integer") & ((1 << 64) - 1))
+            if not p.take(","):
+                break
+        p.expect("]")
+        state.operands[index] = names
+        state.properties[static] = DenseArrayAttr(I64, tuple(codes))
+
+    def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
+        values = iter(slots.values(operation, index))
+        numbers = operation.properties[static]
+        assert isinstance(numbers, DenseArrayAttr)
+        texts = (
+            printer.name(next(values)) if code == DYNAMIC else str(number)
+            for code, number in zip(numbers.codes, numbers.values, strict=True)
+        )
+        out.value(f"[{', '.join(texts)}]")
+
+    return Part(read, print_)
+
+
+CUSTOM_DIRECTIVES: Mapping[str, Callable[..., Part]] = {"DynamicIndexList": _dynamic_index_list}
+
+
+def _custom(directive: Directive, slots: Slots) -> Part:
+    return CUSTOM_DIRECTIVES[directive.name](slots, *directive.arguments)
+
+
+_COMPILERS: Mapping[type, Callable[[Any, Slots], Part]] = {
+    Literal: _literal,
+    Variable: _variable,
+    TypeOf: _type_of,
+    FunctionalType: _functional_type,
+    AttributeDictionary: _dictionary,
+    Group: _group,
+    Clauses: _clauses,
+    Directive: _custom,
+}

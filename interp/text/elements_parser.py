@@ -1,0 +1,356 @@
+"""Elements from text: ``dense<…>``, ``sparse<…>``, ``array<…>`` and the numbers in them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.declare.registry import Registry
+from halfulp.interp.ir.attributes import (
+    DenseArrayAttr,
+    DenseElementsAttr,
+    DenseResourceAttr,
+    DenseStringAttr,
+    ElementsType,
+    SparseElementsAttr,
+)
+from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.blobs import elements_of_blob, no_elements
+from halfulp.interp.ir.types import (
+    I1,
+    I64,
+    ComplexType,
+    FloatType,
+    IndexType,
+    IntegerType,
+    ShapedType,
+    TensorType,
+    element_count,
+    is_dynamic,
+    width_of,
+)
+from halfulp.interp.text.location_parser import LocationParser
+from halfulp.interp.text.token_parser import is_integer
+from halfulp.interp.values.value import shape_problem
+
+
+class ElementsParser(LocationParser):
+    """Reads elements. ``schema``: the version whose layout of blobs the text uses."""
+
+    def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
+        super().__init__(text, filename, registry, allow_unregistered)
+        self.schema = Schema.MLIR22
+
+    def _dense(self, type: Type | None) -> Attribute:
+        start = self.pos
+        self.pos += 1
+        self.expect("<", "expected '<' after 'dense'")
+        literal = _Literal(self) if self.tokens[self.pos] != ">" else None
+        self.expect(">")
+        return _dense_attribute(self, literal, self._elements_type(type, start), start)
+
+    def _elements_type(self, type: Type | None, start: int) -> ElementsType:
+        if type is None:
+            self.expect(":")
+            type = self.type()
+        if not isinstance(type, ShapedType):
+            self.error("elements literal must be a shaped type", start)
+        if is_dynamic(type):
+            self.error("elements literal type must have static shape", start)
+        return type
+
+    def _sparse(self, type: Type | None) -> Attribute:
+        start = self.pos
+        self.pos += 1
+        self.expect("<", "expected '<' after 'sparse'")
+        if self.take(">"):
+            elements = self._elements_type(type, start)
+            empty = DenseElementsAttr(TensorType((0, len(elements.shape or ())), I64), np.zeros((0, 0), np.uint64))
+            return SparseElementsAttr(elements, empty, no_elements(TensorType((0,), elements.element)))
+        indices = _Literal(self)
+        self.expect(",")
+        values = _Literal(self)
+        self.expect(">")
+        elements = self._elements_type(type, start)
+        shape = tuple(size or 0 for size in elements.shape or ())
+        # A single coordinate may stand without brackets: it is repeated.
+        rank = len(shape)
+        # mlir-opt prints equal coordinates as one, and cannot read that: here it stands for one per value.
+        index_shape = indices.shape or (values.shape[0] if values.shape else 1, rank)
+        value_shape = values.shape or (index_shape[0],)
+        if index_shape != (value_shape[0], rank) and not (rank == 1 and index_shape == value_shape):
+            self.error(
+                f"expected shape ([{', '.join(map(str, shape))}]); inferred shape of indices literal "
+                f"([{', '.join(map(str, indices.shape))}]); inferred shape of values literal "
+                f"([{', '.join(map(str, values.shape))}])",
+                start,
+            )
+        index_attr = _dense_attribute(self, indices, TensorType(index_shape, I64), start)
+        value_attr = _dense_attribute(self, values, TensorType(value_shape, elements.element), start)
+        assert isinstance(index_attr, DenseElementsAttr)
+        rows = index_attr.array().reshape(-1, rank).tolist()
+        for number, row in enumerate(rows):
+            if any(index >= size for index, size in zip(row, shape, strict=True)):
+                self.error(
+                    f"sparse index #{number} is not contained within the value shape, with index="
+                    f"[{', '.join(map(str, row))}], and type='{elements}'",
+                    start,
+                )
+        return SparseElementsAttr(elements, index_attr, value_attr)
+
+    def _dense_array(self, type: Type | None) -> Attribute:
+        self.pos += 1
+        self.expect("<", "expected '<' after 'array'")
+        at = self.pos
+        element = self.non_function_type()
+        if not isinstance(element, IntegerType | FloatType):
+            self.error("expected an integer or floating point type", at)
+        bits = element.format.bits if isinstance(element, FloatType) else element.width
+        if element != I1 and bits % 8:
+            self.error("element type bitwidth must be a multiple of 8", at)
+        if self.take(">"):
+            return DenseArrayAttr(element, ())
+        self.expect(":", "expected ':' after dense array type")
+        codes = [self._array_code(element)]
+        while self.take(","):
+            codes.append(self._array_code(element))
+        self.expect(">", "expected '>' to close an array attribute")
+        return DenseArrayAttr(element, tuple(codes))
+
+    def array_values(self, element: Type) -> DenseArrayAttr:
+        """``[1, 2]``: how a custom form writes a dense array of a known element type. Integers are signed there."""
+        width = element.width if isinstance(element, IntegerType) and element != I1 else None
+        self.expect("[")
+        codes: list[int] = []
+        while self.tokens[self.pos] != "]" or codes:
+            codes.append(self._array_code(element) if width is None else self._signed_code(width))
+            if not self.take(","):
+                break
+        self.expect("]")
+        return DenseArrayAttr(element, tuple(codes))
+
+    def _signed_code(self, width: int) -> int:
+        at = self.pos
+        value = self.integer()
+        if not -(1 << width - 1) <= value < 1 << width - 1:
+            self.error("integer value too large", at)
+        return value & ((1 << width) - 1)
+
+    def _array_code(self, element: Type) -> int:
+        token = self.tokens[self.pos]
+        if element == I1:
+            # mlir-opt reports a wrong value at the token after it.
+            self.pos += 1
+            if token not in ("true", "false"):
+                self.error("expected 'true' or 'false' values for i1 type")
+            return int(token == "true")
+        negative = self.take("-")
+        at = self.pos
+        token = self.tokens[at]
+        if isinstance(element, FloatType):
+            if not token[:1].isdigit():
+                self.wrong_token("expected floating point literal")
+            self.pos += 1
+            return self.float_code(token, at, negative, element)
+        if not is_integer(token):
+            self.error("expected integer literal")
+        self.pos += 1
+        return self.integer_code(token, at + 1, negative, element, "integer constant out of range")
+
+    def _dense_resource(self, type: Type | None) -> Attribute:
+        self.pos += 1
+        self.expect("<", "expected '<' after 'dense_resource'")
+        key = self.resource_key("expected identifier key for 'resource' entry")
+        self.expect(">")
+        at = self.pos
+        if type is None:
+            self.expect(":")
+            at = self.pos
+            type = self.type()
+        if not isinstance(type, ShapedType):
+            self.error_at_offset("`dense_resource` expected a shaped type", self.offset(at - 1))
+        return DenseResourceAttr(key, type)
+
+
+class _Literal:
+    """The elements of a `dense<…>` before its type is known: tokens with their indices, row-major, and the shape.
+
+    ``hex`` is the index of a blob's token. Nested brackets are read iteratively.
+    """
+
+    def __init__(self, parser: ElementsParser) -> None:
+        self.elements: list[int] = []
+        self.shape: tuple[int, ...] = ()
+        self.bracketed = parser.tokens[parser.pos] == "["
+        self.start = parser.pos
+        if self.bracketed:
+            self._read_list(parser)
+        else:
+            self._element(parser)
+
+    def _element(self, parser: ElementsParser) -> None:
+        tokens = parser.tokens
+        if tokens[parser.pos] == "(":
+            parser.pos += 1
+            self._number(parser)
+            parser.expect(",", "expected ',' between complex elements")
+            self._number(parser)
+            parser.expect(")", "expected ')' after complex elements")
+            return
+        self._number(parser)
+
+    def _number(self, parser: ElementsParser) -> None:
+        token = parser.tokens[parser.pos]
+        first = token[:1]
+        if not first.isdigit() and token not in ("true", "false") and (first != '"' or len(token) < 2):
+            if token != "-":
+                parser.wrong_token("expected element literal of primitive type")
+            parser.pos += 1
+            if not parser.tokens[parser.pos][:1].isdigit():
+                parser.wrong_token("expected integer or floating point literal")
+        self.elements.append(parser.pos)
+        parser.pos += 1
+
+    def _read_list(self, parser: ElementsParser) -> None:
+        # One entry per open bracket: [elements read in it, shape of the first of them].
+        open: list[tuple[int, tuple[int, ...] | None]] = []
+        tokens = parser.tokens
+        done: tuple[int, ...] = ()
+        while True:
+            # At the start of an element.
+            if tokens[parser.pos] == "[":
+                open.append((0, None))
+                parser.pos += 1
+                if len(open) > _MAX_RANK:
+                    parser.error(f"nesting is deeper than {_MAX_RANK} levels")
+                if tokens[parser.pos] != "]":
+                    continue
+                open.pop()
+                parser.pos += 1
+                done = (0,)
+            else:
+                self._element(parser)
+                done = ()
+            # An element of shape `done` has ended.
+            while open:
+                count, shape = open[-1]
+                if shape is not None and shape != done:
+                    parser.error("tensor literal is invalid; ranks are not consistent between elements")
+                open[-1] = (count + 1, done)
+                if tokens[parser.pos] == ",":
+                    parser.pos += 1
+                    break
+                parser.expect("]")
+                open.pop()
+                done = (count + 1, *done)
+            else:
+                self.shape = done
+                return
+
+
+_MAX_RANK = 1000
+
+
+def _dense_attribute(
+    parser: ElementsParser, literal: _Literal | None, type: ElementsType, start: int
+) -> DenseElementsAttr | DenseStringAttr:
+    element = type.element
+    count = element_count(type)
+    assert count is not None
+    problem = shape_problem(_static(type))
+    # One element for all is not repeated in memory.
+    if problem and not (count and literal is not None and not literal.bracketed and not _is_text(parser, literal)):
+        parser.error(f"the elements of '{type}' cannot be held: it {problem}", start)
+    if literal is None:
+        if count:
+            parser.error(f"parsed zero elements, but type ('{type}') expected at least 1", start)
+        return no_elements(type)
+    scalar = element.element if isinstance(element, ComplexType) else element
+    if not isinstance(scalar, IntegerType | IndexType | FloatType):
+        return _string_elements(parser, literal, type, count, start)
+    if not literal.bracketed and _is_text(parser, literal):
+        return _blob_elements(parser, literal.elements[0], type, start)
+    per_element = 2 if isinstance(element, ComplexType) else 1
+    if literal.bracketed and literal.shape != _static(type):
+        parser.error(
+            f"inferred shape of elements literal ([{', '.join(map(str, literal.shape))}]) does not match type "
+            f"([{', '.join(map(str, _static(type)))}])",
+            start,
+        )
+    expected = per_element * (count if literal.bracketed else 1)
+    if literal.bracketed and per_element == 1 and len(literal.elements) == 2 * expected and expected:
+        parser.error(f"expected element literals of type '{element}', but parsed complex ones", start)
+    if per_element == 1 and not literal.bracketed and len(literal.elements) != 1:
+        parser.error(f"parsed complex elements, but type ('{type}') has none", start)
+    if len(literal.elements) != expected:
+        parser.error(
+            f"parsed {len(literal.elements)} elements, but type ('{element}') expected {expected} elements", start
+        )
+    codes = [_element_code(parser, index, scalar) for index in literal.elements]
+    if not codes:
+        return no_elements(type)
+    values = [tuple(codes[i : i + per_element]) for i in range(0, len(codes), per_element)]
+    splat = not literal.bracketed or values.count(values[0]) == len(values)
+    codes = codes[:per_element] if splat else codes
+    shape = (*(() if splat else _static(type)), *((2,) if isinstance(element, ComplexType) else ()))
+    return DenseElementsAttr(type, ints_to_codes(codes, width_of(scalar), shape), splat)
+
+
+def _is_text(parser: ElementsParser, literal: _Literal) -> bool:
+    return bool(literal.elements) and parser.tokens[literal.elements[0]][:1] == '"'
+
+
+def _static(type: ElementsType) -> tuple[int, ...]:
+    return tuple(size or 0 for size in type.shape or ())
+
+
+def _element_code(parser: ElementsParser, index: int, type: Type) -> int:
+    token = parser.tokens[index]
+    negative = parser.tokens[index - 1] == "-"
+    if isinstance(type, FloatType):
+        if not token[:1].isdigit():
+            parser.error("expected floating point literal", index)
+        return parser.float_code(token, index, negative, type)
+    if token in ("true", "false"):
+        if type != I1:
+            parser.error("expected i1 type for 'true' or 'false' values", index)
+        return int(token == "true")
+    if token[:1] == '"':
+        parser.error("expected integer elements, but parsed string", index)
+    if "." in token:
+        parser.error("expected integer elements, but parsed floating-point", index)
+    if negative and isinstance(type, IntegerType) and type.signedness == "unsigned":
+        parser.error("expected unsigned integer elements, but parsed negative value", index)
+    return parser.integer_code(token, index, negative, type, "integer constant out of range for type")
+
+
+def _string_elements(
+    parser: ElementsParser, literal: _Literal, type: ElementsType, count: int, start: int
+) -> DenseStringAttr:
+    for index in literal.elements:
+        if parser.tokens[index][:1] != '"':
+            parser.error(f"expected string token, got {parser.tokens[index]}", start)
+    values = tuple(parser.string_of(parser.tokens[index], index) for index in literal.elements)
+    if literal.bracketed and literal.shape != _static(type):
+        parser.error(
+            f"inferred shape of elements literal ([{', '.join(map(str, literal.shape))}]) does not match type "
+            f"([{', '.join(map(str, _static(type)))}])",
+            start,
+        )
+    splat = bool(values) and values.count(values[0]) == len(values)
+    return DenseStringAttr(type, values[:1] if splat else values, splat)
+
+
+def _blob_elements(parser: ElementsParser, index: int, type: ElementsType, start: int) -> DenseElementsAttr:
+    text = parser.tokens[index][1:-1]
+    try:
+        if not text.startswith("0x") or any(char.isspace() for char in text):
+            raise ValueError
+        data = bytes.fromhex(text[2:])
+    except ValueError:
+        parser.error("expected string containing hex digits starting with `0x`", index)
+    attribute = elements_of_blob(data, type, parser.schema)
+    if attribute is None:
+        parser.error(f"elements hex data size is invalid for provided type: '{type}'", start)
+    return attribute

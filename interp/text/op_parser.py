@@ -1,0 +1,245 @@
+"""What the forms of ops are read with: the values and blocks that a text names, and regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from halfulp.interp.declare.declarations import OpDefinition, Trait
+from halfulp.interp.declare.registry import Registry
+from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.errors import did_you_mean
+from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from halfulp.interp.text.attribute_parser import AttributeParser
+
+
+class Forward(SSAValue):
+    """A value used before its definition was read; ``token`` is its first use."""
+
+    __slots__ = ("target", "token")
+
+    def __init__(self, type: Type, token: int) -> None:
+        super().__init__(type)
+        self.token = token
+        self.target: SSAValue | None = None
+
+
+class Argument:
+    """A named argument of a region, as a custom form reads it before the region itself."""
+
+    __slots__ = ("location", "token", "type")
+
+    def __init__(self, token: int, type: Type, location: Location | int | None) -> None:
+        self.token = token
+        self.type = type
+        self.location = location
+
+
+class OpParser(AttributeParser):
+    """Reads what ops are made of. The names in reach are in ``values``; those of an inner region are removed when it
+    ends.
+    """
+
+    def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
+        super().__init__(text, filename, registry, allow_unregistered)
+        self.values: dict[str, SSAValue] = {}
+        self.forward: dict[str, Forward] = {}
+        # Lists of operands that hold a `Forward`, to be completed at the end of the scope.
+        self.pending: list[list[SSAValue]] = []
+        self.blocks: dict[str, Block] = {}
+        self.undefined_blocks: dict[str, int] = {}
+        # Locations given by an alias that is not defined yet.
+        self.deferred_locations: list[tuple[Operation | BlockArgument, int]] = []
+
+    # Values.
+
+    def use(self, token: int, type: Type) -> SSAValue:
+        """The value named by a token, of the given type; a `Forward` where it is not defined yet."""
+        name = self.tokens[token]
+        value = self.values.get(name)
+        if value is None:
+            value = self._undefined(name, token, type)
+        known = value.type
+        if known is not type and known != type:
+            self._wrong_use(name, token, type, value)
+        return value
+
+    def _undefined(self, name: str, token: int, type: Type) -> SSAValue:
+        base, _, number = name.partition("#")
+        if number:
+            first = self.values.get(base)
+            if first is not None and int(number):
+                self.error("reference to invalid result number", token)
+            if int(number) == 0:
+                name = base
+        value = self.values.get(name)
+        if value is not None:
+            return value
+        forward = self.forward.get(name)
+        if forward is None:
+            forward = self.forward[name] = Forward(type, token)
+        return forward
+
+    def _wrong_use(self, name: str, token: int, type: Type, value: SSAValue) -> NoReturn:
+        base = name.partition("#")[0]
+        where = self.source.at_token(value.token) if isinstance(value, Forward) else self._defined_at(value)
+        self.error(
+            f"use of value '{base}' expects different type than prior uses: '{type}' vs '{value.type}'",
+            token,
+            notes=[(where, "prior use here")],
+        )
+
+    def _defined_at(self, value: SSAValue) -> Location | None:
+        """Where a value in reach got its name: found again from the tokens, since only errors ask."""
+        name = next((name for name, known in self.values.items() if known is value), None)
+        if name is None:
+            return None
+        base = name.partition("#")[0]
+        if isinstance(value, OpResult) and value.owner.source is self.source:
+            index = value.owner.token
+            while index > 0 and self.tokens[index] != base:
+                index -= 1
+        elif isinstance(value, BlockArgument):
+            index = value.token
+        else:
+            index = self.tokens.index(base)
+        return self.source.at_token(index)
+
+    def define(self, name: str, value: SSAValue, token: int) -> None:
+        """Give a value its name. Raises ParseError where the name is taken."""
+        known = self.values.get(name)
+        if known is not None:
+            self.error(
+                f"redefinition of SSA value '{name}'",
+                token,
+                notes=[(self._defined_at(known), "previously defined here")],
+            )
+        if self.forward:
+            forward = self.forward.pop(name, None)
+            if forward is not None:
+                forward.target = value
+                if forward.type != value.type:
+                    self.error(
+                        f"definition of SSA value '{name}' has type '{value.type}'",
+                        token,
+                        notes=[
+                            (self.source.at_token(forward.token), f"previously used here with type '{forward.type}'")
+                        ],
+                    )
+        self.values[name] = value
+
+    def operand_token(self) -> int:
+        """Step over an SSA name; its token."""
+        at = self.pos
+        if self.tokens[at][:1] != "%" or len(self.tokens[at]) < 2:
+            self.wrong_token("expected SSA operand")
+        self.pos = at + 1
+        return at
+
+    def operand_tokens(self) -> list[int]:
+        """SSA names separated by commas, possibly none."""
+        if self.tokens[self.pos][:1] != "%":
+            return []
+        found = [self.operand_token()]
+        while self.take(","):
+            found.append(self.operand_token())
+        return found
+
+    def end_scope(self) -> None:
+        """Put forward references right; raise ParseError for a name that never came."""
+        if self.forward:
+            first = min(self.forward.values(), key=lambda forward: forward.token)
+            name = self.tokens[first.token]
+            # The names of the function are gone by now: look for a near one among those written before.
+            written = (token for token in reversed(self.tokens[: first.token]) if token[:1] == "%")
+            hint = did_you_mean(name, (token for token in written if token not in self.forward))
+            self.error("use of undeclared SSA value name", first.token, hint=hint)
+        for operands in self.pending:
+            for index, value in enumerate(operands):
+                if isinstance(value, Forward):
+                    assert value.target is not None
+                    operands[index] = value.target
+        self.pending.clear()
+
+    def placed(self, operation: Operation, at: int) -> Operation:
+        """An op that begins at the token ``at``. Of its operands, those that are defined further on are put in then."""
+        operation.source = self.source
+        operation.token = at
+        if self.forward:
+            self.pending.append(operation.operands)
+        return operation
+
+    # Locations.
+
+    def trailing_location(self, target: Operation | BlockArgument) -> None:
+        """``loc(…)`` after an operation or an argument."""
+        location = self.deferrable_location()
+        if isinstance(location, int):
+            self.deferred_locations.append((target, location))
+        else:
+            target.location = location
+
+    def deferrable_location(self) -> Location | int:
+        """``loc(…)``; the token of an alias that is not defined yet."""
+        tokens = self.tokens
+        at = self.pos + 2
+        token = tokens[at]
+        if tokens[self.pos + 1] == "(" and token[:1] == "#" and token not in self.attributes and tokens[at + 1] == ")":
+            if "." in token:
+                self.error("expected location, but found dialect attribute", at)
+            self.pos = at + 2
+            return at
+        return self.location()
+
+    # Blocks.
+
+    def successor_block(self) -> Block:
+        """A block named as a successor."""
+        at = self.pos
+        token = self.tokens[at]
+        if token[:1] != "^" or len(token) < 2:
+            self.wrong_token("expected block name")
+        self.pos += 1
+        block = self.blocks.get(token)
+        if block is None:
+            block = self.blocks[token] = Block(label=token[1:])
+            self.undefined_blocks[token] = at
+        return block
+
+    # Regions.
+
+    def region(self, owner: str, arguments: Sequence[Argument] = (), dialect: str | None = None) -> Region:
+        """Read ``{ blocks }``.
+
+        ``owner``: the op's name. ``arguments``: those of the entry block that were read before it. ``dialect``: the one
+        whose ops are abbreviated in it, if not the owner's.
+        """
+        raise NotImplementedError
+
+    def terminated(self, region: Region, name: str, at: int) -> Region:
+        """Add the terminator of that name to a region without one, placed at the token ``at`` of the op around it."""
+        if not region.blocks:
+            region.append(Block())
+        block = region.blocks[-1]
+        last = block.operations[-1].definition if block.operations else None
+        if last is None or Trait.TERMINATOR not in last.traits:
+            terminator = Operation(name, self.registry.find(name))
+            terminator.source = self.source
+            terminator.token = at
+            block.append(terminator)
+        return region
+
+    # Words and dictionaries of custom forms.
+
+    def keyword(self, definition: OpDefinition, word: str) -> None:
+        """Step over a word of a custom form. Raises ParseError at the token that stands in its place."""
+        if not self.take(word):
+            self.error(f"custom op '{definition.name}' expected '{word}'")
+
+    def optional_dictionary(self) -> dict[str, Attribute]:
+        """Read ``{name = value, …}``, if it is there."""
+        return self.dictionary() if self.tokens[self.pos] == "{" else {}
+
+
+ParseOp = Callable[[OpParser, int], Operation]
