@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task, reference
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered
+from halfulp.conformance.comparing.op_case import OpCase, reference
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Status, Unanswered
 from halfulp.conformance.whole_programs.rewrite import definition_of, module_with
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior
@@ -40,18 +40,18 @@ class FakeOracle:
         self.fails = fails
         self.asked = 0
 
-    def refuses(self, task: Task) -> str | None:
-        return f"{task.op} is unknown" if task.op in self.refused else None
+    def refuses(self, case: OpCase) -> str | None:
+        return f"{case.op} is unknown" if case.op in self.refused else None
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        other = Task(self.exchanged.get(task.op, task.op), task.operands, task.results, task.properties)
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        other = OpCase(self.exchanged.get(case.op, case.op), case.operands, case.results, case.properties)
         return tuple(Answer(bits) for bits in reference(other, inputs, as_profile(self.profile)).bits)
 
-    def run(self, programs: Sequence[Program]) -> list[tuple[Answer, ...] | Unanswered | OracleError]:
+    def run(self, programs: Sequence[ClosedProgram]) -> list[tuple[Answer, ...] | Unanswered | OracleError]:
         self.asked += len(programs)
         return [self._one(program) for program in programs]
 
-    def _one(self, program: Program) -> tuple[Answer, ...] | Unanswered | OracleError:
+    def _one(self, program: ClosedProgram) -> tuple[Answer, ...] | Unanswered | OracleError:
         module = self._changed(program.module)
         names = {op.name for op in module.walk()}
         if self.fails is not None and self.fails[0] in names:

@@ -26,16 +26,16 @@ from halfulp.command.common import (
     say,
     write,
 )
-from halfulp.command.recipe import FIELDS, add_subject_options, subject_of
+from halfulp.command.recipe import FIELDS, add_computation_options, computation_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from halfulp.conformance.vectors.check import Check, Explanation, Mismatch
     from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet
-    from halfulp.conformance.vectors.computation import Subject
+    from halfulp.conformance.vectors.computation import Computation
     from halfulp.conformance.vectors.formats.format import Format, Notes
     from halfulp.conformance.vectors.metadata import Document
+    from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch
 
 _ABOUT = """\
 Read a file of vectors in any of the formats, compute every row again, and tell the first that differs:
@@ -82,7 +82,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     add("--partial", action="store_true", help="the file may have fewer rows than the metadata says, and others")
     add("--max", type=positive, default=1, metavar="N", help="rows that differ to tell in full (default: 1)")
     add("--json", action="store_true", help="print one JSON object")
-    add_subject_options(parser.add_argument_group("what is computed"))
+    add_computation_options(parser.add_argument_group("what is computed"))
     parser.set_defaults(command=check_vectors)
 
 
@@ -106,15 +106,15 @@ def check_vectors(arguments: argparse.Namespace) -> int:
 class _Asked:
     """What a file is held to. ``document``: the metadata; ``metadata``: its name."""
 
-    subject: Subject
+    computation: Computation
     document: Document | None = None
     metadata: str = ""
 
 
 def _check(arguments: argparse.Namespace, sources: Sources) -> int:
-    from halfulp.conformance.vectors.check import Checker
     from halfulp.conformance.vectors.columns import Role
     from halfulp.conformance.vectors.formats.format import Notes
+    from halfulp.conformance.vectors.row_check import VectorChecker
 
     _see(arguments.file)
     asked = _asked(arguments, sources)
@@ -123,8 +123,8 @@ def _check(arguments: argparse.Namespace, sources: Sources) -> int:
         format_ = _format(arguments, head)
         vectors = _vectors(file, head, format_, asked, arguments, notes)
         document = asked.document
-        checker = Checker(
-            asked.subject,
+        checker = VectorChecker(
+            asked.computation,
             vectors.columns,
             any_nan=_any_nan(arguments, document),
             ignored=frozenset({Role.FLAGS} if arguments.ignore_flags else ()),
@@ -142,9 +142,9 @@ def _check(arguments: argparse.Namespace, sources: Sources) -> int:
     _judge_count(found, checker.period, asked, arguments)
     golden = document is not None and found.digest == document["sha256"] and not found.problem
     if arguments.json:
-        write(json.dumps(_as_json(found, checker.subject, format_.name, golden, arguments)) + "\n")
+        write(json.dumps(_as_json(found, checker.computation, format_.name, golden, arguments)) + "\n")
     else:
-        write("".join(f"{line}\n" for line in _lines(found, checker.subject, golden, arguments)))
+        write("".join(f"{line}\n" for line in _lines(found, checker.computation, golden, arguments)))
     sys.stdout.flush()
     if found.strayed is not None and found.reordered:
         order = f"the rows are in another order than in {asked.metadata}"
@@ -163,8 +163,8 @@ def _check(arguments: argparse.Namespace, sources: Sources) -> int:
 def _asked(arguments: argparse.Namespace, sources: Sources) -> _Asked:
     """What the options or the metadata say is computed. Raises InputError where neither does."""
     from halfulp.conformance.vectors import metadata
+    from halfulp.conformance.vectors.recipe import computation_of as computation_of_source
     from halfulp.conformance.vectors.recipe import profile_of
-    from halfulp.conformance.vectors.recipe import subject_of as subject_of_source
     from halfulp.interp.ir.errors import HalfulpError, InputError
 
     if arguments.op is not None:
@@ -172,7 +172,7 @@ def _asked(arguments: argparse.Namespace, sources: Sources) -> _Asked:
             raise InputError("--op and --metadata both say what is computed: give one of them")
         if arguments.op == arguments.file == "-":
             raise InputError("both the program and the vectors are to come from the standard input")
-        return _Asked(subject_of(arguments.op, arguments, sources))
+        return _Asked(computation_of(arguments.op, arguments, sources))
     given = [name for name in _FOR_OP if getattr(arguments, name)] + ["profile"] * (arguments.profile != "spec")
     if given:
         option = _SPELLED.get(given[0], "--" + given[0].replace("_", "-"))
@@ -186,12 +186,12 @@ def _asked(arguments: argparse.Namespace, sources: Sources) -> _Asked:
     data = metadata.of_file(metadata.from_text(_bytes_of(path), path), Path(arguments.file).name)
     try:
         options = data.get("inputs", {}).get("options", {})
-        subject = subject_of_source(data["source"], profile_of(data["profile"]), options)
+        computation = computation_of_source(data["source"], profile_of(data["profile"]), options)
     except HalfulpError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"{path}: the metadata does not say what is computed: {error!r}") from None
-    return _Asked(subject, data, path)
+    return _Asked(computation, data, path)
 
 
 def _bytes_of(path: str) -> bytes:
@@ -369,7 +369,7 @@ def _format(arguments: argparse.Namespace, head: bytes) -> Format:
 def _vectors(
     file: BinaryIO, head: bytes, format_: Format, asked: _Asked, arguments: argparse.Namespace, notes: Notes
 ) -> VectorSet:
-    """The rows of the file, by the columns that it, the metadata or the subject has."""
+    """The rows of the file, by the columns that it, the metadata or the computation has."""
     from halfulp.conformance.vectors import metadata
     from halfulp.conformance.vectors.formats.format import Options, seekable
     from halfulp.interp.ir.errors import InputError
@@ -417,10 +417,12 @@ def _columns(
     from halfulp.conformance.vectors.formats.text import digits
     from halfulp.interp.ir.errors import InputError, did_you_mean
 
-    subject = asked.subject
-    known = (*subject.inputs, *subject.outputs) if asked.document is None else metadata.columns_of(asked.document)
+    computation = asked.computation
+    known = (
+        (*computation.inputs, *computation.outputs) if asked.document is None else metadata.columns_of(asked.document)
+    )
     if arguments.columns is not None:
-        by_name = {column.name: column for column in (*subject.inputs, *subject.outputs)}
+        by_name = {column.name: column for column in (*computation.inputs, *computation.outputs)}
         given = [name.strip() for name in arguments.columns.split(",")]
         unknown = next((name for name in given if name not in by_name), None)
         if unknown is not None:
@@ -460,20 +462,20 @@ _FIRST_WORD = re.compile(rb"(?:^|[\n=])[ \t]*([0-9A-Fa-fXxZz]+)[ \t]*[,;\r\n]")
 # --- telling ----------------------------------------------------------------------------------------------------------
 
 
-def _what(subject: Subject) -> str:
-    from halfulp.conformance.vectors.computation import OpSubject
+def _what(computation: Computation) -> str:
+    from halfulp.conformance.vectors.computation import OpComputation
 
-    asked = str(subject.task) if isinstance(subject, OpSubject) else f"@{subject.source()['function']}"
-    if isinstance(subject, OpSubject) and subject.random_bits is not None:
-        asked += f", {subject.random_bits} random bits"
-    return asked if subject.profile.name == "spec" else f"{asked}, profile {subject.profile.name}"
+    asked = str(computation.case) if isinstance(computation, OpComputation) else f"@{computation.source()['function']}"
+    if isinstance(computation, OpComputation) and computation.random_bits is not None:
+        asked += f", {computation.random_bits} random bits"
+    return asked if computation.profile.name == "spec" else f"{asked}, profile {computation.profile.name}"
 
 
-def _lines(found: Check, subject: Subject, golden: bool, arguments: argparse.Namespace) -> list[str]:
+def _lines(found: Check, computation: Computation, golden: bool, arguments: argparse.Namespace) -> list[str]:
     """The report in words."""
     lines = []
     for mismatch in found.mismatches:
-        lines += [*_mismatch_lines(mismatch, subject, arguments), ""]
+        lines += [*_mismatch_lines(mismatch, computation, arguments), ""]
     if found.differing:
         lines += _explanation_lines(found)
     rows = f"{found.rows:,} rows" if found.problem is None else f"{found.rows:,} rows were read"
@@ -485,32 +487,32 @@ def _lines(found: Check, subject: Subject, golden: bool, arguments: argparse.Nam
     if found.unknown:
         counts.append(f"{found.unknown:,} with an X or Z")
     if found.rows:
-        lines.append(f"{_what(subject)}: {'; '.join([', '.join(counts[:2]), *counts[2:]])}")
+        lines.append(f"{_what(computation)}: {'; '.join([', '.join(counts[:2]), *counts[2:]])}")
     if golden:
         lines.append("this is the golden file, unchanged")
     return lines
 
 
-def _mismatch_lines(mismatch: Mismatch, subject: Subject, arguments: argparse.Namespace) -> list[str]:
+def _mismatch_lines(mismatch: RowMismatch, computation: Computation, arguments: argparse.Namespace) -> list[str]:
     from halfulp.conformance.vectors.columns import Role
     from halfulp.explanations.rounding import table_lines
     from halfulp.fp_formats.spelling import decimal_text
 
     line = "" if mismatch.line is None else f", line {mismatch.line}"
     table: list[tuple[str, ...]] = []
-    for column, code in list(zip(subject.inputs, mismatch.inputs, strict=True))[:MOST_COLUMNS]:
+    for column, code in list(zip(computation.inputs, mismatch.inputs, strict=True))[:MOST_COLUMNS]:
         table.append((column.name, *_cells(column, code)))
-    left_out = len(subject.inputs) - len(table)
-    brief = len(subject.outputs) > MOST_COLUMNS
+    left_out = len(computation.inputs) - len(table)
+    brief = len(computation.outputs) > MOST_COLUMNS
     if mismatch.exact is not None:
         texts = filter(None, dict.fromkeys([decimal_text(mismatch.exact), _fraction_text(mismatch.exact)]))
         table.append(("exact", " = ".join(texts), "", ""))
     notes = []
-    for k, column in enumerate(subject.outputs):
+    for k, column in enumerate(computation.outputs):
         wrong = column.name in mismatch.columns
         if not wrong and (brief or column.role in (Role.POISON, Role.OPEN)):
             continue
-        several = len([other for other in subject.outputs if other.role is column.role]) > 1
+        several = len([other for other in computation.outputs if other.role is column.role]) > 1
         own = f" {column.name}" if several or column.role is not Role.RESULT else ""
         table.append((f"expected{own}", *_cells(column, mismatch.expected[k])))
         got = mismatch.got[k]
@@ -522,17 +524,17 @@ def _mismatch_lines(mismatch: Mismatch, subject: Subject, arguments: argparse.Na
             notes.append((f"{column.name}:", ", ".join(told)))
             if told[0] == "another NaN":
                 notes.append(("", "--nan=any would accept it"))
-    lines = [f"{arguments.file}: row {mismatch.row}{line}: {_what(subject)}"]
+    lines = [f"{arguments.file}: row {mismatch.row}{line}: {_what(computation)}"]
     texts_only = [row for row in table if row[0] == "exact"]
     cells = table_lines([row for row in table if row[0] != "exact"])
     width = max(len(row[0]) for row in table)
     for row in texts_only:
-        cells.insert(len(subject.inputs) - left_out, f"{'exact'.ljust(width)}  {row[1]}")
+        cells.insert(len(computation.inputs) - left_out, f"{'exact'.ljust(width)}  {row[1]}")
     lines += [f"  {cell}" for cell in cells]
     if left_out:
         lines.append(f"  and {left_out} operands more")
     lines += [f"  {' '.join(note).strip()}" for note in notes]
-    rule = _rule(mismatch, subject)
+    rule = _rule(mismatch, computation)
     if rule:
         lines.append(f"  rule: {rule}")
     if mismatch.as_if:
@@ -544,9 +546,9 @@ def _mismatch_lines(mismatch: Mismatch, subject: Subject, arguments: argparse.Na
 
 def _cells(column: Column, code: int | str) -> tuple[str, str, str]:
     """A code in hexadecimal, in binary where its bits have fields, and what it stands for."""
-    from halfulp.conformance.vectors.check import format_of
     from halfulp.conformance.vectors.columns import Role
     from halfulp.conformance.vectors.formats.text import digits
+    from halfulp.conformance.vectors.row_check import format_of
     from halfulp.explanations.rounding import flags_text
     from halfulp.fp_formats.policy import Flags
     from halfulp.fp_formats.spelling import bits_text, value_text
@@ -568,8 +570,8 @@ def _cells(column: Column, code: int | str) -> tuple[str, str, str]:
 def _distance(column: Column, expected: int, got: int | str | None) -> list[str]:
     """How far apart two results are, and which single bit makes the difference."""
     from halfulp.conformance.comparing.compare import ulp_distance
-    from halfulp.conformance.vectors.check import format_of, type_of
     from halfulp.conformance.vectors.columns import Role
+    from halfulp.conformance.vectors.row_check import format_of, type_of
 
     if not isinstance(got, int) or column.role is not Role.RESULT:
         return []
@@ -599,17 +601,17 @@ def _fraction_text(number: Fraction) -> str:
     return shortest if len(shortest) <= LONGEST_FRACTION else ""
 
 
-def _rule(mismatch: Mismatch, subject: Subject) -> str:
+def _rule(mismatch: RowMismatch, computation: Computation) -> str:
     """Which rule of rounding gave the expected result, where its result and no flag differs."""
-    from halfulp.conformance.vectors.check import format_of
-    from halfulp.conformance.vectors.computation import OpSubject
+    from halfulp.conformance.vectors.computation import OpComputation
+    from halfulp.conformance.vectors.row_check import format_of
     from halfulp.explanations.rounding import MODES, explain
 
-    if not mismatch.exact or not isinstance(subject, OpSubject) or subject.random_bits is not None:
+    if not mismatch.exact or not isinstance(computation, OpComputation) or computation.random_bits is not None:
         return ""
-    column = subject.outputs[0]
+    column = computation.outputs[0]
     fmt = format_of(column)
-    mode = dict(subject.task.properties).get("rounding", "to_nearest_even")
+    mode = dict(computation.case.properties).get("rounding", "to_nearest_even")
     if fmt is None or mode not in MODES or column.name not in mismatch.columns:
         return ""
     told = explain(Fraction(mismatch.exact), fmt, mode)
@@ -641,7 +643,7 @@ def _explanation_lines(found: Check) -> list[str]:
     return [*lines, ""]
 
 
-def _controls(told: Explanation, found: Check) -> str:
+def _controls(told: LikelyCause, found: Check) -> str:
     """Whether an alternative is right of equal rows too."""
     if told.equal == found.controls:
         return f", as in all {found.controls:,} equal rows tried" if found.controls else ""
@@ -649,7 +651,7 @@ def _controls(told: Explanation, found: Check) -> str:
 
 
 def _as_json(
-    found: Check, subject: Subject, format_: str, golden: bool, arguments: argparse.Namespace
+    found: Check, computation: Computation, format_: str, golden: bool, arguments: argparse.Namespace
 ) -> dict[str, Any]:
     """The report as one JSON object."""
 
@@ -663,7 +665,7 @@ def _as_json(
     return {
         "file": arguments.file,
         "format": format_,
-        "what": _what(subject),
+        "what": _what(computation),
         "rows": found.rows,
         "compared": found.compared,
         "differing": found.differing,
@@ -679,9 +681,9 @@ def _as_json(
             {
                 "row": mismatch.row,
                 "line": mismatch.line,
-                "inputs": spelled(subject.inputs, mismatch.inputs),
-                "expected": spelled(subject.outputs, mismatch.expected),
-                "got": spelled(subject.outputs, mismatch.got),
+                "inputs": spelled(computation.inputs, mismatch.inputs),
+                "expected": spelled(computation.outputs, mismatch.expected),
+                "got": spelled(computation.outputs, mismatch.got),
                 "exact": None if mismatch.exact is None else str(mismatch.exact),
                 "wrong": dict(zip(mismatch.columns, map(list, mismatch.remarks), strict=True)),
                 "as_if": list(mismatch.as_if),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from halfulp.conformance.comparing.divergences import Cancellation, Divergence
-    from halfulp.conformance.oracles.oracle import Program, ProgramOracle
+    from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
     from halfulp.conformance.whole_programs import diff, validation
     from halfulp.conformance.whole_programs.arguments import Arguments
     from halfulp.conformance.whole_programs.fuzz import Failure
@@ -221,9 +221,9 @@ def _given(arguments: argparse.Namespace, function: Operation, sources: Sources)
     return given(values)
 
 
-def _programs(arguments: argparse.Namespace, sources: Sources, count: int) -> list[Program]:
+def _programs(arguments: argparse.Namespace, sources: Sources, count: int) -> list[ClosedProgram]:
     """The program of the file with the given arguments, or with ``count`` tuples of made-up ones."""
-    from halfulp.conformance.oracles.oracle import Program
+    from halfulp.conformance.oracles.oracle import ClosedProgram
     from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, generated
     from halfulp.interp.run.signature import argument_types
     from halfulp.runtime import find_entry, function_path
@@ -235,7 +235,7 @@ def _programs(arguments: argparse.Namespace, sources: Sources, count: int) -> li
         bits = min(EXHAUSTIVE_BITS, count.bit_length() - 1)
         inputs = generated(argument_types(function), count, arguments.seed, exhaustive_bits=bits)
     name = function_path(function).replace("@", "")
-    return [Program(module, name, inputs.row(index)) for index in range(inputs.count)]
+    return [ClosedProgram(module, name, inputs.row(index)) for index in range(inputs.count)]
 
 
 def _diff_oracles(arguments: argparse.Namespace, sources: Sources) -> int:
@@ -255,12 +255,12 @@ def _diff_oracles(arguments: argparse.Namespace, sources: Sources) -> int:
     return ranked(codes)
 
 
-def _oracle_code(found: diff.Report) -> int:
+def _oracle_code(found: diff.DiffReport) -> int:
     failed = [WRONG_USE] if found.failures else []
     return DIFFERENT if found.differences else ranked([*failed, SUCCESS if found.compared else UNSUPPORTED])
 
 
-def _counts(found: diff.Report | validation.Report) -> str:
+def _counts(found: diff.DiffReport | validation.ValidationReport) -> str:
     from halfulp.conformance.comparing.compare import Verdict
 
     words = {Verdict.EQUAL: "equal", Verdict.OPEN: "open", Verdict.APART: "apart", Verdict.MISMATCH: "different"}
@@ -273,8 +273,8 @@ def _plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s'[: count != 1]}"
 
 
-def _oracle_lines(found: diff.Report) -> list[str]:
-    from halfulp.conformance.whole_programs.diff import difference_lines
+def _oracle_lines(found: diff.DiffReport) -> list[str]:
+    from halfulp.conformance.whole_programs.difference_text import difference_lines
 
     lines = [f"{found.oracle} {found.version}: {_plural(found.programs, 'input')}; elements: {_counts(found)}"]
     if found.undefined:
@@ -292,8 +292,8 @@ def _oracle_lines(found: diff.Report) -> list[str]:
     return lines
 
 
-def _oracle_record(found: diff.Report) -> dict[str, Any]:
-    from halfulp.conformance.whole_programs.diff import difference_record
+def _oracle_record(found: diff.DiffReport) -> dict[str, Any]:
+    from halfulp.conformance.whole_programs.difference_text import difference_record
 
     return {
         "oracle": found.oracle,
@@ -355,7 +355,7 @@ def _transformed(arguments: argparse.Namespace, before: Module, sources: Sources
     return parse_module(text, "<after>")
 
 
-def _version_lines(found: validation.Report, function: Operation) -> list[str]:
+def _version_lines(found: validation.ValidationReport, function: Operation) -> list[str]:
     from halfulp.conformance.whole_programs.validation import counterexample_lines
 
     every = "every input, " if found.exhaustive else ""
@@ -371,7 +371,7 @@ def _version_lines(found: validation.Report, function: Operation) -> list[str]:
     return [*lines, f"... and {_plural(more, 'input')} more with differences"] if more else lines
 
 
-def _version_record(found: validation.Report) -> dict[str, Any]:
+def _version_record(found: validation.ValidationReport) -> dict[str, Any]:
     from halfulp.conformance.whole_programs.validation import counterexample_record
 
     return {
@@ -407,8 +407,9 @@ def _reduce(arguments: argparse.Namespace) -> int:
 
 def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.conformance.comparing.divergences import cancellations, divergences
-    from halfulp.conformance.whole_programs.diff import Search
-    from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference
+    from halfulp.conformance.whole_programs.interesting import SameDifference
+    from halfulp.conformance.whole_programs.op_search import Search
+    from halfulp.conformance.whole_programs.reduce import Reducer
 
     programs = _programs(arguments, sources, arguments.n)
     profile = profile_named(arguments.profile)
@@ -437,9 +438,10 @@ def _reduce_difference(arguments: argparse.Namespace, sources: Sources) -> int:
 
 
 def _reduce_undefined(
-    arguments: argparse.Namespace, programs: Sequence[Program], profile: Profile, oracle: ProgramOracle
+    arguments: argparse.Namespace, programs: Sequence[ClosedProgram], profile: Profile, oracle: ProgramOracle
 ) -> int:
-    from halfulp.conformance.whole_programs.reduce import Reducer, ValueForUndefined, undefined_header
+    from halfulp.conformance.whole_programs.interesting import ValueForUndefined, undefined_header
+    from halfulp.conformance.whole_programs.reduce import Reducer
 
     test = ValueForUndefined(oracle, profile)
     found = next((one for one in test.values(programs) if one is not None), None)
@@ -456,10 +458,10 @@ def _reduce_undefined(
 
 
 def _reduced_text(
-    program: Program, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
+    program: ClosedProgram, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
 ) -> str:
     """The program with what differs and the command that shows it in comments; ``spelling``: of the oracle there."""
-    from halfulp.conformance.whole_programs.reduce import header
+    from halfulp.conformance.whole_programs.difference_text import header
 
     known = " --no-known" if difference.known else ""
     return _with_command(header(difference, oracle.name, oracle.version, _ours()), program, output, spelling, known)
@@ -473,11 +475,13 @@ def _ours() -> str:
     return f"halfulp {version('halfulp')} (semantics {SEMANTICS_VERSION})"
 
 
-def _with_command(header: Iterable[str], program: Program, output: str | None, spelling: str, more: str = "") -> str:
+def _with_command(
+    header: Iterable[str], program: ClosedProgram, output: str | None, spelling: str, more: str = ""
+) -> str:
     """A reduced program below its header and the command that shows what it says."""
     import shlex
 
-    from halfulp.conformance.whole_programs.reduce import inputs_of, text_of
+    from halfulp.conformance.whole_programs.program_text import inputs_of, text_of
 
     inputs = "".join(f" {option}" for option in inputs_of(program))
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
@@ -486,14 +490,16 @@ def _with_command(header: Iterable[str], program: Program, output: str | None, s
 
 
 def _reduce_by_test(arguments: argparse.Namespace, sources: Sources) -> int:
-    from halfulp.conformance.oracles.oracle import Program
-    from halfulp.conformance.whole_programs.reduce import Reducer, by_script, text_of
+    from halfulp.conformance.oracles.oracle import ClosedProgram
+    from halfulp.conformance.whole_programs.interesting import by_script
+    from halfulp.conformance.whole_programs.program_text import text_of
+    from halfulp.conformance.whole_programs.reduce import Reducer
     from halfulp.runtime import find_entry, function_path
 
     module = _parse(arguments.file, sources)
     function = find_entry(module, arguments.function)
     inputs = _given(arguments, function, sources)
-    program = Program(module, function_path(function).replace("@", ""), () if inputs is None else inputs.row(0))
+    program = ClosedProgram(module, function_path(function).replace("@", ""), () if inputs is None else inputs.row(0))
     test = by_script(arguments.test)
     if test([program]) is None:
         say(f"{arguments.test} does not find the program interesting as it is")
@@ -559,8 +565,9 @@ def _fuzz(arguments: argparse.Namespace) -> int:
 
 def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> str:
     from halfulp.conformance.comparing.divergences import cancellations, divergences
-    from halfulp.conformance.whole_programs.diff import Search
-    from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference
+    from halfulp.conformance.whole_programs.interesting import SameDifference
+    from halfulp.conformance.whole_programs.op_search import Search
+    from halfulp.conformance.whole_programs.reduce import Reducer
 
     same = SameDifference(Search(oracle, divergences(), pairs=cancellations()))
     difference = same.differences([failure.program])[0]

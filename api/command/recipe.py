@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from halfulp.command.common import Sources, positive, profile_named, properties_of, read
 
 if TYPE_CHECKING:
-    from halfulp.conformance.comparing.op_case import Task
-    from halfulp.conformance.vectors.computation import Subject
+    from halfulp.conformance.comparing.op_case import OpCase
+    from halfulp.conformance.vectors.computation import Computation
     from halfulp.conformance.vectors.inputs import LevelName
     from halfulp.conformance.vectors.recipe import Recipe
     from halfulp.semantics.profile import Profile
@@ -40,7 +40,7 @@ def seed(text: str) -> int:
     return number
 
 
-def add_subject_options(parser: Any, flags: str = _WHERE_THERE_IS_PLACE) -> None:
+def add_computation_options(parser: Any, flags: str = _WHERE_THERE_IS_PLACE) -> None:
     """The options that say what is computed; the command has a positional ``subject`` itself.
 
     ``flags``: what the help says of no option about flags.
@@ -64,8 +64,8 @@ def add_subject_options(parser: Any, flags: str = _WHERE_THERE_IS_PLACE) -> None
 
 
 def add_recipe_options(parser: Any, flags: str = _WHERE_THERE_IS_PLACE) -> None:
-    """The options that say which vectors: those of the subject, and those of the operands."""
-    add_subject_options(parser, flags)
+    """The options that say which vectors: those of the computation, and those of the operands."""
+    add_computation_options(parser, flags)
     add = parser.add_argument
     add(
         "--level",
@@ -93,10 +93,10 @@ def types_in(text: str) -> list[str]:
     return [spelling.strip() for spelling in types]
 
 
-def task_named(op: str, arguments: argparse.Namespace, sources: Sources, **properties: Any) -> Task:
-    """The task of an op with the types and properties of the options. Raises HalfulpError."""
+def case_named(op: str, arguments: argparse.Namespace, sources: Sources, **properties: Any) -> OpCase:
+    """The case of an op with the types and properties of the options. Raises HalfulpError."""
     from halfulp.command.values import naming
-    from halfulp.conformance.comparing.op_case import task
+    from halfulp.conformance.comparing.op_case import op_case
     from halfulp.interp.declare.registry import default_registry
     from halfulp.interp.ir.errors import InputError, TypeMismatch
     from halfulp.interp.values.coerce import as_type
@@ -113,7 +113,7 @@ def task_named(op: str, arguments: argparse.Namespace, sources: Sources, **prope
     given = {**properties_of(op, arguments.attr or [], sources), **properties}
     to = arguments.type if arguments.source else None
     try:
-        return task(op, operands[0] if len(operands) == 1 else operands, to, **given)
+        return op_case(op, operands[0] if len(operands) == 1 else operands, to, **given)
     except TypeMismatch as error:
         if to is None and "does not follow" in error.message:
             error.hint = "--from says the type of the operand, --type that of the result"
@@ -126,10 +126,10 @@ def profile_of(arguments: argparse.Namespace) -> Profile:
     return profile_named(",".join([arguments.profile, *(f"{field}={value}" for field, value in given.items())]))
 
 
-def subject_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Subject:
+def computation_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Computation:
     """The op or program (a file that ends in .mlir or .mlirbc, or ``-``) of a command. Raises HalfulpError."""
     from halfulp.conformance.vectors.columns import Role
-    from halfulp.conformance.vectors.computation import OpSubject
+    from halfulp.conformance.vectors.computation import OpComputation
     from halfulp.interp.ir.errors import InputError
 
     profile = profile_of(arguments)
@@ -141,21 +141,21 @@ def subject_of(named: str, arguments: argparse.Namespace, sources: Sources) -> S
     if arguments.random_bits is not None and not stochastic:
         raise InputError("--random-bits goes with --rounding=stochastic")
     rounding = {} if arguments.rounding is None or stochastic else {"rounding": arguments.rounding}
-    asked = task_named(named, arguments, sources, **rounding)
+    asked = case_named(named, arguments, sources, **rounding)
     bits = (arguments.random_bits or 16) if stochastic else None
     try:
-        subject = OpSubject(asked, profile, arguments.keep_ub, arguments.flags is not False, bits)
+        computation = OpComputation(asked, profile, arguments.keep_ub, arguments.flags is not False, bits)
     except ValueError as error:
         raise InputError(str(error)) from None
-    if arguments.flags and not any(column.role is Role.FLAGS for column in subject.outputs):
+    if arguments.flags and not any(column.role is Role.FLAGS for column in computation.outputs):
         raise InputError(f"--flags: {asked} has no exception flags")
-    return subject
+    return computation
 
 
-def _program(named: str, arguments: argparse.Namespace, profile: Profile, sources: Sources) -> Subject:
+def _program(named: str, arguments: argparse.Namespace, profile: Profile, sources: Sources) -> Computation:
     from pathlib import Path
 
-    from halfulp.conformance.vectors.computation import ProgramSubject
+    from halfulp.conformance.vectors.computation import ProgramComputation
     from halfulp.interp.ir.errors import InputError
     from halfulp.interp.text.printer import print_module
     from halfulp.runtime import find_entry, function_path
@@ -169,7 +169,7 @@ def _program(named: str, arguments: argparse.Namespace, profile: Profile, source
     function = find_entry(module, arguments.function)
     text = program.text if program.text is not None else print_module(module)
     name = Path(program.name).name if named != "-" else program.name
-    return ProgramSubject(text, function_path(function).removeprefix("@"), name, profile, arguments.keep_ub, module)
+    return ProgramComputation(text, function_path(function).removeprefix("@"), name, profile, arguments.keep_ub, module)
 
 
 def recipe_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Recipe:
@@ -177,10 +177,10 @@ def recipe_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Re
     from halfulp.conformance.vectors.recipe import Recipe
     from halfulp.interp.ir.errors import InputError
 
-    subject = subject_of(named, arguments, sources)
-    models = _models(subject, arguments.models)
+    computation = computation_of(named, arguments, sources)
+    models = _models(computation, arguments.models)
     level = cast("LevelName | None", arguments.level or (None if models else "1"))
-    recipe = Recipe(subject, level, models, arguments.seed, arguments.n, getattr(arguments, "block", None))
+    recipe = Recipe(computation, level, models, arguments.seed, arguments.n, getattr(arguments, "block", None))
     try:
         _ = recipe.rows
     except ValueError as error:
@@ -189,25 +189,27 @@ def recipe_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Re
     return recipe
 
 
-def _models(subject: Subject, spelling: str | None) -> tuple[str, ...]:
-    """The models that are named, each once. Raises InputError for one that does not apply to the subject."""
-    from halfulp.conformance.vectors.computation import OpSubject
-    from halfulp.conformance.vectors.intermediate import case_of
-    from halfulp.conformance.vectors.models import models_for
+def _models(computation: Computation, spelling: str | None) -> tuple[str, ...]:
+    """The models that are named, each once. Raises InputError for one that does not apply to the computation."""
+    from halfulp.conformance.vectors.computation import OpComputation
+    from halfulp.conformance.vectors.intermediate import model_case_of
+    from halfulp.conformance.vectors.models.table import models_for
     from halfulp.interp.ir.errors import InputError
 
-    if spelling is None or not isinstance(subject, OpSubject):
+    if spelling is None or not isinstance(computation, OpComputation):
         return ()
-    case, names = case_of(subject.task), tuple(dict.fromkeys(spelling.split(",")))
-    applying = () if case is None else tuple(model.name for model in models_for(case))
+    model_case, names = model_case_of(computation.case), tuple(dict.fromkeys(spelling.split(",")))
+    applying = () if model_case is None else tuple(model.name for model in models_for(model_case))
     if spelling == "all":
         names = applying
     try:
-        wanted = () if case is None else tuple(model.name for model in models_for(case, names))
+        wanted = () if model_case is None else tuple(model.name for model in models_for(model_case, names))
     except ValueError as error:
         raise InputError(f"--models: {error}") from None
     missing = [name for name in names if name not in wanted]
     if missing or not names:
         choices = f"those that do are {', '.join(applying)}" if applying else "no model does"
-        raise InputError(f"--models: {'none' if not names else missing[0]} does not apply to {subject.task}; {choices}")
+        raise InputError(
+            f"--models: {'none' if not names else missing[0]} does not apply to {computation.case}; {choices}"
+        )
     return names

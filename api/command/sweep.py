@@ -93,13 +93,15 @@ def _sweep(arguments: argparse.Namespace) -> int:
 def _sweep_spec(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.conformance.vectors.metadata import METADATA
     from halfulp.conformance.vectors.packing import CONTAINERS, Packing
-    from halfulp.conformance.vectors.shards import Plan, sweep_shards, tidy
+    from halfulp.conformance.vectors.shards.directory import tidy
+    from halfulp.conformance.vectors.shards.plan import SweepPlan
+    from halfulp.conformance.vectors.shards.sweep import sweep_shards
     from halfulp.interp.ir.errors import InputError
 
     if arguments.pack != "containers" and arguments.format != "bin":
         raise InputError("--pack goes with the format 'bin', which says nothing of how elements lie")
     packings = {"containers": CONTAINERS, "dense": Packing(True), "dense-high": Packing(True, "high")}
-    plan = Plan(_recipe(arguments, sources), arguments.format, arguments.poison, packings[arguments.pack])
+    plan = SweepPlan(_recipe(arguments, sources), arguments.format, arguments.poison, packings[arguments.pack])
     out, place = Path(arguments.out), arguments.shard or (0, 1)
     try:
         with _executor(arguments, plan.shards) as (executor, in_flight), progress_bar("rows") as progress:

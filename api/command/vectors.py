@@ -28,9 +28,9 @@ from halfulp.command.recipe import add_recipe_options, recipe_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from halfulp.conformance.vectors.compare import Change
+    from halfulp.conformance.vectors.changes import Change
     from halfulp.conformance.vectors.formats.format import Options
-    from halfulp.conformance.vectors.produce import Made, Order
+    from halfulp.conformance.vectors.produce import Order, ProducedSet
     from halfulp.conformance.vectors.recipe import Recipe
 
 FORMATS = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs", "mlir")
@@ -193,24 +193,24 @@ def _check_place(path: Path) -> None:
 
 def default_name(recipe: Recipe) -> str:
     """What the vectors of a recipe are called: ``addf_f8E4M3FN``, ``truncf_f32_to_bf16_upward``, ``file_function``."""
-    from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject
+    from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 
-    subject = recipe.subject
-    if isinstance(subject, OpSubject):
-        asked = subject.task
+    computation = recipe.computation
+    if isinstance(computation, OpComputation):
+        asked = computation.case
         operands = list(dict.fromkeys(asked.operands))
         results = [] if set(asked.results) <= set(asked.operands) else ["to", *dict.fromkeys(asked.results)]
         properties = [name if value is True else str(value) for name, value in asked.properties]
-        random = [] if subject.random_bits is None else ["stochastic"]
+        random = [] if computation.random_bits is None else ["stochastic"]
         words = [asked.op.partition(".")[2] or asked.op, *operands, *results, *properties, *random]
     else:
-        assert isinstance(subject, ProgramSubject)
-        words = [Path(subject.name).stem, subject.function]
+        assert isinstance(computation, ProgramComputation)
+        words = [Path(computation.name).stem, computation.function]
     name = re.sub(r"[\W_]+", "_", "_".join(words), flags=re.ASCII).strip("_")[:LONGEST_NAME]
     return name if name.isidentifier() else f"vectors_{name}"
 
 
-def _stream(order: Order, metadata: str | None) -> Made:
+def _stream(order: Order, metadata: str | None) -> ProducedSet:
     from halfulp.conformance.vectors.metadata import to_text
     from halfulp.conformance.vectors.produce import document, write_stream
     from halfulp.files import write_file
@@ -241,29 +241,29 @@ def _ends_by_exception() -> Iterator[None]:
 
 
 def _say_coverage(recipe: Recipe) -> None:
-    from halfulp.conformance.vectors.computation import OpSubject
+    from halfulp.conformance.vectors.computation import OpComputation
     from halfulp.conformance.vectors.inputs import filled_models
-    from halfulp.conformance.vectors.models import coverage_table
+    from halfulp.conformance.vectors.models.table import coverage_table
     from halfulp.interp.ir.errors import InputError
 
-    if not recipe.models or not isinstance(recipe.subject, OpSubject):
+    if not recipe.models or not isinstance(recipe.computation, OpComputation):
         raise InputError("--coverage is about the models, so that --models must name some")
-    _, filled = filled_models(recipe.subject.task, recipe.models, recipe.seed)
+    _, filled = filled_models(recipe.computation.case, recipe.models, recipe.seed)
     say(coverage_table(filled))
 
 
 def _list_models(arguments: argparse.Namespace, sources: Sources) -> int:
-    from halfulp.command.recipe import subject_of
-    from halfulp.conformance.vectors.computation import OpSubject
+    from halfulp.command.recipe import computation_of
+    from halfulp.conformance.vectors.computation import OpComputation
     from halfulp.conformance.vectors.inputs import filled_models
-    from halfulp.conformance.vectors.models import coverage_table
+    from halfulp.conformance.vectors.models.table import coverage_table
     from halfulp.interp.ir.errors import InputError
 
     arguments.models = None
-    subject = subject_of(arguments.subject, arguments, sources)
-    if not isinstance(subject, OpSubject):
+    computation = computation_of(arguments.subject, arguments, sources)
+    if not isinstance(computation, OpComputation):
         raise InputError("the models are about the rounding of one op, not about programs")
-    _, filled = filled_models(subject.task, None, arguments.seed)
+    _, filled = filled_models(computation.case, None, arguments.seed)
     write(coverage_table(filled) + "\n")
     return SUCCESS
 
@@ -273,7 +273,7 @@ def _list_models(arguments: argparse.Namespace, sources: Sources) -> int:
 
 def _changed(arguments: argparse.Namespace, sources: Sources) -> int:
     from halfulp.conformance.vectors import metadata
-    from halfulp.conformance.vectors.compare import changes, check_unaltered, digest_now
+    from halfulp.conformance.vectors.changes import changes, check_unaltered, digest_now
     from halfulp.conformance.vectors.formats import read_vectors
     from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
     from halfulp.interp.ir.errors import InputError

@@ -24,13 +24,13 @@ from halfulp.command.common import (
     say,
     write,
 )
-from halfulp.command.recipe import task_named
+from halfulp.command.recipe import case_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from halfulp.conformance.comparing.coverage import Coverage
-    from halfulp.conformance.ops.sweep import Report
+    from halfulp.conformance.ops.jobs import ConformanceReport
     from halfulp.conformance.ops.verify import Verification
     from halfulp.conformance.oracles.oracle import Oracle
 
@@ -134,7 +134,7 @@ def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import Unavailable
 
-    task = task_named(arguments.op, arguments, texts)
+    case = case_named(arguments.op, arguments, texts)
     profile = profile_named(arguments.profile or "spec")
     rows = () if arguments.no_known else divergences()
     codes = []
@@ -147,16 +147,16 @@ def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
             continue
         except ValueError as error:
             return fail(str(error))
-        if not arguments.against and asked.refuses(task) is not None:
-            say(f"skipped: {name}: {asked.refuses(task)}")
+        if not arguments.against and asked.refuses(case) is not None:
+            say(f"skipped: {name}: {asked.refuses(case)}")
             continue
-        found = verify(task, asked, arguments.n or 100_000, arguments.seed, rows, profile, arguments.bits or 24)
+        found = verify(case, asked, arguments.n or 100_000, arguments.seed, rows, profile, arguments.bits or 24)
         write(json.dumps(as_json(found)) + "\n" if arguments.json else "\n".join(text(found)) + "\n")
         if arguments.coverage and not arguments.json:
             write("\n".join(_coverage_lines(found.coverage)) + "\n")
         codes.append(_code(found, arguments.fail_under or 0))
     if not codes:
-        return fail(f"no oracle that is installed answers {task}")
+        return fail(f"no oracle that is installed answers {case}")
     # An answer that differs outweighs one that could not be had.
     return ranked(codes)
 
@@ -176,8 +176,8 @@ def _coverage_lines(coverage: Coverage) -> list[str]:
 
 
 def _verify_everything(arguments: argparse.Namespace) -> int:
+    from halfulp.conformance.ops.jobs import jobs, run_jobs
     from halfulp.conformance.ops.report import markdown
-    from halfulp.conformance.ops.sweep import jobs, sweep
     from halfulp.conformance.ops.workers import default_workers
     from halfulp.conformance.oracles import ORACLES
 
@@ -193,7 +193,7 @@ def _verify_everything(arguments: argparse.Namespace) -> int:
         return fail(f"the plan asks nothing of {', '.join(names)}")
     with _delivery(arguments.output) as deliver:
         with progress_bar("tasks") as progress:
-            found = sweep(plan, level, arguments.seed, arguments.jobs or default_workers(), progress)
+            found = run_jobs(plan, level, arguments.seed, arguments.jobs or default_workers(), progress)
         deliver(markdown(found))
     for name, why in found.missing.items():
         say(f"{'error' if arguments.against else 'skipped'}: {name}: {why}")
@@ -201,7 +201,7 @@ def _verify_everything(arguments: argparse.Namespace) -> int:
 
 
 def _verify_held(arguments: argparse.Namespace, names: Sequence[str]) -> int:
-    """Every task that the oracles have results of: files of results, which say themselves what they hold."""
+    """Every case that the oracles have results of: files of results, which say themselves what they hold."""
     from halfulp.conformance.comparing.divergences import divergences
     from halfulp.conformance.ops.verify import text, verify
     from halfulp.conformance.oracles import oracle
@@ -214,11 +214,11 @@ def _verify_held(arguments: argparse.Namespace, names: Sequence[str]) -> int:
                 asked = oracle(name)
                 if not isinstance(asked, HoldingOracle):
                     return fail(f"name an op: {name} has no tasks of its own, as a file of results has")
-                tasks = asked.tasks()
+                cases = asked.cases()
             except (Unavailable, ValueError, OracleError) as error:
                 return fail(f"{name}: {error}")
-            for task in tasks:
-                found = verify(task, asked, 1, arguments.seed, divergences())
+            for case in cases:
+                found = verify(case, asked, 1, arguments.seed, divergences())
                 deliver("\n".join(text(found)) + "\n")
                 codes.append(_code(found))
     return ranked(codes)
@@ -244,7 +244,7 @@ def _delivery(output: str | None) -> Iterator[Callable[[str], object]]:
             os.unlink(temporary)
 
 
-def _judge(found: Report, named: bool) -> int:
+def _judge(found: ConformanceReport, named: bool) -> int:
     total = found.total()
     counts = f"{total.equal:,} equal, {total.open:,} open by the language, {total.known.total():,} known divergences"
     say(f"{total.compared:,} compared: {counts}, {total.unexplained:,} UNEXPLAINED, {total.unanswered:,} unanswered")

@@ -1,4 +1,4 @@
-"""One oracle asked for one task: its answers sorted into equal, open, known to be wrong, and unexplained."""
+"""Ask one oracle for one case, and sort its answers into equal, unspecified, known divergences and unexplained."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from halfulp.conformance.comparing.compare import (
     worst,
 )
 from halfulp.conformance.comparing.divergences import Divergence
-from halfulp.conformance.comparing.op_case import Reference, Task, reference
+from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.conformance.oracles.oracle import Answer, Oracle, OracleError, Status, unanswered
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.interp.ir.types import width_of
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 SHOWN = 5
-"""Mismatches that a tally keeps of one task: the first ones and the worst."""
+"""Number of mismatches that a tally keeps of one case: the first ones and the worst."""
 
 
 @dataclass
 class Tally:
-    """How many elements of how many tasks ended how; each element of each result counts once.
+    """Counts of elements by how they ended, over any number of cases; each element of each result counts once.
 
     ``known``: by the name of the divergence. ``reformed``: elements that a divergence predicts to be wrong and the
     oracle has right. ``undefined``: elements of undefined behaviour for which the oracle has a value all the same (a
@@ -49,21 +49,21 @@ class Tally:
     reformed: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
-    mismatches: list[tuple[Task, Mismatch]] = field(default_factory=list)
+    mismatches: list[tuple[OpCase, Mismatch]] = field(default_factory=list)
     answered: Mask | None = None
 
     @property
     def compared(self) -> int:
-        """Elements for which there was an answer."""
+        """Return the number of elements that have an answer."""
         return self.equal + self.open + self.apart + self.unexplained + self.known.total()
 
     @property
     def clean(self) -> bool:
-        """Nothing unexplained, and no failure of the oracle."""
+        """Tell whether nothing is unexplained and the oracle did not fail."""
         return not self.unexplained and not self.failures
 
     def add(self, other: Tally) -> None:
-        """Take in the counts of another tally."""
+        """Add the counts of another tally."""
         for name in ("equal", "open", "apart", "unanswered", "unexplained", "undefined"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for name in ("known", "reformed", "refusals"):
@@ -74,61 +74,63 @@ class Tally:
 
 def check(
     oracle: Oracle,
-    task: Task,
+    case: OpCase,
     inputs: Sequence[Codes],
     divergences: Sequence[Divergence] = (),
     profile: Profile = SPEC,
 ) -> Tally:
-    """Ask an oracle, and compare. ``inputs``: one array of codes per operand. A failing oracle is in the tally."""
+    """Ask an oracle and compare its answers. ``inputs``: one array of codes per operand. A failure of the oracle is in
+    the tally.
+    """
     try:
-        answers = ask(oracle, task, inputs)
+        answers = ask(oracle, case, inputs)
     except OracleError as error:
-        elements = int(np.prod(task.shape(inputs), dtype=np.int64)) * len(task.results)
-        return Tally(unanswered=elements, failures=[f"{oracle.name}: {task}: {error}"])
-    rows = [row for row in divergences if row.applies(oracle.name, oracle.version, task)]
-    return compare(task, inputs, reference(task, inputs, profile), answers, rows)
+        elements = int(np.prod(case.shape(inputs), dtype=np.int64)) * len(case.results)
+        return Tally(unanswered=elements, failures=[f"{oracle.name}: {case}: {error}"])
+    rows = [row for row in divergences if row.applies(oracle.name, oracle.version, case)]
+    return compare(case, inputs, reference(case, inputs, profile), answers, rows)
 
 
-def ask(oracle: Oracle, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-    """The oracle's answers; what it refuses is unanswered, with its reason.
+def ask(oracle: Oracle, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+    """Return the oracle's answers. What it refuses is unanswered, with the reason.
 
     Raises OracleError, also for answers that are none by their number, shape, dtype or width.
     """
-    refusal = oracle.refuses(task)
+    refusal = oracle.refuses(case)
     if refusal is not None:
-        return unanswered(task, inputs, refusal)
-    answers = oracle.evaluate(task, inputs)
-    require_answers(task.result_types, [task.shape(inputs)] * len(task.results), answers)
+        return unanswered(case, inputs, refusal)
+    answers = oracle.evaluate(case, inputs)
+    require_answers(case.result_types, [case.shape(inputs)] * len(case.results), answers)
     return answers
 
 
 def explaining_profiles(
-    task: Task, inputs: Sequence[Codes], answers: Sequence[Answer], names: Iterable[str] = tuple(PROFILES)
+    case: OpCase, inputs: Sequence[Codes], answers: Sequence[Answer], names: Iterable[str] = tuple(PROFILES)
 ) -> set[str]:
-    """Of the named profiles those whose results the answers are."""
+    """Return the named profiles under which the answers are right."""
     return {
         name
         for name in names
-        if not compare(task, inputs, reference(task, inputs, PROFILES[name]), answers).unexplained
+        if not compare(case, inputs, reference(case, inputs, PROFILES[name]), answers).unexplained
     }
 
 
 def compare(
-    task: Task,
+    case: OpCase,
     inputs: Sequence[Codes],
     expected: Reference,
     answers: Sequence[Answer],
     rows: Sequence[Divergence] = (),
 ) -> Tally:
-    """The tally of given answers. ``rows``: the divergences that speak of this tool and task.
+    """Count how given answers compare. ``rows``: the divergences that apply to this tool and case.
 
     A mismatch is known only where it is the very bits that a row predicts, or the poison or trap that it predicts.
     """
     tally = Tally()
-    judged = [verdicts(type_, expected, index, answers[index]) for index, type_ in enumerate(task.result_types)]
+    judged = [verdicts(type_, expected, index, answers[index]) for index, type_ in enumerate(case.result_types)]
     tally.answered = np.logical_or.reduce([verdict != Verdict.UNANSWERED for verdict in judged])
-    predictions = [(row.name, row.predict(task, inputs, expected)) for row in rows] if tally.answered.any() else []
-    for index, (type_, answer, verdict) in enumerate(zip(task.result_types, answers, judged, strict=True)):
+    predictions = [(row.name, row.predict(case, inputs, expected)) for row in rows] if tally.answered.any() else []
+    for index, (type_, answer, verdict) in enumerate(zip(case.result_types, answers, judged, strict=True)):
         tally.equal += _count(verdict, Verdict.EQUAL)
         tally.open += _count(verdict, Verdict.OPEN)
         tally.apart += _count(verdict, Verdict.APART)
@@ -150,7 +152,7 @@ def compare(
                 differs &= ~predicted.poison  # anything may stand there, what is right as well
             tally.reformed[name] += int(np.count_nonzero(answered & differs))
         tally.unexplained += int(np.count_nonzero(wrong))
-        tally.mismatches += [(task, mismatch) for mismatch in _shown(task, inputs, expected, index, answer, wrong)]
+        tally.mismatches += [(case, mismatch) for mismatch in _shown(case, inputs, expected, index, answer, wrong)]
     tally.known += Counter()  # drops zeros
     tally.reformed += Counter()
     return tally
@@ -161,20 +163,20 @@ def _count(verdict: Verdicts, wanted: Verdict) -> int:
 
 
 def _shown(
-    task: Task, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, wrong: Mask
+    case: OpCase, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, wrong: Mask
 ) -> list[Mismatch]:
-    """The first mismatches, and the worst of the first thousand."""
-    found = [_mismatch(task, inputs, expected, index, answer, where) for where in np.argwhere(wrong)[:1000]]
+    """Return the first mismatches, and the worst of the first thousand."""
+    found = [_mismatch(case, inputs, expected, index, answer, where) for where in np.argwhere(wrong)[:1000]]
     extreme = worst(found)
     first = found[:SHOWN]
     return first if extreme is None or extreme in first else [*first[:-1], extreme]
 
 
 def _mismatch(
-    task: Task, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, where: Sequence[int]
+    case: OpCase, inputs: Sequence[Codes], expected: Reference, index: int, answer: Answer, where: Sequence[int]
 ) -> Mismatch:
     element = tuple(int(k) for k in where)
-    type_ = task.result_types[index]
+    type_ = case.result_types[index]
     width = width_of(type_)
     status = Status.VALUE if answer.status is None else Status(int(answer.status[element]))
     right = code_at(expected.bits[index], width, element)
@@ -184,7 +186,7 @@ def _mismatch(
         index,
         tuple(
             code_at(codes, operand_width, element)
-            for codes, operand_width in zip(inputs, task.operand_widths, strict=True)
+            for codes, operand_width in zip(inputs, case.operand_widths, strict=True)
         ),
         right,
         given if status is Status.VALUE else None,
@@ -194,5 +196,5 @@ def _mismatch(
 
 
 def code_at(codes: Codes, width: int, element: tuple[int, ...]) -> int:
-    """The code of one element as a Python integer."""
+    """Return the code of one element as a Python integer."""
     return codes_to_ints(np.asarray(codes[element]), width)[0]

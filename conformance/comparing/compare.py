@@ -1,5 +1,5 @@
-"""Comparison by refinement: what the reference leaves open, another tool may fill in; all else must be equal, bit for
-bit.
+"""Compare by refinement: another tool may choose what the reference leaves unspecified; all other bits
+must be equal.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Verdicts = npt.NDArray[np.uint8]
 
 
 class Verdict(IntEnum):
-    """How one element of an answer relates to the reference."""
+    """The verdict on one element of an answer."""
 
     EQUAL = 0
     OPEN = 1  # allowed: the language leaves this much open, or gives the element no value at all
@@ -36,14 +36,14 @@ class Verdict(IntEnum):
 
 
 def differing(type_: ty.Type, one: Codes, other: Codes) -> Mask:
-    """Where the codes of two arrays of one element type differ."""
+    """Return a mask of the elements in which two arrays of codes of one type differ."""
     different: Mask = np.not_equal(one, other)
     limbs = different.ndim - len(element_shape(one, width_of(type_)))
     return np.asarray(different.any(axis=-1)) if limbs else different
 
 
 def verdicts(type_: ty.Type, expected: Reference, index: int, answer: Answer) -> Verdicts:
-    """One `Verdict` per element of result number ``index``, whose element type is ``type_``."""
+    """Return one `Verdict` per element of result number ``index``, whose element type is ``type_``."""
     bits = expected.bits[index]
     different = differing(type_, bits, answer.bits)
     verdict = np.where(different, np.uint8(Verdict.MISMATCH), np.uint8(Verdict.EQUAL))
@@ -68,7 +68,7 @@ def verdicts(type_: ty.Type, expected: Reference, index: int, answer: Answer) ->
 
 
 def foreseen(type_: ty.Type, predicted: Reference, index: int, answer: Answer) -> Mask:
-    """Where result number ``index`` is what a prediction says: its very bits, or poison or a trap where it says so.
+    """Return a mask of the elements of result ``index`` that are exactly as predicted: the same bits, poison or a trap.
 
     What the language leaves open of a value is not open in a prediction. Where that gives executing the op no meaning
     and tells of no trap, it says nothing.
@@ -84,7 +84,7 @@ def foreseen(type_: ty.Type, predicted: Reference, index: int, answer: Answer) -
 
 
 def garbled(type_: ty.Type, shape: tuple[int, ...], answer: Answer) -> str | None:
-    """What is wrong with the form of an answer for elements of this type and shape, or None.
+    """Say what is wrong with the form of an answer for elements of this type and shape; None where it is right.
 
     Codes have the dtype and limbs of their width and no bits above it, statuses are those of `Status`: one for each
     element. Without this, NumPy would repeat a single result for all elements, and take it for as many agreements.
@@ -110,7 +110,7 @@ def garbled(type_: ty.Type, shape: tuple[int, ...], answer: Answer) -> str | Non
 
 
 def require_answers(types: Sequence[ty.Type], shapes: Sequence[tuple[int, ...]], answers: Sequence[Answer]) -> None:
-    """Raises OracleError ("garbage") unless there is one answer for each result, and none is `garbled`."""
+    """Raise OracleError ("garbage") unless there is one answer for each result, and none is `garbled`."""
     if len(answers) != len(types):
         raise OracleError("garbage", f"{len(answers)} results where {len(types)} are expected")
     for index, (type_, shape, answer) in enumerate(zip(types, shapes, answers, strict=True)):
@@ -129,7 +129,8 @@ def _allowed_float(fmt: FloatFormat, expected: Codes, actual: Codes, opened: Any
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One element that is wrong: operand codes, what was expected (None: trap or the like), what the oracle gave.
+    """One wrong element: the operand codes, the expected code (None: a trap or the like), and the code that the oracle
+    gave.
 
     ``ulps``: the distance in steps between neighbouring values, for integers and numbers; None where one has no value.
     """
@@ -144,7 +145,9 @@ class Mismatch:
 
 
 def ulp_distance(type_: ty.Type, one: int, other: int) -> int | None:
-    """Steps from one code to the other along the values of the type; None where either is NaN or has no order."""
+    """Return the number of steps between two codes along the values of the type; None for NaN and for types without an
+    order.
+    """
     if isinstance(type_, ty.FloatType):
         places = [_place(type_.format, code) for code in (one, other)]
         return None if None in places else abs(places[0] - places[1])  # type: ignore[operator]
@@ -156,7 +159,7 @@ def ulp_distance(type_: ty.Type, one: int, other: int) -> int | None:
 
 
 def _place(fmt: FloatFormat, code: int) -> int | None:
-    """The place of a code in the order of the format's values; both zeros stand at 0."""
+    """Return the position of a code in the order of the format's values; both zeros are at 0."""
     if scalar.unpack(fmt, code).kind >= scalar.QUIET_NAN:
         return None
     magnitude = code & (fmt.code_mask >> fmt.signed)
@@ -167,5 +170,5 @@ def _place(fmt: FloatFormat, code: int) -> int | None:
 
 
 def worst(found: Sequence[Mismatch]) -> Mismatch | None:
-    """The mismatch farthest from the truth; one without a distance counts as farther than any with."""
+    """Return the mismatch with the largest error. One without a distance counts as larger than any with a distance."""
     return max(found, key=lambda mismatch: (mismatch.ulps is None, mismatch.ulps or 0), default=None)

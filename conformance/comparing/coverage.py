@@ -1,4 +1,4 @@
-"""What a set of operands exercises: which classes of operands met, and which outcomes came of them.
+"""Measure what a set of operands exercises: the classes of operands that met, and the outcomes.
 
 The classes of a float operand are zero, subnormal, normal, the largest value, infinity, quiet and signalling NaN, as
 far as its format has them; those of an integer are 0, 1, -1, the ends of its signed range, and the rest. Outcomes are
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.exact_results import CONVERSIONS, exact_value, tie
-from halfulp.conformance.comparing.op_case import Reference, Task, reference
+from halfulp.conformance.comparing.op_case import OpCase, Reference, reference
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.exact.core import ArrayResult, classify, lift, magnitude_of
@@ -31,7 +31,7 @@ FLOAT_CLASSES = ("zero", "subnormal", "normal", "max", "infinity", "quiet NaN", 
 INTEGER_CLASSES = ("0", "1", "-1", "signed min", "signed max", "positive", "negative")
 OUTCOMES = ("exact", "inexact", "tie up", "tie down", "overflow", "underflow", "invalid", "poison", "undefined")
 TIES_EXAMINED = 2_000
-"""Inexact elements that are examined for ties; more would take long and show nothing new."""
+"""Number of inexact elements that are examined for ties; more would take long and add nothing."""
 
 _ARITHMETIC: Mapping[str, Callable[..., ArrayResult]] = {
     "arith.addf": arithmetic.add,
@@ -50,7 +50,7 @@ _FLAG_OUTCOMES = {
 
 @dataclass(frozen=True)
 class Coverage:
-    """Combinations of operand classes that were hit, of so many that exist, and how often each outcome came."""
+    """The combinations of operand classes that were hit, the number that exist, and the count of each outcome."""
 
     combinations: frozenset[tuple[str, ...]]
     possible: int
@@ -58,9 +58,9 @@ class Coverage:
     exhaustive: bool = False
 
     @classmethod
-    def empty(cls, task: Task) -> Coverage:
-        """Nothing hit yet."""
-        return cls(frozenset(), len(_possible(task)))
+    def empty(cls, case: OpCase) -> Coverage:
+        """Return a coverage with nothing hit yet."""
+        return cls(frozenset(), len(_possible(case)))
 
     def __or__(self, other: Coverage) -> Coverage:
         return Coverage(
@@ -72,33 +72,34 @@ class Coverage:
 
     @property
     def percent(self) -> float:
-        """Combinations hit, of those that exist."""
+        """Return the combinations that were hit as a percentage of those that exist."""
         return 100.0 * len(self.combinations) / self.possible if self.possible else 100.0
 
 
-def covered(task: Task, inputs: Sequence[Codes], exhaustive: bool = False, answered: Mask | None = None) -> Coverage:
-    """What these operands exercise; of them those ``answered`` (None: all): the others were compared with nothing.
+def covered(case: OpCase, inputs: Sequence[Codes], exhaustive: bool = False, answered: Mask | None = None) -> Coverage:
+    """Return what these operands exercise. ``answered``: only these elements count, since the others were compared with
+    nothing.
 
     ``answered`` has the element shape of the operands, as `halfulp.conformance.comparing.check.Tally` has it.
     """
-    expected = reference(task, inputs)
-    chosen = np.ones(task.shape(inputs), np.bool_) if answered is None else answered
+    expected = reference(case, inputs)
+    chosen = np.ones(case.shape(inputs), np.bool_) if answered is None else answered
     labels = [
         operand_classes(type_, codes).reshape(-1)[chosen.reshape(-1)]
-        for type_, codes in zip(task.operand_types, inputs, strict=True)
+        for type_, codes in zip(case.operand_types, inputs, strict=True)
     ]
-    names = [_names(type_) for type_ in task.operand_types]
+    names = [_names(type_) for type_ in case.operand_types]
     together = np.zeros(labels[0].shape if labels else (), np.int64)
     for label, own in zip(labels, names, strict=True):
         together = together * len(own) + label
     hit = set(np.unique(together).tolist())
     combinations = {row for number, row in enumerate(product(*names)) if number in hit}
-    outcomes = _outcomes(task, inputs, expected, chosen)
-    return Coverage(frozenset(combinations), len(_possible(task)), outcomes, exhaustive and bool(chosen.all()))
+    outcomes = _outcomes(case, inputs, expected, chosen)
+    return Coverage(frozenset(combinations), len(_possible(case)), outcomes, exhaustive and bool(chosen.all()))
 
 
-def _possible(task: Task) -> set[tuple[str, ...]]:
-    return set(product(*(_present(type_) for type_ in task.operand_types)))
+def _possible(case: OpCase) -> set[tuple[str, ...]]:
+    return set(product(*(_present(type_) for type_ in case.operand_types)))
 
 
 def _names(type_: ty.Type) -> tuple[str, ...]:
@@ -106,7 +107,7 @@ def _names(type_: ty.Type) -> tuple[str, ...]:
 
 
 def _present(type_: ty.Type) -> list[str]:
-    """The classes that a type has."""
+    """Return the classes that occur in a type."""
     if isinstance(type_, ty.FloatType):
         fmt = type_.format
         absent = {
@@ -125,7 +126,7 @@ def _present(type_: ty.Type) -> list[str]:
 
 
 def operand_classes(type_: ty.Type, codes: Codes) -> npt.NDArray[np.uint8]:
-    """The class of each element: an index into `FLOAT_CLASSES` or `INTEGER_CLASSES`; flat."""
+    """Return the class of each element, flat: an index into `FLOAT_CLASSES` or `INTEGER_CLASSES`."""
     if isinstance(type_, ty.FloatType):
         return _float_classes(type_.format, codes)
     width = width_of(type_)
@@ -162,30 +163,30 @@ def _float_classes(fmt: FloatFormat, codes: Codes) -> npt.NDArray[np.uint8]:
     return classes
 
 
-def _outcomes(task: Task, inputs: Sequence[Codes], expected: Reference, chosen: Mask) -> Counter[str]:
+def _outcomes(case: OpCase, inputs: Sequence[Codes], expected: Reference, chosen: Mask) -> Counter[str]:
     counts: Counter[str] = Counter()
     for name, mask in (("poison", expected.poison), ("undefined", expected.undefined)):
         if mask is not None:
             counts[name] = int(np.count_nonzero(mask & chosen))
-    flags = _flags(task, inputs)
+    flags = _flags(case, inputs)
     if flags is None:
         return counts
     for name, flag in _FLAG_OUTCOMES.items():
         counts[name] = int(np.count_nonzero((flags & flag != 0) & chosen))
     counts["exact"] = int(np.count_nonzero((flags == 0) & chosen))
-    counts.update(_ties(task, inputs, expected, ((flags == Flags.INEXACT) & chosen).reshape(-1)))
+    counts.update(_ties(case, inputs, expected, ((flags == Flags.INEXACT) & chosen).reshape(-1)))
     return +counts
 
 
-def _flags(task: Task, inputs: Sequence[Codes]) -> npt.NDArray[np.uint8] | None:
-    """The exception flags of each element; None where the op has none."""
-    source, target = task.operand_types[0], task.result_types[0]
-    mode = _rounding(task)
+def _flags(case: OpCase, inputs: Sequence[Codes]) -> npt.NDArray[np.uint8] | None:
+    """Return the exception flags of each element; None where the op has none."""
+    source, target = case.operand_types[0], case.result_types[0]
+    mode = _rounding(case)
     found: Any = None
-    if task.op in _ARITHMETIC and isinstance(target, ty.FloatType):
-        found = _ARITHMETIC[task.op](target.format, *inputs, mode, want_flags=True)
-    elif task.op in CONVERSIONS:
-        unsigned = task.op in ("arith.uitofp", "arith.fptoui")
+    if case.op in _ARITHMETIC and isinstance(target, ty.FloatType):
+        found = _ARITHMETIC[case.op](target.format, *inputs, mode, want_flags=True)
+    elif case.op in CONVERSIONS:
+        unsigned = case.op in ("arith.uitofp", "arith.fptoui")
         match source, target:
             case ty.FloatType(), ty.FloatType():
                 found = conversions.convert(source.format, target.format, inputs[0], mode, want_flags=True)
@@ -199,26 +200,26 @@ def _flags(task: Task, inputs: Sequence[Codes]) -> npt.NDArray[np.uint8] | None:
     return flags
 
 
-def _rounding(task: Task) -> Rounding:
-    properties = dict(task.properties)
+def _rounding(case: OpCase) -> Rounding:
+    properties = dict(case.properties)
     spelled = properties.get("rounding", properties.get("roundingmode"))
     return next((mode for mode in Rounding if mode.spelling == spelled), Rounding.TO_NEAREST_EVEN)
 
 
-def _ties(task: Task, inputs: Sequence[Codes], expected: Reference, inexact: Mask) -> Counter[str]:
-    """Ties among the first inexact elements."""
-    target = task.result_types[0]
+def _ties(case: OpCase, inputs: Sequence[Codes], expected: Reference, inexact: Mask) -> Counter[str]:
+    """Count ties among the first inexact elements."""
+    target = case.result_types[0]
     if not isinstance(target, ty.FloatType):
         return Counter()
     chosen = np.flatnonzero(inexact)[:TIES_EXAMINED]
     columns = [
         codes_to_ints(codes.reshape(-1, codes.shape[-1])[chosen] if width > 64 else codes.reshape(-1)[chosen], width)
-        for codes, width in zip((*inputs, expected.bits[0]), (*task.operand_widths, target.format.bits), strict=True)
+        for codes, width in zip((*inputs, expected.bits[0]), (*case.operand_widths, target.format.bits), strict=True)
     ]
     counts: Counter[str] = Counter()
     for *operands, result in zip(*columns, strict=True):
-        truth = exact_value(task, tuple(operands))
-        side = 0 if truth is None else tie(target.format, truth, result)
+        real = exact_value(case, tuple(operands))
+        side = 0 if real is None else tie(target.format, real, result)
         if side:
             counts["tie up" if side > 0 else "tie down"] += 1
     return counts

@@ -1,4 +1,4 @@
-"""Where real tools are known to differ from the language, and what they return there: the rows of divergences.toml.
+"""The known differences between real tools and the language: the rows of divergences.toml, each with the tool's bits.
 
 A row never excuses inputs: it predicts bits, by a profile or by a formula of `comparing.tool_quirks`, and an
 answer is a known divergence only where it is what the row predicts.
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Reference, Task, reference, task
-from halfulp.conformance.comparing.tool_quirks import FORMULAS
+from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
+from halfulp.conformance.comparing.tool_quirks import QUIRKS
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir.errors import TypeMismatch, VerifyError
 from halfulp.semantics.profile import as_profile
@@ -27,7 +27,7 @@ FILE = Path(__file__).parent / "divergences.toml"
 
 @dataclass(frozen=True)
 class Example:
-    """One case of a row, which the tests evaluate: a task, operand codes, the code that is right and the tool's."""
+    """One example of a row, evaluated by the tests: an op case, operand codes, the right code and the tool's code."""
 
     op: str
     types: tuple[str, ...]
@@ -40,7 +40,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Divergence:
-    """One row. ``tools``: names of oracles. ``versions``: beginnings of the versions that behave so.
+    """One row. ``tools``: names of oracles. ``versions``: prefixes of the versions that behave like this.
 
     ``ops``, ``operands``, ``results``: shell patterns, of which one has to match the op and any operand's or result's
     type. ``profile`` or ``formula``: what predicts the tool's bits. ``counts``,
@@ -66,30 +66,30 @@ class Divergence:
     def __post_init__(self) -> None:
         if (self.profile is None) == (self.formula is None):
             raise ValueError(f"divergence {self.name}: exactly one of profile and formula predicts it")
-        if self.formula is not None and self.formula not in FORMULAS:
+        if self.formula is not None and self.formula not in QUIRKS:
             raise ValueError(f"divergence {self.name}: there is no formula {self.formula!r}")
 
-    def applies(self, tool: str, version: str, task: Task) -> bool:
-        """Whether the row speaks of this tool and task."""
+    def applies(self, tool: str, version: str, case: OpCase) -> bool:
+        """Tell whether the row applies to this tool and case."""
         return (
             tool in self.tools
             and version.startswith(self.versions)
-            and _matches(self.ops, (task.op,))
-            and _matches(self.operands, task.operands)
-            and _matches(self.results, task.results)
+            and _matches(self.ops, (case.op,))
+            and _matches(self.operands, case.operands)
+            and _matches(self.results, case.results)
         )
 
-    def predict(self, task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-        """What the tool returns by this row."""
+    def predict(self, case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+        """Return the tool's results as this row predicts them."""
         if self.profile is not None:
-            return reference(task, inputs, as_profile(self.profile))
+            return reference(case, inputs, as_profile(self.profile))
         assert self.formula is not None
-        return FORMULAS[self.formula](task, inputs, expected)
+        return QUIRKS[self.formula](case, inputs, expected)
 
 
 @dataclass(frozen=True)
 class Cancellation:
-    """A rewrite of two casts at once: ``outer`` of ``inner`` of x is taken for x, or for one cast of x, wrongly.
+    """A wrong rewrite of two casts at once: a tool replaces ``outer(inner(x))`` by x, or by one cast of x.
 
     ``example``: a function ``@main`` whose result shows it for ``argument``, with the code that is right and the one
     of the tool.
@@ -108,23 +108,23 @@ class Cancellation:
     link: str | None = None
 
     def applies(self, tool: str, version: str, outer: str, inner: str) -> bool:
-        """Whether the row speaks of this tool and these ops, of which the first has the second's result."""
+        """Tell whether the row applies to this tool and these ops; ``outer`` takes the result of ``inner``."""
         ours = tool in self.tools and version.startswith(self.versions)
         return ours and _matches(self.outer, (outer,)) and _matches(self.inner, (inner,))
 
-    def predict(self, inner: Cast, outer: Cast, codes: Codes) -> Codes | None:
-        """What the tool makes of x, given as codes of the first source, in the last target; None where it does both."""
+    def predict(self, inner: CastCase, outer: CastCase, codes: Codes) -> Codes | None:
+        """Return the tool's result for x, given as codes of the first source type; None where it does both casts."""
         if inner.source == outer.target:
             return codes
         for op in (inner.op, outer.op):
             try:
-                return reference(task(op, inner.source, outer.target), [codes]).bits[0]
+                return reference(op_case(op, inner.source, outer.target), [codes]).bits[0]
             except (VerifyError, TypeMismatch):
                 continue
         return None
 
 
-class Cast(NamedTuple):
+class CastCase(NamedTuple):
     """An op with one operand and one result, and their element types."""
 
     op: str
@@ -133,9 +133,15 @@ class Cast(NamedTuple):
 
 
 def cancelled(
-    pairs: Sequence[Cancellation], tool: str, version: str, inner: Cast, outer: Cast, given: Codes, answer: Codes
+    pairs: Sequence[Cancellation],
+    tool: str,
+    version: str,
+    inner: CastCase,
+    outer: CastCase,
+    given: Codes,
+    answer: Codes,
 ) -> str | None:
-    """The name of the pair of casts that was taken for one or none, if the answer is what its row predicts.
+    """Return the name of the cancellation that predicts the answer, or None.
 
     ``given``: the operand of ``inner``, whose result is the operand of ``outer``; ``answer``: the result of that.
     """
@@ -153,14 +159,14 @@ def _matches(patterns: Sequence[str], names: Sequence[str]) -> bool:
 
 @cache
 def divergences() -> tuple[Divergence, ...]:
-    """All rows. Raises ValueError, TypeError or tomllib.TOMLDecodeError where the file is wrong."""
+    """Return all rows. Raises ValueError, TypeError or tomllib.TOMLDecodeError for a malformed file."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8")).get("divergence", [])
     return tuple(Divergence(**_frozen(row) | {"example": Example(**_frozen(row["example"]))}) for row in rows)
 
 
 @cache
 def cancellations() -> tuple[Cancellation, ...]:
-    """All rows of pairs of ops. Raises as `divergences` does."""
+    """Return all rows that rewrite two casts. Raises as `divergences` does."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8")).get("cancellation", [])
     return tuple(Cancellation(**_frozen(row)) for row in rows)
 
@@ -173,7 +179,7 @@ def _frozen(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def pin(field: str, counts: Mapping[str, Mapping[str, int]]) -> None:
-    """Write the counts of a run into the file: ``field`` (counts or sampled) of each row, by tool and row name.
+    """Write the counts of a run into the file: the ``field`` (counts or sampled) of each row, by tool and row name.
 
     Tools that are not named keep what they have.
     """

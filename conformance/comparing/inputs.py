@@ -1,6 +1,6 @@
-"""Operand codes for tasks: every pattern where the space is small, else corners crossed with corners, and random ones.
+"""Operand codes for cases: all of them in a small space, else combinations of corner codes, and random ones.
 
-All is reproducible: the same task, level and seed give the same arrays.
+All is reproducible: the same case, level and seed give the same arrays.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import zlib
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from math import prod
 
@@ -15,34 +16,35 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.coverage import operand_classes
-from halfulp.conformance.comparing.op_case import Task, container_shape
+from halfulp.conformance.comparing.op_case import OpCase, container_shape
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, ints_to_codes, storage_dtype
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of
 
 EXHAUSTIVE_BITS = 24
-"""Tasks whose operands have no more bits together are asked exhaustively."""
+"""Most bits of all operands together for which every input is asked."""
 
 CRAFTED = 20_000
-"""Elements of a sample that are chosen one by one; further ones are uniform."""
+"""Number of sample elements that are chosen one by one; the others are uniform."""
 
 DEEP = 400_000
-"""A sample of so many elements holds all ties of a conversion to a format of 16 bits, not only of up to 8 bits."""
+"""Size from which a sample holds all ties of a conversion to a 16-bit format, not only to formats of up to 8 bits."""
 
 CHUNK = 1 << 19
-"""Elements that are asked at once: what bounds the memory of a large check."""
+"""Number of elements that are asked at once; it bounds the memory of a large check."""
 
 
-def is_exhaustive(task: Task, bits: int = EXHAUSTIVE_BITS) -> bool:
-    """Whether every combination of operand codes fits into ``2**bits`` elements of one axis."""
-    one_axis = len(container_shape((*task.operand_types, *task.result_types), 1)) == 1
-    return one_axis and sum(task.operand_widths) <= bits
+def is_exhaustive(case: OpCase, bits: int = EXHAUSTIVE_BITS) -> bool:
+    """Tell whether every combination of operand codes fits into ``2**bits`` elements of one axis."""
+    one_axis = len(container_shape((*case.operand_types, *case.result_types), 1)) == 1
+    return one_axis and sum(case.operand_widths) <= bits
 
 
-def every_input(task: Task, start: int = 0, stop: int | None = None) -> tuple[Codes, ...]:
-    """All combinations of operand codes, the last operand fastest; of these the ones from ``start`` to ``stop``."""
-    widths = task.operand_widths
+def every_input(case: OpCase, start: int = 0, stop: int | None = None) -> tuple[Codes, ...]:
+    """Return all combinations of operand codes from number ``start`` to ``stop``; the last operand varies fastest."""
+    widths = case.operand_widths
     total = sum(widths)
     index = np.arange(start, 1 << total if stop is None else min(stop, 1 << total), dtype=np.uint64)
     arrays = []
@@ -53,33 +55,33 @@ def every_input(task: Task, start: int = 0, stop: int | None = None) -> tuple[Co
     return tuple(arrays)
 
 
-def sampled_inputs(task: Task, count: int, seed: int = 0) -> tuple[Codes, ...]:
-    """About ``count`` elements: corners crossed with corners first, then adversarial random codes, among them pairs
-    that are close or opposite. Where the corners are too many, one of each class of operands is crossed, and the others
-    are chosen at random. Beyond `CRAFTED` elements codes are uniform.
+def sampled_inputs(case: OpCase, count: int, seed: int = 0) -> tuple[Codes, ...]:
+    """Return about ``count`` elements: combinations of corners first, then adversarial random codes, among them pairs
+    that are close or opposite. Where there are too many corners, one combination of each class of operands is used, and
+    the others are chosen at random. Beyond `CRAFTED` elements, codes are uniform.
     """
-    shape = container_shape((*task.operand_types, *task.result_types), count)
+    shape = container_shape((*case.operand_types, *case.result_types), count)
     total = prod(shape)
-    corners = [corner_codes(type_, task, total >= DEEP) for type_ in task.operand_types]
+    corners = [corner_codes(type_, case, total >= DEEP) for type_ in case.operand_types]
     count = min(total, max(CRAFTED, 3 * len(corners[0]) if len(corners) == 1 else 0))
-    rng = random.Random(f"{seed} {task}")
+    rng = random.Random(f"{seed} {case}")
     columns = _crossed(corners, (count + 1) // 2)
     if columns is None:
-        classes = [_one_of_each_class(type_, own) for type_, own in zip(task.operand_types, corners, strict=True)]
+        classes = [_one_of_each_class(type_, own) for type_, own in zip(case.operand_types, corners, strict=True)]
         columns = _crossed(classes, count) or [[] for _ in corners]
         for column, own in zip(columns, corners, strict=True):
             column += [rng.choice(own) for _ in range((count + 1) // 2 - len(column))]
     rest = count - len(columns[0])
-    drawn = [random_codes(type_, rest, rng) for type_ in task.operand_types]
+    drawn = [random_codes(type_, rest, rng) for type_ in case.operand_types]
     for position in range(1, len(drawn)):
-        if task.operand_types[position] == task.operand_types[0]:
-            drawn[position] = _related(task.operand_types[0], drawn[0], drawn[position], rng)
+        if case.operand_types[position] == case.operand_types[0]:
+            drawn[position] = _related(case.operand_types[0], drawn[0], drawn[position], rng)
     uniform = np.random.Generator(np.random.PCG64(rng.getrandbits(64)))
     return tuple(
         np.concatenate(
             [ints_to_codes([*own, *others], width, (count,)), _uniform_codes(width, total - count, uniform)]
         ).reshape(code_shape(shape, width))
-        for own, others, width in zip(columns, drawn, task.operand_widths, strict=True)
+        for own, others, width in zip(columns, drawn, case.operand_widths, strict=True)
     )
 
 
@@ -92,18 +94,19 @@ def _uniform_codes(width: int, count: int, generator: np.random.Generator) -> Co
 
 
 def inputs_for(
-    task: Task, count: int, seed: int = 0, exhaustive_bits: int = EXHAUSTIVE_BITS
+    case: OpCase, count: int, seed: int = 0, exhaustive_bits: int = EXHAUSTIVE_BITS
 ) -> Iterator[tuple[Codes, ...]]:
-    """Every input where operands have at most ``exhaustive_bits`` bits, else about ``count`` sampled ones, in chunks.
+    """Yield every input in chunks where the operands have at most ``exhaustive_bits`` bits, else about ``count``
+    sampled ones.
 
     Quantised types along an axis come in one piece, since their shape is given.
     """
-    if is_exhaustive(task, exhaustive_bits):
-        for start in range(0, 1 << sum(task.operand_widths), CHUNK):
-            yield every_input(task, start, start + CHUNK)
+    if is_exhaustive(case, exhaustive_bits):
+        for start in range(0, 1 << sum(case.operand_widths), CHUNK):
+            yield every_input(case, start, start + CHUNK)
         return
-    sampled = sampled_inputs(task, count, seed)
-    shape = task.shape(sampled)
+    sampled = sampled_inputs(case, count, seed)
+    shape = case.shape(sampled)
     if len(shape) > 1 or shape[0] <= CHUNK:
         yield sampled
         return
@@ -112,7 +115,7 @@ def inputs_for(
 
 
 def _crossed(columns: Sequence[Sequence[int]], most: int) -> list[list[int]] | None:
-    """The columns of the table of all combinations; None where it has more than ``most`` rows."""
+    """Return the columns of the table of all combinations; None where it has more than ``most`` rows."""
     if prod(map(len, columns)) > most:
         return None
     rows: list[tuple[int, ...]] = [()]
@@ -127,18 +130,18 @@ def _one_of_each_class(type_: ty.Type, codes: Sequence[int]) -> list[int]:
     return list(dict(zip(reversed(classes), reversed(codes), strict=True)).values())
 
 
-def corner_codes(type_: ty.Type, task: Task | None = None, deep: bool = False) -> list[int]:
-    """The codes of an element type where behaviour changes, in ascending order.
+def corner_codes(type_: ty.Type, case: OpCase | None = None, deep: bool = False) -> list[int]:
+    """Return the codes of an element type at which behaviour changes, in ascending order.
 
     For a float: both signs of zero, the ends of the subnormal and normal range with their neighbours, one and two,
-    infinities, NaNs of each kind. ``task``: adds the ties and limits of the formats it converts to; all ties of formats
+    infinities, NaNs of each kind. ``case``: adds the ties and limits of the formats it converts to; all ties of formats
     of up to 8 bits, or 16 if ``deep``, some of wider ones.
     """
     width = width_of(type_)
     if isinstance(type_, ty.FloatType):
         codes = set(_float_corners(type_.format))
-        if task is not None:
-            for target in task.result_types:
+        if case is not None:
+            for target in case.result_types:
                 if isinstance(target, ty.FloatType) and target.format.bits < type_.format.bits:
                     codes |= set(
                         _corners_of_conversion(type_.format, target.format, target.format.bits <= (16 if deep else 8))
@@ -164,11 +167,7 @@ def _float_corners(fmt: FloatFormat) -> set[int]:
 
 @lru_cache(maxsize=1024)
 def _corners_of_conversion(source: FloatFormat, target: FloatFormat, every: bool) -> frozenset[int]:
-    """Values and midpoints of a narrower format and the codes next to them: of all its values, or of some."""
-    from fractions import Fraction
-
-    from halfulp.fp_formats import scalar
-
+    """Return values and midpoints of a narrower format with the codes next to them: of all its values, or of some."""
     rng = random.Random(f"{source.name} {target.name}")
     places = {0, 1, 2, target.min_normal_code - 1, target.min_normal_code, target.max_code - 1}
     places |= set(range(target.max_code + 1)) if every else {rng.randrange(target.max_code) for _ in range(24)}
@@ -186,11 +185,7 @@ def _corners_of_conversion(source: FloatFormat, target: FloatFormat, every: bool
 
 
 def _corners_of_integers(fmt: FloatFormat, width: int) -> set[int]:
-    """The ends of the integer ranges of a width, and halves, as floats with their neighbours."""
-    from fractions import Fraction
-
-    from halfulp.fp_formats import scalar
-
+    """Return the ends of the integer ranges of a width, and halves, as float codes with their neighbours."""
     codes = set()
     for power in (width - 1, width):
         for offset in (Fraction(-1), Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1)):
@@ -203,7 +198,9 @@ def _corners_of_integers(fmt: FloatFormat, width: int) -> set[int]:
 
 
 def random_codes(type_: ty.Type, count: int, rng: random.Random) -> list[int]:
-    """``count`` codes, half of them uniform, half with long runs of equal bits and exponents near the corners."""
+    """Return ``count`` codes: half of them uniform, half with long runs of equal bits and exponents near
+    the corners.
+    """
     width = width_of(type_)
     fmt = type_.format if isinstance(type_, ty.FloatType) else None
     return [_structured(fmt, width, rng) if rng.random() < 0.5 else _uniform(width, rng) for _ in range(count)]
@@ -229,7 +226,7 @@ def _structured(fmt: FloatFormat | None, width: int, rng: random.Random) -> int:
 
 
 def _related(type_: ty.Type, first: Sequence[int], second: Sequence[int], rng: random.Random) -> list[int]:
-    """The second operand, in four elements of ten made a near neighbour or the opposite of the first."""
+    """Return the second operand; four elements of ten become a near neighbour or the opposite of the first operand."""
     width = width_of(type_)
     sign = (type_.format.sign_mask or 0) if isinstance(type_, ty.FloatType) else 0
     mask = (1 << width) - 1
@@ -240,7 +237,7 @@ def _related(type_: ty.Type, first: Sequence[int], second: Sequence[int], rng: r
 
 
 def digest(inputs: Sequence[Codes]) -> int:
-    """A checksum that tells whether recorded results belong to these inputs."""
+    """Return a checksum that tells whether recorded results belong to these inputs."""
     value = 0
     for codes in inputs:
         value = zlib.crc32(np.ascontiguousarray(codes).tobytes(), value)
@@ -248,10 +245,10 @@ def digest(inputs: Sequence[Codes]) -> int:
 
 
 def float_types(max_bits: int = 128) -> list[str]:
-    """The names of the float types of up to ``max_bits`` bits."""
+    """Return the names of the float types of up to ``max_bits`` bits."""
     return [name for name, fmt in FORMATS.items() if fmt.bits <= max_bits]
 
 
 def take(inputs: Sequence[Codes], index: npt.NDArray[np.intp] | slice) -> tuple[Codes, ...]:
-    """The same elements of every operand."""
+    """Return the same elements of every operand."""
     return tuple(codes[index] for codes in inputs)

@@ -1,4 +1,4 @@
-"""A task: one op for concrete element types and properties, which the reference computes and an oracle is asked for."""
+"""One op for concrete element types and properties: the unit that the reference computes and an oracle is asked."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ Properties = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
-class Task:
-    """One op for concrete types; made by `task`, which checks that the op accepts them.
+class OpCase:
+    """One op for concrete element types. `op_case` makes it, and checks that the op accepts the types.
 
     ``operands``, ``results``: element types as MLIR spells them. ``properties``: keywords with their values, as in
-    ``(("predicate", "slt"),)``. The operands of a task are arrays of codes of one element shape; a quantised type along
+    ``(("predicate", "slt"),)``. The operands of a case are arrays of codes of one element shape; a quantised type along
     an axis needs its number of channels there.
     """
 
@@ -44,26 +44,26 @@ class Task:
 
     @cached_property
     def definition(self) -> OpDefinition:
-        """The declaration of the op."""
+        """Return the declaration of the op."""
         return default_registry().require(self.op)
 
     @cached_property
     def operand_types(self) -> tuple[ty.Type, ...]:
-        """The element types of the operands."""
+        """Return the element types of the operands."""
         return tuple(as_type(spelling) for spelling in self.operands)
 
     @cached_property
     def result_types(self) -> tuple[ty.Type, ...]:
-        """The element types of the results."""
+        """Return the element types of the results."""
         return tuple(as_type(spelling) for spelling in self.results)
 
     @property
     def operand_widths(self) -> tuple[int, ...]:
-        """Bits of the operands' codes."""
+        """Return the widths of the operands' codes in bits."""
         return tuple(width_of(type_) for type_ in self.operand_types)
 
     def module(self, shape: Sequence[int] | None) -> Module:
-        """A module whose function ``@eval`` applies the op to tensors of that shape, or to scalars (None)."""
+        """Return a module whose function ``@eval`` applies the op to tensors of that shape, or to scalars (None)."""
         return single_op_module(
             self.definition,
             [type_ if shape is None else ty.TensorType(tuple(shape), type_) for type_ in self.operand_types],
@@ -72,19 +72,19 @@ class Task:
         )
 
     def operation(self, shape: Sequence[int] | None) -> Operation:
-        """The op itself, in such a module."""
+        """Return the op itself, in such a module."""
         return self.module(shape).body[0].regions[0].blocks[0].operations[0]
 
     def kernel(self, shape: Sequence[int], profile: Profile = SPEC) -> Kernel:
-        """What the op computes under a profile. Raises Unsupported where it is not elementwise."""
+        """Return the op's kernel under a profile. Raises Unsupported for an op that is not elementwise."""
         return _kernel(self, tuple(shape), profile)
 
     def shape(self, inputs: Sequence[Codes]) -> tuple[int, ...]:
-        """The element shape of these operands."""
+        """Return the element shape of these operands."""
         return element_shape(inputs[0], self.operand_widths[0])
 
     def values(self, inputs: Sequence[Codes]) -> tuple[Value, ...]:
-        """The operands as tensors."""
+        """Return the operands as tensors."""
         shape = self.shape(inputs)
         return tuple(
             Value(ty.TensorType(shape, type_), codes) for type_, codes in zip(self.operand_types, inputs, strict=True)
@@ -92,18 +92,18 @@ class Task:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without what was derived: a declaration holds functions that cannot be pickled.
-        return Task, (self.op, self.operands, self.results, self.properties)
+        return OpCase, (self.op, self.operands, self.results, self.properties)
 
     def __str__(self) -> str:
-        """``arith.truncf bf16 -> f8E4M3FN rounding=upward``; operands of one type are named once."""
+        """Spell the case: ``arith.truncf bf16 -> f8E4M3FN rounding=upward``. Operands of one type are named once."""
         operands = self.operands[:1] if len(set(self.operands)) == 1 else self.operands
         results = () if self.results[:1] == operands else self.results
         words = [self.op, ", ".join(operands), *(["->", ", ".join(results)] if results else [])]
         return " ".join([*words, *(f"{name}={value}" for name, value in self.properties)])
 
 
-def task(op: str, types: Sequence[str] | str, to: str | None = None, **properties: Any) -> Task:
-    """The task of an op on operands of these element types (one for all, or one for each).
+def op_case(op: str, types: Sequence[str] | str, to: str | None = None, **properties: Any) -> OpCase:
+    """Return the case of an op on operands of these element types (one for all, or one for each).
 
     ``to``: the element type of the first result, where it does not follow. Raises Unsupported for an unknown op,
     VerifyError and TypeMismatch where the op does not accept the types or properties.
@@ -116,7 +116,7 @@ def task(op: str, types: Sequence[str] | str, to: str | None = None, **propertie
     tensors = [ty.TensorType(shape, type_) for type_ in operands]
     module = single_op_module(definition, tensors, properties, result)
     applied = module.body[0].regions[0].blocks[0].operations[0]
-    return Task(
+    return OpCase(
         op,
         tuple(map(str, operands)),
         tuple(str(ty.element_type(value.type)) for value in applied.results),
@@ -125,7 +125,7 @@ def task(op: str, types: Sequence[str] | str, to: str | None = None, **propertie
 
 
 def container_shape(types: Sequence[ty.Type], count: int) -> tuple[int, ...]:
-    """The shape of about ``count`` elements that tensors of all these element types can have.
+    """Return a shape of about ``count`` elements that tensors of all these element types can have.
 
     One axis, but for quantised types: channels fill their axis, and parameters per block fix the whole shape.
     """
@@ -141,16 +141,16 @@ def container_shape(types: Sequence[ty.Type], count: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _kernel(task: Task, shape: tuple[int, ...], profile: Profile) -> Kernel:
-    evaluator = task.definition.evaluate
+def _kernel(case: OpCase, shape: tuple[int, ...], profile: Profile) -> Kernel:
+    evaluator = case.definition.evaluate
     if not isinstance(evaluator, Elementwise):
-        raise Unsupported(f"'{task.op}' does not do the same to every element")
-    return evaluator.build(task.operation(shape), Settings(profile))
+        raise Unsupported(f"'{case.op}' does not do the same to every element")
+    return evaluator.build(case.operation(shape), Settings(profile))
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What the results must be: codes per result, and masks over the elements (None where nothing is set).
+    """The expected results: codes per result, and masks over the elements (None where no element is set).
 
     ``poison``: the language gives poison. ``undefined``: it gives no meaning to executing the op. ``open``: a uint8 of
     `halfulp.semantics.kernel.Open` bits. ``trap``: what only a prediction of a tool may say, that the op stops it.
@@ -163,15 +163,15 @@ class Reference:
     trap: Mask | None = None
 
 
-def reference(task: Task, inputs: Sequence[Codes], profile: Profile = SPEC, opened: bool = True) -> Reference:
-    """What the task's results must be under a profile, by the array path of the interpreter.
+def reference(case: OpCase, inputs: Sequence[Codes], profile: Profile = SPEC, opened: bool = True) -> Reference:
+    """Compute a case's results under a profile, on the array path of the interpreter.
 
     ``opened``: whether what the language leaves open is wanted, which takes longer than many an op.
     """
-    shape = task.shape(inputs)
-    if not isinstance(task.definition.evaluate, Elementwise):
-        return _run(task, inputs, profile)
-    kernel = task.kernel(shape, profile)
+    shape = case.shape(inputs)
+    if not isinstance(case.definition.evaluate, Elementwise):
+        return _run(case, inputs, profile)
+    kernel = case.kernel(shape, profile)
     outcome = kernel.array(*inputs)
     masks: Mapping[FaultKind, list[Mask]] = {kind: [] for kind in FaultKind}
     seen = np.zeros(shape, np.bool_)
@@ -183,11 +183,11 @@ def reference(task: Task, inputs: Sequence[Codes], profile: Profile = SPEC, open
     return Reference(outcome.results, poison, undefined, bits)
 
 
-def _run(task: Task, inputs: Sequence[Codes], profile: Profile) -> Reference:
-    """The same through the executor, for an op without a kernel; such an op has no undefined behaviour."""
-    module = task.module(task.shape(inputs))
+def _run(case: OpCase, inputs: Sequence[Codes], profile: Profile) -> Reference:
+    """Compute the same with the executor, for an op without a kernel. Such an op has no undefined behaviour."""
+    module = case.module(case.shape(inputs))
     settings = Settings(profile, track_open=True)
-    results = program_for(module, settings).run(module.body[0], task.values(inputs))
+    results = program_for(module, settings).run(module.body[0], case.values(inputs))
     poison = [value.poisoned for value in results if value.poison is not None]
     return Reference(tuple(value.bits for value in results), _together(poison), None, results[0].open)
 

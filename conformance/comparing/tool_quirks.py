@@ -1,4 +1,6 @@
-"""What tools return where no profile says it: a function per oddity, named by the rows of divergences.toml."""
+"""Predict the results of tools where no profile describes them: one function per quirk, named by rows of
+divergences.toml.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Reference, Task, reference, task
+from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
 from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.formats import FORMATS, NanEncoding
@@ -16,12 +18,14 @@ from halfulp.interp.ir import types as ty
 from halfulp.semantics import floats
 from halfulp.semantics.profile import PROFILES, as_profile
 
-Formula = Callable[[Task, Sequence[Codes], Reference], Reference]
-"""From a task, its operands and what is right to what the tool returns; equal to the latter where it is right."""
+Quirk = Callable[[OpCase, Sequence[Codes], Reference], Reference]
+"""A function of a case, its operands and the right results that returns the tool's results."""
 
 
 def _rewritten_f80_code(code: int, sign: int = 0) -> int:
-    """A code with the exponent field as APFloat writes it if it is not canonical, the sign flipped by ``sign``."""
+    """Return a code with its exponent field as APFloat writes it for codes that are not canonical; ``sign`` flips the
+    sign.
+    """
     f80 = FORMATS["f80"]
     field, significand = code >> 64 & 0x7FFF, code & (1 << 64) - 1
     if f80.is_invalid(code):
@@ -36,24 +40,24 @@ def _rewritten_f80(codes: Codes, sign: int = 0) -> Codes:
     return ints_to_codes(rewritten, 80, codes.shape[:-1])
 
 
-def negated_f80(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Negation that rewrites the exponent field of f80 codes that are not canonical."""
+def negated_f80(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a negation that rewrites the exponent field of f80 codes that are not canonical."""
     return Reference((_rewritten_f80(inputs[0], 1),))
 
 
-def copied_f80(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """What moves f80 codes and rewrites the exponent field of those that are not canonical."""
-    if "f80" not in (*task.operands, *task.results):
+def copied_f80(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict an op that moves f80 codes and rewrites the exponent field of those that are not canonical."""
+    if "f80" not in (*case.operands, *case.results):
         return expected
     return Reference(tuple(map(_rewritten_f80, expected.bits)), expected.poison, expected.undefined, expected.open)
 
 
-def signalling_quieted(task_: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Maximum and minimum with one signalling NaN: that NaN quieted. An invalid f80 code is a NaN of the kind that its
-    bit 62 tells.
+def signalling_quieted(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict maximum and minimum that return a signalling NaN operand, quieted. Bit 62 of an invalid f80 code tells
+    whether it is a quiet NaN.
     """
-    predicted = reference(task_, inputs, as_profile("spec,number_of_signalling=quieted"))
-    type_ = task_.operand_types[0]
+    predicted = reference(case, inputs, as_profile("spec,number_of_signalling=quieted"))
+    type_ = case.operand_types[0]
     assert isinstance(type_, ty.FloatType)
     fmt = type_.format
     if not fmt.explicit_integer_bit:
@@ -66,62 +70,62 @@ def signalling_quieted(task_: Task, inputs: Sequence[Codes], expected: Reference
         signalling = [code for code in invalid if not code & quiet]
         if invalid:
             results[place] = (_rewritten_f80_code(signalling[0]) | quiet) if signalling else right
-    codes = ints_to_codes(results, fmt.bits, task_.shape(inputs))
+    codes = ints_to_codes(results, fmt.bits, case.shape(inputs))
     return Reference((codes,), predicted.poison, open=predicted.open)
 
 
 def select(mask: Mask, chosen: Codes, other: Codes) -> Codes:
-    """Of two arrays of codes the first where ``mask``, which has no axis of limbs, holds."""
+    """Return ``chosen`` where the mask holds, else ``other``. The mask has no axis of limbs."""
     return np.where(mask.reshape(mask.shape + (1,) * (other.ndim - mask.ndim)), chosen, other)
 
 
-def zero_of(index: int) -> Formula:
-    """Of two zeros that operand, whatever its sign."""
+def zero_of(index: int) -> Quirk:
+    """Make a quirk that returns operand ``index`` where both operands are zeros, whatever their signs."""
 
-    def formula(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-        type_ = task.result_types[0]
+    def quirk(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+        type_ = case.result_types[0]
         assert isinstance(type_, ty.FloatType)
         zeros = floats.is_zero(type_.format, inputs[0]) & floats.is_zero(type_.format, inputs[1])
         return Reference((select(zeros, inputs[index], expected.bits[0]),), expected.poison, open=expected.open)
 
-    return formula
+    return quirk
 
 
 def _e8m0_of_f32(codes: Codes) -> Codes:
-    """A conversion that takes no zero, and rounds what lies between 2**-127 and 1.5 * 2**-127 up to 2**-126."""
+    """Convert f32 to f8E8M0FNU without zero, and round numbers between 2**-127 and 1.5 * 2**-127 up to 2**-126."""
     converted = conversions.convert(
         FORMATS["f32"], FORMATS["f8E8M0FNU"], codes, policy=PROFILES["ml_dtypes"].conversions
     )
     return np.where((codes > 0x00400000) & (codes < 0x00600000), np.uint8(1), converted.codes)
 
 
-def e8m0_from_f32(task_: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """A conversion to f8E8M0FNU that rounds to f32 first, and then as `_e8m0_of_f32`."""
-    source = task_.operand_types[0]
+def e8m0_from_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a conversion to f8E8M0FNU that first rounds to f32 and then converts as `_e8m0_of_f32` does."""
+    source = case.operand_types[0]
     if isinstance(source, ty.FloatType):
         narrowed = conversions.convert(source.format, FORMATS["f32"], inputs[0]).codes
     else:
-        signed = task_.op == "arith.sitofp"
-        narrowed = conversions.from_integer(FORMATS["f32"], inputs[0], task_.operand_widths[0], signed).codes
+        signed = case.op == "arith.sitofp"
+        narrowed = conversions.from_integer(FORMATS["f32"], inputs[0], case.operand_widths[0], signed).codes
     return Reference((_e8m0_of_f32(narrowed),), open=expected.open)
 
 
-def e8m0_by_f32(task_: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Arithmetic on f8E8M0FNU in f32, where a small product is zero."""
+def e8m0_by_f32(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict arithmetic on f8E8M0FNU that computes in f32, where a small product is zero."""
     widened = [conversions.convert(FORMATS["f8E8M0FNU"], FORMATS["f32"], codes).codes for codes in inputs]
-    return Reference((_e8m0_of_f32(reference(task(task_.op, "f32"), widened).bits[0]),), open=expected.open)
+    return Reference((_e8m0_of_f32(reference(op_case(case.op, "f32"), widened).bits[0]),), open=expected.open)
 
 
-def trapped_remainder(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """A remainder by -1 that stops the process for the smallest integer, as its quotient does not fit."""
-    width = task.operand_widths[0]
+def trapped_remainder(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a remainder by -1 that stops the process for the smallest integer, since its quotient does not fit."""
+    width = case.operand_widths[0]
     traps = (inputs[0] == 1 << (width - 1)) & (inputs[1] == (1 << width) - 1)
     return replace(expected, trap=traps)
 
 
-def floor_less_64_ones(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """A floor division that adds -1 as a number of 64 bits to a negative quotient that is not whole."""
-    width = task.operand_widths[0]
+def floor_less_64_ones(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a floor division that adds -1 as a 64-bit number to a negative inexact quotient."""
+    width = case.operand_widths[0]
     half, whole = 1 << (width - 1), 1 << width
     columns = [codes_to_ints(codes, width) for codes in (*inputs, expected.bits[0])]
     results = []
@@ -129,20 +133,21 @@ def floor_less_64_ones(task: Task, inputs: Sequence[Codes], expected: Reference)
         a, b = (n - whole if n >= half else n for n in (a, b))
         inexact = b != 0 and (a < 0) != (b < 0) and a % b != 0
         results.append((floor + (1 << 64)) % whole if inexact else floor)
-    return replace(expected, bits=(ints_to_codes(results, width, task.shape(inputs)),))
+    return replace(expected, bits=(ints_to_codes(results, width, case.shape(inputs)),))
 
 
-def qcast_in_registers(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """A cast to a quantised type that converts in registers of x86, toward zero: to 32 bits, or for storage of 32
-    unsigned bits to 64, where NaN and what does not fit give the smallest number. The low bits of that are the result.
+def qcast_in_registers(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a cast to a quantised type that converts in x86 registers, toward zero. It converts to 32 bits (to 64 for
+    storage of 32 unsigned bits), where NaN and numbers out of range give the smallest integer; the result is its low
+    bits.
 
     Where the type has bounds of its own they are clamped, and how many of them depends on where they wait for it: with
     one scale in memory, in whole bytes if unsigned; with more of them in the smallest register that holds them. As 17
     bits are stored in two parts, LLVM takes the upper one, a lone sign, from the register's. What is folded is in the
     storage type, where all of this is the same.
     """
-    shape = task.shape(inputs)
-    operation = task.operation(shape)
+    shape = case.shape(inputs)
+    operation = case.operation(shape)
     how = quantization(operation, operation.results[0].type)
     fmt, width, signed, profile = how.expressed, how.storage_width, how.storage_signed, PROFILES["mlir22-quant"]
     scales, points = (how.spread(flat, shape) for flat in how.parameters(profile))
@@ -164,22 +169,23 @@ def qcast_in_registers(task: Task, inputs: Sequence[Codes], expected: Reference)
     return Reference(((numbers & (1 << width) - 1).astype(expected.bits[0].dtype),), open=expected.open)
 
 
-def f80_without_integer_bit(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """A conversion that takes the integer bit of f80 from its exponent, else as MLIR's expansion."""
+def f80_without_integer_bit(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a conversion that derives the integer bit of f80 from the exponent, and otherwise is MLIR's expansion."""
 
     def read(code: int) -> int:
         field, fraction = code >> 64 & 0x7FFF, code & (1 << 63) - 1
         return code >> 79 << 79 | field << 64 | (field != 0) << 63 | fraction
 
-    codes = ints_to_codes([read(code) for code in codes_to_ints(inputs[0], 80)], 80, task.shape(inputs))
-    return reference(task, (codes, *inputs[1:]), PROFILES["mlir22-expand"])
+    codes = ints_to_codes([read(code) for code in codes_to_ints(inputs[0], 80)], 80, case.shape(inputs))
+    return reference(case, (codes, *inputs[1:]), PROFILES["mlir22-expand"])
 
 
-def extremum_of_libm(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """fmaxl and fminl: an operand unchanged, and their sum where one is a signalling NaN, as is what is invalid with
-    bit 62 0: that NaN quieted, and the x87's own NaN, which is negative, for what is invalid.
+def extremum_of_libm(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict fmaxl and fminl. They return an operand unchanged; where one operand is a signalling NaN, or invalid with
+    bit 62 clear, they return the sum of the operands: that NaN quieted, or for an invalid code the x87's own negative
+    NaN.
     """
-    quieted = reference(task, inputs, as_profile("spec,number_of_signalling=quieted"))
+    quieted = reference(case, inputs, as_profile("spec,number_of_signalling=quieted"))
     columns = [codes_to_ints(codes, 80) for codes in (*inputs, expected.bits[0], quieted.bits[0])]
 
     def signalling(code: int) -> bool:
@@ -204,26 +210,26 @@ def extremum_of_libm(task: Task, inputs: Sequence[Codes], expected: Reference) -
         else right
         for a, b, right, nan in zip(*columns, strict=True)
     ]
-    return replace(expected, bits=(ints_to_codes(results, 80, task.shape(inputs)),), open=quieted.open)
+    return replace(expected, bits=(ints_to_codes(results, 80, case.shape(inputs)),), open=quieted.open)
 
 
-def iree_negative_nan(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """IREE's results where an operand is the negative NaN of a format whose only NaN is all ones."""
-    chosen = np.zeros(task.shape(inputs), np.bool_)
-    for type_, codes in zip(task.operand_types, inputs, strict=True):
+def iree_negative_nan(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict IREE's results where an operand is the negative NaN of a format whose only NaN is all ones."""
+    chosen = np.zeros(case.shape(inputs), np.bool_)
+    for type_, codes in zip(case.operand_types, inputs, strict=True):
         if isinstance(type_, ty.FloatType) and type_.format.nan is NanEncoding.ALL_ONES:
             chosen |= codes == type_.format.code_mask  # no such format has limbs
-    found = reference(task, inputs, PROFILES["iree-3.13"])
+    found = reference(case, inputs, PROFILES["iree-3.13"])
     return Reference((select(chosen, found.bits[0], expected.bits[0]),), found.poison, open=expected.open)
 
 
-def iree_rounding(task: Task, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """IREE's results of an op that asks for another rounding mode than the default."""
-    modes = [value for name, value in task.properties if name in ("rounding", "roundingmode")]
-    return reference(task, inputs, PROFILES["iree-3.13"]) if modes not in ([], ["to_nearest_even"]) else expected
+def iree_rounding(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict IREE's results for an op with a rounding mode other than the default."""
+    modes = [value for name, value in case.properties if name in ("rounding", "roundingmode")]
+    return reference(case, inputs, PROFILES["iree-3.13"]) if modes not in ([], ["to_nearest_even"]) else expected
 
 
-FORMULAS: Mapping[str, Formula] = {
+QUIRKS: Mapping[str, Quirk] = {
     "negated_f80": negated_f80,
     "copied_f80": copied_f80,
     "signalling_quieted": signalling_quieted,

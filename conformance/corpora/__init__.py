@@ -1,1 +1,1 @@
-"""Corpora of modules and what real tools answered, recorded; used by the tests, left out of the wheel."""
+"""Corpora of modules, and the recorded answers of real tools. Only tests use them; the wheel leaves them out."""

@@ -1,4 +1,4 @@
-"""Bytecode that real tools wrote for modules of the corpus, kept so that it can be read where no MLIR is installed.
+"""Bytecode that real tools wrote for modules of the corpus, recorded for machines without MLIR.
 
     python -m halfulp.conformance.corpora.bytecode_files
 
@@ -9,6 +9,7 @@ of ``newer/``, as iree-opt (LLVM 24) writes it. The module stands on standard in
 
 from __future__ import annotations
 
+import argparse
 import base64
 import gzip
 import json
@@ -20,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
 
-from halfulp.conformance.corpora.corpus import RECORDED, Entry, entries, recorded
+from halfulp.conformance.corpora.corpus import RECORDED, CorpusEntry, entries, recorded
 from halfulp.conformance.corpora.corpus_iree import find_iree_opt
 from halfulp.interp.bytecode.encoding import MAX_VERSION
 from halfulp.interp.bytecode.inspect import codes_of
@@ -42,7 +43,7 @@ VERSIONS = range(MAX_VERSION + 1)
 
 @dataclass(frozen=True, slots=True)
 class BytecodeFile:
-    """A file: the module of the corpus it is made from, the tool and the version of the format."""
+    """One file: the corpus module it was made from, the tool, and the version of the format."""
 
     entry: str
     tool: str
@@ -52,13 +53,13 @@ class BytecodeFile:
 
 @cache
 def recorded_files() -> tuple[BytecodeFile, ...]:
-    """Every recorded file."""
+    """Return every recorded file."""
     rows = json.loads(gzip.decompress(FILES.read_bytes()))["files"]
     return tuple(BytecodeFile(name, tool, version, base64.b64decode(data)) for name, tool, version, data in rows)
 
 
 def emit(tool: str, text: str, version: int = MAX_VERSION, arguments: Sequence[str] = ()) -> bytes:
-    """What a tool like mlir-opt writes for a module. Raises RuntimeError with what it says."""
+    """Return the bytecode that a tool like mlir-opt writes for a module. Raises RuntimeError with its error text."""
     command = [tool, "--allow-unregistered-dialect", "--emit-bytecode", f"--emit-bytecode-version={version}"]
     done = subprocess.run(
         [*command, *arguments], input=text.encode("utf-8"), capture_output=True, check=False, timeout=60
@@ -68,8 +69,8 @@ def emit(tool: str, text: str, version: int = MAX_VERSION, arguments: Sequence[s
     return done.stdout
 
 
-def valid_entries() -> list[Entry]:
-    """The modules that mlir-opt 22 takes, and reads as halfulp does."""
+def valid_entries() -> list[CorpusEntry]:
+    """Return the modules that mlir-opt 22 accepts and reads as halfulp does."""
     return [
         entry
         for entry in entries()
@@ -78,7 +79,7 @@ def valid_entries() -> list[Entry]:
 
 
 def facts(data: bytes) -> set[object]:
-    """What a file shows: its codes, and what else a reader must know."""
+    """Return what a file exercises: its codes, and the other features that a reader must know."""
     module = read_bytecode(data)
     found: set[object] = set(codes_of(data))
     found |= {"use orders"} if module.use_orders else set()
@@ -93,7 +94,7 @@ def facts(data: bytes) -> set[object]:
 
 
 def covering(files: Mapping[str, set[object]]) -> list[str]:
-    """Names of files that together show all that all do; the smallest choice that greed finds."""
+    """Return the names of files that together show everything that all files show, chosen greedily."""
     chosen = []
     missing = set().union(*files.values())
     while missing:
@@ -103,8 +104,8 @@ def covering(files: Mapping[str, set[object]]) -> list[str]:
     return sorted(chosen)
 
 
-def _newer(tool: str, by_name: Mapping[str, Entry], name: str) -> bytes | None:
-    """What newer MLIR writes for a module; None where it does not take it."""
+def _newer(tool: str, by_name: Mapping[str, CorpusEntry], name: str) -> bytes | None:
+    """Return the bytecode that a newer MLIR writes for a module; None where it rejects the module."""
     try:
         return emit(tool, by_name[name].text)
     except RuntimeError:
@@ -112,7 +113,12 @@ def _newer(tool: str, by_name: Mapping[str, Entry], name: str) -> bytes | None:
 
 
 def main() -> int:
-    """Record the files; 1 if iree-opt is missing."""
+    """Record the files. Return 1 if iree-opt is missing."""
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.bytecode_files",
+        description="Record the bytecode that real tools write.",
+    )
+    parser.parse_args()
     tool, iree = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22"), find_iree_opt()
     if iree is None:
         print("iree-opt is not installed", file=sys.stderr)

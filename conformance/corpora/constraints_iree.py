@@ -1,4 +1,4 @@
-"""Random constraints with configurations, and what IREE 3.13 says of them (iree-codegen-verify-smt-constraints).
+"""Random constraints with configurations, and IREE 3.13's diagnostics on them (iree-codegen-verify-smt-constraints).
 
     python -m halfulp.conformance.corpora.constraints_iree
 
@@ -8,6 +8,7 @@ constraints is asserted, truth values also negated, so that the diagnostics tell
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import re
@@ -31,15 +32,15 @@ Diagnostic = tuple[int, int, str]
 """Line, column and text of an error or of a note below it."""
 
 
-class Recorded(NamedTuple):
-    """A module, and what iree-opt says of it."""
+class RecordedModule(NamedTuple):
+    """A module, and iree-opt's diagnostics."""
 
     text: str
     said: tuple[Diagnostic, ...]
 
 
 def ask(tool: str, text: str) -> tuple[Diagnostic, ...] | None:
-    """The diagnostics of iree-opt; None where a signal stopped it. Raises RuntimeError where it makes no sense."""
+    """Return the diagnostics of iree-opt; None where a signal stopped it. Raises RuntimeError for unreadable output."""
     done = subprocess.run(
         [tool, f"--pass-pipeline={PIPELINE}"], input=text.encode(), capture_output=True, check=False, timeout=SECONDS
     )
@@ -53,10 +54,12 @@ def ask(tool: str, text: str) -> tuple[Diagnostic, ...] | None:
 
 
 @cache
-def recorded() -> tuple[Recorded, ...]:
-    """All that is recorded."""
+def recorded() -> tuple[RecordedModule, ...]:
+    """Return all recorded modules."""
     rows = json.loads(gzip.decompress(RECORDED.read_bytes()))["modules"]
-    return tuple(Recorded(text, tuple((line, column, what) for line, column, what in said)) for text, said in rows)
+    return tuple(
+        RecordedModule(text, tuple((line, column, what) for line, column, what in said)) for text, said in rows
+    )
 
 
 # --- modules ----------------------------------------------------------------------------------------------------------
@@ -86,7 +89,7 @@ _TRUTH_OPS = (
 
 
 def program(random: Random) -> str:
-    """A function with a configured op and constraints for it."""
+    """Return a function with a configured op and constraints for it."""
     template, config, knobs = _configuration(random)
     dims = [random.choice(("%c128", "%c96", "%minus", "%n", "%sum")) for _ in range(random.randrange(3))]
     body, integers, truths = _constraints(random, len(dims), knobs)
@@ -128,7 +131,7 @@ def program(random: Random) -> str:
 
 
 def _constraints(random: Random, dims: int, knobs: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """The ops, and the names of the integers and truth values they make."""
+    """Return the ops, and the names of the integers and truth values they define."""
     body = [f'%{name} = iree_codegen.smt.knob "{name}" : !smt.int' for name in knobs]
     integers = ["%zero", "%one", *(f"%{name}" for name in knobs), *(f"%d{index}" for index in range(dims))]
     truths = ["%no"]
@@ -180,7 +183,7 @@ _TRANSLATION_PARTS = (
 
 
 def _configuration(random: Random) -> tuple[str, str, list[str]]:
-    """The entries of a template and of a configuration, and the names of the knobs."""
+    """Return the entries of a template and of a configuration, and the names of the knobs."""
     template: list[str] = []
     config: list[str] = []
     knobs: list[str] = []
@@ -207,7 +210,12 @@ def _translation(random: Random) -> str:
 
 
 def main() -> None:
-    """Record modules anew; those that stop iree-opt by a division that overflows are left out."""
+    """Record modules again. Those that stop iree-opt by a division overflow are left out."""
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.constraints_iree",
+        description="Record what IREE says of random constraints.",
+    )
+    parser.parse_args()
     tool = find_iree_opt()
     if tool is None:
         raise SystemExit("iree-opt is not installed (package iree-base-compiler); HALFULP_IREE_OPT names one")

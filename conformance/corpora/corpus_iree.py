@@ -1,4 +1,4 @@
-"""The corpus of IREE's codegen dialect, and what iree-opt 3.13 made of it.
+"""The corpus of IREE's codegen dialect, and the recorded answers of iree-opt 3.13.
 
     python -m halfulp.conformance.corpora.corpus_iree
 
@@ -15,6 +15,7 @@ whether iree-opt takes what halfulp prints for them.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
@@ -30,7 +31,7 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
-from halfulp.conformance.corpora.corpus import SEPARATOR, Entry, Record, digest
+from halfulp.conformance.corpora.corpus import SEPARATOR, CorpusEntry, CorpusRecord, digest
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
@@ -43,7 +44,9 @@ _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)", re.MULTILINE)
 
 
 def find_iree_opt() -> str | None:
-    """The path of iree-opt: ``HALFULP_IREE_OPT``, the one on PATH, or that of the package iree-base-compiler."""
+    """Return the path of iree-opt: ``HALFULP_IREE_OPT``, the one on PATH, or the one of the package
+    iree-base-compiler.
+    """
     named = os.environ.get("HALFULP_IREE_OPT") or which("iree-opt")
     if named:
         return named
@@ -53,27 +56,29 @@ def find_iree_opt() -> str | None:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
-    """Every module, sorted by file."""
+def entries() -> tuple[CorpusEntry, ...]:
+    """Return every module, sorted by file."""
     found = []
     for path in sorted(FOLDER.glob("*.mlir")):
         text = path.read_text(encoding="utf-8").removesuffix("\n")
-        found += [Entry(path.name, index, part + "\n") for index, part in enumerate(text.split(SEPARATOR))]
+        found += [CorpusEntry(path.name, index, part + "\n") for index, part in enumerate(text.split(SEPARATOR))]
     return tuple(found)
 
 
-def is_of_document(entry: Entry) -> bool:
-    """Whether a module is in the document's syntax."""
+def is_of_document(entry: CorpusEntry) -> bool:
+    """Tell whether a module is in the document's syntax."""
     return entry.file == "document.mlir"
 
 
-def asked_text(entry: Entry) -> str:
-    """What iree-opt is given for a module: itself, or what halfulp prints for the document's syntax."""
+def asked_text(entry: CorpusEntry) -> str:
+    """Return the text that iree-opt is given for a module: its own, or what halfulp prints for the
+    document's syntax.
+    """
     return print_module(parse_module(entry.text, "<stdin>")) if is_of_document(entry) else entry.text
 
 
-def record(tool: str, text: str) -> Record:
-    """What iree-opt prints, or where and why it rejects the text. Raises RuntimeError where it says neither."""
+def record(tool: str, text: str) -> CorpusRecord:
+    """Record what iree-opt prints, or where and why it rejects the text. Raises RuntimeError where it says neither."""
     printed: dict[str, str] = {}
     for form, arguments in FORMS.items():
         done = subprocess.run(
@@ -84,17 +89,17 @@ def record(tool: str, text: str) -> Record:
             diagnostic = _DIAGNOSTIC.search(said)
             if diagnostic is None:
                 raise RuntimeError(f"{tool} ended with {done.returncode} and no place of an error:\n{text}\n{said}")
-            return Record(digest(text), error=(int(diagnostic[1]), int(diagnostic[2]), diagnostic[3]))
+            return CorpusRecord(digest(text), error=(int(diagnostic[1]), int(diagnostic[2]), diagnostic[3]))
         printed[form] = done.stdout.decode("utf-8")
-    return Record(digest(text), printed=printed)
+    return CorpusRecord(digest(text), printed=printed)
 
 
 @cache
-def recorded() -> Mapping[str, Record]:
-    """The record of each module, by its name."""
+def recorded() -> Mapping[str, CorpusRecord]:
+    """Return the record of each module, by its name."""
     data: Mapping[str, Mapping[str, Any]] = json.loads(gzip.decompress(RECORDED.read_bytes()))
     return {
-        name: Record(row["digest"], row.get("printed", {}), tuple(row["error"]) if "error" in row else None)
+        name: CorpusRecord(row["digest"], row.get("printed", {}), tuple(row["error"]) if "error" in row else None)
         for name, row in data.items()
     }
 
@@ -103,17 +108,17 @@ _OURS = re.compile(r"\biree_(codegen|gpu|cpu)\.|\bsmt\.")
 _BETWEEN_MODULES = re.compile(r"^// -----.*$", re.MULTILINE)
 
 
-def modules_below(folder: Path) -> Iterator[Entry]:
-    """The modules of all tests in a folder that use the dialects."""
+def modules_below(folder: Path) -> Iterator[CorpusEntry]:
+    """Yield the modules of all tests in a folder that use the dialects."""
     for path in sorted(folder.rglob("*.mlir")):
         parts = _BETWEEN_MODULES.split(path.read_text(encoding="utf-8", errors="replace"))
         name = str(path.relative_to(folder))
-        yield from (Entry(name, index, part) for index, part in enumerate(parts) if _OURS.search(part))
+        yield from (CorpusEntry(name, index, part) for index, part in enumerate(parts) if _OURS.search(part))
 
 
 def goes_around(tool: str, text: str) -> str:
-    """What becomes of a module that is read in generic form, printed and given back: "the same", or what went wrong;
-    "not taken" where iree-opt does not take the module itself.
+    """Send a module through halfulp and back to iree-opt in generic form. Return "the same" or what went wrong; "not
+    taken" where iree-opt rejects the module itself.
     """
 
     def printed(given: str, *arguments: str) -> str | None:
@@ -133,7 +138,9 @@ def goes_around(tool: str, text: str) -> str:
 
 
 def go_around(tool: str, folder: Path) -> int:
-    """Print what becomes of each module below a folder that does not come out the same, and the counts; 1 for such."""
+    """Print the result of each module in a folder that does not come back the same, and the counts. Return 1 if there
+    is one.
+    """
     found = list(modules_below(folder))
     with ThreadPoolExecutor() as pool:
         outcomes = list(pool.map(lambda entry: goes_around(tool, entry.text), found))
@@ -147,12 +154,18 @@ def go_around(tool: str, folder: Path) -> int:
 
 
 def main(arguments: list[str]) -> int:
-    """Record every module anew, or with a folder, go through the tests in it."""
+    """Record every module again; with a folder, check the tests in it instead."""
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.corpus_iree",
+        description="Record what iree-opt makes of its corpus.",
+    )
+    parser.add_argument("folder", nargs="?", type=Path, help="a checkout of IREE: go through its tests instead")
+    folder = parser.parse_args(arguments).folder
     tool = find_iree_opt()
     if tool is None:
         raise SystemExit("iree-opt is not installed (package iree-base-compiler); HALFULP_IREE_OPT names one")
-    if arguments:
-        return go_around(tool, Path(arguments[0]))
+    if folder is not None:
+        return go_around(tool, folder)
     with ThreadPoolExecutor(2) as pool:
         records = list(pool.map(lambda entry: record(tool, asked_text(entry)), entries()))
     rows = {entry.name: made.to_json() for entry, made in zip(entries(), records, strict=True)}

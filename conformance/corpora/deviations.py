@@ -1,4 +1,4 @@
-"""Where halfulp treats a module of the corpus otherwise than mlir-opt 22: on purpose, or not yet as it should.
+"""Modules of the corpus that halfulp treats differently from mlir-opt 22: on purpose, or not yet correctly.
 
 Every row is checked: a module named here that is treated as mlir-opt treats it fails the tests, as does one that is
 treated otherwise and is not named.

@@ -23,7 +23,7 @@ from itertools import groupby
 from pathlib import Path
 
 from halfulp.conformance.corpora.bytecode_files import recorded_files
-from halfulp.conformance.corpora.fuzz_text import Failure, OutOfTime, read_all, stopped_after
+from halfulp.conformance.corpora.fuzz_text import OutOfTime, ReadingFailure, read_all, stopped_after
 from halfulp.interp.bytecode.encoding import MAGIC, PADDING, Cursor, Section, varint, zigzag
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
@@ -42,14 +42,16 @@ _PRODUCERS = (b"MLIR22.1.8", b"MLIR24.0.0git", b"", b"LLVM9", b"\xff\xfe", b"MLI
 
 @dataclass(slots=True)
 class Parts:
-    """A file taken apart: what stands before the sections, and these: number, alignment (0: none is said), content."""
+    """A file taken apart: the bytes before the sections, and the sections: number, alignment (0: none
+    given), content.
+    """
 
     head: bytes
     sections: list[tuple[int, int, bytes]]
 
     @classmethod
     def of(cls, data: bytes) -> Parts | None:
-        """The parts; None for a file that is too broken for that."""
+        """Return the parts; None for a file that is too broken."""
         cursor = Cursor(data)
         sections = []
         try:
@@ -69,7 +71,7 @@ class Parts:
         return cls(head, sections)
 
     def join(self) -> bytes:
-        """The file, with lengths and padding as they must be."""
+        """Return the file, with correct lengths and padding."""
         data = bytearray(self.head)
         for number, alignment, content in self.sections:
             data.append(number | (0x80 if alignment else 0))
@@ -87,7 +89,7 @@ def _flip(rng: random.Random, data: bytes) -> bytes:
 
 
 def _change(rng: random.Random, data: bytes) -> bytes:
-    """Another byte; small numbers are what means something."""
+    """Replace a byte. Small numbers are preferred, since they have a meaning."""
     at = rng.randrange(len(data))
     byte = rng.choice((rng.randrange(256), 2 * rng.randrange(16) + 1, 0, 0xFF, PADDING))
     return data[:at] + bytes((byte,)) + data[at + 1 :]
@@ -108,7 +110,7 @@ def _truncate(rng: random.Random, data: bytes) -> bytes:
 
 
 def _number(rng: random.Random, data: bytes) -> bytes:
-    """An integer in place of another."""
+    """Replace an integer by another one."""
     at = rng.randrange(len(data))
     first = data[at]
     size = 9 if not first else (first & -first).bit_length()
@@ -122,7 +124,7 @@ def _repeat(rng: random.Random, data: bytes) -> bytes:
 
 
 def _move(rng: random.Random, data: bytes) -> bytes:
-    """A piece in place of another of its length."""
+    """Replace a piece by another one of its length."""
     size = rng.randrange(1, 12)
     one, other = (rng.randrange(max(1, len(data) - size)) for _ in range(2))
     return data[:one] + data[other : other + size] + data[one + size :]
@@ -140,7 +142,7 @@ _BYTES: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 
 
 def _in_section(rng: random.Random, parts: Parts) -> None:
-    """Damage the content of a section; its length is said as it then is."""
+    """Damage the content of a section. Its length stays consistent."""
     index = rng.randrange(len(parts.sections))
     number, alignment, content = parts.sections[index]
     if content:
@@ -148,7 +150,7 @@ def _in_section(rng: random.Random, parts: Parts) -> None:
 
 
 def _exchange(rng: random.Random, parts: Parts) -> None:
-    """A section of another file in place of that of its number, or of any."""
+    """Replace a section by one of another file, of the same number or of any."""
     other = Parts.of(rng.choice(_originals()))
     assert other is not None
     section = rng.choice(other.sections)
@@ -159,7 +161,7 @@ def _exchange(rng: random.Random, parts: Parts) -> None:
 
 
 def _order(rng: random.Random, parts: Parts) -> None:
-    """Sections elsewhere, twice, not at all, under another number or alignment."""
+    """Move, repeat or remove a section, or change its number or alignment."""
     sections = parts.sections
     index = rng.randrange(len(sections))
     number, alignment, content = sections[index]
@@ -177,7 +179,7 @@ def _order(rng: random.Random, parts: Parts) -> None:
 
 
 def _head(rng: random.Random, parts: Parts) -> None:
-    """Another version or another producer."""
+    """Change the version or the producer."""
     cursor = Cursor(parts.head, 4)
     version, producer = cursor.varint(), cursor.terminated()
     if rng.random() < 0.5:
@@ -192,7 +194,7 @@ _Entry = tuple[int, bool, bytes]
 
 
 def tables_of(offsets: bytes, data: bytes) -> tuple[list[_Entry], list[_Entry]]:
-    """The attributes and the types of the sections that hold them. Raises BytecodeError."""
+    """Return the attributes and the types of the sections that hold them. Raises BytecodeError."""
     cursor, content = Cursor(offsets), Cursor(data)
     counts = cursor.varint(), cursor.varint()
     tables: tuple[list[_Entry], list[_Entry]] = [], []
@@ -206,7 +208,7 @@ def tables_of(offsets: bytes, data: bytes) -> tuple[list[_Entry], list[_Entry]]:
 
 
 def sections_of(tables: tuple[list[_Entry], list[_Entry]]) -> tuple[bytes, bytes]:
-    """See `tables_of`."""
+    """Return the sections that hold attributes and types; see `tables_of`."""
     offsets = b"".join(varint(len(table)) for table in tables)
     for table in tables:
         for dialect, group in groupby(table, key=lambda entry: entry[0]):
@@ -218,7 +220,7 @@ def sections_of(tables: tuple[list[_Entry], list[_Entry]]) -> tuple[bytes, bytes
 
 @dataclass(slots=True)
 class _Maker:
-    """Makes entries that refer to others, mostly to the last of them, so that little stands for much."""
+    """Builder of entries that refer to others, mostly to the last one, so that few bytes describe large values."""
 
     rng: random.Random
     attributes: int
@@ -279,7 +281,7 @@ _MADE: tuple[tuple[Callable[[_Maker], bytes], ...], tuple[Callable[[_Maker], byt
 
 
 def make(rng: random.Random, parts: Parts) -> None:
-    """Attributes and types that are right by themselves, a few or very many, one of them in place of another."""
+    """Make attributes and types that are valid by themselves, a few or very many; one of them may replace another."""
     index = {number: place for place, (number, _, _) in enumerate(parts.sections)}
     if not {Section.ATTR_TYPE_OFFSET, Section.ATTR_TYPE} <= index.keys():
         return
@@ -317,7 +319,7 @@ def _originals() -> tuple[bytes, ...]:
 
 
 def mutant(seed: int, number: int) -> bytes:
-    """Input ``number`` of a seed."""
+    """Return input ``number`` of a seed."""
     rng = random.Random((seed << 40) + number)
     data = rng.choice(_originals())
     for _ in range(rng.choice((1, 1, 1, 1, 2, 2, 3, 5))):
@@ -332,7 +334,7 @@ def mutant(seed: int, number: int) -> bytes:
 
 
 def check(data: bytes) -> tuple[str, str | None]:
-    """What became of a file (``accepted``, or the name of the error's class), and what is wrong with that."""
+    """Read a file. Return the outcome (``accepted``, or the name of the error class) and what is wrong with it."""
     start = time.process_time()
     try:
         with stopped_after(10 * MAX_SECONDS):
@@ -353,7 +355,9 @@ def check(data: bytes) -> tuple[str, str | None]:
 
 
 def _changed(module: Module) -> str | None:
-    """Why what is written of a module is not the module; that it prints is seen on the way."""
+    """Say how a module differs after it is written and read again; None where it does not. Printing it must work as
+    well.
+    """
     print_module(module)
     printed = print_module(module, generic=True, debug_info=True)
     again = read_bytecode(write_bytecode(module, schema=Schema.LLVM24), "written")
@@ -366,7 +370,7 @@ def _changed(module: Module) -> str | None:
 
 
 def _misplaced(error: HalfulpError, data: bytes) -> str | None:
-    """What is wrong with the place of an error."""
+    """Say what is wrong with the location of an error."""
     if not isinstance(error, BytecodeError):
         return None
     if error.filename is None or error.offset is None or not 0 <= error.offset <= len(data):
@@ -374,13 +378,13 @@ def _misplaced(error: HalfulpError, data: bytes) -> str | None:
     return None
 
 
-def run(count: int, seed: int, first: int = 0) -> tuple[list[Failure], Counter[str]]:
-    """Read ``count`` inputs of a seed; those that fail, and how many had which outcome."""
+def run(count: int, seed: int, first: int = 0) -> tuple[list[ReadingFailure], Counter[str]]:
+    """Read ``count`` inputs of a seed. Return those that fail, and the count of each outcome."""
     return read_all(lambda number: mutant(seed, number), check, bytes.hex, range(first, first + count), MAX_MEMORY)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; 1 if an input failed."""
+    """Run the command line. Return 1 if an input failed."""
     parser = argparse.ArgumentParser(
         prog="python -m halfulp.conformance.corpora.fuzz_bytecode", description="Damage and read bytecode."
     )

@@ -85,7 +85,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def _tokens(rng: random.Random, text: str) -> str:
-    """Delete, double or replace a token, or swap two."""
+    """Delete, double, replace or swap tokens."""
     spans = _spans(text)
     if len(spans) < 2:
         return _insert(rng, text)
@@ -109,7 +109,7 @@ def _splice(rng: random.Random, text: str) -> str:
 
 
 def _lines(rng: random.Random, text: str) -> str:
-    """Put a line of another module among the lines, or move one."""
+    """Insert a line of another module, or move a line."""
     lines = text.splitlines(keepends=True)
     source = rng.choice((lines, rng.choice(entries()).text.splitlines(keepends=True))) or ["\n"]
     lines.insert(rng.randrange(len(lines) + 1), rng.choice(source))
@@ -125,7 +125,7 @@ def _nest(rng: random.Random, text: str) -> str:
 
 
 def _repeat(rng: random.Random, text: str) -> str:
-    """A piece of the text many times."""
+    """Repeat a piece of the text many times."""
     at = rng.randrange(len(text) + 1)
     piece = text[at : at + rng.randrange(1, 40)]
     return text[:at] + piece * rng.choice((2, 3, 50, 2000)) + text[at:]
@@ -153,7 +153,7 @@ def _originals() -> tuple[list[str], list[str]]:
 
 
 def mutant(seed: int, number: int) -> str:
-    """Input ``number`` of a seed."""
+    """Return input ``number`` of a seed."""
     rng = random.Random((seed << 40) + number)
     valid, invalid = _originals()
     text = rng.choice(valid if rng.random() < 0.8 else invalid)
@@ -163,8 +163,8 @@ def mutant(seed: int, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """An input that did not pass, and why."""
+class ReadingFailure:
+    """An input that failed, and the reason."""
 
     number: int
     text: str
@@ -172,12 +172,12 @@ class Failure:
 
 
 class OutOfTime(BaseException):
-    """Reading took so long that it was stopped."""
+    """Stops a reading that takes too long."""
 
 
 @contextmanager
 def stopped_after(seconds: float) -> Iterator[None]:
-    """Raise `OutOfTime` in the block after so many seconds of CPU time."""
+    """Raise `OutOfTime` in the block after this many seconds of CPU time."""
 
     def stop(signum: int, frame: object) -> None:
         raise OutOfTime
@@ -192,7 +192,7 @@ def stopped_after(seconds: float) -> Iterator[None]:
 
 
 def check(text: str) -> tuple[str, str | None]:
-    """What became of a text (``accepted``, or the name of the error's class), and what is wrong with that."""
+    """Read a text. Return the outcome (``accepted``, or the name of the error class) and what is wrong with it."""
     start = time.process_time()
     try:
         with stopped_after(10 * MAX_SECONDS):
@@ -214,7 +214,7 @@ def check(text: str) -> tuple[str, str | None]:
 
 
 def _unstable(module: Module) -> str | None:
-    """Why printing is no fixed point."""
+    """Say how printing the module again gives other text; None where it does not."""
     for full in (False, True):
         printed = print_module(module, generic=full, debug_info=full)
         try:
@@ -228,8 +228,8 @@ def _unstable(module: Module) -> str | None:
     return None
 
 
-def run(count: int, seed: int, first: int = 0) -> tuple[list[Failure], Counter[str]]:
-    """Read ``count`` inputs of a seed; those that fail, and how many had which outcome."""
+def run(count: int, seed: int, first: int = 0) -> tuple[list[ReadingFailure], Counter[str]]:
+    """Read ``count`` inputs of a seed. Return those that fail, and the count of each outcome."""
     return read_all(lambda number: mutant(seed, number), check, str, range(first, first + count), MAX_MEMORY)
 
 
@@ -239,8 +239,8 @@ def read_all(
     spell: Callable[[Input], str],
     numbers: range,
     most: int,
-) -> tuple[list[Failure], Counter[str]]:
-    """Read the inputs of these numbers: what fails, spelled, and how many had which outcome.
+) -> tuple[list[ReadingFailure], Counter[str]]:
+    """Read the inputs of these numbers. Return the failures as text, and the count of each outcome.
 
     ``most``: the bytes that the process may take on top of what it had at its largest before.
     """
@@ -252,15 +252,15 @@ def read_all(
         outcome, problem = check(data)
         outcomes[outcome] += 1
         if problem is not None:
-            failures.append(Failure(number, spell(data), problem))
+            failures.append(ReadingFailure(number, spell(data), problem))
     memory = peak_memory() - before
     if memory > most:
-        failures.append(Failure(numbers.stop, "", f"the process took {memory >> 20} MiB more than before"))
+        failures.append(ReadingFailure(numbers.stop, "", f"the process took {memory >> 20} MiB more than before"))
     return failures, outcomes
 
 
 def peak_memory() -> int:
-    """The most bytes that the process has had in memory."""
+    """Return the peak memory of the process in bytes."""
     status = Path("/proc/self/status")
     # In Linux getrusage counts what the process had before it became this program, which is what its parent had.
     found = re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE) if status.exists() else None
@@ -270,7 +270,7 @@ def peak_memory() -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; 1 if an input failed."""
+    """Run the command line. Return 1 if an input failed."""
     parser = argparse.ArgumentParser(
         prog="python -m halfulp.conformance.corpora.fuzz_text", description="Damage and read text."
     )

@@ -9,16 +9,16 @@ forms mlir-opt prints, or where and why it rejects the module. The module stands
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from halfulp.conformance.corpora.corpus import RECORDED, Entry, Record, digest, entries, recorded
+from halfulp.conformance.corpora.corpus import RECORDED, CorpusEntry, CorpusRecord, digest, entries, recorded
 
 TOOL = os.environ.get("HALFULP_MLIR_OPT", "mlir-opt-22")
 FLAGS = ("--allow-unregistered-dialect",)
@@ -33,8 +33,8 @@ _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)", re.MULTILINE)
 _RANDOM = re.compile(r"(?<=illegal storage type size: )\d{4,}")
 
 
-def record(text: str) -> Record:
-    """The four forms, or ``error``: line, column and message of the first error.
+def record(text: str) -> CorpusRecord:
+    """Return the four forms, or ``error``: line, column and message of the first error.
 
     Raises RuntimeError when mlir-opt ends without saying where the error is.
     """
@@ -49,18 +49,24 @@ def record(text: str) -> Record:
             if diagnostic is None:
                 raise RuntimeError(f"{TOOL} ended with {done.returncode} and no place of an error:\n{text}\n{said}")
             message = _RANDOM.sub("?", diagnostic[3])
-            return Record(digest(text), error=(int(diagnostic[1]), int(diagnostic[2]), message))
+            return CorpusRecord(digest(text), error=(int(diagnostic[1]), int(diagnostic[2]), message))
         printed[form] = done.stdout.decode("utf-8")
-    return Record(digest(text), printed=printed)
+    return CorpusRecord(digest(text), printed=printed)
 
 
-def _record(entry: Entry, known: Record | None) -> Record:
+def _record(entry: CorpusEntry, known: CorpusRecord | None) -> CorpusRecord:
     return known if known is not None and known.digest == digest(entry.text) else record(entry.text)
 
 
 def main() -> None:
     """Write the record."""
-    known = {} if "--all" in sys.argv[1:] or not RECORDED.exists() else recorded()
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.recorder",
+        description="Record what mlir-opt 22 makes of the corpus.",
+    )
+    parser.add_argument("--all", action="store_true", help="every module, not only those that have changed")
+    asked = parser.parse_args()
+    known = {} if asked.all or not RECORDED.exists() else recorded()
     version = subprocess.run([TOOL, "--version"], capture_output=True, encoding="utf-8", check=True).stdout
     wanted = [entry for entry in entries() if not entry.newer]
     with ThreadPoolExecutor(2) as pool:

@@ -1,4 +1,4 @@
-"""What real tools answered at level ``sample``, recorded, so that it can be compared where none of them is installed.
+"""Answers of real tools at level ``sample``, recorded for machines where none of them is installed.
 
     python -m halfulp.conformance.corpora.recordings [ORACLE ...]
 
@@ -9,6 +9,7 @@ asked.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -23,59 +24,61 @@ import numpy as np
 from halfulp.conformance.comparing.check import Tally, ask, check
 from halfulp.conformance.comparing.divergences import divergences, pin
 from halfulp.conformance.comparing.inputs import digest, inputs_for
-from halfulp.conformance.comparing.op_case import Task
-from halfulp.conformance.ops.sweep import jobs
-from halfulp.conformance.oracles import oracle
+from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.ops.jobs import jobs
+from halfulp.conformance.oracles import ORACLES, oracle
 from halfulp.conformance.oracles.oracle import Answer, Oracle, Unavailable
 from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
 from halfulp.interp.ir.types import width_of
 
 FILE = Path(__file__).parent / "recorded" / "oracles.npz"
 NOT_RECORDED = frozenset({"exact", "npz", "command"})
-"""The specification is always there; the other two are whatever the user has."""
+"""Oracles without a recording: the specification is always there; the other two depend on the user."""
 
-Key = tuple[Task, int]
-"""A task and the checksum of its inputs."""
+Key = tuple[OpCase, int]
+"""A case and the checksum of its inputs."""
 
 
 @dataclass
-class Recorded:
-    """An oracle that repeats what a tool of this name and version answered."""
+class RecordedOracle:
+    """An oracle that repeats the recorded answers of a tool of this name and version."""
 
     name: str
     profile: str
     version: str
     answers: dict[Key, tuple[Answer, ...] | str]
 
-    def refuses(self, task: Task) -> str | None:
-        """What the tool refused, it refuses; a refusal stands for any inputs."""
-        refusal = self.answers.get((task, 0))
+    def refuses(self, case: OpCase) -> str | None:
+        """Return the recorded refusal of a case; it holds for any inputs."""
+        refusal = self.answers.get((case, 0))
         return refusal if isinstance(refusal, str) else None
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """The recorded answers. Raises KeyError for inputs that were never asked: record anew."""
-        found = self.answers[task, digest(inputs)]
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Return the recorded answers. Raises KeyError for inputs that were never asked: record again."""
+        found = self.answers[case, digest(inputs)]
         assert not isinstance(found, str)
         return found
 
 
 @cache
-def recorded() -> dict[str, Recorded]:
-    """The recorded oracles by name."""
+def recorded() -> dict[str, RecordedOracle]:
+    """Return the recorded oracles by name."""
     with np.load(FILE, allow_pickle=False) as file:
         header = json.loads(file["header"].tobytes())
         data, statuses = file["bits"].tobytes(), file["status"]
-    oracles: dict[str, Recorded] = {}
+    oracles: dict[str, RecordedOracle] = {}
     place = status_place = 0
     for name, about in header.items():
         answers: dict[Key, tuple[Answer, ...] | str] = {}
         for row in about["tasks"]:
-            task = Task(row["op"], tuple(row["operands"]), tuple(row["results"]), tuple(map(tuple, row["properties"])))
+            case = OpCase(
+                row["op"], tuple(row["operands"]), tuple(row["results"]), tuple(map(tuple, row["properties"]))
+            )
             if "refusal" in row:
-                answers[task, 0] = row["refusal"]
+                answers[case, 0] = row["refusal"]
                 continue
             found = []
-            for type_, with_status, why in zip(task.result_types, row["status"], row["why"], strict=True):
+            for type_, with_status, why in zip(case.result_types, row["status"], row["why"], strict=True):
                 width = width_of(type_)
                 shape = code_shape(tuple(row["shape"]), width)
                 dtype = storage_dtype(width)
@@ -88,47 +91,47 @@ def recorded() -> dict[str, Recorded]:
                     status = statuses[status_place : status_place + count].reshape(row["shape"])
                     status_place += count
                 found.append(Answer(bits, status, why))
-            answers[task, row["inputs"]] = tuple(found)
-        oracles[name] = Recorded(name, about["profile"], about["version"], answers)
+            answers[case, row["inputs"]] = tuple(found)
+        oracles[name] = RecordedOracle(name, about["profile"], about["version"], answers)
     return oracles
 
 
 def replay(name: str) -> Tally:
-    """What the comparison makes of an oracle's recorded answers now."""
+    """Compare an oracle's recorded answers with the current results."""
     total = Tally()
     for job in jobs("sample", oracles=[name]):
-        for inputs in inputs_for(job.task, job.count, job.seed, job.bits):
-            total.add(check(recorded()[name], job.task, inputs, divergences()))
+        for inputs in inputs_for(job.case, job.count, job.seed, job.bits):
+            total.add(check(recorded()[name], job.case, inputs, divergences()))
     return total
 
 
-def _asked(source: Oracle) -> Recorded:
+def _asked(source: Oracle) -> RecordedOracle:
     answers: dict[Key, tuple[Answer, ...] | str] = {}
     for job in jobs("sample", oracles=[source.name]):
-        refusal = source.refuses(job.task)
+        refusal = source.refuses(job.case)
         if refusal is not None:
-            answers[job.task, 0] = refusal
+            answers[job.case, 0] = refusal
             continue
-        for inputs in inputs_for(job.task, job.count, job.seed, job.bits):
-            answers[job.task, digest(inputs)] = ask(source, job.task, inputs)
-    return Recorded(source.name, source.profile, source.version, answers)
+        for inputs in inputs_for(job.case, job.count, job.seed, job.bits):
+            answers[job.case, digest(inputs)] = ask(source, job.case, inputs)
+    return RecordedOracle(source.name, source.profile, source.version, answers)
 
 
-def _write(oracles: dict[str, Recorded]) -> None:
+def _write(oracles: dict[str, RecordedOracle]) -> None:
     header: dict[str, Any] = {}
     bits: list[bytes] = []
     statuses: list[Any] = [np.zeros(0, np.uint8)]
     for name, source in sorted(oracles.items()):
         rows = []
-        for (task, checksum), found in source.answers.items():
+        for (case, checksum), found in source.answers.items():
             row: dict[str, Any] = {
-                "op": task.op, "operands": task.operands, "results": task.results, "properties": task.properties,
+                "op": case.op, "operands": case.operands, "results": case.results, "properties": case.properties,
             }  # fmt: skip
             if isinstance(found, str):
                 row["refusal"] = found
             else:
                 row["inputs"] = checksum
-                width = width_of(task.result_types[0])
+                width = width_of(case.result_types[0])
                 row["shape"] = found[0].bits.shape[:-1] if width > 64 else found[0].bits.shape
                 row["status"] = [int(answer.status is not None) for answer in found]
                 row["why"] = [answer.why for answer in found]
@@ -147,10 +150,13 @@ def _write(oracles: dict[str, Recorded]) -> None:
     os.replace(temporary, FILE)
 
 
-def main(names: Sequence[str]) -> int:
-    """Ask, and write."""
-    from halfulp.conformance.oracles import ORACLES
-
+def main(arguments: Sequence[str]) -> int:
+    """Ask the oracles and write the recording."""
+    parser = argparse.ArgumentParser(
+        prog="python -m halfulp.conformance.corpora.recordings", description="Record what real tools answer."
+    )
+    parser.add_argument("oracle", nargs="*", help="the oracles that are asked (default: all)")
+    names = parser.parse_args(arguments).oracle
     found = dict(recorded()) if FILE.exists() else {}
     for name in names or [name for name in ORACLES if name not in NOT_RECORDED]:
         try:
@@ -158,7 +164,7 @@ def main(names: Sequence[str]) -> int:
         except Unavailable as reason:
             print(f"{name} is not asked: {reason}", file=sys.stderr)
             return 1
-        print(f"{name}: {len(found[name].answers)} tasks")
+        print(f"{name}: {len(found[name].answers)} cases")
     _write(found)
     print(f"{FILE.stat().st_size} bytes")
     recorded.cache_clear()

@@ -1,4 +1,4 @@
-"""What the corpus shows: each production of the language's grammar, and each optional part of each op.
+"""The coverage of the corpus: each production of the language's grammar, and each optional part of each op.
 
 `PRODUCTIONS` lists the grammar of the builtin and quant dialects' documents and of the syntax around them, in our
 words, each row with a test on a parsed module. The parts of an op come from its declaration. A count of zero is a gap
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.declare.declarations import Arity, OpDefinition
 from halfulp.interp.declare.notation import Group, read_format
 from halfulp.interp.declare.operands import SEGMENTS, all_operands, spread
@@ -46,7 +47,7 @@ class Facts:
 
     @cached_property
     def things(self) -> list[Attribute | Type]:
-        """Every attribute, location and type in the module, those inside others included."""
+        """Return every attribute, location and type in the module, nested ones included."""
         stack: list[Attribute | Type] = []
         for operation in self.operations:
             stack += [*operation.properties.values(), *operation.attributes.values(), operation.location]
@@ -70,7 +71,7 @@ class Facts:
 
     @cached_property
     def expressions(self) -> list[AffineExpr]:
-        """Every affine expression in the maps and sets of the module."""
+        """Return every affine expression in the maps and sets of the module."""
         stack: list[AffineExpr] = []
         for thing in self.things:
             if isinstance(thing, at.AffineMapAttr):
@@ -97,7 +98,7 @@ Test = Callable[[Facts], bool]
 
 @dataclass(frozen=True, slots=True)
 class Production:
-    """A row of the table: where the document says it, what it is, and whether a module uses it."""
+    """A row of the table: its section of the document, its name, and a test whether a module uses it."""
 
     section: str
     what: str
@@ -142,8 +143,6 @@ def _elements(test: Callable[[Type], bool]) -> Test:
 
 
 def _float_rows() -> Iterator[Production]:
-    from halfulp.fp_formats.formats import FORMATS
-
     for name in FORMATS:
         yield Production("Types", f"the float type {name}", _any(ty.FloatType, lambda t, n=name: t.format.name == n))
         yield Production(
@@ -443,13 +442,13 @@ PRODUCTIONS: tuple[Production, ...] = tuple(
 
 
 def written_generically(operation: Operation) -> bool:
-    """Whether an operation stood in quotes in the text it was read from."""
+    """Tell whether the text of an operation was in generic form, in quotes."""
     source = operation.source
     return source is not None and source.text[source.token_offsets[operation.token]] == '"'
 
 
 def productions(modules: list[Facts]) -> dict[tuple[str, str], int]:
-    """How many modules use each production."""
+    """Count the modules that use each production."""
     return {(row.section, row.what): sum(row.used(facts) for facts in modules) for row in PRODUCTIONS}
 
 
@@ -463,7 +462,7 @@ NOT_COUNTED: dict[tuple[str, str, bool], str] = {
 
 
 def parts_of(operation: Operation, definition: OpDefinition) -> dict[str, bool]:
-    """Each part of an op that may be left out, and whether this one has it."""
+    """Return each optional part of an op, and whether this op has it."""
     found = {"discardable attributes": bool(operation.attributes)}
     for prop in definition.properties:
         if prop.default is not None:
@@ -493,7 +492,7 @@ MAY_BE_EMPTY = {("func.func", "body"), ("scf.if", "elseRegion")}
 
 
 def groups_of(definition: OpDefinition) -> list[str]:
-    """The names that decide whether the optional groups of an op's declared format are printed."""
+    """Return the names that decide whether the optional groups of an op's declared format are printed."""
     if definition.assembly is None:
         return []
     names = []
@@ -506,7 +505,7 @@ def groups_of(definition: OpDefinition) -> list[str]:
 
 @dataclass(slots=True)
 class OpCount:
-    """In how many modules an op stands in each form, and has or lacks each part."""
+    """Counts for one op: the modules in which it is in each form, and has or lacks each part."""
 
     custom: int
     generic: int
@@ -514,7 +513,7 @@ class OpCount:
     absent: Counter[str]
 
     def gaps(self, name: str) -> list[str]:
-        """What no module shows."""
+        """Return the parts that no module shows."""
         found = [form for form, count in (("custom form", self.custom), ("generic form", self.generic)) if not count]
         for part in sorted({*self.present, *self.absent}):
             for has, counts in ((True, self.present), (False, self.absent)):
@@ -547,7 +546,7 @@ def ops(modules: list[Facts]) -> dict[str, OpCount]:
 
 
 def report(modules: list[Facts]) -> str:
-    """Both tables as text."""
+    """Return both tables as text."""
     lines = [f"{count:5}  {section}: {what}" for (section, what), count in productions(modules).items()]
     lines += ["", f"{'custom':>6} {'generic':>7}  op; modules with / without each part"]
     for name, count in sorted(ops(modules).items()):

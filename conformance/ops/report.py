@@ -6,22 +6,24 @@ import platform
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
 from halfulp.conformance.comparing.check import Tally
 from halfulp.conformance.comparing.compare import Mismatch
 from halfulp.conformance.comparing.coverage import OUTCOMES, Coverage
-from halfulp.conformance.comparing.divergences import divergences
+from halfulp.conformance.comparing.divergences import Example, divergences
 from halfulp.conformance.comparing.exact_results import exact_value
-from halfulp.conformance.comparing.op_case import Task
-from halfulp.conformance.ops.sweep import EVERY_WIDTH, FAMILIES, Report
+from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.ops.families import EVERY_WIDTH, FAMILIES
+from halfulp.conformance.ops.jobs import ConformanceReport
 from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.spelling import spell_element
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
 
-def markdown(report: Report) -> str:
+def markdown(report: ConformanceReport) -> str:
     """The whole report. The same report gives the same text, but for the line of machine and time."""
     sections = (_head, _oracles, _families, _known, _unexplained, _unanswered, _operations, _coverage)
     return "\n\n".join("\n".join(section(report)) for section in sections) + "\n"
@@ -34,7 +36,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]], left: int = 
     return [f"| {' | '.join(row)} |" for row in (list(header), marks, *cells)]
 
 
-def _head(report: Report) -> list[str]:
+def _head(report: ConformanceReport) -> list[str]:
     total = report.total()
     return [
         "# Conformance report",
@@ -64,31 +66,33 @@ def _counts(tally: Tally) -> list[int]:
     return [tally.compared, tally.equal, tally.open, tally.known.total(), tally.unexplained, tally.unanswered]
 
 
-def _oracles(report: Report) -> list[str]:
+def _oracles(report: ConformanceReport) -> list[str]:
     rows = [[f"`{name}`", version, *_counts(report.total(name))] for name, version in report.versions.items()]
     missing = [f"Not on this machine, so not asked: `{name}` ({why})." for name, why in report.missing.items()]
     return ["## Oracles", "", *_table(["oracle", "version", *_COUNTS], rows, 2), *(["", *missing] if missing else [])]
 
 
-def _grouped(report: Report, key: Callable[[str, str, Task], tuple[str, ...]]) -> dict[tuple[str, ...], Tally]:
+def _grouped(
+    report: ConformanceReport, key: Callable[[str, str, OpCase], tuple[str, ...]]
+) -> dict[tuple[str, ...], Tally]:
     groups: dict[tuple[str, ...], Tally] = {}
-    for (oracle, family, task), tally in report.tallies.items():
-        groups.setdefault(key(oracle, family, task), Tally()).add(tally)
+    for (oracle, family, case), tally in report.tallies.items():
+        groups.setdefault(key(oracle, family, case), Tally()).add(tally)
     return groups
 
 
-def _families(report: Report) -> list[str]:
-    groups = _grouped(report, lambda oracle, family, task: (family, oracle))
-    tasks = Counter((family, oracle) for oracle, family, _ in report.tallies)
+def _families(report: ConformanceReport) -> list[str]:
+    groups = _grouped(report, lambda oracle, family, case: (family, oracle))
+    cases = Counter((family, oracle) for oracle, family, _ in report.tallies)
     order = {row.name: number for number, row in enumerate(FAMILIES)}
     rows = [
-        [family, f"`{oracle}`", tasks[family, oracle], *_counts(groups[family, oracle])]
+        [family, f"`{oracle}`", cases[family, oracle], *_counts(groups[family, oracle])]
         for family, oracle in sorted(groups, key=lambda group: order.get(group[0], len(order)))
     ]
     return ["## What was asked", "", *_table(["family", "oracle", "tasks", *_COUNTS], rows, 2)]
 
 
-def _known(report: Report) -> list[str]:
+def _known(report: ConformanceReport) -> list[str]:
     found = report.known()
     rows = []
     for row in divergences():
@@ -107,30 +111,27 @@ def _known(report: Report) -> list[str]:
     ]
 
 
-def _example(example: object) -> str:
-    from halfulp.conformance.comparing.divergences import Example
-
-    assert isinstance(example, Example)
+def _example(example: Example) -> str:
     operands = ", ".join(f"{code:#x}" for code in example.operands)
     types = ", ".join(example.types) + (f" -> {example.to}" if example.to else "")
     return f"`{example.op} {types}` ({operands}): {example.expected:#x}, {example.actual:#x}"
 
 
-def _unexplained(report: Report) -> list[str]:
+def _unexplained(report: ConformanceReport) -> list[str]:
     lines = ["## Unexplained", ""]
     shown = [
-        f"- `{oracle}`: {mismatch_text(task, mismatch)}"
+        f"- `{oracle}`: {mismatch_text(case, mismatch)}"
         for (oracle, _, _), tally in report.tallies.items()
-        for task, mismatch in tally.mismatches
+        for case, mismatch in tally.mismatches
     ]
     return lines + (shown[:200] or ["None."])
 
 
-def mismatch_text(task: Task, mismatch: Mismatch) -> str:
+def mismatch_text(case: OpCase, mismatch: Mismatch) -> str:
     """One mismatch: the operands, what is right with its exact value, what the tool gave, the distance."""
 
     def spelled(type_index: int, code: int, result: bool) -> str:
-        type_ = (task.result_types if result else task.operand_types)[type_index]
+        type_ = (case.result_types if result else case.operand_types)[type_index]
         digits = -(-(element_width(type_) or 1) // 4)
         return f"0x{code:0{digits}X} ({spell_element(type_, code)})"
 
@@ -139,16 +140,13 @@ def mismatch_text(task: Task, mismatch: Mismatch) -> str:
     actual = (
         mismatch.status.name.lower() if mismatch.actual is None else spelled(mismatch.result, mismatch.actual, True)
     )
-    truth = exact_value(task, mismatch.operands)
-    exact = "" if truth is None else f", exactly {_number(truth)}"
+    result = exact_value(case, mismatch.operands)
+    exact = "" if result is None else f", exactly {_number(result)}"
     ulps = "" if mismatch.ulps is None else f", {mismatch.ulps} ulp away"
-    return f"{task}: {operands}: expected {right}{exact}, got {actual}{ulps}"
+    return f"{case}: {operands}: expected {right}{exact}, got {actual}{ulps}"
 
 
-def _number(number: object) -> str:
-    from fractions import Fraction
-
-    assert isinstance(number, Fraction)
+def _number(number: Fraction) -> str:
     if number.denominator == 1 and abs(number) < 10**15:
         return str(number.numerator)
     try:
@@ -158,7 +156,7 @@ def _number(number: object) -> str:
     return repr(short) if Fraction(short) == number else f"about {short!r}"
 
 
-def _unanswered(report: Report) -> list[str]:
+def _unanswered(report: ConformanceReport) -> list[str]:
     reasons: dict[tuple[str, str], int] = {}
     for (oracle, _, _), tally in report.tallies.items():
         for why, count in tally.refusals.items():
@@ -167,8 +165,8 @@ def _unanswered(report: Report) -> list[str]:
     return ["## Unanswered", "", *_table(["oracle", "why", "elements"], rows[:60], 2)]
 
 
-def _operations(report: Report) -> list[str]:
-    groups = _grouped(report, lambda oracle, family, task: (task.op, _types(task, EVERY_WIDTH in family), oracle))
+def _operations(report: ConformanceReport) -> list[str]:
+    groups = _grouped(report, lambda oracle, family, case: (case.op, _types(case, EVERY_WIDTH in family), oracle))
     lines = ["## Per op and type", "", "Elements compared, and of these the known divergences, per oracle.", ""]
     for op in sorted({group[0] for group in groups}):
         mine = {group: tally for group, tally in groups.items() if group[0] == op and tally.compared}
@@ -188,19 +186,19 @@ def _operations(report: Report) -> list[str]:
     return lines
 
 
-def _types(task: Task, any_width: bool = False) -> str:
-    operands = ", ".join(dict.fromkeys(task.operands))
-    results = ", ".join(dict.fromkeys(task.results))
+def _types(case: OpCase, any_width: bool = False) -> str:
+    operands = ", ".join(dict.fromkeys(case.operands))
+    results = ", ".join(dict.fromkeys(case.results))
     if any_width:  # one line for all the widths of a family that has every one
         operands, results = (re.sub(r"\bi\d+\b", "integers of every width", types) for types in (operands, results))
     return operands if results == operands else f"{operands} to {results}"
 
 
-def coverage_rows(coverage: dict[Task, Coverage]) -> list[list[object]]:
+def coverage_rows(coverage: dict[OpCase, Coverage]) -> list[list[object]]:
     """Per op, operand types and mode: combinations of classes hit, and outcomes."""
     merged: dict[str, Coverage] = {}
-    for task, found in coverage.items():
-        name = f"{task.op} {_types(task)} {' '.join(f'{k}={v}' for k, v in task.properties)}".strip()
+    for case, found in coverage.items():
+        name = f"{case.op} {_types(case)} {' '.join(f'{k}={v}' for k, v in case.properties)}".strip()
         merged[name] = found | merged.get(name, Coverage(frozenset(), found.possible))
     return [
         [name, f"{len(found.combinations)}/{found.possible}", *(found.outcomes[outcome] for outcome in OUTCOMES)]
@@ -208,11 +206,11 @@ def coverage_rows(coverage: dict[Task, Coverage]) -> list[list[object]]:
     ]
 
 
-def _coverage(report: Report) -> list[str]:
-    """Per op: how many of its tasks met every combination of operand classes, and the outcomes of all together."""
+def _coverage(report: ConformanceReport) -> list[str]:
+    """Per op: how many of its cases met every combination of operand classes, and the outcomes of all together."""
     by_op: dict[str, list[Coverage]] = {}
-    for task, found in report.coverage.items():
-        by_op.setdefault(task.op, []).append(found)
+    for case, found in report.coverage.items():
+        by_op.setdefault(case.op, []).append(found)
     rows: list[list[object]] = []
     for op, all_of_it in sorted(by_op.items()):
         hit = sum(len(found.combinations) for found in all_of_it)

@@ -1,4 +1,4 @@
-"""Processes that share work: how many, how they begin, and how they end with the one that started them."""
+"""Processes that share work: their number, and how they begin and end together with the parent."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ _PR_SET_PDEATHSIG = 1
 
 
 def default_workers() -> int:
-    """As many processes as there are cores for this one."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Pool(ProcessPoolExecutor):
-    """A pool to whose processes no interrupt comes before they `_begin`: they would die of it, with a traceback."""
+    """A pool that holds back interrupts until a process has run `_begin`; an earlier one would end it with
+    a traceback.
+    """
 
     def submit(self, *asked: Any, **options: Any) -> Future[Any]:
         with _interrupts_held():  # processes are started here, and begin with the signals held that this one holds
@@ -32,7 +34,7 @@ class _Pool(ProcessPoolExecutor):
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Let an interrupt wait for the end of this: a process that is half started would stumble as well."""
+    """Delay interrupts until the block ends: they would break a process that is half started."""
     if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -51,7 +53,7 @@ def _interrupts_held() -> Iterator[None]:
 
 @contextmanager
 def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes that start afresh: tools of C++ do not survive a fork in all states.
+    """Return a pool of processes that start fresh: C++ tools do not survive a fork in every state.
 
     Leaving it waits for what they are at, but for an interrupt, which ends them.
     """
@@ -66,7 +68,7 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """Leave interrupts to the parent, and end with it."""
+    """Leave interrupts to the parent, and end together with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

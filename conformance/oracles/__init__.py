@@ -1,4 +1,4 @@
-"""The oracles by the names they have on the command line; each is loaded when it is asked for."""
+"""The oracles by their names on the command line; each is loaded when it is first used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import import_module
 from halfulp.conformance.oracles.oracle import Oracle
 
 _CLASSES: Mapping[str, tuple[str, str]] = {
-    "exact": ("exact", "Exact"),
+    "exact": ("exact", "ExactOracle"),
     "apfloat": ("apfloat", "APFloatOracle"),
     "mlir-expand": ("mlir_expand", "MlirExpand"),
     "mlir-native": ("mlir_native", "MlirNative"),
@@ -24,11 +24,11 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
 
 ORACLES: tuple[str, ...] = tuple(_CLASSES)
 TAKES_ARGUMENT = frozenset({"npz", "command"})
-"""Oracles that are nothing without what the user names: ``npz=results.npz``, ``command=./program``."""
+"""Oracles that need an argument: ``npz=results.npz``, ``command=./program``."""
 
 
 def oracle(spelling: str) -> Oracle:
-    """The oracle of that name; ``name=argument`` passes an argument, as in ``npz=results.npz``.
+    """Return the oracle of that name. ``name=argument`` passes an argument, as in ``npz=results.npz``.
 
     Raises Unavailable where the tool is missing or of the wrong version, ValueError for an unknown name.
     """

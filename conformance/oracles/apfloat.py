@@ -1,6 +1,6 @@
 """LLVM's own APFloat, called in process through the C++ symbols of libLLVM 22 (x86-64 System V calling convention).
 
-`APFloat` is the binding, `APFloatOracle` the oracle that answers tasks with it.
+`APFloat` is the binding, `APFloatOracle` the oracle that answers cases with it.
 
 Codes are Python integers. Rounding modes are `halfulp.fp_formats.policy.Rounding`; status is halfulp's flags (`Flags`).
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
@@ -121,7 +121,9 @@ def _version(library: ctypes.CDLL) -> str:
 
 
 def wrapper(operation: str) -> Callable[[FloatFormat, int, int], int]:
-    """A binary function of MLIR's run-time library, such as ``maxnum``, on formats of up to 64 bits; RNE, no flags."""
+    """Return a binary function of MLIR's run-time library, such as ``maxnum``, on formats of up to 64 bits; RNE, no
+    flags.
+    """
     try:
         library = ctypes.CDLL(WRAPPERS)
     except OSError:
@@ -132,12 +134,12 @@ def wrapper(operation: str) -> Callable[[FloatFormat, int, int], int]:
 
 
 def flags_of(status: int) -> int:
-    """An opStatus as our flags."""
+    """Convert an opStatus to our flags."""
     return sum(int(flag) for bit, flag in STATUS_BITS if status & bit)
 
 
 class APFloat:
-    """``llvm::detail::IEEEFloat`` with integers for codes; each method returns (code, flags)."""
+    """``llvm::detail::IEEEFloat`` with integers as codes; each method returns (code, flags)."""
 
     def __init__(self, library: ctypes.CDLL, version: str) -> None:
         self.version = version
@@ -198,7 +200,7 @@ class APFloat:
         self._semantics = {name: to_semantics(number) for name, number in SEMANTICS.items()}
 
     def _apint(self, value: int, width: int) -> tuple[_APInt, Any]:
-        """An APInt, and the buffer that has to outlive it."""
+        """Return an APInt, and the buffer that must outlive it."""
         if width <= 64:
             return _APInt(value, width), None
         words = -(-width // 64)
@@ -225,7 +227,7 @@ class APFloat:
         return code
 
     def binary(self, op: str, fmt: FloatFormat, a: int, b: int, rounding: Rounding) -> tuple[int, int]:
-        """``op``: add, subtract, multiply, divide, or remainder (fmod)."""
+        """Call ``op``: add, subtract, multiply, divide, or remainder (fmod)."""
         x, y = self._load(fmt, a), self._load(fmt, b)
         if op == "remainder":
             status = self._mod(ctypes.byref(x), ctypes.byref(y))
@@ -235,7 +237,7 @@ class APFloat:
         return self._store(x), flags_of(status)
 
     def fma(self, fmt: FloatFormat, a: int, b: int, c: int, rounding: Rounding) -> tuple[int, int]:
-        """``fusedMultiplyAdd``."""
+        """Call ``fusedMultiplyAdd``."""
         x, y, z = self._load(fmt, a), self._load(fmt, b), self._load(fmt, c)
         status = self._fma(ctypes.byref(x), ctypes.byref(y), ctypes.byref(z), ROUNDING_MODES[rounding])
         self._destroy(ctypes.byref(y))
@@ -243,13 +245,13 @@ class APFloat:
         return self._store(x), flags_of(status)
 
     def negate(self, fmt: FloatFormat, a: int) -> tuple[int, int]:
-        """``changeSign``."""
+        """Call ``changeSign``."""
         x = self._load(fmt, a)
         self._change_sign(ctypes.byref(x))
         return self._store(x), 0
 
     def compare(self, fmt: FloatFormat, a: int, b: int) -> int:
-        """The relation of a to b, as a bit of `RELATIONS`."""
+        """Return the relation of a to b, as a bit of `RELATIONS`."""
         x, y = self._load(fmt, a), self._load(fmt, b)
         relation = RELATIONS[self._compare(ctypes.byref(x), ctypes.byref(y))]
         self._destroy(ctypes.byref(x))
@@ -257,7 +259,7 @@ class APFloat:
         return relation
 
     def convert(self, src: FloatFormat, dst: FloatFormat, a: int, rounding: Rounding) -> tuple[int, int]:
-        """A code of ``src`` as a code of ``dst``."""
+        """Convert a code of ``src`` to a code of ``dst``."""
         x, loses = self._load(src, a), ctypes.c_bool()
         status = self._convert(
             ctypes.byref(x), self._semantics[dst.name], ROUNDING_MODES[rounding], ctypes.byref(loses)
@@ -265,7 +267,7 @@ class APFloat:
         return self._store(x), flags_of(status)
 
     def to_integer(self, src: FloatFormat, a: int, width: int, signed: bool, rounding: Rounding) -> tuple[int, int]:
-        """A code as a two's complement integer; out of range the flags hold INVALID and the code saturates."""
+        """Convert a code to a two's complement integer. Out of range, the flags hold INVALID and the code saturates."""
         x, exact = self._load(src, a), ctypes.c_bool()
         words = max(1, -(-width // 64))
         parts = (ctypes.c_uint64 * words)()
@@ -278,7 +280,7 @@ class APFloat:
     def from_integer(
         self, dst: FloatFormat, code: int, width: int, signed: bool, rounding: Rounding
     ) -> tuple[int, int]:
-        """An integer of ``width`` bits (two's complement if ``signed``) as a code of ``dst``."""
+        """Convert an integer of ``width`` bits (two's complement if ``signed``) to a code of ``dst``."""
         x = _IEEEFloat()
         self._construct_zero(ctypes.byref(x), self._semantics[dst.name])
         number, buffer = self._apint(code, width)
@@ -304,7 +306,7 @@ _OPS = (*_ARITHMETIC, *_CONVERSIONS, *_FROM_INTEGERS, *_TO_INTEGERS, *_OTHERS)
 
 
 class APFloatOracle:
-    """Float ops of the arith dialect in every format and rounding mode, an element at a time."""
+    """Float ops of the arith dialect in every format and rounding mode, one element at a time."""
 
     name = "apfloat"
     profile = "mlir22-fold"
@@ -313,35 +315,35 @@ class APFloatOracle:
         self._llvm = load()
         self.version = self._llvm.version
 
-    def refuses(self, task: Task) -> str | None:
-        """Ops that APFloat has no function for, formats it does not know, and fast-math flags."""
-        if task.op not in _OPS:
-            return f"APFloat has no function for {task.op}"
-        formats = [t.format.name for t in (*task.operand_types, *task.result_types) if isinstance(t, ty.FloatType)]
+    def refuses(self, case: OpCase) -> str | None:
+        """Refuse ops without an APFloat function, unknown formats, and fast-math flags."""
+        if case.op not in _OPS:
+            return f"APFloat has no function for {case.op}"
+        formats = [t.format.name for t in (*case.operand_types, *case.result_types) if isinstance(t, ty.FloatType)]
         unknown = next((name for name in formats if name not in SEMANTICS), None)
         if unknown is not None:
             return f"APFloat has no {unknown}"
-        return "APFloat has no fast-math flags" if dict(task.properties).get("fastmath", "none") != "none" else None
+        return "APFloat has no fast-math flags" if dict(case.properties).get("fastmath", "none") != "none" else None
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Element by element. A float out of an integer's range is poison, as the status says."""
-        shape = task.shape(inputs)
-        columns = [codes_to_ints(codes, width) for codes, width in zip(inputs, task.operand_widths, strict=True)]
-        function = self._function(task)
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Compute element by element. A float outside the integer's range is poison, as the status says."""
+        shape = case.shape(inputs)
+        columns = [codes_to_ints(codes, width) for codes, width in zip(inputs, case.operand_widths, strict=True)]
+        function = self._function(case)
         found = [function(*operands) for operands in zip(*columns, strict=True)]
-        result = task.result_types[0]
+        result = case.result_types[0]
         width = result.format.bits if isinstance(result, ty.FloatType) else getattr(result, "width", 64)
         codes = ints_to_codes([code for code, _ in found], width, shape)
-        if task.op not in _TO_INTEGERS:
+        if case.op not in _TO_INTEGERS:
             return (Answer(codes),)
         invalid = np.array([flags & Flags.INVALID for _, flags in found], np.bool_).reshape(shape)
         return (Answer(codes, np.where(invalid, np.uint8(Status.POISON), np.uint8(Status.VALUE))),)
 
-    def _function(self, task: Task) -> Callable[..., tuple[int, int]]:
-        """Codes of one element to the code and flags of its result."""
-        llvm, op = self._llvm, task.op
-        source, target = task.operand_types[0], task.result_types[0]
-        properties = dict(task.properties)
+    def _function(self, case: OpCase) -> Callable[..., tuple[int, int]]:
+        """Return a function from the codes of one element to the code and flags of its result."""
+        llvm, op = self._llvm, case.op
+        source, target = case.operand_types[0], case.result_types[0]
+        properties = dict(case.properties)
         spelled = properties.get("rounding", properties.get("roundingmode", Rounding.TO_NEAREST_EVEN.spelling))
         rounding = next(mode for mode in Rounding if mode.spelling == spelled)
         if op in _FROM_INTEGERS and isinstance(target, ty.FloatType):

@@ -1,4 +1,4 @@
-"""Tasks and programs as modules that need no arguments, and what a tool printed of them read back.
+"""Cases and programs as modules without arguments, and what a tool printed of them read back.
 
 Operands are constants. An element travels as an integer of its width and is cast to its own type by the program
 itself, as no spelling of a float keeps the bits of every NaN in every tool; an integer or index stands for itself.
@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task, container_shape
-from halfulp.conformance.oracles.oracle import Answer, Program, Status, Unanswered
+from halfulp.conformance.comparing.op_case import OpCase, container_shape
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, Status, Unanswered
 from halfulp.conformance.whole_programs.rewrite import copied
 from halfulp.fp_formats.codes import Codes, codes_to_ints, ints_to_codes
 from halfulp.interp.declare.build import function_of
@@ -32,36 +32,36 @@ from halfulp.interp.values.element_layout import code_layout
 from halfulp.interp.values.value import Value
 
 MARKER = "// -----"
-"""What stands between the modules of one text."""
+"""The line between the modules of one text."""
 
 ENTRY = "halfulp_entry"
-"""The function that a closed program starts in."""
+"""The function in which a closed program starts."""
 
 
 def text_of(module: Module) -> str:
-    """The module as MLIR 22 reads it. Raises Unsupported for what only a newer version has."""
+    """Print the module as MLIR 22 reads it. Raises Unsupported for features of newer versions."""
     return print_module(module, schema=Schema.MLIR22)
 
 
 def joined(texts: Sequence[str]) -> str:
-    """Modules as one text for ``--split-input-file``."""
+    """Join modules into one text for ``--split-input-file``."""
     return f"{MARKER}\n".join(texts)
 
 
 def separated(text: str) -> list[Module]:
-    """The modules that a tool printed with ``--split-input-file``. Raises ParseError and VerifyError."""
+    """Parse the modules that a tool printed with ``--split-input-file``. Raises ParseError and VerifyError."""
     return [parse_module(part.text, verify=False) for part in split_input(text)]
 
 
 def integer_type(element: ty.Type) -> ty.Type:
-    """The type in which the codes of an element type travel."""
+    """Return the integer type that transports the codes of an element type."""
     if isinstance(element, ty.IndexType):
         return element
     return ty.IntegerType(width_of(element))
 
 
 class Builder:
-    """The body of a function without arguments, growing."""
+    """Builder of the body of a function without arguments."""
 
     def __init__(self) -> None:
         self.block = Block()
@@ -69,17 +69,17 @@ class Builder:
         self._scalars: dict[tuple[ty.Type, int], SSAValue] = {}
 
     def module(self) -> Module:
-        """A module with that one function, ``@halfulp_entry``."""
+        """Return a module with that one function, ``@halfulp_entry``."""
         return module_around([function_of(ENTRY, self.block, self.returned)])
 
     def append(self, name: str, operands: Sequence[SSAValue], result: ty.Type, **properties: at.Attribute) -> SSAValue:
-        """Append an op with one result."""
+        """Append an op with one result, and return the result."""
         op = Operation(name, _definition(name), list(operands), [result], dict(properties))
         self.block.append(op)
         return op.results[0]
 
     def constant(self, codes: Codes, container: ty.Type) -> SSAValue:
-        """A constant of codes, cast to the type, which is a tensor, a vector or a scalar."""
+        """Append a constant of codes, cast to the type: a tensor, a vector or a scalar."""
         element = ty.element_type(container)
         carrier = integer_type(element)
         if element is container:
@@ -94,7 +94,7 @@ class Builder:
         return self._cast(self.append("arith.constant", [], stored, value=value), container)
 
     def returns(self, value: SSAValue) -> None:
-        """Return a value as integers, after those returned before.
+        """Return a value as integers from the function, after those returned before.
 
         As it is where it has no bit pattern, or a shape that a tool finds out: casts of both together do not verify.
         """
@@ -104,14 +104,14 @@ class Builder:
         else:
             self.returned.append(self._cast(value, ty.with_element(value.type, integer_type(element))))
 
-    def ask(self, task: Task, inputs: Sequence[Codes], shape: tuple[int, ...] | None) -> None:
-        """Apply a task's op to tensors of that shape, or to scalars, and return the results."""
+    def ask(self, case: OpCase, inputs: Sequence[Codes], shape: tuple[int, ...] | None) -> None:
+        """Apply a case's op to tensors of that shape, or to scalars, and return the results."""
         operands = [
             self.constant(codes, element if shape is None else ty.TensorType(shape, element))
-            for codes, element in zip(inputs, task.operand_types, strict=True)
+            for codes, element in zip(inputs, case.operand_types, strict=True)
         ]
-        like = _example(task, shape)
-        types = [t if shape is None else ty.TensorType(shape, t) for t in task.result_types]
+        like = _example(case, shape)
+        types = [t if shape is None else ty.TensorType(shape, t) for t in case.result_types]
         op = Operation(like.name, like.definition, operands, types, dict(like.properties))
         self.block.append(op)
         for result in op.results:
@@ -130,13 +130,13 @@ class Builder:
 
 
 @lru_cache(maxsize=64)
-def _example(task: Task, shape: tuple[int, ...] | None) -> Operation:
-    """The op of a task, with its properties, on arguments."""
-    return task.operation(shape)
+def _example(case: OpCase, shape: tuple[int, ...] | None) -> Operation:
+    """Return the op of a case, with its properties, on arguments."""
+    return case.operation(shape)
 
 
 def module_around(functions: Sequence[Operation]) -> Module:
-    """A module that shows these functions, which stay where they are."""
+    """Return a module that shows these functions, which keep their parents."""
     top = Block(operations=list(functions))
     return Module(Operation("builtin.module", _definition("builtin.module"), regions=[Region([top])]))
 
@@ -148,15 +148,15 @@ def _definition(name: str) -> OpDefinition:
 
 
 @dataclass(frozen=True)
-class Closed:
-    """A program whose entry ``@halfulp_entry`` calls the function with its arguments as constants."""
+class ClosedText:
+    """A program as text, whose entry ``@halfulp_entry`` calls the function with its arguments as constants."""
 
     text: str
     results: tuple[ty.Type, ...]
 
 
-def closed(program: Program) -> Closed | Unanswered:
-    """The program without arguments, or why there is none in the language of MLIR 22."""
+def closed(program: ClosedProgram) -> ClosedText | Unanswered:
+    """Return the program without arguments, or the reason why MLIR 22 cannot express it."""
     module = program.module
     function = module.lookup(program.function)
     if function is None or function.name != "func.func":
@@ -187,11 +187,11 @@ def closed(program: Program) -> Closed | Unanswered:
         return Unanswered(str(error))
     if MARKER in text:
         return Unanswered("its text holds the marker that separates programs")
-    return Closed(text, types)
+    return ClosedText(text, types)
 
 
 def _private(function: Operation) -> Operation:
-    """A copy that a tool may drop once its calls are inlined: what it would print of it may not even be readable."""
+    """Copy a function as private, so that a tool may drop it after inlining; its printed form may be unreadable."""
     copy = copied(function, {})
     if function.name == "func.func":
         copy.properties["sym_visibility"] = at.StringAttr("private")
@@ -199,7 +199,7 @@ def _private(function: Operation) -> Operation:
 
 
 def _needed(module: Module, function: Operation) -> list[Operation]:
-    """The function and what it names, directly or not: what else stands in the module must not disturb it."""
+    """Return the function and everything it names, directly or not. Other parts of the module must not disturb it."""
     symbols = symbols_of(module.operation)
     needed, stack = {function.symbol_name}, [function]
     while stack:
@@ -224,7 +224,7 @@ def _argument(builder: Builder, value: Value, type_: ty.Type) -> SSAValue | Unan
 
 
 def returned_values(module: Module) -> list[Answer | None]:
-    """What ``@halfulp_entry`` returns in a module that a tool printed: None for what is no constant.
+    """Return the results of ``@halfulp_entry`` in a printed module: None for a result that is not a constant.
 
     Raises ValueError where there is no such function.
     """
@@ -237,7 +237,7 @@ def returned_values(module: Module) -> list[Answer | None]:
 
 
 def entry_of(module: Module) -> Operation:
-    """The function ``@halfulp_entry``. Raises ValueError where there is none."""
+    """Return the function ``@halfulp_entry``. Raises ValueError where there is none."""
     tables = [module.operation, *module.body]  # mlir-opt prints the module around what we may have taken for one
     functions = (
         op for table in tables for region in table.regions for block in region.blocks for op in block.operations
@@ -249,7 +249,7 @@ def entry_of(module: Module) -> Operation:
 
 
 def has_loop_to_unroll(module: Module, most: int) -> bool:
-    """Whether the entry has outermost ``scf.for`` of constant bounds, none of them of more than ``most`` rounds."""
+    """Tell whether the entry has outermost ``scf.for`` loops with constant bounds, each of at most ``most`` rounds."""
     counts = []
     stack = [op for block in entry_of(module).regions[0].blocks for op in block.operations]
     while stack:
@@ -265,7 +265,7 @@ def has_loop_to_unroll(module: Module, most: int) -> bool:
 
 
 def constant_of(value: SSAValue) -> Answer | None:
-    """The codes of a constant, or None where the value is no constant. A cast of a tensor's shape is looked through."""
+    """Return the codes of a constant, or None for any other value. Casts of a tensor's shape are looked through."""
     while isinstance(value, OpResult) and value.owner.name == "tensor.cast":
         value = value.owner.operands[0]
     if not isinstance(value, OpResult):
@@ -287,13 +287,13 @@ def constant_of(value: SSAValue) -> Answer | None:
     return Answer(attribute.array()) if isinstance(attribute, at.DenseElementsAttr) else None
 
 
-def refused_by_schema(task: Task) -> str | None:
-    """Why MLIR 22 does not read the op: it, or a property of it, is newer."""
-    definition = task.definition
+def refused_by_schema(case: OpCase) -> str | None:
+    """Say why MLIR 22 does not read the op: it, or one of its properties, is newer. None where it reads it."""
+    definition = case.definition
     if definition.since > Schema.MLIR22:
-        return f"MLIR 22 has no {task.op}"
+        return f"MLIR 22 has no {case.op}"
     try:
-        text_of(task.module(container_shape((*task.operand_types, *task.result_types), 1)))
+        text_of(case.module(container_shape((*case.operand_types, *case.result_types), 1)))
     except HalfulpError as error:
         return f"MLIR 22 does not know it: {error}"
     return None

@@ -1,4 +1,4 @@
-"""Any program that reads operands in the vector format and prints results: ``command=PROGRAM ARGUMENTS``."""
+"""Ask any program that reads operands in the vector format and prints results: ``command=PROGRAM ARGUMENTS``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 import shutil
 from collections.abc import Sequence
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.oracles.vector_format import read_answers, request, without_shape
@@ -17,7 +17,7 @@ SECONDS = 60.0
 
 
 class Command:
-    """A program, started once for each task. It says itself what it has no answer to: ``-``."""
+    """A program, started once for each case. It prints ``-`` where it has no answer."""
 
     name = "command"
     profile = "spec"
@@ -37,16 +37,16 @@ class Command:
         self._arguments = words[1:]
         self._seconds = seconds
 
-    def refuses(self, task: Task) -> str | None:
-        """Quantised types with parameters along an axis."""
-        return without_shape(task)
+    def refuses(self, case: OpCase) -> str | None:
+        """Refuse quantised types with parameters along an axis."""
+        return without_shape(case)
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """One run of the program for all elements."""
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Run the program once for all elements."""
         try:
-            printed = self._tool.run(self._arguments, request(task, inputs), self._seconds)
+            printed = self._tool.run(self._arguments, request(case, inputs), self._seconds)
         except OracleError as error:
             if error.kind == "refusal":  # not how a program of this format declines
                 raise OracleError("crash", str(error).partition(": ")[2]) from None
             raise
-        return read_answers(task, inputs, printed)
+        return read_answers(case, inputs, printed)

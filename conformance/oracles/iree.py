@@ -1,4 +1,4 @@
-"""IREE's CPU backend: each task compiled once by iree-compile, its elements executed by iree-run-module.
+"""Ask IREE's CPU backend: iree-compile compiles each case once, iree-run-module executes its elements.
 
 Elements travel as integers and are cast to their types inside the program, which takes more types than IREE's own
 interface does. The target is a generic x86-64 CPU, so that results do not depend on the machine; and f64 stays f64,
@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import (
     Answer,
+    ClosedProgram,
     OracleError,
-    Program,
+    Refused,
     Reply,
     Status,
     Unanswered,
@@ -52,12 +53,12 @@ FLAGS = (
 SECONDS = 60.0
 MAX_WIDTH = 64  # of what iree-run-module can pass
 LANES = 64
-"""Elements are asked in multiples of this number: in the last lanes of others divui divides by 0, and stops."""
+"""Elements are asked in multiples of this number. Otherwise divui divides by 0 in the spare lanes and stops."""
 PROGRAMS = 16  # in one module
 TRAPPING = frozenset({signal.SIGFPE, signal.SIGILL, signal.SIGTRAP})
-"""Signals by which a CPU stops a program for what it computes; any other is a failure of the tool."""
+"""Signals by which a CPU stops a program for what it computes; any other signal is a failure of the tool."""
 TRAPS = 256
-"""How often the elements of a task that ended the process are halved, to find those that did."""
+"""Number of times that the elements of a stopped process are halved, to find those that stopped it."""
 
 
 class Iree:
@@ -78,30 +79,32 @@ class Iree:
         self._seconds = seconds
         self._folder = Path(mkdtemp(prefix="halfulp-iree-"))
         weakref.finalize(self, rmtree, self._folder, ignore_errors=True)
-        self._compiled: dict[Task, Path | str] = {}
+        self._compiled: dict[OpCase, Path | str] = {}
 
-    def refuses(self, task: Task) -> str | None:
-        """What is no arith op on types of up to 64 bits, and what iree-compile has already rejected, for its reason."""
-        if not task.op.startswith("arith.") or not task.operands:
-            return f"{task.op} is not asked of IREE"
-        types = (*task.operand_types, *task.result_types)
+    def refuses(self, case: OpCase) -> str | None:
+        """Refuse ops outside arith, types above 64 bits, and what iree-compile has already rejected, with
+        its reason.
+        """
+        if not case.op.startswith("arith.") or not case.operands:
+            return f"{case.op} is not asked of IREE"
+        types = (*case.operand_types, *case.result_types)
         wide = next((t for t in types if isinstance(t, ty.FloatType | ty.IntegerType) and _width(t) > MAX_WIDTH), None)
         if wide is not None:
             return f"IREE has no arguments of {wide}"
-        known = self._compiled.get(task)
+        known = self._compiled.get(case)
         return known if isinstance(known, str) else None
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """All elements in one run. What iree-compile rejects is unanswered, for its reason; a process that ends by a
-        signal is run again on halves, to tell the elements that trap.
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Compute all elements in one run. Elements that iree-compile rejects are unanswered, with its reason. A
+        process that a signal ends runs again on halves, to find the elements that trap.
         """
-        module = self._compile(task)
+        module = self._compile(case)
         if isinstance(module, str):
-            return unanswered(task, inputs, module)
-        shape = task.shape(inputs)
+            return unanswered(case, inputs, module)
+        shape = case.shape(inputs)
         columns = [codes.ravel() for codes in inputs]
         order = np.argsort(columns[-1], kind="stable")  # equal divisors are neighbours, so that halving finds them soon
-        widths = [_width(type_) for type_ in task.result_types]
+        widths = [_width(type_) for type_ in case.result_types]
         results = [np.zeros(order.size, storage_dtype(width)) for width in widths]
         status = np.zeros(order.size, np.uint8)
         parts, halvings = [order], 0
@@ -130,15 +133,15 @@ class Iree:
         why = "the process ended before it" if np.any(status == Status.UNANSWERED) else ""
         return tuple(Answer(result.reshape(shape), statuses, why) for result in results)
 
-    def _compile(self, task: Task) -> Path | str:
-        """The compiled task, or why it was rejected."""
-        if task not in self._compiled:
+    def _compile(self, case: OpCase) -> Path | str:
+        """Return the compiled case, or the reason why it was rejected."""
+        if case not in self._compiled:
             path = self._folder / f"{len(self._compiled)}.vmfb"
-            self._compiled[task] = self._compiled_text(_text(task), path)
-        return self._compiled[task]
+            self._compiled[case] = self._compiled_text(_text(case), path)
+        return self._compiled[case]
 
     def _compiled_text(self, text: str, path: Path) -> Path | str:
-        """The file that the compiler wrote, or why it rejected the text. Raises OracleError."""
+        """Return the file that the compiler wrote, or the reason why it rejected the text. Raises OracleError."""
         try:
             self._compiler.run(["-", "-o", str(path), *FLAGS], text, self._seconds)
         except OracleError as error:
@@ -151,23 +154,23 @@ class Iree:
 
     # --- programs -----------------------------------------------------------------------------------------------------
 
-    def run(self, programs: Sequence[Program]) -> list[Reply]:
-        """Many programs in one module, each executed by itself. What the compiler rejects is unanswered and says why; a
-        program that stops its process by what the CPU does not execute has trapped.
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
+        """Compile many programs in one module and execute each by itself. A program that the compiler rejects is
+        unanswered, with the reason; a program that the CPU stops has trapped.
         """
         found: dict[int, Reply] = {}
         prepared = []
         for index, program in enumerate(programs):
             try:
                 prepared.append(_Wrapped(index, program))
-            except (HalfulpError, _Refused) as refusal:
+            except (HalfulpError, Refused) as refusal:
                 found[index] = Unanswered(str(refusal))
         for start in range(0, len(prepared), PROGRAMS):
             self._run(prepared[start : start + PROGRAMS], found)
         return [found[index] for index in range(len(programs))]
 
     def _run(self, part: Sequence[_Wrapped], found: dict[int, Reply]) -> None:
-        """Compile these programs together; where that fails, each half apart, down to the ones that are to blame."""
+        """Compile these programs together. Where that fails, try each half, down to the programs that fail alone."""
         path = self._folder / "programs.vmfb"
         path.unlink(missing_ok=True)
         module: Path | Unanswered | OracleError
@@ -218,8 +221,8 @@ class Iree:
         given: Sequence[tuple[str, Codes]],
         results: Sequence[tuple[int, np.dtype[Any]]],
     ) -> list[Codes]:
-        """The codes of each result, flat. ``given``: dimensions and codes of each argument; ``results``: how many codes
-        of which dtype there must be. Raises OracleError.
+        """Return the codes of each result, flat. ``given``: dimensions and codes of each argument; ``results``: the
+        expected number of codes and their dtype. Raises OracleError.
         """
         if results and not any(size for size, _ in results):
             return [np.zeros(0, dtype) for _, dtype in results]
@@ -237,25 +240,21 @@ class Iree:
         return [_read(path, dtype, size) for path, (size, dtype) in zip(outputs, results, strict=True)]
 
 
-class _Refused(Exception):
-    """Why a program cannot be compiled."""
-
-
 class _Wrapped:
-    """A copy of a program that fits into a module with others: its functions, private and renamed, and an entry that
-    takes and returns tensors of storage integers.
+    """A copy of a program for a module with others: its functions, private and renamed, and an entry that takes and
+    returns tensors of storage integers.
     """
 
-    def __init__(self, index: int, program: Program) -> None:
+    def __init__(self, index: int, program: ClosedProgram) -> None:
         self.index = index
         self.entry = f"entry{index}"
         self.arguments = program.arguments
         copy = parse_module(print_module(program.module), verify=False)
         functions = [op for op in copy.body if op.name == "func.func"]
         if len(functions) != len(copy.body):
-            raise _Refused("not everything at the top level is a function")
+            raise Refused("not everything at the top level is a function")
         if any(value.poison is not None and value.poison.any() for value in program.arguments):
-            raise _Refused("an argument cannot be poison")
+            raise Refused("an argument cannot be poison")
         for op in copy.walk():
             for name, value in op.properties.items():
                 if isinstance(value, at.SymbolRefAttr):
@@ -269,7 +268,7 @@ class _Wrapped:
             function.properties["sym_name"] = at.StringAttr(f"p{index}_{symbol.value}")
             function.properties["sym_visibility"] = at.StringAttr("private")
         if called is None:
-            raise _Refused(f"there is no function @{program.function} at the top level")
+            raise Refused(f"there is no function @{program.function} at the top level")
         signature = called.properties["function_type"]
         assert isinstance(signature, at.TypeAttr)
         assert isinstance(signature.type, ty.FunctionType)
@@ -287,12 +286,12 @@ class _Wrapped:
 
 
 def _wrapped_type(type_: ty.Type) -> ty.TensorType:
-    """The tensor of storage integers that stands for a scalar or tensor. Raises _Refused for other types."""
+    """Return the tensor of storage integers for a scalar or tensor. Raises Refused for other types."""
     element = ty.element_type(type_)
     carried = isinstance(element, ty.FloatType | ty.IntegerType | ty.IndexType) and 0 < _width(element) <= MAX_WIDTH
     ranked = isinstance(type_, ty.TensorType) and type_.shape is not None
     if not carried or not (type_ == element or ranked):
-        raise _Refused(f"IREE is given no {type_}")
+        raise Refused(f"IREE is given no {type_}")
     return ty.TensorType(ty.shape_of(type_) or (), _storage(element))
 
 
@@ -327,7 +326,7 @@ def _read(path: Path, dtype: np.dtype[np.generic], count: int) -> Codes:
 
 
 def _binary(program: str, package: str, folder: str) -> str:
-    """The program that a Python package brings, if it is installed here; else its bare name."""
+    """Return the path of a program that a Python package installs; else its bare name."""
     try:
         spec = find_spec(package)
     except ModuleNotFoundError:
@@ -342,12 +341,12 @@ def _width(type_: ty.Type) -> int:
     return width_of(type_)
 
 
-def _text(task: Task) -> str:
-    """The task on tensors of storage integers: ``@eval``."""
+def _text(case: OpCase) -> str:
+    """Return ``@eval``, the case on tensors of storage integers, as text."""
     block = Block()
-    arguments = [block.add_argument(_tensor(_storage(type_))) for type_ in task.operand_types]
-    operands = [_from_storage(block, a, type_) for a, type_ in zip(arguments, task.operand_types, strict=True)]
-    results = apply_op(block, task.definition, operands, dict(task.properties), task.result_types[0])
+    arguments = [block.add_argument(_tensor(_storage(type_))) for type_ in case.operand_types]
+    operands = [_from_storage(block, a, type_) for a, type_ in zip(arguments, case.operand_types, strict=True)]
+    results = apply_op(block, case.definition, operands, dict(case.properties), case.result_types[0])
     returned = [_to_storage(block, value) for value in results]
     return print_module(module_of([function_of("eval", block, returned)]))
 

@@ -1,4 +1,4 @@
-"""NumPy with the dtypes of the package ml_dtypes: what most Python programs take for the meaning of small floats.
+"""Ask NumPy with the dtypes of the package ml_dtypes, which most Python programs use for small floats.
 
 In f32 and f64 it is NumPy's own arithmetic, by which halfulp's quick path computes too: there the two agree by
 construction, and what proves something are the other oracles.
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, Unavailable
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes
@@ -23,7 +23,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.values.natural_arrays import natural_dtypes
 
 VERSION = "0."
-"""How the version of the package has to begin; which of them the rows of divergences.toml speak of, they say."""
+"""Prefix of the supported versions. The rows of divergences.toml say which of them they describe."""
 
 _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
     "arith.addf": np.add,
@@ -49,7 +49,7 @@ _NEUTRAL = {"fastmath": "none", "rounding": Rounding.TO_NEAREST_EVEN.spelling}
 
 
 class MlDtypes:
-    """Float arithmetic, comparison and casts, in every type that has a dtype of whole bytes."""
+    """Float arithmetic, comparison and casts, in every type with a dtype of whole bytes."""
 
     name = "ml_dtypes"
     profile = "ml_dtypes"
@@ -62,53 +62,58 @@ class MlDtypes:
         if not self.version.startswith(VERSION):
             raise Unavailable(f"ml_dtypes is version {self.version}, but this oracle stands for version {VERSION}*")
 
-    def refuses(self, task: Task) -> str | None:
-        """Types without a dtype, casts that the package lacks, rounding modes but the default, fast-math flags."""
-        known = task.op in _ARITHMETIC or task.op in _CASTS or task.op in _SIGNED or task.op == "arith.cmpf"
+    def refuses(self, case: OpCase) -> str | None:
+        """Refuse types without a dtype, casts that the package lacks, rounding modes other than the default, and
+        fast-math flags.
+        """
+        known = case.op in _ARITHMETIC or case.op in _CASTS or case.op in _SIGNED or case.op == "arith.cmpf"
         if not known:
-            return f"NumPy has no function for {task.op}"
-        for name, value in task.properties:
+            return f"NumPy has no function for {case.op}"
+        for name, value in case.properties:
             if name != "predicate" and value != _NEUTRAL.get("rounding" if name == "roundingmode" else name):
                 return f"NumPy has no {name} {value}"
-        dtypes = self._dtypes(task)
+        dtypes = self._dtypes(case)
         # By identity: a dtype compared with None is compared with float64.
         absent = next(
-            (name for name, d in zip((*task.operands, *task.results), dtypes, strict=True) if d is None), None
+            (name for name, d in zip((*case.operands, *case.results), dtypes, strict=True) if d is None), None
         )
         if absent is not None:
             return f"NumPy has no dtype for {absent}"
-        if task.op in ("arith.fptosi", "arith.fptoui") and task.results == ("i1",):
+        if case.op in ("arith.fptosi", "arith.fptoui") and case.results == ("i1",):
             return "NumPy's bool of a float is whether it is not zero"
         try:
-            self._compute(task, [np.zeros(0, dtype) for dtype in dtypes[: len(task.operands)]])
+            self._compute(case, [np.zeros(0, dtype) for dtype in dtypes[: len(case.operands)]])
         except TypeError:
-            return f"the package has no {task}"
+            return f"the package has no {case}"
         return None
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """All elements by one call. Floats out of an integer's range give what the CPU gives."""
-        arrays = [codes.view(dtype) for codes, dtype in zip(inputs, self._dtypes(task), strict=False) if dtype]
-        found = self._compute(task, arrays)
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Compute all elements by one call. Floats outside an integer's range give what the CPU gives."""
+        arrays = [codes.view(dtype) for codes, dtype in zip(inputs, self._dtypes(case), strict=False) if dtype]
+        found = self._compute(case, arrays)
         return (Answer(found.view(np.dtype(f"u{found.dtype.itemsize}"))),)
 
-    def _dtypes(self, task: Task) -> list[np.dtype[Any] | None]:
-        """The dtypes of operands and results."""
-        return [_dtype(type_, _SIGNED.get(task.op)) for type_ in (*task.operand_types, *task.result_types)]
+    def _dtypes(self, case: OpCase) -> list[np.dtype[Any] | None]:
+        """Return the dtypes of operands and results."""
+        return [_dtype(type_, _SIGNED.get(case.op)) for type_ in (*case.operand_types, *case.result_types)]
 
-    def _compute(self, task: Task, arrays: Sequence[Any]) -> Any:
+    def _compute(self, case: OpCase, arrays: Sequence[Any]) -> Any:
         with np.errstate(all="ignore"):
-            if task.op in _ARITHMETIC:
-                found = _ARITHMETIC[task.op](*arrays)
+            if case.op in _ARITHMETIC:
+                found = _ARITHMETIC[case.op](*arrays)
                 if found.dtype != arrays[0].dtype:
-                    raise TypeError(f"{task} gives {found.dtype}")
+                    raise TypeError(f"{case} gives {found.dtype}")
                 return found
-            if task.op == "arith.cmpf":
-                return _compared(dict(task.properties)["predicate"], *arrays)
-            return arrays[0].astype(self._dtypes(task)[-1])
+            if case.op == "arith.cmpf":
+                return _compared(dict(case.properties)["predicate"], *arrays)
+            return arrays[0].astype(self._dtypes(case)[-1])
 
 
 def _dtype(type_: ty.Type, signed: bool | None) -> np.dtype[Any] | None:
-    """The dtype whose bits are the codes of an element type. ``signed``: how a conversion reads integers."""
+    """Return the dtype whose bits are the codes of an element type.
+
+    ``signed``: a conversion reads integers as signed.
+    """
     if isinstance(type_, ty.IntegerType) and type_.width == 1:
         return np.dtype(np.bool_) if not signed else None  # NumPy's True is 1, never -1
     if isinstance(type_, ty.IndexType) or (isinstance(type_, ty.IntegerType) and type_.width in (8, 16, 32, 64)):

@@ -1,4 +1,4 @@
-"""MLIR's expansion of arith ops into simpler ones, executed like any other code."""
+"""Execute MLIR's expansion of arith ops into simpler ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class MlirExpand(JitOracle):
     max_width = 1024
 
     def refuses_op(self, op: Operation) -> str | None:
-        """Ops on f4E2M1FN and f8E8M0FNU other than conversions, and conversions that the pass leaves or spoils."""
+        """Refuse ops on f4E2M1FN and f8E8M0FNU other than conversions, and conversions that the pass skips
+        or breaks.
+        """
         name = op.name.removeprefix("arith.")
         if name == op.name or not op.results:
             return None

@@ -1,4 +1,4 @@
-"""mlir-opt 22 folding constants: what its folders make of ops and of whole programs (docs: "Canonicalization")."""
+"""Fold constants with mlir-opt 22: single ops and whole programs (docs: "Canonicalization")."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.conformance.comparing.compare import differing
-from halfulp.conformance.comparing.op_case import Task, reference, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.oracles import closed_programs as pr
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, Unanswered, unanswered
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, Unanswered, unanswered
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.fp_formats.codes import Codes, Mask, code_shape, ints_to_codes, storage_dtype
 from halfulp.interp.ir import types as ty
@@ -23,13 +23,13 @@ VERSION = "22."
 
 FOLDING = "canonicalize"
 RUNNING = "inline,func.func(canonicalize,sccp,canonicalize)"
-"""What folds whole programs: calls are inlined."""
+"""The pass pipeline that folds whole programs, with calls inlined."""
 UNROLLING = "func.func(test-loop-unrolling{unroll-factor=-1 loop-depth=0},canonicalize,sccp,canonicalize),inline"
-"""Unrolls the outermost loops of constant bounds, all of them, however often they run."""
+"""The pass pipeline that unrolls all outermost loops with constant bounds, however often they run."""
 
 CHUNK = 1 << 20  # elements of one tensor
-QUESTIONS = 1 << 13  # ops asked for one task, beyond one for each chunk
-SCALARS = 1 << 16  # elements asked for one task where only scalars fold
+QUESTIONS = 1 << 13  # ops asked for one case, beyond one for each chunk
+SCALARS = 1 << 16  # elements asked for one case where only scalars fold
 PART = 1 << 10  # ops in one module
 PROGRAMS = 256  # programs in one process
 NESTING = 4  # loops in loops that are unrolled
@@ -49,7 +49,7 @@ Group = npt.NDArray[np.intp]
 
 
 class MlirFold:
-    """Constant folding by ``mlir-opt-22`` (or what HALFULP_MLIR_OPT names)."""
+    """Constant folding by ``mlir-opt-22`` (or the program that HALFULP_MLIR_OPT names)."""
 
     name = "mlir-fold"
     profile = "mlir22-fold"
@@ -58,52 +58,52 @@ class MlirFold:
         self._tool = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", VERSION)
         self.version = self._tool.version
 
-    def refuses(self, task: Task) -> str | None:
-        """Ops without a folder, and what MLIR 22 does not know."""
-        if task.op.startswith("quant."):
+    def refuses(self, case: OpCase) -> str | None:
+        """Refuse ops without a folder, and ops that MLIR 22 does not know."""
+        if case.op.startswith("quant."):
             return "MLIR 22 has no folders for casts of constants to and from quantised types"
-        if not task.operands:
+        if not case.operands:
             return "a constant is folded already"
-        if task.op in _NEVER_FOLDED:
-            return _NEVER_FOLDED[task.op]
-        if task.op in _CRASHES_ON_I0 and _has_i0(task):
-            return f"mlir-opt 22 crashes in {task.op} of i0"
-        return pr.refused_by_schema(task)
+        if case.op in _NEVER_FOLDED:
+            return _NEVER_FOLDED[case.op]
+        if case.op in _CRASHES_ON_I0 and _has_i0(case):
+            return f"mlir-opt 22 crashes in {case.op} of i0"
+        return pr.refused_by_schema(case)
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Large tensors first. One element that does not fold keeps a whole tensor from folding: those that seem
-        likely to are asked alone, and a tensor that does not fold is asked again in parts, as long as `QUESTIONS` are
-        not used up.
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Fold large tensors first. One element that does not fold keeps a whole tensor from folding: elements that
+        seem likely to do so are asked alone, and a tensor that does not fold is asked again in parts, until `QUESTIONS`
+        are used up.
         """
-        shape = task.shape(inputs)
+        shape = case.shape(inputs)
         size = int(np.prod(shape, dtype=np.int64))
         flat = tuple(flattened(codes, shape) for codes in inputs)
         # Results fold one by one: each has a status of its own.
-        answers = tuple(Answer(a.bits, _copied(a.status), a.why) for a in unanswered(task, flat, "not folded"))
+        answers = tuple(Answer(a.bits, _copied(a.status), a.why) for a in unanswered(case, flat, "not folded"))
         if size:
-            asking = Asking(self._tool, task, flat, answers)
-            asking.scalars() if _is_scalar(task) else asking.tensors()
+            asking = Asking(self._tool, case, flat, answers)
+            asking.scalars() if _is_scalar(case) else asking.tensors()
         return tuple(Answer(a.bits.reshape((*shape, *a.bits.shape[1:])), _status(a, shape), a.why) for a in answers)
 
-    def run(self, programs: Sequence[Program]) -> list[Reply]:
-        """The results that fold to constants, hundreds of programs to a process."""
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
+        """Fold programs, hundreds in a process, and return the results that become constants."""
         return run_folding(self._tool, programs, RUNNING)
 
 
 def flattened(codes: Codes, shape: tuple[int, ...]) -> Codes:
-    """Codes of that element shape along one axis."""
+    """Return codes of that element shape along one axis."""
     return codes.reshape((int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :]))
 
 
-def _is_scalar(task: Task) -> bool:
-    """Whether only scalars fold, or differ from tensors: of a type whose codes have several spellings of a number, a
-    scalar is kept as a number, a tensor as codes, which moving them may turn into numbers or not.
+def _is_scalar(case: OpCase) -> bool:
+    """Tell whether only scalars fold, or fold otherwise than tensors. In types with several codes for one number, a
+    scalar is kept as a number and a tensor as codes; moving a tensor may turn its codes into numbers or not.
     """
-    return task.op in _ONLY_SCALARS or (task.op in _MOVES and "f80" in (*task.operands, *task.results))
+    return case.op in _ONLY_SCALARS or (case.op in _MOVES and "f80" in (*case.operands, *case.results))
 
 
-def _has_i0(task: Task) -> bool:
-    return "i0" in (*task.operands, *task.results)
+def _has_i0(case: OpCase) -> bool:
+    return "i0" in (*case.operands, *case.results)
 
 
 def _copied(status: npt.NDArray[np.uint8] | None) -> npt.NDArray[np.uint8] | None:
@@ -116,7 +116,7 @@ def _status(answer: Answer, shape: tuple[int, ...]) -> npt.NDArray[np.uint8] | N
 
 
 def fold(tool: Tool, texts: Sequence[str], pipeline: str, seconds: float) -> str:
-    """What mlir-opt prints of modules put through a pipeline. Raises OracleError."""
+    """Put modules through a pipeline and return what mlir-opt prints. Raises OracleError."""
     return tool.run(
         [
             "--split-input-file",
@@ -131,7 +131,7 @@ def fold(tool: Tool, texts: Sequence[str], pipeline: str, seconds: float) -> str
 
 
 def read(text: str, count: int) -> list[tuple[Module, list[Answer | None]]]:
-    """The ``count`` modules of a text and what their entries return. Raises OracleError "garbage"."""
+    """Read the ``count`` modules of a text and the results of their entries. Raises OracleError "garbage"."""
     try:
         found = [(module, pr.returned_values(module)) for module in pr.separated(text)]
     except (HalfulpError, ValueError) as error:
@@ -141,8 +141,8 @@ def read(text: str, count: int) -> list[tuple[Module, list[Answer | None]]]:
     return found
 
 
-def run_folding(tool: Tool, programs: Sequence[Program], pipeline: str) -> list[Reply]:
-    """Run programs by putting them through passes; what their entries return is then constant, or not folded.
+def run_folding(tool: Tool, programs: Sequence[ClosedProgram], pipeline: str) -> list[Reply]:
+    """Run programs by putting them through passes; the results of their entries are then constants, or did not fold.
 
     Those with loops of few rounds are put through `UNROLLING` after that, once for each level of nesting.
     """
@@ -172,8 +172,8 @@ def run_folding(tool: Tool, programs: Sequence[Program], pipeline: str) -> list[
 def _fold_apart(
     tool: Tool, asked: Mapping[int, str], pipeline: str
 ) -> dict[int, tuple[Module, list[Answer | None]] | Unanswered | OracleError]:
-    """What comes of many texts. A batch that fails is halved until the text to blame is alone: its refusal is an
-    answer, anything else the error that it is.
+    """Fold many texts, and return a reply for each. A batch that fails is halved until the failing text is alone: a
+    refusal is an answer, any other failure an error.
     """
     results: dict[int, tuple[Module, list[Answer | None]] | Unanswered | OracleError] = {}
     places = list(asked)
@@ -202,7 +202,7 @@ def _whole(values: Sequence[Answer | None], types: Sequence[ty.Type]) -> Reply:
 
 
 def _missing(type_: ty.Type) -> Answer | None:
-    """What stands for a result that did not fold beside others that did; None where its shape is not known."""
+    """Return the answer for a result that did not fold although others did; None where its shape is unknown."""
     shape, width = ty.shape_of(type_), element_width(ty.element_type(type_))
     if shape is None or None in shape or width is None:
         return None
@@ -212,7 +212,7 @@ def _missing(type_: ty.Type) -> Answer | None:
 
 
 class Asking:
-    """One task on its way through mlir-opt; the answers are filled in place.
+    """One case on its way through mlir-opt; the answers are filled in place.
 
     ``inputs``: along one axis. ``pipeline``: the passes. ``profile``: tells which elements will hardly fold.
     ``questions``: how many ops may be asked for them.
@@ -221,7 +221,7 @@ class Asking:
     def __init__(
         self,
         tool: Tool,
-        task: Task,
+        case: OpCase,
         inputs: tuple[Codes, ...],
         answers: tuple[Answer, ...],
         pipeline: str = FOLDING,
@@ -229,17 +229,17 @@ class Asking:
         questions: int | None = None,
     ) -> None:
         self._tool = tool
-        self._task = task
+        self._case = case
         self._inputs = inputs
         self._answers = answers
         self._pipeline = pipeline
         self._profile = profile
         self._questions = QUESTIONS if questions is None else questions
-        self._size = task.shape(inputs)[0]
+        self._size = case.shape(inputs)[0]
 
     def tensors(self) -> None:
         """Ask for tensors, and for parts of those that do not fold."""
-        undefined, doubtful = _doubtful(self._task, self._inputs, self._profile)
+        undefined, doubtful = _doubtful(self._case, self._inputs, self._profile)
         likely = np.flatnonzero(~doubtful & ~undefined)
         # Undefined behaviour is asked for in tensors, with an element that has a value at the end: a folder that notes
         # failures in one flag for all elements may have forgotten them by then.
@@ -263,7 +263,7 @@ class Asking:
         self._ask([np.array([k]) for k in range(min(self._size, SCALARS))], scalars=True)
 
     def _ask(self, groups: Sequence[Group], scalars: bool = False) -> list[bool]:
-        """Whether each group folded; where it did, its elements are answered."""
+        """Ask for groups and return which of them folded; the elements of those are answered."""
         folded: list[bool] = []
         for part in _packed(groups):
             folded += self._ask_together(part, scalars)
@@ -273,7 +273,7 @@ class Asking:
         builder = pr.Builder()
         for group in groups:
             codes = [operand[group] for operand in self._inputs]
-            builder.ask(self._task, codes, None if scalars else (len(group),))
+            builder.ask(self._case, codes, None if scalars else (len(group),))
         try:
             values = read(fold(self._tool, [pr.text_of(builder.module())], self._pipeline, 120), 1)[0][1]
         except OracleError:
@@ -301,13 +301,13 @@ def _chunks(group: Group) -> list[Group]:
 
 
 def _parts(group: Group, count: int) -> list[Group]:
-    """The group in at most ``count`` parts, none of them empty."""
+    """Split the group into at most ``count`` parts, none of them empty."""
     count = min(count, len(group))
     return list(np.array_split(group, count)) if count else []
 
 
 def _packed(groups: Sequence[Group]) -> Iterator[list[Group]]:
-    """The groups, in lists of no more than `PART` with about `CHUNK` elements together."""
+    """Yield the groups in lists: at most `PART` groups and about `CHUNK` elements each."""
     part: list[Group] = []
     elements = 0
     for group in groups:
@@ -320,8 +320,8 @@ def _packed(groups: Sequence[Group]) -> Iterator[list[Group]]:
         yield part
 
 
-def _doubtful(asked: Task, inputs: Sequence[Codes], profile: Profile) -> tuple[Mask, Mask]:
-    """The elements that are undefined behaviour, and those that are likely not to fold otherwise.
+def _doubtful(asked: OpCase, inputs: Sequence[Codes], profile: Profile) -> tuple[Mask, Mask]:
+    """Return the elements with undefined behaviour, and the elements that probably do not fold.
 
     Nothing but the order of questions depends on it.
     """
@@ -331,7 +331,7 @@ def _doubtful(asked: Task, inputs: Sequence[Codes], profile: Profile) -> tuple[M
     mask = nothing.copy() if expected.poison is None else expected.poison.copy()
     if asked.op in ("arith.extf", "arith.truncf"):
         opposite = "arith.truncf" if asked.op == "arith.extf" else "arith.extf"
-        back = reference(task(opposite, asked.results[0], asked.operands[0]), expected.bits).bits[0]
+        back = reference(op_case(opposite, asked.results[0], asked.operands[0]), expected.bits).bits[0]
         mask |= differing(asked.operand_types[0], back, inputs[0])
     if asked.op in _SIGNED_DIVISIONS:
         width = width_of(asked.operand_types[0])

@@ -1,4 +1,4 @@
-"""What LLVM's code generator makes of a program, executed on this machine's CPU: integers, f16 to f128."""
+"""Execute a program as LLVM's code generator compiles it, on this machine's CPU: integers, f16 to f128."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDE = ("f80", "f128")
 
 
 class MlirNative(JitOracle):
-    """arith lowered to LLVM without help of a library. Poison cannot be seen: a value is a value."""
+    """arith lowered to LLVM without a library. Poison is invisible: every result is a value."""
 
     name = "mlir-native"
     profile = "spec"
@@ -21,14 +21,14 @@ class MlirNative(JitOracle):
     max_width = 1024
 
     def refuses_op(self, op: Operation) -> str | None:
-        """What has to be expanded first, and what LLVM 22 has no code for on x86."""
+        """Refuse ops that must be expanded first, and ops that LLVM 22 cannot compile on x86."""
         if op.name.startswith("arith.scaling_") or op.name in ROUNDED_DIVISIONS:
             return f"{op.name} is lowered to LLVM only after its expansion"
         return without_code(op)
 
 
 def without_code(op: Operation) -> str | None:
-    """Why LLVM 22 has no code for an op on x86, or None: it crashes, or calls a function that nobody has."""
+    """Say why LLVM 22 has no code for an op on x86: it crashes, or calls a missing function. None where it has code."""
     if not op.operands or not op.results:
         return None
     if op.name == "arith.addui_extended" and isinstance(ty.element_type(op.results[0].type), ty.IndexType):

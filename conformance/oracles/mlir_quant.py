@@ -1,4 +1,4 @@
-"""MLIR's own lowering of the quant dialect to arithmetic, folded, or executed where it does not fold."""
+"""Ask MLIR's own lowering of the quant dialect to arithmetic, folded, or executed where it does not fold."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles import closed_programs as pr
 from halfulp.conformance.oracles.jit import UTILITIES, library
 from halfulp.conformance.oracles.mlir_fold import RUNNING, VERSION, Asking, flattened, run_folding
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, unanswered
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, unanswered
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, Mask, ints_to_codes
 from halfulp.interp.ir import types as ty
@@ -33,14 +33,14 @@ _EXECUTING = (
 )
 _EXECUTED = frozenset({"f16", "bf16", "f32", "f64"})
 PLAIN_X86 = "--mattr=-avx512f"
-"""Code for what every x86 has: AVX-512 converts to unsigned integers of 32 bits otherwise where they overflow."""
+"""Options that restrict code to what every x86 has: AVX-512 overflows differently to unsigned integers of 32 bits."""
 ELEMENTS = 1 << 16  # elements executed in one process
 QUESTIONS = 1 << 8  # ops asked for elements that hardly fold, before they are executed
 SECONDS = 60.0
 
 
 class MlirQuant:
-    """``--lower-quant-ops`` of ``mlir-opt-22``; what it makes is folded, the rest executed by ``mlir-runner-22``."""
+    """``--lower-quant-ops`` of ``mlir-opt-22``: its output is folded, and ``mlir-runner-22`` executes the rest."""
 
     name = "mlir-quant"
     profile = "mlir22-quant"
@@ -51,54 +51,54 @@ class MlirQuant:
         self._library = library(self._runner, UTILITIES)
         self.version = self._opt.version
 
-    def refuses(self, task: Task) -> str | None:
-        """Ops of other dialects."""
-        return None if task.op.startswith("quant.") else f"{task.op} is not of the quant dialect"
+    def refuses(self, case: OpCase) -> str | None:
+        """Refuse ops of other dialects."""
+        return None if case.op.startswith("quant.") else f"{case.op} is not of the quant dialect"
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Types with one scale are folded first, in tensors of one axis; the lowering of others is a loop, which MLIR
-        does not fold. What is left is executed.
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Fold types with one scale first, in tensors of one axis. The lowering of other types is a loop, which MLIR
+        does not fold. The rest is executed.
         """
-        shape = task.shape(inputs)
+        shape = case.shape(inputs)
         size = int(np.prod(shape, dtype=np.int64))
-        answer = unanswered(task, inputs, "not folded")[0]
+        answer = unanswered(case, inputs, "not folded")[0]
         status = np.array(answer.status, np.uint8)
-        if size and _has_one_scale(task):
+        if size and _has_one_scale(case):
             flat = tuple(flattened(codes, shape) for codes in inputs)
             folded = Answer(flattened(answer.bits, shape).copy(), status.reshape(size).copy())
             assert folded.status is not None
-            Asking(self._opt, task, flat, (folded,), LOWERING, PROFILES[self.profile], QUESTIONS).tensors()
+            Asking(self._opt, case, flat, (folded,), LOWERING, PROFILES[self.profile], QUESTIONS).tensors()
             status = folded.status.reshape(shape)
             answer = Answer(folded.bits.reshape(answer.bits.shape), why=answer.why)
         left = status == Status.UNANSWERED
-        if left.any() and _is_executed(task):
-            executed = self._executed(task, inputs, left)
+        if left.any() and _is_executed(case):
+            executed = self._executed(case, inputs, left)
             answer.bits[left] = executed[left]
             status[left] = Status.VALUE
         return (Answer(answer.bits, status if status.any() else None, answer.why),)
 
-    def run(self, programs: Sequence[Program]) -> list[Reply]:
-        """The results that fold to constants once casts of quantised types are arithmetic."""
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
+        """Return the results that fold to constants once casts of quantised types are arithmetic."""
         return run_folding(self._opt, programs, f"func.func(lower-quant-ops),{RUNNING}")
 
-    def _executed(self, task: Task, inputs: Sequence[Codes], wanted: Mask) -> Codes:
-        """The codes of all elements; only those wanted have to be right."""
-        shape = task.shape(inputs)
-        if not _has_one_scale(task):
-            return self._execute(task, inputs, shape)
+    def _executed(self, case: OpCase, inputs: Sequence[Codes], wanted: Mask) -> Codes:
+        """Return the codes of all elements; only those in ``wanted`` have to be right."""
+        shape = case.shape(inputs)
+        if not _has_one_scale(case):
+            return self._execute(case, inputs, shape)
         places = np.flatnonzero(wanted)
         flat = [codes.reshape(-1) for codes in inputs]
-        result = np.zeros(wanted.size, ints_to_codes([], width_of(task.result_types[0]), (0,)).dtype)
+        result = np.zeros(wanted.size, ints_to_codes([], width_of(case.result_types[0]), (0,)).dtype)
         for start in range(0, len(places), ELEMENTS):
             part = places[start : start + ELEMENTS]
-            result[part] = self._execute(task, [codes[part] for codes in flat], (len(part),))
+            result[part] = self._execute(case, [codes[part] for codes in flat], (len(part),))
         return result.reshape(shape)
 
-    def _execute(self, task: Task, inputs: Sequence[Codes], shape: tuple[int, ...]) -> Codes:
+    def _execute(self, case: OpCase, inputs: Sequence[Codes], shape: tuple[int, ...]) -> Codes:
         """Run a program that prints the codes of the results, a number per line. Raises OracleError."""
         builder = pr.Builder()
-        builder.ask(task, inputs, shape)
-        width = width_of(task.result_types[0])
+        builder.ask(case, inputs, shape)
+        width = width_of(case.result_types[0])
         text = _printing(pr.text_of(builder.module()), shape, width)
         lowered = self._opt.run(_EXECUTING, text, SECONDS)
         options = ["-e", "main", "--entry-point-result=void", f"--shared-libs={self._library}", PLAIN_X86]
@@ -111,18 +111,18 @@ class MlirQuant:
             raise OracleError("garbage", f"the program printed {printed[:60]!r}") from None
 
 
-def _has_one_scale(task: Task) -> bool:
-    quantized = [t for t in (*task.operand_types, *task.result_types) if isinstance(t, ty.UniformQuantizedType)]
+def _has_one_scale(case: OpCase) -> bool:
+    quantized = [t for t in (*case.operand_types, *case.result_types) if isinstance(t, ty.UniformQuantizedType)]
     return all(t.axis is None and t.block_sizes is None for t in quantized)
 
 
-def _is_executed(task: Task) -> bool:
-    types = (*task.operand_types, *task.result_types)
+def _is_executed(case: OpCase) -> bool:
+    types = (*case.operand_types, *case.result_types)
     return all(str(type_) in _EXECUTED for type_ in types if isinstance(type_, ty.FloatType))
 
 
 def _printing(module: str, shape: tuple[int, ...], width: int) -> str:
-    """A module whose ``@main`` prints what the entry of the given one returns."""
+    """Return a module whose ``@main`` prints the results of the given module's entry."""
     tensor = f"tensor<{''.join(f'{size}x' for size in shape)}i{width}>"
     indices = [f"%i{axis}" for axis in range(len(shape))]
     lines = [

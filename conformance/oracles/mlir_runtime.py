@@ -1,4 +1,4 @@
-"""MLIR's run-time library for floats: each float op becomes a call of a function that computes with APFloat."""
+"""Execute float ops by MLIR's run-time library: each op becomes a call of a function that computes with APFloat."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MlirRuntime(JitOracle):
     max_width = 1024
 
     def refuses_op(self, op: Operation) -> str | None:
-        """What has to be expanded first, and what does not fit the 64 bits that the functions take and return.
+        """Refuse ops that must be expanded first, and types that do not fit the 64 bits of the library's functions.
 
         The pass extends operands to i64 and truncates results from it also where they have 64 bits, which is invalid.
         """

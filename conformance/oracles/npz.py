@@ -1,10 +1,10 @@
-"""Results that somebody recorded in a file of the vector format: ``npz=FILE``."""
+"""Results that were recorded in a file of the vector format: ``npz=FILE``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Unavailable, unanswered
 from halfulp.conformance.oracles.vector_format import (
     Record,
@@ -18,11 +18,11 @@ from halfulp.conformance.oracles.vector_format import (
 from halfulp.fp_formats.codes import Codes
 
 PIECE = 1 << 19
-"""Elements of a record that are compared at once."""
+"""Number of elements of a record that are compared at once."""
 
 
 class Npz:
-    """The results in a file; what it does not hold is unanswered. A file that is malformed fails every task."""
+    """The results in a file. What it does not hold is unanswered; a malformed file fails every case."""
 
     name = "npz"
     profile = "spec"
@@ -30,7 +30,7 @@ class Npz:
     def __init__(self, path: str) -> None:
         self._failure: OracleError | None = None
         self._recording: Recording | None = None
-        self._latest: tuple[Task, Record | None] | None = None
+        self._latest: tuple[OpCase, Record | None] | None = None
         self.version = "unknown"
         try:
             self._recording = load_recording(path)
@@ -40,30 +40,30 @@ class Npz:
         except OracleError as error:
             self._failure = error
 
-    def refuses(self, task: Task) -> str | None:
-        """Tasks of which the file has no results, and those that it cannot hold."""
+    def refuses(self, case: OpCase) -> str | None:
+        """Refuse cases without results in the file, and cases that the format cannot hold."""
         if self._recording is None:
             return None
-        if key_of(header_of(task)) not in self._recording.tasks:
-            return f"the file has no results of {task}"
-        return without_shape(task)
+        if key_of(header_of(case)) not in self._recording.cases:
+            return f"the file has no results of {case}"
+        return without_shape(case)
 
-    def tasks(self) -> Sequence[Task]:
-        """The tasks of the file, each once."""
-        return self._opened().distinct_tasks()
+    def cases(self) -> Sequence[OpCase]:
+        """Return the cases of the file, each once."""
+        return self._opened().distinct_cases()
 
-    def inputs(self, task: Task) -> Iterator[tuple[Codes, ...]] | None:
-        """The operands of all records of a task, in the order of the file."""
+    def inputs(self, case: OpCase) -> Iterator[tuple[Codes, ...]] | None:
+        """Yield the operands of all records of a case, in the order of the file."""
         try:
-            record = None if self.refuses(task) is not None else self._record(task)
+            record = None if self.refuses(case) is not None else self._record(case)
         except OracleError:
             return None
         return None if record is None else _pieces(record)
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """The recorded results of these operands."""
-        record = self._record(task)
-        return unanswered(task, inputs, "not recorded") if record is None else look_up(record, inputs)
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Return the recorded results of these operands."""
+        record = self._record(case)
+        return unanswered(case, inputs, "not recorded") if record is None else look_up(record, inputs)
 
     def _opened(self) -> Recording:
         if self._recording is None:
@@ -71,9 +71,9 @@ class Npz:
             raise OracleError("garbage", str(self._failure).partition(": ")[2])
         return self._recording
 
-    def _record(self, task: Task) -> Record | None:
-        if self._latest is None or self._latest[0] != task:
-            self._latest = task, self._opened().record(task)
+    def _record(self, case: OpCase) -> Record | None:
+        if self._latest is None or self._latest[0] != case:
+            self._latest = case, self._opened().record(case)
         return self._latest[1]
 
 

@@ -1,6 +1,6 @@
-"""What an oracle is: another implementation of the same ops, asked for its results.
+"""The interface of an oracle: another implementation of the same ops, asked for its results.
 
-Every oracle has one of two faces, most have both: it evaluates tasks (one op on arrays of codes), and it runs whole
+Every oracle has one of two faces, most have both: it evaluates cases (one op on arrays of codes), and it runs whole
 programs on given arguments. It says what it can answer, and why not; what it does not answer is never an agreement.
 """
 
@@ -14,14 +14,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.comparing.op_case import Task
-from halfulp.fp_formats.codes import Codes
+from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
 from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.types import element_width
 from halfulp.interp.values.value import Value
 
 
 class Status(IntEnum):
-    """What an oracle says of one element."""
+    """An oracle's statement on one element."""
 
     VALUE = 0
     POISON = 1
@@ -31,7 +32,9 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """One result: its codes, and a `Status` per element (None: a value everywhere). ``why``: why it is unanswered."""
+    """One result: its codes, and a `Status` per element (None: a value everywhere). ``why``: the reason why it is
+    unanswered.
+    """
 
     bits: Codes
     status: npt.NDArray[np.uint8] | None = None
@@ -39,7 +42,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Program:
+class ClosedProgram:
     """A function of a module, and arguments for it."""
 
     module: Module
@@ -49,17 +52,23 @@ class Program:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """A program that the oracle has no results for, and why: it is not in its range, or the tool said so."""
+    """A program without results from the oracle, and the reason: it is not in the oracle's range, or the
+    tool said so.
+    """
 
     why: str
 
 
+class Refused(Exception):
+    """A program is not in the range of an oracle: the message says why."""
+
+
 class Unavailable(Exception):
-    """The oracle is not on this machine, or is of another version than the one it stands for: the message says why."""
+    """The oracle is not on this machine, or its version is not the supported one: the message says which."""
 
 
 class OracleError(Exception):
-    """The oracle failed: it crashed, hung or printed what is no result. ``kind`` says which.
+    """The oracle failed: it crashed, hung or printed something unreadable. ``kind`` says which.
 
     ``signal``: what ended its process, if a signal did.
     """
@@ -71,7 +80,7 @@ class OracleError(Exception):
 
 
 Reply = tuple[Answer, ...] | Unanswered | OracleError
-"""What comes of one program."""
+"""The result of asking for one program."""
 
 
 @runtime_checkable
@@ -85,19 +94,19 @@ class Oracle(Protocol):
     profile: str
     version: str
 
-    def refuses(self, task: Task) -> str | None:
-        """Why the oracle cannot answer the task at all, or None. Cheap: nothing is run."""
+    def refuses(self, case: OpCase) -> str | None:
+        """Say why the oracle cannot answer the case at all, or None. Cheap: it runs nothing."""
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        """Its results, one answer per result of the op. Raises OracleError; always ends in bounded time."""
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        """Return one answer per result of the op. Raises OracleError; always ends in bounded time."""
 
 
 @runtime_checkable
 class ProgramOracle(Oracle, Protocol):
     """An oracle that also runs whole programs."""
 
-    def run(self, programs: Sequence[Program]) -> Sequence[Reply]:
-        """The results of each program, in order; many programs cost little more than one.
+    def run(self, programs: Sequence[ClosedProgram]) -> Sequence[Reply]:
+        """Return the results of each program, in order; many programs cost little more than one.
 
         Where a program crashes or hangs the tool, its place holds the error. Raises OracleError only when it cannot be
         told which program is to blame.
@@ -106,21 +115,18 @@ class ProgramOracle(Oracle, Protocol):
 
 @runtime_checkable
 class HoldingOracle(Oracle, Protocol):
-    """An oracle that has results for certain operands only, and says for which: whoever asks it takes those."""
+    """An oracle with results for certain operands only, which it lists; it is asked for those."""
 
-    def tasks(self) -> Sequence[Task]:
-        """The tasks that it has results of. Raises OracleError ("garbage") where what it holds is malformed."""
+    def cases(self) -> Sequence[OpCase]:
+        """Return the cases that it has results for. Raises OracleError ("garbage") where its data are malformed."""
 
-    def inputs(self, task: Task) -> Iterator[tuple[Codes, ...]] | None:
-        """The operands that it has results for, in pieces; None where it has none, or where `evaluate` fails."""
+    def inputs(self, case: OpCase) -> Iterator[tuple[Codes, ...]] | None:
+        """Yield the operands that it has results for, in pieces; None where it has none, or where `evaluate` fails."""
 
 
-def unanswered(task: Task, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:
-    """Answers that say of every element that there is none."""
-    from halfulp.fp_formats.codes import code_shape, storage_dtype
-    from halfulp.interp.ir.types import element_width
-
-    shape = task.shape(inputs)
+def unanswered(case: OpCase, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:
+    """Return answers in which every element is unanswered."""
+    shape = case.shape(inputs)
     status = np.full(shape, Status.UNANSWERED, np.uint8)
-    widths: list[Any] = [element_width(type_) for type_ in task.result_types]
+    widths: list[Any] = [element_width(type_) for type_ in case.result_types]
     return tuple(Answer(np.zeros(code_shape(shape, w), storage_dtype(w)), status, why) for w in widths)

@@ -1,4 +1,4 @@
-"""Whole programs by an oracle that answers single ops: one op after the other, on the oracle's own results."""
+"""Run whole programs with an oracle that answers single ops: op by op, on the oracle's own results."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles.closed_programs import constant_of
 from halfulp.conformance.oracles.oracle import (
     Answer,
+    ClosedProgram,
     Oracle,
     OracleError,
-    Program,
+    Refused,
     Reply,
     Status,
     Unanswered,
     unanswered,
 )
-from halfulp.conformance.whole_programs.rewrite import task_of
+from halfulp.conformance.whole_programs.rewrite import case_of
 from halfulp.fp_formats.codes import Codes, Mask, code_shape, element_shape, storage_dtype
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Operation, SSAValue
@@ -27,13 +28,13 @@ from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.signature import result_types
 
 STEPS = 10_000
-"""Ops of one program, those of its calls included."""
+"""Most ops of one program, those of its calls included."""
 DEPTH = 64
-"""Calls in calls."""
+"""Most nested calls."""
 
 
 class ByOps:
-    """The program face of ``oracle``: straight-line code of elementwise ops, constants and calls.
+    """An oracle for programs made of ``oracle``: straight-line code of elementwise ops, constants and calls.
 
     An op that the oracle refuses, and what is computed from it, is unanswered. A trap stops the program.
     """
@@ -45,14 +46,14 @@ class ByOps:
         self.refuses = oracle.refuses
         self.evaluate = oracle.evaluate
 
-    def run(self, programs: Sequence[Program]) -> list[Reply]:
-        """All programs side by side: what several of them ask next is asked once."""
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
+        """Run all programs side by side: what several of them ask next is asked once."""
         replies: list[Reply | None] = [None] * len(programs)
         running: dict[int, _Straight] = {}
         for index, program in enumerate(programs):
             try:
                 running[index] = _Straight(program)
-            except _Refused as refusal:
+            except Refused as refusal:
                 replies[index] = Unanswered(str(refusal))
         done = 0
         while running:
@@ -79,32 +80,32 @@ class ByOps:
         return [reply for reply in replies if reply is not None]
 
     def _step(self, together: Sequence[_Straight], number: int) -> None:
-        """Ask for an op of several programs; one question, unless the op depends on the shape of its operands."""
-        task = together[0].steps[number].task
+        """Ask for an op of several programs, in one question unless the op depends on the shape of its operands."""
+        case = together[0].steps[number].case
         given = [straight.operands(number) for straight in together]
         if len(given) == 1:
-            together[0].take(number, self._asked(task, given[0]))
+            together[0].take(number, self._asked(case, given[0]))
             return
-        flat = [[_flat(codes, width) for codes, width in zip(own, task.operand_widths, strict=True)] for own in given]
-        answers = self._asked(task, [np.concatenate(column) for column in zip(*flat, strict=True)])
+        flat = [[_flat(codes, width) for codes, width in zip(own, case.operand_widths, strict=True)] for own in given]
+        answers = self._asked(case, [np.concatenate(column) for column in zip(*flat, strict=True)])
         start = 0
         for straight, own in zip(together, given, strict=True):
-            shape = task.shape(own)
+            shape = case.shape(own)
             stop = start + int(np.prod(shape, dtype=np.int64))
             straight.take(number, [_part(answer, start, stop, shape) for answer in answers])
             start = stop
 
-    def _asked(self, task: Task, inputs: Sequence[Codes]) -> Sequence[Answer]:
-        refusal = self.refuses(task)
-        answers = unanswered(task, inputs, refusal) if refusal is not None else self.evaluate(task, inputs)
-        shapes = [element_shape(a.bits, width_of(t)) for a, t in zip(answers, task.result_types, strict=False)]
-        if len(answers) != len(task.results) or any(shape != task.shape(inputs) for shape in shapes):
-            raise OracleError("garbage", f"{task}: results of another number or shape than asked for")
+    def _asked(self, case: OpCase, inputs: Sequence[Codes]) -> Sequence[Answer]:
+        refusal = self.refuses(case)
+        answers = unanswered(case, inputs, refusal) if refusal is not None else self.evaluate(case, inputs)
+        shapes = [element_shape(a.bits, width_of(t)) for a, t in zip(answers, case.result_types, strict=False)]
+        if len(answers) != len(case.results) or any(shape != case.shape(inputs) for shape in shapes):
+            raise OracleError("garbage", f"{case}: results of another number or shape than asked for")
         return answers
 
 
 def _flat(codes: Codes, width: int) -> Codes:
-    """Codes along one axis."""
+    """Return codes along one axis."""
     shape = element_shape(codes, width)
     return codes.reshape((int(np.prod(shape, dtype=np.int64)), *codes.shape[len(shape) :]))
 
@@ -114,20 +115,16 @@ def _part(answer: Answer, start: int, stop: int, shape: tuple[int, ...]) -> Answ
     return Answer(bits, None if answer.status is None else answer.status[start:stop].reshape(shape), answer.why)
 
 
-class _Refused(Exception):
-    """Why a program is not straight-line code of elementwise ops."""
-
-
 class _Step(NamedTuple):
-    task: Task
+    case: OpCase
     operands: tuple[int, ...]
     results: tuple[int, ...]
 
 
 class _Straight:
-    """A program as tasks on numbered values, of which those that are known have an answer. Raises _Refused."""
+    """A program as cases on numbered values; those that are known have an answer. Raises Refused."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: ClosedProgram) -> None:
         self.steps: list[_Step] = []
         self.values: dict[int, Answer] = {}
         self.stopped = False
@@ -147,10 +144,10 @@ class _Straight:
         return self._count
 
     def _enter(self, function: Operation | None, arguments: Sequence[int], depth: int) -> list[int]:
-        """Note the ops of a function; the numbers of what it returns."""
+        """Record the ops of a function, and return the numbers of its results."""
         blocks = function.regions[0].blocks if function is not None and function.regions else []
         if len(blocks) != 1 or depth > DEPTH:
-            raise _Refused("a function is not straight-line code")
+            raise Refused("a function is not straight-line code")
         scope: dict[SSAValue, int] = dict(zip(blocks[0].arguments, arguments, strict=True))
         for op in blocks[0].operations[:-1]:
             operands = [scope[value] for value in op.operands]
@@ -165,34 +162,34 @@ class _Straight:
 
     def _note(self, op: Operation, operands: Sequence[int], results: Sequence[int]) -> None:
         constant = constant_of(op.results[0]) if len(results) == 1 and not operands else None
-        task = task_of(op)
+        case = case_of(op)
         if constant is not None:
             self.values[results[0]] = constant
-        elif task is None or not operands:
-            raise _Refused(f"{op.name} is not done to each element")
+        elif case is None or not operands:
+            raise Refused(f"{op.name} is not done to each element")
         elif len(self.steps) == STEPS:
-            raise _Refused(f"the program has more than {STEPS} ops")
+            raise Refused(f"the program has more than {STEPS} ops")
         else:
-            self.steps.append(_Step(task, tuple(operands), tuple(results)))
+            self.steps.append(_Step(case, tuple(operands), tuple(results)))
 
     def question(self, number: int) -> object:
-        """What is the same for steps that can be asked together."""
-        task = self.steps[number].task
-        along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*task.operands, *task.results))
-        return (task, id(self)) if along else task
+        """Return a key that is the same for steps that can be asked together."""
+        case = self.steps[number].case
+        along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*case.operands, *case.results))
+        return (case, id(self)) if along else case
 
     def operands(self, number: int) -> list[Codes]:
-        """The operands of a step; a scalar condition of select once for each element."""
+        """Return the operands of a step; a scalar condition of select is repeated for each element."""
         step = self.steps[number]
         codes = [self.values[operand].bits for operand in step.operands]
-        shape = element_shape(codes[-1], step.task.operand_widths[-1])
+        shape = element_shape(codes[-1], step.case.operand_widths[-1])
         return [
             one if element_shape(one, width) == shape else np.broadcast_to(one, shape)
-            for one, width in zip(codes, step.task.operand_widths, strict=True)
+            for one, width in zip(codes, step.case.operand_widths, strict=True)
         ]
 
     def take(self, number: int, answers: Sequence[Answer]) -> None:
-        """Note the results of a step. An element of which an operand has no value is unanswered."""
+        """Record the results of a step. An element with an operand without a value is unanswered."""
         step = self.steps[number]
         missing: Mask | None = None
         why = ""
@@ -204,20 +201,20 @@ class _Straight:
         for result, answer in zip(step.results, answers, strict=True):
             status = answer.status
             if missing is not None:
-                shape = element_shape(answer.bits, width_of(step.task.result_types[step.results.index(result)]))
+                shape = element_shape(answer.bits, width_of(step.case.result_types[step.results.index(result)]))
                 status = np.zeros(shape, np.uint8) if status is None else status.copy()
                 status[np.broadcast_to(missing, shape)] = Status.UNANSWERED
             self.values[result] = Answer(answer.bits, status, answer.why or why)
             self.stopped |= status is not None and bool((status == Status.TRAP).any())
 
     def reply(self) -> Reply:
-        """The results, or why there are none."""
+        """Return the results, or the reason why there are none."""
         answers = tuple(self.values[number] for number in self.returned)
         silent = [a.status is not None and a.status.size and (a.status == Status.UNANSWERED).all() for a in answers]
         return Unanswered(answers[0].why or "not answered") if answers and all(silent) else answers
 
     def trapped(self) -> Reply:
-        """What a trap leaves of the results."""
+        """Return the results of a program that trapped."""
         answers = []
         for type_ in self.types:
             shape, width = ty.shape_of(type_) or (), element_width(ty.element_type(type_))

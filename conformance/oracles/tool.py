@@ -1,4 +1,4 @@
-"""External programs: found on PATH or by an environment variable, asked for their version, run in bounded time."""
+"""External programs: find them on PATH or by an environment variable, ask their version, run them in bounded time."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from typing import Any
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 
 SECONDS = 120.0
-"""What one run of a tool may take, unless its oracle says otherwise."""
+"""Most seconds of one run of a tool, unless its oracle says otherwise."""
 
 
 OUTPUT_BYTES = 1 << 28
-"""The most that one run of a tool may print."""
+"""Most bytes that one run of a tool may print."""
 
 
 def run_bounded(
     command: Sequence[str], data: bytes, seconds: float, limit: int = OUTPUT_BYTES
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program with ``data`` on standard input; whatever it started ends with it.
+    """Run a program with ``data`` on standard input. Everything that it started ends with it.
 
     Raises OracleError: "crash" if it does not start, "hang" after ``seconds``, "garbage" when it prints more than
     ``limit`` bytes.
@@ -60,7 +60,7 @@ def run_bounded(
 
 
 def _read_streams(process: subprocess.Popen[bytes], deadline: float, limit: int) -> tuple[bytes, bytes]:
-    """All of standard output and error, until the process has ended. Raises TimeoutError and OverflowError."""
+    """Return all of standard output and error once the process has ended. Raises TimeoutError and OverflowError."""
     chunks: dict[Any, list[bytes]] = {process.stdout: [], process.stderr: []}
     total = 0
     with selectors.DefaultSelector() as selector:
@@ -97,7 +97,7 @@ class Tool:
     version: str
 
     def run(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> str:
-        """Standard output for ``text`` on standard input.
+        """Run the program with ``text`` on standard input and return its standard output.
 
         Raises OracleError: "hang" after ``seconds``, "crash" when a signal ended it, "refusal" when it exits with an
         error of its own (the message is what it said), "garbage" when its output is not UTF-8 or has no end.
@@ -122,7 +122,7 @@ def _first_line(said: str) -> str:
 
 
 def find_tool(program: str, variable: str, version: str, pattern: str = r"version (\d+(?:\.\d+)*)") -> Tool:
-    """The program that ``variable`` names in the environment, or ``program`` on PATH, if it is of the right version.
+    """Find the program that ``variable`` names in the environment, or ``program`` on PATH, and check its version.
 
     ``version``: how its version has to begin. ``pattern``: what finds the version in the output of ``--version``.
     Raises Unavailable with the reason.

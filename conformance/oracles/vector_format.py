@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.compare import differing
-from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, unanswered
 from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
 from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
@@ -25,36 +25,38 @@ from halfulp.interp.ir.types import width_of
 
 VERSION = 1
 WORDS: Mapping[str, Status] = {"poison": Status.POISON, "trap": Status.TRAP, "-": Status.UNANSWERED}
-"""What may stand in place of the codes of one element's results."""
+"""The words that may replace the codes of one element's results."""
 
 _HEX = frozenset(string.hexdigits)
 
 NPZ_BYTES = 1 << 30
-"""The most that the arrays of one .npz file may take in memory."""
+"""Most bytes of memory for the arrays of one .npz file."""
 
 Header = dict[str, Any]
 
 
-def header_of(task: Task) -> Header:
-    """What names a task in either form of the format."""
+def header_of(case: OpCase) -> Header:
+    """Return what names a case in either form of the format."""
     return {
-        "op": task.op,
-        "operands": list(task.operands),
-        "results": list(task.results),
-        "properties": dict(task.properties),
+        "op": case.op,
+        "operands": list(case.operands),
+        "results": list(case.results),
+        "properties": dict(case.properties),
     }
 
 
-def without_shape(task: Task) -> str | None:
-    """Why the format cannot hold a task, or None: parameters along an axis make no sense of single elements."""
-    along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*task.operands, *task.results))
+def without_shape(case: OpCase) -> str | None:
+    """Say why the format cannot hold a case: parameters along an axis do not apply to single elements. None where it
+    can.
+    """
+    along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*case.operands, *case.results))
     return "the vector format has no shapes, but a quantised type has an axis" if along else None
 
 
-def request(task: Task, inputs: Sequence[Codes]) -> str:
-    """The lines that a program reads: a header, then the operands' codes of each element."""
-    columns = [_hex(codes, width) for codes, width in zip(inputs, task.operand_widths, strict=True)]
-    header = {"version": VERSION, **header_of(task), "count": len(columns[0])}
+def request(case: OpCase, inputs: Sequence[Codes]) -> str:
+    """Return the lines that a program reads: a header, then the operands' codes of each element."""
+    columns = [_hex(codes, width) for codes, width in zip(inputs, case.operand_widths, strict=True)]
+    header = {"version": VERSION, **header_of(case), "count": len(columns[0])}
     return "\n".join([json.dumps(header, default=str), *map(" ".join, zip(*columns, strict=True)), ""])
 
 
@@ -63,17 +65,17 @@ def _hex(codes: Codes, width: int) -> list[str]:
     return [f"{code:0{digits}x}" for code in codes_to_ints(codes, width)]
 
 
-def read_answers(task: Task, inputs: Sequence[Codes], text: str) -> tuple[Answer, ...]:
-    """The answers a program printed: a line per element with the codes of its results, or one of `WORDS`.
+def read_answers(case: OpCase, inputs: Sequence[Codes], text: str) -> tuple[Answer, ...]:
+    """Read the answers that a program printed: a line per element with the codes of its results, or one of `WORDS`.
 
     Raises OracleError ("garbage") for anything else.
     """
-    shape = task.shape(inputs)
+    shape = case.shape(inputs)
     lines = text.splitlines()
     count = int(np.prod(shape, dtype=np.int64))
     if len(lines) != count:
         raise OracleError("garbage", f"{len(lines)} lines of results for {count} elements")
-    widths = [width_of(type_) for type_ in task.result_types]
+    widths = [width_of(type_) for type_ in case.result_types]
     status = np.zeros(count, np.uint8)
     rows: list[tuple[int, ...]] = []
     for number, line in enumerate(lines):
@@ -106,70 +108,70 @@ def _codes_of_line(line: str, widths: Sequence[int], number: int) -> tuple[int, 
 
 @dataclass(frozen=True)
 class Record:
-    """The results of one task for given operands: codes per operand and result, a `Status` per element or None."""
+    """The results of one case for given operands: codes per operand and result, a `Status` per element or None."""
 
-    task: Task
+    case: OpCase
     operands: tuple[Codes, ...]
     results: tuple[Codes, ...]
     status: Codes | None = None
 
 
 def save_records(path: str | Path, records: Iterable[Record], tool: str, version: str) -> None:
-    """Write an .npz file: an array ``header`` (JSON as UTF-8 bytes), and for task k the arrays ``k/operand0`` …,
+    """Write an .npz file: an array ``header`` (JSON as UTF-8 bytes), and for case k the arrays ``k/operand0`` …,
     ``k/result0`` …, and ``k/status`` where some element has no value.
     """
     arrays: dict[str, Any] = {}
-    tasks = []
+    cases = []
     for k, record in enumerate(records):
-        tasks.append(header_of(record.task))
+        cases.append(header_of(record.case))
         arrays |= {f"{k}/operand{n}": codes for n, codes in enumerate(record.operands)}
         arrays |= {f"{k}/result{n}": codes for n, codes in enumerate(record.results)}
         if record.status is not None:
             arrays[f"{k}/status"] = record.status
-    header = json.dumps({"version": VERSION, "tool": tool, "tool_version": version, "tasks": tasks}, default=str)
+    header = json.dumps({"version": VERSION, "tool": tool, "tool_version": version, "tasks": cases}, default=str)
     np.savez_compressed(path, header=np.frombuffer(header.encode(), np.uint8), **arrays)
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A file of records, read lazily but bounded. ``headers``: what names the task of each; ``tasks``: the numbers of
-    the records of a task, by what `key_of` says of it.
+    """A file of records, read lazily but bounded. ``headers``: the header of each case; ``cases``: the numbers of the
+    records of a case by `key_of`.
     """
 
     tool: str
     version: str
     headers: Sequence[Header]
-    tasks: Mapping[str, Sequence[int]]
+    cases: Mapping[str, Sequence[int]]
     path: str
     data: bytes
 
-    def distinct_tasks(self) -> list[Task]:
-        """The tasks in the file, each once. Raises OracleError ("garbage") for one that is none."""
-        return [self._task(numbers[0]) for numbers in self.tasks.values()]
+    def distinct_cases(self) -> list[OpCase]:
+        """Return the cases in the file, each once. Raises OracleError ("garbage") for a malformed one."""
+        return [self._case(numbers[0]) for numbers in self.cases.values()]
 
-    def _task(self, number: int) -> Task:
+    def _case(self, number: int) -> OpCase:
         header = self.headers[number]
         try:
             operands, results, properties = header["operands"], header["results"], header["properties"]
-            made = task(header["op"], operands, results[0], **properties)
+            made = op_case(header["op"], operands, results[0], **properties)
             if list(made.results) != results or list(made.operands) != operands:
                 raise TypeMismatch(f"it has the types {made}")
         except (HalfulpError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             raise OracleError("garbage", f"{self.path}: task {number} is none: {error}") from None
         return made
 
-    def record(self, task: Task) -> Record | None:
-        """All records of a task as one, in the order of the file; None where there is none.
+    def record(self, case: OpCase) -> Record | None:
+        """Return all records of a case as one, in the order of the file; None where there is none.
 
         Raises OracleError ("garbage"), also where the same operands have different results.
         """
-        numbers = self.tasks.get(key_of(header_of(task)))
+        numbers = self.cases.get(key_of(header_of(case)))
         if numbers is None:
             return None
-        parts = [self._part(task, number) for number in numbers]
+        parts = [self._part(case, number) for number in numbers]
         statuses = [np.zeros(len(p.operands[0]), np.uint8) if p.status is None else p.status for p in parts]
         whole = Record(
-            task,
+            case,
             tuple(np.concatenate(columns) for columns in zip(*(part.operands for part in parts), strict=True)),
             tuple(np.concatenate(columns) for columns in zip(*(part.results for part in parts), strict=True)),
             np.concatenate(statuses) if any(part.status is not None for part in parts) else None,
@@ -181,30 +183,33 @@ class Recording:
             raise OracleError("garbage", f"{self.path}: {one} and {other} have the same operands, but not one result")
         return whole
 
-    def _part(self, task: Task, number: int) -> Record:
+    def _part(self, case: OpCase, number: int) -> Record:
         with _opened(self.path, self.data) as arrays:
             operands = tuple(
-                _array(arrays, f"{number}/operand{n}", width, self.path) for n, width in enumerate(task.operand_widths)
+                _array(arrays, f"{number}/operand{n}", width, self.path) for n, width in enumerate(case.operand_widths)
             )
             results = tuple(
                 _array(arrays, f"{number}/result{n}", width_of(type_), self.path)
-                for n, type_ in enumerate(task.result_types)
+                for n, type_ in enumerate(case.result_types)
             )
             status = _array(arrays, f"{number}/status", 2, self.path) if f"{number}/status" in arrays else None
         if len({len(codes) for codes in (*operands, *results, *([] if status is None else [status]))}) != 1:
-            raise OracleError("garbage", f"{self.path}: the arrays of {task} have different lengths")
-        return Record(task, operands, results, status)
+            raise OracleError("garbage", f"{self.path}: the arrays of {case} have different lengths")
+        return Record(case, operands, results, status)
 
 
 def key_of(header: Mapping[str, Any]) -> str:
-    """What two headers of one task have in common."""
+    """Return the part of a header that is the same for all records of one case."""
     return json.dumps(
         [header[name] for name in ("op", "operands", "results", "properties")], sort_keys=True, default=str
     )
 
 
 def load_recording(path: str) -> Recording:
-    """Read the header of a file. Raises OSError where it cannot be read, OracleError ("garbage") where it is wrong."""
+    """Read the header of a file.
+
+    Raises OSError where it cannot be read, OracleError ("garbage") where it is malformed.
+    """
     with open(path, "rb") as file:
         data = file.read(NPZ_BYTES + 1)
     if len(data) > NPZ_BYTES:
@@ -215,16 +220,16 @@ def load_recording(path: str) -> Recording:
             if header["version"] != VERSION:
                 raise OracleError("garbage", f"{path} is of version {header['version']!r}, not {VERSION}")
             headers = list(header["tasks"])
-            tasks: dict[str, list[int]] = {}
+            cases: dict[str, list[int]] = {}
             for number, named in enumerate(headers):
-                tasks.setdefault(key_of(named), []).append(number)
-            return Recording(str(header["tool"]), str(header["tool_version"]), headers, tasks, path, data)
+                cases.setdefault(key_of(named), []).append(number)
+            return Recording(str(header["tool"]), str(header["tool_version"]), headers, cases, path, data)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise OracleError("garbage", f"{path} has no valid header: {error!r}") from None
 
 
 class _opened:
-    """The arrays of an .npz file; nothing in it is ever unpickled."""
+    """The arrays of an .npz file. Nothing in it is ever unpickled."""
 
     def __init__(self, path: str, data: bytes) -> None:
         self._path = path
@@ -246,7 +251,7 @@ class _opened:
 
 
 def _array(arrays: Any, name: str, width: int, path: str) -> Codes:
-    """An array of codes, of the element type and shape that the width asks for. Raises OracleError."""
+    """Return an array of codes, of the element type and shape that the width requires. Raises OracleError."""
     try:
         array = arrays[name]
     except Exception as error:  # zlib, zipfile and NumPy each raise their own
@@ -263,47 +268,47 @@ def _array(arrays: Any, name: str, width: int, path: str) -> Codes:
 
 
 def _contradiction(record: Record) -> tuple[int, int] | None:
-    """Two elements with the same operands and different results, if there are any; no answer contradicts nothing."""
+    """Find two elements with the same operands and different results. An unanswered element contradicts nothing."""
     count = len(record.operands[0])
     status = np.zeros(count, np.uint8) if record.status is None else record.status
     answered = np.flatnonzero(status != Status.UNANSWERED)
-    rows = _rows(record.operands, record.task.operand_widths, (count,))[answered]
+    rows = _rows(record.operands, record.case.operand_widths, (count,))[answered]
     order = answered[np.argsort(rows, kind="stable")]
     rows = np.sort(rows, kind="stable")
     same = rows[1:] == rows[:-1]
     one, other = order[:-1][same], order[1:][same]
     differs = status[one] != status[other]
-    for type_, codes in zip(record.task.result_types, record.results, strict=True):
+    for type_, codes in zip(record.case.result_types, record.results, strict=True):
         differs |= differing(type_, codes[one], codes[other]) & (status[one] == Status.VALUE)
     found = np.flatnonzero(differs)
     return (int(one[found[0]]), int(other[found[0]])) if len(found) else None
 
 
 def look_up(record: Record, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-    """The recorded answers for operands in any order; what was not recorded is unanswered."""
-    task = record.task
-    shape = task.shape(inputs)
-    widths = task.operand_widths
+    """Return the recorded answers for operands in any order. Operands without a record are unanswered."""
+    case = record.case
+    shape = case.shape(inputs)
+    widths = case.operand_widths
     known = _rows(record.operands, widths, (len(record.operands[0]),))
     asked = _rows(inputs, widths, shape)
     order = np.argsort(known, kind="stable")
     if record.status is not None:  # of the same operands, those with an answer
         order = order[record.status[order] != Status.UNANSWERED]
     if not len(order):
-        return unanswered(task, inputs, "the file has no such operands")
+        return unanswered(case, inputs, "the file has no such operands")
     place = np.minimum(np.searchsorted(known[order], asked), len(order) - 1)
     found = order[place]
     status = np.zeros(len(asked), np.uint8) if record.status is None else record.status[found]
     status = np.where(known[found] == asked, status, np.uint8(Status.UNANSWERED)).reshape(shape)
     answers = []
-    for codes, type_ in zip(record.results, task.result_types, strict=True):
+    for codes, type_ in zip(record.results, case.result_types, strict=True):
         bits = codes[found].reshape(code_shape(shape, width_of(type_)))
         answers.append(Answer(bits, status if status.any() else None, "the file has no such operands"))
     return tuple(answers)
 
 
 def _rows(columns: Sequence[Codes], widths: Sequence[int], shape: tuple[int, ...]) -> Any:
-    """The operands of each element as one string of bytes, which can be compared and sorted."""
+    """Return the operands of each element as one string of bytes, to compare and sort."""
     count = int(np.prod(shape, dtype=np.int64))
     parts = [
         np.ascontiguousarray(codes.reshape(code_shape((count,), width))).view(np.uint8).reshape(count, -1)

@@ -1,1 +1,1 @@
-"""Golden vectors: their inputs, their columns and files, and what is written beside them."""
+"""Golden vectors: their inputs, columns and files, and the metadata beside them."""

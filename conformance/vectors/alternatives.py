@@ -1,4 +1,4 @@
-"""What else might have computed a result: other roundings, other choices of a profile, operands swapped, another op.
+"""Guess what else computed a result: another rounding, other choices of a profile, swapped operands, another op.
 
 And what a result that differs looks like beside the right one, in a few words that can be counted.
 """
@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import Any
 
 from halfulp.conformance.comparing.compare import ulp_distance
-from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
-from halfulp.conformance.vectors.computation import Computed, OpSubject, Subject
-from halfulp.conformance.vectors.intermediate import case_of, exact, operand
+from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation
+from halfulp.conformance.vectors.intermediate import exact, model_case_of, operand
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags
@@ -27,18 +27,19 @@ from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another meaning of the same rows: its ``name``, the ``subject`` that has it, which takes what ``inputs`` makes of
-    the rows' own.
+    """Another meaning of the same rows.
+
+    ``name``: for the report. ``computation``: computes this meaning from what ``inputs`` makes of the rows' own inputs.
     """
 
     name: str
-    subject: Subject
+    computation: Computation
     inputs: Callable[[Chunk], Chunk]
 
     def compute(self, inputs: Chunk) -> Computed | None:
-        """Its outputs for some rows; None where the op does not have this meaning."""
+        """Return the outputs for some rows; None where the op does not have this meaning."""
         try:
-            return self.subject.compute(self.inputs(inputs))
+            return self.computation.compute(self.inputs(inputs))
         except (HalfulpError, ValueError):
             return None
 
@@ -56,44 +57,44 @@ RELATED: tuple[tuple[str, ...], ...] = (
     ("arith.fptosi", "arith.fptoui"),
     ("arith.extsi", "arith.extui"),
 )
-"""Ops of the same operands that are mistaken for one another."""
+"""Ops of the same operands that are easily confused."""
 
 
-def alternatives(subject: Subject) -> Iterator[Alternative]:
-    """All that is tried, the likeliest first."""
+def alternatives(computation: Computation) -> Iterator[Alternative]:
+    """Yield everything that is tried, the likeliest first."""
 
     def same(inputs: Chunk) -> Chunk:
         return inputs
 
-    if isinstance(subject, OpSubject):
-        operands = len(subject.task.operands)
+    if isinstance(computation, OpComputation):
+        operands = len(computation.case.operands)
 
         def without_random(inputs: Chunk) -> Chunk:
             return inputs[:operands]
 
-        for name, asked in _other_tasks(subject.task, stochastic=subject.random_bits is not None):
-            made = _op_subject(asked, subject)
+        for name, asked in _other_cases(computation.case, stochastic=computation.random_bits is not None):
+            made = _op_computation(asked, computation)
             if made is not None:
                 yield Alternative(name, made, without_random)
-        if operands == 2 and len(set(subject.task.operands)) == 1:
+        if operands == 2 and len(set(computation.case.operands)) == 1:
             yield Alternative(
-                f"{subject.task.op}(b, a)", subject, lambda inputs: (inputs[1], inputs[0], *inputs[operands:])
+                f"{computation.case.op}(b, a)", computation, lambda inputs: (inputs[1], inputs[0], *inputs[operands:])
             )
-    for name, profile in _other_profiles(subject.profile, _has_f32_beside_others(subject)):
-        yield Alternative(name, replace(subject, profile=profile), same)  # type: ignore[type-var]
+    for name, profile in _other_profiles(computation.profile, _has_f32_beside_others(computation)):
+        yield Alternative(name, replace(computation, profile=profile), same)  # type: ignore[type-var]
 
 
-def _op_subject(asked: Task, subject: OpSubject) -> OpSubject | None:
+def _op_computation(asked: OpCase, computation: OpComputation) -> OpComputation | None:
     try:
-        made = OpSubject(asked, subject.profile, subject.keep_ub, subject.flags)
+        made = OpComputation(asked, computation.profile, computation.keep_ub, computation.flags)
         _ = made.outputs
     except (HalfulpError, ValueError):
         return None
     return made
 
 
-def _other_tasks(own: Task, stochastic: bool) -> Iterator[tuple[str, Task]]:
-    """The op with another value of each property that is one of some, and related ops."""
+def _other_cases(own: OpCase, stochastic: bool) -> Iterator[tuple[str, OpCase]]:
+    """Yield the op with other values of its enumerated properties, and related ops."""
     given = dict(own.properties)
     for declared in own.definition.properties:
         if not isinstance(declared.kind, EnumDefinition) or declared.kind.flags:
@@ -101,33 +102,33 @@ def _other_tasks(own: Task, stochastic: bool) -> Iterator[tuple[str, Task]]:
         keyword = next((key for key in (*given, "rounding") if property_of(own.definition, key) is declared), None)
         keyword = keyword or declared.name
         usual = None if stochastic else declared.kind.names.get(declared.default or 0)
-        for case in declared.kind.cases:
-            if case != given.get(keyword, usual):
-                yield from _task(f"{keyword}={case}", own.op, own, {**given, keyword: case})
+        for choice in declared.kind.cases:
+            if choice != given.get(keyword, usual):
+                yield from _case(f"{keyword}={choice}", own.op, own, {**given, keyword: choice})
     for family in RELATED:
         for op in family:
             if own.op in family and op != own.op:
-                yield from _task(op, op, own, given)
+                yield from _case(op, op, own, given)
 
 
-def _task(name: str, op: str, own: Task, properties: Mapping[str, Any]) -> Iterator[tuple[str, Task]]:
+def _case(name: str, op: str, own: OpCase, properties: Mapping[str, Any]) -> Iterator[tuple[str, OpCase]]:
     try:
-        yield name, task(op, own.operands, own.results[0], **properties)
+        yield name, op_case(op, own.operands, own.results[0], **properties)
     except (HalfulpError, ValueError):
         return
 
 
-def _has_f32_beside_others(subject: Subject) -> bool:
-    """Whether f32 flushing alone may give anything that no flushing of all formats gives."""
-    if not isinstance(subject, OpSubject):
+def _has_f32_beside_others(computation: Computation) -> bool:
+    """Tell whether flushing only f32 can give results that flushing all formats does not give."""
+    if not isinstance(computation, OpComputation):
         return True
-    types = {*subject.task.operands, *subject.task.results}
+    types = {*computation.case.operands, *computation.case.results}
     return "f32" in types and len(types & FORMATS.keys()) > 1
 
 
 def _other_profiles(own: Profile, f32_apart: bool) -> Iterator[tuple[str, Profile]]:
-    """Each other value of each field, flushing with a positive zero, and the named profiles. ``f32_apart``: with the
-    fields of f32 alone.
+    """Yield each other value of each field, flushing with a positive zero, and the named profiles. ``f32_apart``:
+    include the fields of f32 alone.
     """
 
     def changed(**fields: str) -> tuple[str, Profile]:
@@ -154,17 +155,17 @@ def _other_profiles(own: Profile, f32_apart: bool) -> Iterator[tuple[str, Profil
 _EXACT = frozenset({"add", "subtract", "multiply", "remainder", "convert", "from integer", "to integer"})
 
 
-def exact_result(asked: Task, operands: tuple[int, ...]) -> Fraction | None:
-    """The exact result of an op before it is rounded; None where it is no number, or the op does not round."""
-    case = case_of(asked)
-    if case is None:
+def exact_result(asked: OpCase, operands: tuple[int, ...]) -> Fraction | None:
+    """Return the exact result of an op before rounding; None where it is not a number or the op does not round."""
+    model_case = model_case_of(asked)
+    if model_case is None:
         return None
-    if case.kind == "divide":
-        pair = [operand(source, code) for source, code in zip(case.sources, operands, strict=True)]
+    if model_case.kind == "divide":
+        pair = [operand(source, code) for source, code in zip(model_case.sources, operands, strict=True)]
         numbers = [None if x is None else _number(x.sign, x.significand, x.exponent) for x in pair]
         x, y = numbers
         return None if x is None or not y else x / y
-    found = exact(case, operands) if case.kind in _EXACT else None
+    found = exact(model_case, operands) if model_case.kind in _EXACT else None
     return None if found is None else _number(found.sign, found.significand, found.exponent)
 
 
@@ -173,7 +174,7 @@ def _number(sign: int, significand: int, exponent: int) -> Fraction:
 
 
 def remarks(column: Column, type_: ty.Type | None, expected: int, got: int) -> list[str]:
-    """What a code is instead of the expected one, in words that are the same for many rows."""
+    """Describe what a code is instead of the expected one, in words that are the same for many rows."""
     if column.role is Role.FLAGS:
         wrong = [flag for flag in Flags if (expected ^ got) & flag]
         return [f"{_name(flag)} {'not raised' if expected & flag else 'raised'}" for flag in wrong]

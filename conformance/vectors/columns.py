@@ -1,4 +1,4 @@
-"""What a vector set is, whatever file it lies in: columns of codes, a stream of chunks, and the digest of both.
+"""A set of vectors, independent of its file: columns of codes, a stream of chunks, and the digest of both.
 
 Codes are as everywhere: unsigned arrays of the storage dtype of their width, with a trailing axis of uint64 limbs above
 64 bits. A chunk is a tuple of such arrays, one per column, all with one element axis of the same length.
@@ -27,18 +27,18 @@ FLAG_BITS = 5
 
 
 class Role(Enum):
-    """What a column says of a row. The members are in the order that the columns of a set must have."""
+    """The meaning of a column. The members are in the order that the columns of a set must have."""
 
     OPERAND = "operand"
     RANDOM = "random"
-    """The random bits that stochastic rounding was given."""
+    """The random bits for stochastic rounding."""
     RESULT = "result"
     FLAGS = "flags"
     """Five bits, TestFloat's and RISC-V's: invalid 0x10, division by zero 8, overflow 4, underflow 2, inexact 1."""
     POISON = "poison"
-    """One bit: the result has no value, so that hardware may return anything."""
+    """One bit: the result is poison, so that hardware may return anything."""
     OPEN = "open"
-    """The bits of the result that are left open: where one is set, either value of that bit is right."""
+    """The bits of the result that are unspecified: where one is set, either value of that bit is right."""
 
 
 _ORDER = {role: position for position, role in enumerate(Role)}
@@ -66,17 +66,17 @@ class Column:
 
     @property
     def bytes(self) -> int:
-        """Bytes of one code in its storage."""
+        """Return the storage of one code in bytes."""
         return storage_dtype(self.width).itemsize * limb_count(self.width)
 
     def to_json(self) -> dict[str, Any]:
-        """The column as JSON holds it."""
+        """Return the column as JSON data."""
         about = {"of": self.of} if self.of else {}
         return {"name": self.name, "width": self.width, "type": self.type, "role": self.role.value, **about}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Column:
-        """The inverse of `to_json`. Raises InputError for anything else."""
+        """Return the column of JSON data that `to_json` gave. Raises InputError for anything else."""
         try:
             return cls(data["name"], int(data["width"]), data["type"], Role(data["role"]), data.get("of", ""))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -84,12 +84,12 @@ class Column:
 
 
 def columns_to_text(columns: Sequence[Column]) -> str:
-    """Columns as one line of JSON, which `columns_from_text` reads."""
+    """Return columns as one line of JSON, which `columns_from_text` reads."""
     return json.dumps([column.to_json() for column in columns])
 
 
 def columns_from_text(text: str | bytes) -> tuple[Column, ...]:
-    """The inverse of `columns_to_text`. Raises InputError for anything else."""
+    """Return the columns of a line that `columns_to_text` gave. Raises InputError for anything else."""
     try:
         data = json.loads(text)
     except ValueError as error:
@@ -105,7 +105,7 @@ def columns_from_text(text: str | bytes) -> tuple[Column, ...]:
 
 
 def results_of(columns: Sequence[Column], column: Column) -> tuple[int, ...]:
-    """The positions of the RESULT columns that a POISON or OPEN column is about."""
+    """Return the positions of the RESULT columns that a POISON or OPEN column belongs to."""
     return tuple(k for k, c in enumerate(columns) if c.role is Role.RESULT and column.of in ("", c.name))
 
 
@@ -157,11 +157,11 @@ class VectorSet:
             yield chunk
 
     def gather(self) -> Chunk:
-        """All rows as one chunk: for sets that fit into memory."""
+        """Return all rows as one chunk: for sets that fit into memory."""
         return joined(self.columns, list(self))
 
     def digest(self) -> str:
-        """The SHA-256 of the decoded columns: see `Digest`."""
+        """Return the SHA-256 of the decoded columns: see `Digest`."""
         digest = Digest(self.columns)
         for chunk in self:
             digest.update(chunk)
@@ -169,7 +169,7 @@ class VectorSet:
 
 
 def joined(columns: Sequence[Column], chunks: Sequence[Chunk]) -> Chunk:
-    """Chunks one after the other as a single one."""
+    """Join chunks into a single one."""
     if len(chunks) == 1:
         return chunks[0]
     empty = tuple(np.zeros(code_shape((0,), column.width), storage_dtype(column.width)) for column in columns)
@@ -177,7 +177,7 @@ def joined(columns: Sequence[Column], chunks: Sequence[Chunk]) -> Chunk:
 
 
 def rechunked(columns: Sequence[Column], chunks: Iterable[Chunk], rows: int) -> Iterator[Chunk]:
-    """The same rows in chunks of exactly ``rows``, but for the last one, which may be shorter and is not empty."""
+    """Yield the same rows in chunks of exactly ``rows``; only the last one may be shorter, and it is not empty."""
     pending: list[Chunk] = []
     have = 0
     for chunk in chunks:
@@ -194,7 +194,7 @@ def rechunked(columns: Sequence[Column], chunks: Iterable[Chunk], rows: int) -> 
 
 
 def settled(columns: Sequence[Column], chunk: Chunk) -> Chunk:
-    """A chunk whose results are 0 where they are poison, and in the bits that are open.
+    """Return a chunk with results set to 0 where they are poison, and in their unspecified bits.
 
     What is left is what another result can be held to.
     """
@@ -211,7 +211,7 @@ def settled(columns: Sequence[Column], chunk: Chunk) -> Chunk:
 
 
 class Digest:
-    """The SHA-256 of the decoded columns of a set, which depends neither on the file format nor on the chunks.
+    """The SHA-256 of the decoded columns of a set; it depends neither on the file format nor on the chunks.
 
     Each column is hashed by itself, as little-endian codes of its storage dtype (limbs the least significant first),
     after `settled`. The digest is the hash of the columns' description as JSON (`columns_to_text`), a line feed, the
@@ -224,7 +224,7 @@ class Digest:
         self._hashes = [hashlib.sha256() for _ in columns]
 
     def update(self, chunk: Chunk) -> None:
-        """Take the next rows into account."""
+        """Add the next rows."""
         self.count += len(chunk[0])
         for hashed, codes in zip(self._hashes, settled(self.columns, chunk), strict=True):
             hashed.update(
@@ -232,6 +232,6 @@ class Digest:
             )
 
     def hexdigest(self) -> str:
-        """The digest of all rows so far."""
+        """Return the digest of all rows so far."""
         lines = [columns_to_text(self.columns), str(self.count), *(hashed.hexdigest() for hashed in self._hashes)]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""What a set of vectors is about, and computes: one op for concrete types, or a whole function of a program.
+"""What the vectors of a set compute: one op for concrete types, or a whole function of a program.
 
-A `Subject` knows its columns before anything is computed, by declarations alone, so that every part of a set has the
-same ones. Subjects can be pickled: processes compute parts of a set.
+A `Computation` derives its columns from declarations, before it computes anything, so that every part of a set has the
+same ones. Computations can be pickled: processes compute parts of a set.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task, reference
+from halfulp.conformance.comparing.op_case import OpCase, reference
 from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
 from halfulp.conformance.vectors.rows import exhaustive
@@ -38,64 +38,64 @@ from halfulp.semantics.kernel import FaultKind, Kernel, Open
 from halfulp.semantics.profile import SPEC, Profile
 
 TABLE_BITS = 16
-"""Subjects whose inputs have no more bits together are computed once for all of them, and looked up from then on."""
+"""Most bits of all inputs together for which all results are computed once and then looked up."""
 
 TABLE_ROWS = 1 << 12
-"""Fewer rows than these are not worth such a table."""
+"""Least number of rows for which such a table is made."""
 
 MOST_ELEMENTS = 1024
-"""Elements that the arguments and the results of a function may have together: each is a column."""
+"""Most elements of the arguments and the results of a function together: each is a column."""
 
 
 class Computed(NamedTuple):
-    """The output columns of some rows, and which of these have undefined behaviour (None: none)."""
+    """The output columns of some rows, and the mask of rows with undefined behaviour (None: none)."""
 
     outputs: Chunk
     undefined: Mask | None = None
 
 
-class Subject(Protocol):
-    """What is computed. ``keep_ub``: rows with undefined behaviour count as poison; else they are left out."""
+class Computation(Protocol):
+    """A computation. ``keep_ub``: rows with undefined behaviour count as poison; otherwise they are left out."""
 
     @property
     def profile(self) -> Profile:
-        """The semantics."""
+        """Return the semantics profile."""
 
     @property
     def keep_ub(self) -> bool:
-        """Whether rows with undefined behaviour stay."""
+        """Tell whether rows with undefined behaviour stay."""
 
     @property
     def operand_types(self) -> tuple[ty.Type, ...]:
-        """The element type of each operand column."""
+        """Return the element type of each operand column."""
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        """The columns that are given: operands, and the random bits of stochastic rounding last."""
+        """Return the input columns: operands, and the random bits of stochastic rounding last."""
 
     @property
     def outputs(self) -> tuple[Column, ...]:
-        """The columns that are computed."""
+        """Return the computed columns."""
 
     def compute(self, inputs: Chunk) -> Computed:
-        """The outputs of some rows."""
+        """Return the outputs of some rows."""
 
     def source(self) -> dict[str, Any]:
-        """What the metadata says of it."""
+        """Return the description for the metadata."""
 
 
 # --- one op -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class OpSubject:
-    """One op. ``flags``: with a column of exception flags, where the op has any. ``random_bits``: stochastic rounding
-    with so many bits per row, 1 to 64.
+class OpComputation:
+    """One op. ``flags``: with a column of exception flags, where the op has them. ``random_bits``: stochastic rounding
+    with that many bits per row, 1 to 64.
 
     Raises Unsupported for stochastic rounding of an op that has none, ValueError for a wrong number of bits.
     """
 
-    task: Task
+    case: OpCase
     profile: Profile = SPEC
     keep_ub: bool = False
     flags: bool = True
@@ -109,37 +109,37 @@ class OpSubject:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without what was derived: kernels cannot be pickled, and tables are large.
-        return OpSubject, (self.task, self.profile, self.keep_ub, self.flags, self.random_bits)
+        return OpComputation, (self.case, self.profile, self.keep_ub, self.flags, self.random_bits)
 
     @property
     def operand_types(self) -> tuple[ty.Type, ...]:
-        """The element types of the operands."""
-        return self.task.operand_types
+        """Return the element types of the operands."""
+        return self.case.operand_types
 
     @cached_property
     def _operation(self) -> Operation:
-        return self.task.operation(self._shape(quantised.period(self.task)))
+        return self.case.operation(self._shape(quantised.period(self.case)))
 
     @cached_property
     def _kernel(self) -> Kernel | None:
-        """The op's kernel, or None for one that has none; of stochastic rounding that of no rows."""
+        """Return the op's kernel, or None for an op without one; for stochastic rounding the kernel of no rows."""
         if self.random_bits is not None:
             return self._stochastic(np.zeros((0,), storage_dtype(self.random_bits)))
-        if not isinstance(self.task.definition.evaluate, Elementwise):
+        if not isinstance(self.case.definition.evaluate, Elementwise):
             return None
-        return self.task.kernel(self._shape(quantised.period(self.task)), self.profile)
+        return self.case.kernel(self._shape(quantised.period(self.case)), self.profile)
 
     def _stochastic(self, random: Codes) -> Kernel:
         assert self.random_bits is not None
         return stochastic_kernel(self._operation, (random, self.random_bits), self.profile)
 
     def _shape(self, rows: int) -> tuple[int, ...]:
-        return quantised.shaped(self.task, np.empty((rows,), np.uint8)).shape
+        return quantised.shaped(self.case, np.empty((rows,), np.uint8)).shape
 
     @cached_property
     def inputs(self) -> tuple[Column, ...]:
-        """The operands, named a, b, c, and ``random``."""
-        operands = zip("abc", self.task.operand_widths, self.task.operands, strict=False)
+        """Return the columns of the operands, named a, b, c, and ``random``."""
+        operands = zip("abc", self.case.operand_widths, self.case.operands, strict=False)
         columns = [Column(name, width, spelling, Role.OPERAND) for name, width, spelling in operands]
         if self.random_bits is not None:
             columns.append(Column("random", self.random_bits, f"i{self.random_bits}", Role.RANDOM))
@@ -147,13 +147,13 @@ class OpSubject:
 
     @cached_property
     def outputs(self) -> tuple[Column, ...]:
-        """The results, and what the op can have of flags, poison and open bits."""
-        task, kernel = self.task, self._kernel
-        widths = [width_of(type_) for type_ in task.result_types]
+        """Return the results, and the columns of flags, poison and unspecified bits that the op can have."""
+        case, kernel = self.case, self._kernel
+        widths = [width_of(type_) for type_ in case.result_types]
         several = len(widths) > 1
         columns = [
             Column(f"result{k}" if several else "result", width, spelling, Role.RESULT)
-            for k, (width, spelling) in enumerate(zip(widths, task.results, strict=True))
+            for k, (width, spelling) in enumerate(zip(widths, case.results, strict=True))
         ]
         if kernel is None:
             return tuple(columns)
@@ -167,9 +167,9 @@ class OpSubject:
         return tuple(columns)
 
     def compute(self, inputs: Chunk) -> Computed:
-        """The outputs of some rows; of quantised types along an axis, of whole periods."""
+        """Return the outputs of some rows; for quantised types along an axis, of whole periods."""
         bits = sum(column.width for column in self.inputs)
-        if bits <= TABLE_BITS and len(inputs[0]) >= TABLE_ROWS and quantised.period(self.task) == 1:
+        if bits <= TABLE_BITS and len(inputs[0]) >= TABLE_ROWS and quantised.period(self.case) == 1:
             return self._looked_up(inputs)
         return self._computed(inputs)
 
@@ -193,10 +193,10 @@ class OpSubject:
     def _computed(self, inputs: Chunk) -> Computed:
         if self.random_bits is not None:
             return self._of_kernel(self._stochastic(inputs[-1]), inputs[:-1])
-        if not quantised.has_blocks(self.task):
-            return self._of_task(inputs)
-        rows, step = len(inputs[0]), quantised.period(self.task)
-        parts = [self._of_task(tuple(c[start : start + step] for c in inputs)) for start in range(0, rows, step)]
+        if not quantised.has_blocks(self.case):
+            return self._of_case(inputs)
+        rows, step = len(inputs[0]), quantised.period(self.case)
+        parts = [self._of_case(tuple(c[start : start + step] for c in inputs)) for start in range(0, rows, step)]
         outputs = tuple(np.concatenate(columns) for columns in zip(*(part.outputs for part in parts), strict=True))
         masks = [part.undefined if part.undefined is not None else np.zeros(step, np.bool_) for part in parts]
         return Computed(outputs, np.concatenate(masks) if any(part.undefined is not None for part in parts) else None)
@@ -210,16 +210,16 @@ class OpSubject:
         opened = kernel.open(operands, outcome.results) if wanted and kernel.open is not None else None
         return self._columns(kernel, operands, outcome.results, faulty, None, opened)
 
-    def _of_task(self, operands: Chunk) -> Computed:
-        task = self.task
-        tensors = tuple(quantised.shaped(task, codes) for codes in operands)
-        found = reference(task, tensors, self.profile, any(column.role is Role.OPEN for column in self.outputs))
+    def _of_case(self, operands: Chunk) -> Computed:
+        case = self.case
+        tensors = tuple(quantised.shaped(case, codes) for codes in operands)
+        found = reference(case, tensors, self.profile, any(column.role is Role.OPEN for column in self.outputs))
 
         def flat(mask: Mask | None) -> Mask | None:
-            return None if mask is None else quantised.flat(task, mask, 1)
+            return None if mask is None else quantised.flat(case, mask, 1)
 
-        widths = [width_of(type_) for type_ in task.result_types]
-        results = tuple(quantised.flat(task, bits, width) for bits, width in zip(found.bits, widths, strict=True))
+        widths = [width_of(type_) for type_ in case.result_types]
+        results = tuple(quantised.flat(case, bits, width) for bits, width in zip(found.bits, widths, strict=True))
         return self._columns(
             self._kernel, operands, results, flat(found.poison), flat(found.undefined), flat(found.open)
         )
@@ -244,25 +244,25 @@ class OpSubject:
                 for mask in (poison, undefined if self.keep_ub else None):
                     made |= 0 if mask is None else mask.view(np.uint8)
             elif opened is not None:
-                made = open_bits(self.task.result_types[0], opened)
+                made = open_bits(self.case.result_types[0], opened)
             outputs.append(made)
         return Computed(tuple(outputs), undefined)
 
     def source(self) -> dict[str, Any]:
-        """The op with its types and properties, and the random bits."""
+        """Return the op with its types and properties, and the random bits."""
         random = {} if self.random_bits is None else {"random_bits": self.random_bits}
         return {
-            "op": self.task.op,
-            "operands": list(self.task.operands),
-            "results": list(self.task.results),
-            "properties": dict(self.task.properties),
+            "op": self.case.op,
+            "operands": list(self.case.operands),
+            "results": list(self.case.results),
+            "properties": dict(self.case.properties),
             **random,
         }
 
 
 def open_bits(type_: ty.Type, opened: Any) -> Codes:
-    """Masks of a result's bits that are open, from `Open` bits. That any NaN will do is not a matter of bits: a checker
-    is told of it apart.
+    """Return masks of a result's unspecified bits, from `Open` bits. "Any NaN is right" is not a mask of bits: the
+    checker handles it separately.
     """
     width = width_of(type_)
     full = ints_to_codes([(1 << width) - 1], width, ())
@@ -278,7 +278,7 @@ def open_bits(type_: ty.Type, opened: Any) -> Codes:
 
 
 @dataclass(frozen=True)
-class ProgramSubject:
+class ProgramComputation:
     """A function of a program: one column per scalar, or per element of an argument or result of static shape.
 
     ``text``: the program as MLIR text. ``function``: the function's name. ``name``: what the program is called.
@@ -296,11 +296,11 @@ class ProgramSubject:
         _ = self.inputs, self.outputs
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ProgramSubject, (self.text, self.function, self.name, self.profile, self.keep_ub)
+        return ProgramComputation, (self.text, self.function, self.name, self.profile, self.keep_ub)
 
     @cached_property
     def module(self) -> Module:
-        """The program."""
+        """Return the program."""
         return self._parsed or parse_module(self.text, self.name)
 
     @cached_property
@@ -318,7 +318,7 @@ class ProgramSubject:
 
     @cached_property
     def scalars(self) -> bool:
-        """Whether all arguments and results are scalars."""
+        """Tell whether all arguments and results are scalars."""
         types = (*argument_types(self._function), *self._result_types)
         return not any(isinstance(type_, ty.ShapedType) for type_ in types)
 
@@ -328,7 +328,7 @@ class ProgramSubject:
 
     @cached_property
     def operand_types(self) -> tuple[ty.Type, ...]:
-        """The element type of each operand column."""
+        """Return the element type of each operand column."""
         return tuple(
             ty.element_type(type_)
             for type_ in argument_types(self._function)
@@ -336,7 +336,7 @@ class ProgramSubject:
         )
 
     def _size(self, type_: ty.Type, what: str) -> int:
-        """Columns of an argument or result."""
+        """Return the number of columns of an argument or result."""
         element = ty.element_type(type_)
         shape: tuple[int | None, ...] | None = ()
         if isinstance(type_, ty.TensorType | ty.VectorType):
@@ -370,7 +370,7 @@ class ProgramSubject:
 
     @cached_property
     def inputs(self) -> tuple[Column, ...]:
-        """The arguments: arg0, arg1, or arg0_1_2 for an element."""
+        """Return the arguments: arg0, arg1, or arg0_1_2 for an element."""
         columns = tuple(self._named(argument_types(self._function), "argument", "arg", Role.OPERAND))
         if not columns:
             raise Unsupported(
@@ -381,7 +381,9 @@ class ProgramSubject:
 
     @cached_property
     def outputs(self) -> tuple[Column, ...]:
-        """The results with a poison column each, and open bits where an op of the program may leave some open."""
+        """Return the results, each with a poison column, and a column of unspecified bits where an op of the program
+        has some.
+        """
         results = self._named(self._result_types, "result", "result", Role.RESULT)
         if not results:
             raise Unsupported(f"'@{self.function}' has no results", location=self._function.location)
@@ -401,7 +403,9 @@ class ProgramSubject:
 
     @cached_property
     def _may_be_open(self) -> bool:
-        """Whether an op that the function may come to may leave its result open in more than the bits of a NaN."""
+        """Tell whether an op that the function can reach may leave more of its result unspecified than the bits of a
+        NaN.
+        """
         settings = Settings(self.profile)
         for op in self._within_reach():
             definition = default_registry().find(op.name)
@@ -412,7 +416,7 @@ class ProgramSubject:
         return False
 
     def _within_reach(self) -> Iterator[Operation]:
-        """The ops of the function, and those of all functions that it refers to, directly or not."""
+        """Yield the ops of the function, and those of all functions that it refers to, directly or not."""
         functions = [self._function]
         for function in functions:
             for op in function.walk():
@@ -423,7 +427,7 @@ class ProgramSubject:
                         functions.append(found)
 
     def compute(self, inputs: Chunk) -> Computed:
-        """The outputs of some rows: of scalars all at once, else row by row."""
+        """Return the outputs of some rows: for scalars all at once, else row by row."""
         return self._in_lanes(inputs) if self.scalars else self._one_by_one(inputs)
 
     def _in_lanes(self, inputs: Chunk) -> Computed:
@@ -482,7 +486,7 @@ class ProgramSubject:
         return values
 
     def _spread(self, found: Sequence[tuple[Value, ...] | None], undefined: Mask | None) -> Computed:
-        """Rows of results as columns."""
+        """Return rows of results as columns."""
         results = [column for column in self.outputs if column.role is Role.RESULT]
         made = [np.zeros(code_shape((len(found),), c.width), storage_dtype(c.width)) for c in self.outputs]
         for row, values in enumerate(found):
@@ -507,7 +511,7 @@ class ProgramSubject:
         return Computed(tuple(made), undefined)
 
     def source(self) -> dict[str, Any]:
-        """The program with its digest, and the function."""
+        """Return the program with its digest, and the function."""
         return {
             "program": self.name,
             "program_sha256": hashlib.sha256(self.text.encode("utf-8", "surrogateescape")).hexdigest(),

@@ -1,4 +1,4 @@
-"""The operands of a set of vectors: which ones, by level, seed and models, as a table that is made part by part.
+"""The operands of a set of vectors, by level, seed and models, as a table that is made part by part.
 
 Levels: ``1`` and ``2``, TestFloat's corners crossed; ``exhaustive``, every combination; ``random``, uniform bits;
 ``weighted``, TestFloat's random mixture without its corners. Models add the rows that `models` constructs.
@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from halfulp.conformance.comparing.op_case import Task
-from halfulp.conformance.vectors import quantised, testfloat
-from halfulp.conformance.vectors.intermediate import Case, case_of
-from halfulp.conformance.vectors.models import Filled, fill, models_for
+from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.vectors import quantised, testfloat_levels
+from halfulp.conformance.vectors.intermediate import ModelCase, model_case_of
+from halfulp.conformance.vectors.models.model import Filled, fill
+from halfulp.conformance.vectors.models.table import models_for
 from halfulp.conformance.vectors.philox import uniform
 from halfulp.conformance.vectors.rows import Rows, exhaustive, of_tuples, one_after_another
-from halfulp.conformance.vectors.testfloat import FloatKind, IntegerKind, Kind
+from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, OperandKind
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import Unsupported
@@ -24,23 +25,23 @@ from halfulp.interp.ir.types import element_width
 LevelName = Literal["1", "2", "exhaustive", "random", "weighted"]
 
 EXHAUSTIVE_BITS = 40
-"""Operands of more bits together are not enumerated: that would take years."""
+"""Most bits of all operands together that are enumerated: more would take years."""
 
 CORNER_BITS = 4096
-"""Integers of more bits have no corners: thousands of patterns, each as long, would take minutes."""
+"""Most bits of integers with corners: thousands of patterns of long integers would take minutes."""
 
 ROUNDING_STREAM = 1 << 40
-"""The Philox stream of the random bits of stochastic rounding; operands have the first ones."""
+"""The Philox stream of the random bits of stochastic rounding; operands use the first streams."""
 
 _SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
 
 
-def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[Kind]:
-    """What each operand's type contributes. ``op``: its name, for operands of a special role.
+def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[OperandKind]:
+    """Return the contribution of each operand's type. ``op``: its name, for operands of a special role.
 
     Raises Unsupported for a type that is neither float nor integer.
     """
-    kinds: list[Kind] = []
+    kinds: list[OperandKind] = []
     for place, type_ in enumerate(types):
         width = element_width(type_)
         if isinstance(type_, ty.FloatType):
@@ -55,7 +56,7 @@ def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[Kind]:
 def rows_of_types(
     types: Sequence[ty.Type], level: LevelName = "1", seed: int = 0, count: int | None = None, op: str = ""
 ) -> Rows:
-    """Operands of these types. ``count``: how many random ones; of other levels, at most so many of the first.
+    """Return operands of these types. ``count``: the number of random ones; for other levels, the most rows.
 
     Raises Unsupported for other types, ValueError for an unknown level, a seed that is none, too many combinations, or
     random operands without a count.
@@ -69,78 +70,83 @@ def rows_of_types(
         )
     match level:
         case "1" | "2":
-            return first(testfloat.corner_rows(kinds, 1 if level == "1" else 2, seed), count)
+            return first(testfloat_levels.corner_rows(kinds, 1 if level == "1" else 2, seed), count)
         case "exhaustive":
             _check_enumerable(sum(widths))
             return first(exhaustive(widths), count)
         case "random":
-            return testfloat.uniform_rows(widths, _needed(count), seed)
+            return testfloat_levels.uniform_rows(widths, _needed(count), seed)
         case "weighted":
-            return testfloat.weighted_rows(kinds, _needed(count), seed)
+            return testfloat_levels.weighted_rows(kinds, _needed(count), seed)
     raise ValueError(f"unknown level {level!r}; choose one of {', '.join(get_args(LevelName))}")
 
 
-def rows_of_task(task: Task, level: LevelName = "1", seed: int = 0, count: int | None = None) -> Rows:
-    """Operands of a task, as `rows_of_types`; those of casts of quantised types come in periods: see `quantised`."""
-    type_ = quantised.quantised_type(task)
+def rows_of_case(case: OpCase, level: LevelName = "1", seed: int = 0, count: int | None = None) -> Rows:
+    """Return operands of a case, as `rows_of_types`; those of casts of quantised types come in periods: see
+    `quantised`.
+    """
+    type_ = quantised.quantised_type(case)
     if type_ is None:
-        return rows_of_types(task.operand_types, level, seed, count, task.op)
+        return rows_of_types(case.operand_types, level, seed, count, case.op)
     match level:
         case "1" | "2":
-            return first(quantised.corner_rows(task, type_, 1 if level == "1" else 2, seed), count)
+            return first(quantised.corner_rows(case, type_, 1 if level == "1" else 2, seed), count)
         case "exhaustive":
-            _check_enumerable(sum(task.operand_widths))
-            return first(quantised.every_row(task, type_), count)
+            _check_enumerable(sum(case.operand_widths))
+            return first(quantised.every_row(case, type_), count)
         case "random" | "weighted":
-            return quantised.uniform_rows(task, type_, _needed(count), seed)
+            return quantised.uniform_rows(case, type_, _needed(count), seed)
     raise ValueError(f"unknown level {level!r}; choose one of {', '.join(get_args(LevelName))}")
 
 
-def filled_models(task: Task, names: Sequence[str] | None = None, seed: int = 0) -> tuple[Case, dict[str, Filled]]:
-    """What each model that applies to a task constructs; ``names``: only of these models.
+def filled_models(
+    case: OpCase, names: Sequence[str] | None = None, seed: int = 0
+) -> tuple[ModelCase, dict[str, Filled]]:
+    """Return the operands that each applicable model constructs; ``names``: of these models only.
 
     Raises ValueError for an unknown model, Unsupported where none of them applies.
     """
-    case = case_of(task)
-    applying = [] if case is None else models_for(case, names)
-    if case is None or not applying:
-        raise Unsupported(f"none of the models {', '.join(names or ())} applies to {task}")
-    return case, {model.name: fill(model, case, seed) for model in applying}
+    model_case = model_case_of(case)
+    applying = [] if model_case is None else models_for(model_case, names)
+    if model_case is None or not applying:
+        raise Unsupported(f"none of the models {', '.join(names or ())} applies to {case}")
+    return model_case, {model.name: fill(model, model_case, seed) for model in applying}
 
 
-def rows_of_models(task: Task, names: Sequence[str] | None = None, seed: int = 0) -> Rows:
-    """The operands of the models that apply to a task, one model after another, each row once."""
-    case, filled = filled_models(task, names, seed)
+def rows_of_models(case: OpCase, names: Sequence[str] | None = None, seed: int = 0) -> Rows:
+    """Return the operands of the models that apply to a case, one model after another, each row once."""
+    model_case, filled = filled_models(case, names, seed)
     rows = dict.fromkeys(row for made in filled.values() for row in made.rows)
-    return of_tuples(list(rows), case.widths)
+    return of_tuples(list(rows), model_case.widths)
 
 
 def rows_for(
-    task: Task,
+    case: OpCase,
     level: LevelName | None = "1",
     seed: int = 0,
     count: int | None = None,
     models: Sequence[str] = (),
 ) -> Rows:
-    """The operands of a set: those of the models first, then those of the level. ``level`` None: of models alone.
+    """Return the operands of a set: those of the models first, then those of the level. ``level`` None: of models
+    alone.
 
-    Raises as `rows_of_task` and `filled_models`; ValueError where nothing is asked for.
+    Raises as `rows_of_case` and `filled_models`; ValueError where nothing is asked for.
     """
-    tables = [rows_of_models(task, models, seed)] if models else []
+    tables = [rows_of_models(case, models, seed)] if models else []
     if level is not None:
-        tables.append(rows_of_task(task, level, seed, count))
+        tables.append(rows_of_case(case, level, seed, count))
     if not tables:
         raise ValueError("neither a level nor a model says which operands are wanted")
     return one_after_another(tables)
 
 
 def rounding_bits(seed: int, width: int, start: int, count: int) -> Codes:
-    """The random bits of stochastic rounding for rows ``start`` to ``start + count``."""
+    """Return the random bits of stochastic rounding for rows ``start`` to ``start + count``."""
     return uniform(seed, ROUNDING_STREAM, width, start, count)
 
 
 def first(rows: Rows, count: int | None) -> Rows:
-    """At most ``count`` rows of a table from its beginning, whole periods of them; None: all."""
+    """Return the first ``count`` rows of a table, in whole periods; None: all of them."""
     if count is None or count >= rows.count:
         return rows
     return Rows(rows.widths, -(-count // rows.period) * rows.period, rows.make, rows.period)

@@ -1,4 +1,4 @@
-"""Exact results before rounding, taken apart, and operands that give a wanted one: the ground of the models.
+"""Exact results before rounding, and operands that produce a given one: the base of the coverage models.
 
 An exact result is sign, significand and exponent in Python integers. A quotient that does not end is cut far below what
 any model looks at, with one more bit that is set: all comparisons with shorter numbers stay true.
@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.philox import Dice
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
@@ -30,21 +30,21 @@ class Integer:
 
     @property
     def bits(self) -> int:
-        """Bits of a code."""
+        """Return the bits of a code."""
         return self.width
 
     @cached_property
     def lowest(self) -> int:
-        """The smallest number."""
+        """Return the smallest number."""
         return -(1 << self.width >> 1) if self.signed else 0
 
     @cached_property
     def highest(self) -> int:
-        """The largest number."""
+        """Return the largest number."""
         return (1 << self.width - self.signed) - 1
 
     def number(self, code: int) -> int:
-        """What a code stands for."""
+        """Return the number that a code represents."""
         return code - (1 << self.width) if self.signed and code > self.highest else code
 
     def __str__(self) -> str:
@@ -76,9 +76,9 @@ _UNSIGNED = ("arith.uitofp", "arith.fptoui")
 
 
 @dataclass(frozen=True)
-class Case:
-    """What a model is applied to. ``kind``: add, subtract, multiply, divide, remainder, compare, convert, from integer,
-    to integer, or other.
+class ModelCase:
+    """The case that a model is applied to. ``kind``: add, subtract, multiply, divide, remainder, compare, convert, from
+    integer, to integer, or other.
     """
 
     kind: str
@@ -87,24 +87,26 @@ class Case:
 
     @property
     def float_source(self) -> FloatFormat:
-        """The format of the first operand, of a case that has one."""
+        """Return the format of the first operand, which must be a float."""
         source = self.sources[0]
         assert isinstance(source, FloatFormat)
         return source
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
-        """Bits of the operands' codes."""
+        """Return the widths of the operands' codes in bits."""
         return tuple(source.bits for source in self.sources)
 
     @cached_property
     def enumerable(self) -> bool:
-        """Whether all operands can be tried."""
+        """Tell whether all operands can be tried."""
         return sum(self.widths) <= 16
 
     @cached_property
     def extra(self) -> int:
-        """Bits below the last kept one that an exact result can have in general; of quotients, those looked at."""
+        """Return the number of bits below the last kept one that an exact result can have; for quotients, of those
+        examined.
+        """
         source, target = self.sources[0], self.target
         if isinstance(target, Integer):
             return self.float_source.precision - 1
@@ -119,7 +121,7 @@ class Case:
 
     @cached_property
     def extent(self) -> tuple[Fraction, Fraction]:
-        """The smallest magnitude of an exact result but 0, and the largest."""
+        """Return the smallest magnitude of an exact result other than 0, and the largest."""
         low, high = _extent(self.sources[0])
         match self.kind:
             case "add" | "subtract":
@@ -137,7 +139,7 @@ class Case:
 
     @cached_property
     def signs(self) -> tuple[int, ...]:
-        """The signs that an exact result can have."""
+        """Return the signs that an exact result can have."""
         source = self.sources[0]
         return (0, 1) if source.signed or self.kind == "subtract" else (0,)
 
@@ -154,15 +156,15 @@ def _extent(source: Numeric) -> tuple[Fraction, Fraction]:
 
 
 def smallest(fmt: FloatFormat) -> Fraction:
-    """The smallest positive value."""
+    """Return the smallest positive value."""
     return Fraction(2) ** (fmt.emin - fmt.mantissa_bits if fmt.zero else fmt.emin)
 
 
-def case_of(task: Task) -> Case | None:
-    """What the models see of a task; None where an operand is neither float nor integer."""
+def model_case_of(case: OpCase) -> ModelCase | None:
+    """Return a case as models see it; None where an operand is neither float nor integer."""
     numeric: list[Numeric] = []
-    signed = task.op not in _UNSIGNED
-    for type_ in (*task.operand_types, task.result_types[0]):
+    signed = case.op not in _UNSIGNED
+    for type_ in (*case.operand_types, case.result_types[0]):
         width = element_width(type_)
         if isinstance(type_, ty.FloatType):
             numeric.append(type_.format)
@@ -170,11 +172,11 @@ def case_of(task: Task) -> Case | None:
             numeric.append(Integer(width, signed))
         else:
             return None
-    return Case(_KINDS.get(task.op, "other"), tuple(numeric[:-1]), numeric[-1])
+    return ModelCase(_KINDS.get(case.op, "other"), tuple(numeric[:-1]), numeric[-1])
 
 
-class Exact(NamedTuple):
-    """(-1)**sign * significand * 2**exponent."""
+class ExactResult(NamedTuple):
+    """The number (-1)**sign * significand * 2**exponent."""
 
     sign: int
     significand: int
@@ -182,21 +184,23 @@ class Exact(NamedTuple):
 
     @property
     def lead(self) -> int:
-        """The exponent of the leading bit; of zero it has no meaning."""
+        """Return the exponent of the leading bit; meaningless for zero."""
         return self.significand.bit_length() - 1 + self.exponent
 
 
-def operand(source: Numeric, code: int) -> Exact | None:
-    """The number that a code stands for; None for NaNs and infinities."""
+def operand(source: Numeric, code: int) -> ExactResult | None:
+    """Return the number that a code represents; None for NaNs and infinities."""
     if isinstance(source, Integer):
         number = source.number(code)
-        return Exact(int(number < 0), abs(number), 0)
+        return ExactResult(int(number < 0), abs(number), 0)
     kind, sign, significand, exponent = scalar.unpack(source, code)
-    return Exact(sign, significand, exponent) if kind == scalar.FINITE else None
+    return ExactResult(sign, significand, exponent) if kind == scalar.FINITE else None
 
 
-def exact(case: Case, operands: tuple[int, ...], kind: str | None = None) -> Exact | None:
-    """The exact result; None where it is no number, or the op has none. ``kind``: of that op instead."""
+def exact(case: ModelCase, operands: tuple[int, ...], kind: str | None = None) -> ExactResult | None:
+    """Return the exact result; None where it is not a number or the op does not round. ``kind``: compute this kind
+    instead.
+    """
     numbers = [operand(source, code) for source, code in zip(case.sources, operands, strict=True)]
     x = numbers[0]
     if x is None:
@@ -213,22 +217,22 @@ def exact(case: Case, operands: tuple[int, ...], kind: str | None = None) -> Exa
             exponent = min(x.exponent, y.exponent)
             total = (-1) ** x.sign * (x.significand << x.exponent - exponent)
             total += (-1) ** (y.sign ^ flip) * (y.significand << y.exponent - exponent)
-            return Exact(int(total < 0), abs(total), exponent)
+            return ExactResult(int(total < 0), abs(total), exponent)
         case "multiply":
-            return Exact(x.sign ^ y.sign, x.significand * y.significand, x.exponent + y.exponent)
+            return ExactResult(x.sign ^ y.sign, x.significand * y.significand, x.exponent + y.exponent)
         case "divide" if y.significand:
             shift = max(4 * case.float_source.precision + 16 + y.significand.bit_length(), 0)
             quotient, rest = divmod(x.significand << shift, y.significand)
-            return Exact(x.sign ^ y.sign, quotient << 1 | bool(rest), x.exponent - y.exponent - shift - 1)
+            return ExactResult(x.sign ^ y.sign, quotient << 1 | bool(rest), x.exponent - y.exponent - shift - 1)
         case "remainder" if y.significand:
             exponent = min(x.exponent, y.exponent)
             dividend = x.significand << x.exponent - exponent
-            return Exact(x.sign, dividend % (y.significand << y.exponent - exponent), exponent)
+            return ExactResult(x.sign, dividend % (y.significand << y.exponent - exponent), exponent)
     return None
 
 
 class Pieces(NamedTuple):
-    """An exact result as a rounder sees it: kept * 2**lowest, then a guard bit, then bits that make sticky.
+    """An exact result as rounding sees it: kept * 2**lowest, then a guard bit, then the bits that make the sticky bit.
 
     ``rest``: the ``shift`` bits below the last kept one.
     """
@@ -240,28 +244,28 @@ class Pieces(NamedTuple):
 
     @property
     def guard(self) -> int:
-        """The first bit that is not kept."""
+        """Return the first bit that is not kept."""
         return self.rest >> self.shift - 1 & 1 if self.shift else 0
 
     @property
     def below_guard(self) -> int:
-        """The bits after the guard bit, ``shift - 1`` of them."""
+        """Return the bits after the guard bit, ``shift - 1`` of them."""
         return self.rest & (1 << self.shift - 1) - 1 if self.shift else 0
 
     @property
     def sticky(self) -> int:
-        """Whether any bit after the guard bit is set."""
+        """Tell whether any bit after the guard bit is set."""
         return int(self.below_guard != 0)
 
 
 def quantum(target: Numeric, lead: int) -> int:
-    """The exponent of the last kept bit of a result with that leading exponent."""
+    """Return the exponent of the last kept bit of a result with that leading exponent."""
     if isinstance(target, Integer):
         return 0
     return max(lead, target.emin) - target.mantissa_bits
 
 
-def pieces(target: Numeric, result: Exact, lowest: int | None = None) -> Pieces:
+def pieces(target: Numeric, result: ExactResult, lowest: int | None = None) -> Pieces:
     """Take an exact result apart where ``target`` rounds it, or at ``lowest``."""
     lowest = quantum(target, result.lead) if lowest is None else lowest
     shift = max(lowest - result.exponent, 0)
@@ -275,7 +279,7 @@ def pieces(target: Numeric, result: Exact, lowest: int | None = None) -> Pieces:
 
 
 def encoded(source: Numeric, sign: int, significand: int, exponent: int) -> int | None:
-    """The code of a number; None where the type does not have it."""
+    """Return the code of a number; None where the type does not have it."""
     if isinstance(source, Integer):
         if exponent < 0 and significand & (1 << -exponent) - 1:
             return None
@@ -290,7 +294,7 @@ def encoded(source: Numeric, sign: int, significand: int, exponent: int) -> int 
 
 
 def nearest(source: Numeric, sign: int, significand: int, exponent: int) -> int | None:
-    """The code of the closest number that the type has; None beyond its range."""
+    """Return the code of the closest number of the type; None beyond its range."""
     if isinstance(source, Integer):
         if exponent > source.width:
             return None
@@ -303,14 +307,14 @@ def nearest(source: Numeric, sign: int, significand: int, exponent: int) -> int 
 
 
 def random_normal(fmt: FloatFormat, dice: Dice, lead: int, length: int | None = None) -> int | None:
-    """A code with that exponent, of a random sign and ``length`` significant bits; None where there is none."""
+    """Return a code with that exponent, a random sign and ``length`` significant bits; None where there is none."""
     length = fmt.precision if length is None else max(1, min(length, fmt.precision))
     significand = 1 << length - 1 | dice.bits(length - 1)
     return encoded(fmt, dice.bits(1) if fmt.signed else 0, significand, lead - length + 1)
 
 
-def operands_for(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Operands whose exact result is (-1)**sign * significand * 2**exponent, or as close as the op can get.
+def operands_for(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield operands whose exact result is (-1)**sign * significand * 2**exponent, or as close as the op can get.
 
     Several ways are tried, each with random choices: none is sure, so what comes out is to be judged by its result.
     """
@@ -335,8 +339,8 @@ def operands_for(case: Case, dice: Dice, sign: int, significand: int, exponent: 
         yield (code,)
 
 
-def _summands(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Upper and lower part of the sum, with some ulps moved from one to the other."""
+def _summands(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield the upper and the lower part of the sum, with some ulps moved from one to the other."""
     fmt = case.float_source
     flip = int(case.kind == "subtract")
     length = significand.bit_length()
@@ -365,8 +369,8 @@ def _summands(case: Case, dice: Dice, sign: int, significand: int, exponent: int
                     yield swapped, other
 
 
-def _split(case: Case, dice: Dice, total: int, rising: bool) -> tuple[int, int]:
-    """Two exponents of operands with that sum, or difference if ``rising``, in the middle of where both exist."""
+def _split(case: ModelCase, dice: Dice, total: int, rising: bool) -> tuple[int, int]:
+    """Return two exponents with that sum (difference if ``rising``), in the middle of the range in which both exist."""
     fmt = case.float_source
     low, high = fmt.emin - (fmt.mantissa_bits if fmt.zero else 0), fmt.emax
     if rising:  # first - second == total
@@ -377,14 +381,18 @@ def _split(case: Case, dice: Dice, total: int, rising: bool) -> tuple[int, int]:
 
 
 def _pair(fmt: FloatFormat, *numbers: tuple[int, int, int]) -> tuple[int, ...] | None:
-    """The codes closest to numbers of a sign, a significand and the exponent of its leading bit; None beyond range."""
+    """Return the codes closest to numbers of a sign, a significand and the exponent of its leading bit; None beyond
+    range.
+    """
     codes = [nearest(fmt, sign, bits, exponent - bits.bit_length() + 1) for sign, bits, exponent in numbers]
     found = tuple(code for code in codes if code is not None)
     return found if len(found) == len(numbers) else None
 
 
-def _factors(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Factors: exact ones with a short second factor, factors with the product's low bits, factors close to it."""
+def _factors(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield factors: exact ones with a short second factor, factors with the product's low bits, factors
+    close to it.
+    """
     fmt = case.float_source
     lead = significand.bit_length() - 1 + exponent
     precision = fmt.precision
@@ -418,8 +426,8 @@ def _rounded(dividend: int, divisor: int) -> int:
     return (2 * dividend + divisor) // (2 * divisor)
 
 
-def _dividends(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """Dividends: an exact multiple of a short divisor, one a little off a multiple, the closest of a random divisor.
+def _dividends(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield dividends: an exact multiple of a short divisor, one near a multiple, the closest one of a random divisor.
 
     The one a little off: with a quotient q whose remainder is r, the divisor solves q * divisor = -r modulo a power of
     two, and the dividend is what remains of the product above that power.
@@ -463,8 +471,8 @@ def _dividends(case: Case, dice: Dice, sign: int, significand: int, exponent: in
             yield found
 
 
-def _remainders(case: Case, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
-    """A divisor above the remainder, and the remainder plus a small multiple of it."""
+def _remainders(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
+    """Yield a divisor above the remainder, and the remainder plus a small multiple of it."""
     fmt = case.float_source
     other = dice.bits(1) if fmt.signed else 0
     small = encoded(fmt, sign, significand, exponent)

@@ -1,4 +1,4 @@
-"""The one JSON document that lies beside a file of vectors: everything needed to read, check and make it again.
+"""The JSON document beside a file of vectors: everything needed to read it, check it and make it again.
 
 ``metadata.schema.json`` is its JSON schema (draft 2020-12). The text is deterministic: keys are sorted, and there is no
 time stamp unless one is given.
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import divergences
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, columns_from_text
 from halfulp.conformance.vectors.formats.format import Options, Unmarked, Written
 from halfulp.conformance.vectors.formats.text import spelled
@@ -37,29 +37,29 @@ from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION, Profile
 SCHEMA_VERSION = 1
 
 METADATA, MERGED = "metadata.json", "sweep.runs"
-"""The document of a sweep, and its shards' tables of runs as a single one."""
+"""The file names of a sweep's document, and of its shards' tables of runs merged into one."""
 
 Document = dict[str, Any]
 
 
 @cache
 def schema() -> Document:
-    """The JSON schema of the document."""
+    """Return the JSON schema of the document."""
     text = resources.files(__package__).joinpath("metadata.schema.json").read_text(encoding="utf-8")
     loaded: Document = json.loads(text)
     return loaded
 
 
 @dataclass(frozen=True)
-class File:
-    """A file that holds the set: its format, its name without folders (None for a pipe), how elements are packed."""
+class VectorFile:
+    """A file of the set: its format, its name without folders (None for a pipe), the packing of its elements."""
 
     format: str
     name: str | None = None
     packing: Packing = CONTAINERS
 
     def to_json(self) -> Document:
-        """The file as the document holds it."""
+        """Return the file as the document holds it."""
         named = {} if self.name is None else {"name": self.name}
         packed = {} if self.packing == CONTAINERS else {"packing": self.packing.to_json()}
         return {"format": self.format, **named, **packed}
@@ -67,7 +67,7 @@ class File:
 
 @dataclass(frozen=True)
 class Inputs:
-    """How operands were chosen. ``level``: 1, 2, exhaustive, random, models or given. ``models``: the FPgen models.
+    """The choice of operands. ``level``: 1, 2, exhaustive, random, models or given. ``models``: the FPgen models.
 
     ``counter``: the first and the last but one Philox counter. ``options``: whatever else the inputs depend on.
     """
@@ -79,7 +79,7 @@ class Inputs:
     options: Mapping[str, Any] | None = None
 
     def to_json(self) -> Document:
-        """The choice as the document holds it."""
+        """Return the choice as the document holds it."""
         told = {
             "level": self.level,
             "models": list(self.models) or None,
@@ -99,22 +99,22 @@ class Shard:
     rows: tuple[int, int]
 
     def to_json(self) -> Document:
-        """The shard as the document holds it."""
+        """Return the shard as the document holds it."""
         return {"index": self.index, "of": self.of, "rows": list(self.rows)}
 
 
-def divergences_of_task(task: Task) -> list[Document]:
-    """The rows of known divergences of real tools that may show in results of a task."""
+def divergences_of_case(case: OpCase) -> list[Document]:
+    """Return the names of known divergences of real tools that can show in results of a case."""
     return [
         {"name": row.name, "tools": list(row.tools), "why": row.why}
         for row in divergences()
-        if any(row.applies(tool, known, task) for tool in row.tools for known in row.versions)
+        if any(row.applies(tool, known, case) for tool in row.tools for known in row.versions)
     ]
 
 
 def document(
     written: Written,
-    files: Sequence[File],
+    files: Sequence[VectorFile],
     source: Document,
     profile: Profile,
     inputs: Inputs,
@@ -128,8 +128,8 @@ def document(
     diverging: Sequence[Document] = (),
     created: str | None = None,
 ) -> Document:
-    """The document of a set that was written. ``any_nan``: a checker is to accept any NaN where a result is one.
-    ``undefined``: rows that were left out for having undefined behaviour.
+    """Return the document of a written set. ``any_nan``: a checker accepts any NaN where a result is one.
+    ``undefined``: the number of rows that were left out for undefined behaviour.
     """
     roles = {column.role for column in written.columns}
     flags = {"tininess": profile.tininess, **{str(flag.name).lower(): int(flag) for flag in Flags}}
@@ -166,17 +166,17 @@ def document(
 
 
 WITH_X = frozenset({"readmemh", "sv"})
-"""The formats whose digits are X where no bit counts."""
+"""Formats that write X for digits without a significant bit."""
 
 
-def _encoding(roles: set[Role], files: Sequence[File], unmarked: Unmarked) -> str:
+def _encoding(roles: set[Role], files: Sequence[VectorFile], unmarked: Unmarked) -> str:
     if not roles & {Role.POISON, Role.OPEN}:
         return unmarked
     return "columns and X digits" if all(file.format in WITH_X for file in files) else "columns"
 
 
 def to_text(data: Document) -> str:
-    """The document as text: sorted keys, two spaces, a line feed at the end."""
+    """Return the document as text: sorted keys, two spaces of indentation, a line feed at the end."""
     return json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -193,7 +193,7 @@ _NEEDED: Mapping[str, type] = {
 
 
 def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
-    """A document, checked as far as reading the vectors needs it. Raises InputError naming the file."""
+    """Read a document, and check what reading the vectors needs. Raises InputError naming the file."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -213,7 +213,9 @@ def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
 
 
 def of_file(data: Document, name: str) -> Document:
-    """The document of a file of the set: of a sweep's shard its own count, digest and rows; else all of it."""
+    """Return the document of a file of the set: for a sweep's shard with its own count, digest and rows; else the
+    whole.
+    """
     shards = data.get("shards")
     if not isinstance(shards, list):
         return data
@@ -239,12 +241,12 @@ def of_file(data: Document, name: str) -> Document:
 
 
 def whole_digest(digests: Iterable[str]) -> str:
-    """The digest of a sweep, of those of its shards in the order of their index."""
+    """Return the digest of a sweep from those of its shards, in the order of their index."""
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
 def parts_of(data: Document) -> list[Document]:
-    """The documents of a sweep's shards, as `of_file` gives them, in their order; of any other set its own.
+    """Return the documents of a sweep's shards, as `of_file` gives them, in their order; for any other set its own.
 
     Raises InputError where the shards are not those that the digest of the whole is made of.
     """
@@ -261,12 +263,12 @@ _OF_A_SHARD: Mapping[str, type] = {"index": int, "rows": list, "count": int, "dr
 
 
 def columns_of(data: Document) -> tuple[Column, ...]:
-    """The columns of the set. Raises InputError for what describes none."""
+    """Return the columns of the set. Raises InputError for a malformed description."""
     return columns_from_text(json.dumps(data["columns"]))
 
 
 def packing_of(data: Document, name: str | None = None) -> Packing:
-    """How the elements of a file are packed: of the file with that name, else of the first that says so."""
+    """Return the packing of the file with that name, else of the first file that gives one."""
     files = [file for file in data["files"] if isinstance(file, dict)]
     own = [file for file in files if name is not None and file.get("name") == name] or files
     try:
@@ -276,7 +278,9 @@ def packing_of(data: Document, name: str | None = None) -> Packing:
 
 
 def blocks_of(data: Document) -> Blocks | None:
-    """Which columns of a ``bin`` file lie in blocks; None where none do. Raises InputError for what describes none."""
+    """Return the columns of a ``bin`` file that are stored in blocks; None without blocks. Raises InputError for a
+    malformed description.
+    """
     try:
         blocks = Blocks(**data["blocks"]) if "blocks" in data else None
     except TypeError as error:
@@ -290,7 +294,7 @@ def blocks_of(data: Document) -> Blocks | None:
 
 
 def options_of(data: Document, name: str | None = None) -> Options:
-    """The options that read a file of the set: the one with that name, else the first."""
+    """Return the options that read a file of the set: the one with that name, else the first."""
     return Options(packing=packing_of(data, name), count=data["count"], blocks=blocks_of(data))
 
 
@@ -298,8 +302,8 @@ def options_of(data: Document, name: str | None = None) -> Options:
 
 
 class Anchors:
-    """Two or three rows that a person can check, noted while the chunks of a set go by: the first one, the first whose
-    result is a finite number other than 0, inexact where there are flags, and the last one.
+    """Two or three rows for a person to check, recorded while the chunks of a set pass: the first row, the first row
+    with a finite result other than 0 (inexact where there are flags), and the last row.
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:
@@ -309,7 +313,7 @@ class Anchors:
         self._last: tuple[int, Chunk] | None = None
 
     def watch(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The same chunks."""
+        """Yield the same chunks, and record the rows."""
         done = 0
         for chunk in chunks:
             rows = len(chunk[0])
@@ -335,7 +339,7 @@ class Anchors:
         return True
 
     def rows(self) -> list[Document]:
-        """The rows, in their order, as the document holds them."""
+        """Return the rows, in their order, as the document holds them."""
         found = {row[0]: row[1] for row in (self._first, self._number, self._last) if row is not None}
         return [self._anchor(number, found[number]) for number in sorted(found)]
 
@@ -350,7 +354,7 @@ class Anchors:
 
 
 LOOKED_AT = 64
-"""Rows at the start of each chunk among which a number is looked for."""
+"""Number of rows at the start of each chunk in which such a number is looked for."""
 
 _SHORT = 24
 
@@ -369,8 +373,8 @@ def _format(column: Column) -> FloatFormat | None:
 
 
 def value_text(column: Column, code: int) -> str:
-    """What a code stands for: of a float the exact number, in decimal where that is short, else as ``m * 2^e``; of all
-    else the integer in two's complement and, where that differs, unsigned too.
+    """Spell the value of a code: a float as the exact number, in decimal where that is short, else as ``m * 2^e``;
+    anything else as the integer in two's complement and, where that differs, unsigned too.
     """
     fmt = _format(column)
     if fmt is not None:
@@ -384,7 +388,7 @@ def value_text(column: Column, code: int) -> str:
 
 
 def _exact(number: Fraction) -> str:
-    """A number that is an integer times a power of two, 0 or greater."""
+    """Spell a number that is an integer times a power of two, 0 or greater."""
     places = number.denominator.bit_length() - 1
     if places <= _SHORT and number < 10**_SHORT:
         digits = str(number.numerator * 5**places).rjust(places + 1, "0")

@@ -1,4 +1,4 @@
-"""How elements that do not fill bytes lie in memory, and blocks of elements with their common scale (OCP MX).
+"""Pack elements that do not fill bytes, and blocks of elements with a common scale (OCP MX).
 
 Nothing here is implied by a type: OCP's specification fixes no layout, and tools differ. So a file says what was used.
 """
@@ -23,9 +23,9 @@ SCALE_PLACES: tuple[ScalePlace, ...] = ("separate", "first", "last")
 
 @dataclass(frozen=True)
 class Packing:
-    """``dense``: elements follow each other bit by bit, so that two f4 share a byte and four f6 share three; else each
-    has a container of 8, 16, 32 bits or whole 64-bit words, zero-extended. ``first``: where element 0 lies, in the
-    least significant ("low") or the most significant ("high") bits of the first byte; it says nothing of containers,
+    """``dense``: elements follow each other bit by bit, so that two f4 share a byte and four f6 share three; otherwise
+    each has a container of 8, 16, 32 bits or whole 64-bit words, zero-extended. ``first``: whether element 0 is in the
+    least significant ("low") or the most significant ("high") bits of the first byte; it does not apply to containers,
     which are little-endian.
     """
 
@@ -37,13 +37,13 @@ class Packing:
             raise ValueError(f"packing: element 0 lies in the low or the high bits, not {self.first!r}")
 
     def size(self, width: int, count: int) -> int:
-        """Bytes that ``count`` elements take; the last byte is filled up with zeros."""
+        """Return the number of bytes of ``count`` elements; zeros fill the last byte."""
         if self.dense:
             return -(-width * count // 8)
         return storage_dtype(width).itemsize * limb_count(width) * count
 
     def to_json(self) -> dict[str, Any]:
-        """The packing as the metadata holds it."""
+        """Return the packing as the metadata holds it."""
         return {"dense": self.dense, **({"first": self.first} if self.dense else {})}
 
 
@@ -52,7 +52,7 @@ CONTAINERS = Packing()
 
 
 def pack(codes: Codes, width: int, packing: Packing) -> Bytes:
-    """The bytes of a flat array of codes of ``width`` bits."""
+    """Return the bytes of a flat array of codes of ``width`` bits."""
     if not packing.dense:
         return np.ascontiguousarray(codes, codes.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
     if width > 8:
@@ -68,7 +68,7 @@ def pack(codes: Codes, width: int, packing: Packing) -> Bytes:
 
 
 def unpack(data: Bytes, width: int, count: int, packing: Packing) -> Codes:
-    """The first ``count`` codes of ``width`` bits in packed bytes. Raises ValueError where there are not so many."""
+    """Return the first ``count`` codes of ``width`` bits in packed bytes. Raises ValueError for too few bytes."""
     if len(data) < packing.size(width, count):
         raise ValueError(f"{count} elements of {width} bits take {packing.size(width, count)} bytes, not {len(data)}")
     data = np.ascontiguousarray(data[: packing.size(width, count)])
@@ -91,7 +91,7 @@ def unpack(data: Bytes, width: int, count: int, packing: Packing) -> Codes:
 
 
 def _group(width: int) -> tuple[int, int]:
-    """The fewest elements of up to 8 bits that fill whole bytes, and how many bytes those are."""
+    """Return the least number of elements of up to 8 bits that fill whole bytes, and the number of bytes."""
     elements = 8 // gcd(width, 8) if width else 8
     return elements, elements * width // 8
 
@@ -101,7 +101,7 @@ def _shift(k: int, group: int, width: int, packing: Packing) -> int:
 
 
 def _word_bytes(words: npt.NDArray[np.uint64], size: int, packing: Packing) -> Bytes:
-    """The ``size`` bytes of each group: those with element 0 first."""
+    """Return the ``size`` bytes of each group, the byte with element 0 first."""
     data = words.astype("<u8").view(np.uint8).reshape(len(words), 8)[:, :size]
     return data if packing.first == "low" else data[:, ::-1]
 
@@ -131,8 +131,8 @@ def _unpack_bits(data: Bytes, width: int, count: int, packing: Packing) -> Codes
 
 @dataclass(frozen=True)
 class BlockLayout:
-    """A block format: ``elements`` of ``width`` bits share a scale of ``scale_width`` bits, which lies in an array of
-    its own ("separate"), or right before ("first") or after ("last") its elements. Scales have containers of whole
+    """A block format: ``elements`` of ``width`` bits share a scale of ``scale_width`` bits. Scales are in an array of
+    their own ("separate"), or right before ("first") or after ("last") their elements. Scales have containers of whole
     bytes; elements are packed as ``packing`` says, and fill whole bytes in each block.
     """
 
@@ -150,18 +150,18 @@ class BlockLayout:
 
     @property
     def element_bytes(self) -> int:
-        """Bytes of the elements of a block."""
+        """Return the bytes of the elements of a block."""
         return self.packing.size(self.width, self.elements)
 
     @property
     def scale_bytes(self) -> int:
-        """Bytes of a scale."""
+        """Return the bytes of a scale."""
         return storage_dtype(self.scale_width).itemsize
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """That two columns of a set lie in blocks: consecutive rows, ``elements`` of them, have one code in the column
+    """Two columns of a set that are stored in blocks: every ``elements`` consecutive rows have one code in the column
     ``scale``, which is written once, at the place ``scales`` beside their codes in the column ``element``.
     """
 
@@ -171,19 +171,21 @@ class Blocks:
     scales: ScalePlace = "separate"
 
     def layout(self, widths: Mapping[str, int], packing: Packing) -> BlockLayout:
-        """The layout, given the width of each column. Raises ValueError for an unknown column, and one too wide."""
+        """Return the layout, given the width of each column. Raises ValueError for an unknown column and for a column
+        that is too wide.
+        """
         missing = [name for name in (self.element, self.scale) if name not in widths]
         if missing:
             raise ValueError(f"there is no column {missing[0]!r} to lie in blocks")
         return BlockLayout(widths[self.element], self.elements, widths[self.scale], self.scales, packing)
 
     def to_json(self) -> dict[str, Any]:
-        """The blocks as the metadata holds them."""
+        """Return the blocks as the metadata holds them."""
         return {"element": self.element, "scale": self.scale, "elements": self.elements, "scales": self.scales}
 
 
 def pack_blocks(scales: Codes, elements: Codes, layout: BlockLayout) -> tuple[Bytes, ...]:
-    """The bytes of blocks: one array, or, with separate scales, that of the elements and that of the scales.
+    """Return the bytes of blocks: one array, or with separate scales the array of the elements and that of the scales.
 
     ``scales``: codes, one per block. ``elements``: codes of shape (blocks, elements per block). Raises ValueError for
     other shapes.
@@ -199,7 +201,7 @@ def pack_blocks(scales: Codes, elements: Codes, layout: BlockLayout) -> tuple[By
 
 
 def unpack_blocks(parts: tuple[Bytes, ...], blocks: int, layout: BlockLayout) -> tuple[Codes, Codes]:
-    """The scales and the elements of blocks: the inverse of `pack_blocks`.
+    """Return the scales and the elements of bytes that `pack_blocks` gave.
 
     Raises ValueError where the bytes are not those of so many blocks.
     """
@@ -226,7 +228,7 @@ def unpack_blocks(parts: tuple[Bytes, ...], blocks: int, layout: BlockLayout) ->
 
 
 def _filled(layout: BlockLayout) -> int:
-    """The elements of a block, filled up so that they take whole bytes."""
+    """Return the elements of a block, padded so that they take whole bytes."""
     return -(-layout.elements // 8) * 8
 
 

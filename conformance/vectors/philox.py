@@ -1,4 +1,5 @@
-"""Random bits by position: Philox words of a seed, of which any stretch is computed alone, on any machine the same.
+"""Random bits by position: Philox words of a seed. Any stretch can be computed alone, with the same result on any
+machine.
 
 Only `numpy.random.Philox.random_raw` is used: NumPy promises these words, not what its generators make of them.
 A seed has 64 bits; the upper half of Philox's key is the number of a stream, so that operands are independent.
@@ -14,13 +15,15 @@ import numpy.typing as npt
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count, storage_dtype
 
 WORDS_A_STEP = 4
-"""64-bit words that one step of the counter gives."""
+"""Number of 64-bit words of one step of the counter."""
 
 Words = npt.NDArray[np.uint64]
 
 
 def words(seed: int, stream: int, start: int, count: int) -> Words:
-    """The words at positions ``start`` to ``start + count`` of a stream. Raises ValueError for a seed above 64 bits."""
+    """Return the words at positions ``start`` to ``start + count`` of a stream. Raises ValueError for a seed above 64
+    bits.
+    """
     if not 0 <= seed < 1 << 64:
         raise ValueError(f"a seed is an integer from 0 to 2**64 - 1, not {seed}")
     step, skipped = divmod(start, WORDS_A_STEP)
@@ -30,7 +33,7 @@ def words(seed: int, stream: int, start: int, count: int) -> Words:
 
 
 def uniform(seed: int, stream: int, width: int, start: int, count: int) -> Codes:
-    """Uniform codes of ``width`` bits at positions ``start`` to ``start + count``.
+    """Return uniform codes of ``width`` bits at positions ``start`` to ``start + count``.
 
     Words are cut into pieces of the storage size, least significant first, of which the low bits are kept.
     """
@@ -49,12 +52,12 @@ def uniform(seed: int, stream: int, width: int, start: int, count: int) -> Codes
 
 
 def chosen(field: npt.NDArray[Any], bits: int, count: int) -> npt.NDArray[np.intp]:
-    """Indices below ``count`` from uniform fields of ``bits`` bits, as even as these allow."""
+    """Return indices below ``count`` from uniform fields of ``bits`` bits, as even as these allow."""
     return (field * np.uint64(count) >> np.uint64(bits)).astype(np.intp)
 
 
 class Dice:
-    """Random integers one after another, for what is made step by step in Python; the same on any machine."""
+    """Random integers one after another, for construction step by step in Python; the same on any machine."""
 
     def __init__(self, seed: int, stream: int) -> None:
         self._seed, self._stream = seed, stream
@@ -62,7 +65,7 @@ class Dice:
         self._words: list[int] = []
 
     def bits(self, count: int) -> int:
-        """A uniform integer of ``count`` bits."""
+        """Return a uniform integer of ``count`` bits."""
         number = 0
         for _ in range(-(-count // 64)):
             if not self._words:
@@ -72,10 +75,10 @@ class Dice:
         return number >> (-count % 64)
 
     def below(self, count: int) -> int:
-        """An integer from 0 to ``count`` - 1, even to 1 part in 2**64."""
+        """Return an integer from 0 to ``count`` - 1, even to 1 part in 2**64."""
         width = count.bit_length() + 64
         return self.bits(width) * count >> width
 
     def between(self, low: int, high: int) -> int:
-        """An integer from ``low`` to ``high``, both included; ``low`` where that is more than ``high``."""
+        """Return an integer from ``low`` to ``high``, both included; ``low`` if it is above ``high``."""
         return low + self.below(max(high - low, 0) + 1)

@@ -1,4 +1,4 @@
-"""Sets of vectors made by recipes and written: to a stream, or as whole files with their metadata in a folder."""
+"""Make sets of vectors by recipes and write them: to a stream, or as whole files with their metadata in a folder."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Chunk, Role, VectorSet
-from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject
+from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats import format_named
 from halfulp.conformance.vectors.formats.format import Carried, Options, Unmarked, Written
-from halfulp.conformance.vectors.formats.mlir import function_of_program, function_of_task
+from halfulp.conformance.vectors.formats.mlir import function_of_case, function_of_program
 from halfulp.conformance.vectors.packing import CONTAINERS
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.interp.ir.errors import InputError
 
 Progress = Callable[[int, int], object]
-"""Told how many rows are done, and of how many."""
+"""A function that is told the number of finished rows, and of all rows."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """A set that is wanted: its recipe and the formats of its files.
+    """A set to make: its recipe and the formats of its files.
 
     All files hold the same columns, so that they have one digest: those that every format has a place for. ``options``:
     of the formats; what ``mlir`` needs is added. ``unmarked``: what becomes of poison and open bits without a column.
@@ -40,30 +40,32 @@ class Order:
 
     @property
     def carried(self) -> frozenset[Role]:
-        """The roles that every format has a place for."""
+        """Return the roles that every format has a place for."""
         return carried_by(self.formats)
 
     def suffix(self, format: str) -> str:
-        """How the file of a format ends."""
+        """Return the ending of the file of a format."""
         return format_named(format).suffix
 
 
 def carried_by(formats: Sequence[str]) -> frozenset[Role]:
-    """The roles that all of some formats have a place for. Raises InputError for an unknown format."""
+    """Return the roles that all of some formats have a place for. Raises InputError for an unknown format."""
     return frozenset(Role).intersection(*(format_named(name).carries for name in formats))
 
 
 @dataclass
-class Made:
-    """A set that was written: its columns, rows and digest, rows with undefined behaviour left out, anchors."""
+class ProducedSet:
+    """A set that was written: its columns, rows and digest, the number of rows left out for undefined behaviour, its
+    anchors.
+    """
 
     written: Written
     undefined: int
     anchors: list[metadata.Document]
 
 
-def write_stream(order: Order, format: str, file: BinaryIO, progress: Progress | None = None) -> Made:
-    """Compute the set, and write it in one of its formats, in constant memory.
+def write_stream(order: Order, format: str, file: BinaryIO, progress: Progress | None = None) -> ProducedSet:
+    """Compute the set and write it in one of its formats, in constant memory.
 
     Raises InputError for rows and columns that the format has no place for, and the errors of the operands.
     """
@@ -81,7 +83,7 @@ def write_stream(order: Order, format: str, file: BinaryIO, progress: Progress |
     if format == "mlir":
         options = replace(options, function=_function(recipe))
     chosen.write(carried.set(), file, options)
-    return Made(carried.written, undefined, anchors.rows())
+    return ProducedSet(carried.written, undefined, anchors.rows())
 
 
 def _told(chunks: Iterator[Chunk], count: int, progress: Progress | None) -> Iterator[Chunk]:
@@ -94,39 +96,39 @@ def _told(chunks: Iterator[Chunk], count: int, progress: Progress | None) -> Ite
 
 
 def _function(recipe: Recipe) -> str:
-    subject = recipe.subject
-    if isinstance(subject, OpSubject):
-        return function_of_task(subject.task)
-    assert isinstance(subject, ProgramSubject)
-    if not subject.scalars:
-        raise InputError(f"the format 'mlir' checks functions of scalars, and '@{subject.function}' is none")
-    return function_of_program(subject.text, subject.function)
+    computation = recipe.computation
+    if isinstance(computation, OpComputation):
+        return function_of_case(computation.case)
+    assert isinstance(computation, ProgramComputation)
+    if not computation.scalars:
+        raise InputError(f"the format 'mlir' checks functions of scalars, and '@{computation.function}' is none")
+    return function_of_program(computation.text, computation.function)
 
 
-def document(order: Order, made: Made, names: Sequence[str | None]) -> metadata.Document:
-    """The metadata of a set whose files, one per format, have these names (None: a pipe)."""
-    recipe, subject, blocks = order.recipe, order.recipe.subject, order.options.blocks
+def document(order: Order, made: ProducedSet, names: Sequence[str | None]) -> metadata.Document:
+    """Return the metadata of a set whose files, one per format, have these names (None: a pipe)."""
+    recipe, computation, blocks = order.recipe, order.recipe.computation, order.options.blocks
     files = [
-        metadata.File(format, name, order.options.packing if format == "bin" else CONTAINERS)
+        metadata.VectorFile(format, name, order.options.packing if format == "bin" else CONTAINERS)
         for format, name in zip(order.formats, names, strict=True)
     ]
     return metadata.document(
         made.written,
         files,
-        subject.source(),
-        subject.profile,
+        computation.source(),
+        computation.profile,
         recipe.inputs(),
         unmarked=order.unmarked,
         anchors=made.anchors,
         any_nan=order.any_nan,
         blocks=blocks,
         undefined=made.undefined,
-        diverging=metadata.divergences_of_task(subject.task) if isinstance(subject, OpSubject) else (),
+        diverging=metadata.divergences_of_case(computation.case) if isinstance(computation, OpComputation) else (),
     )
 
 
-def write_folder(order: Order, folder: Path, progress: Progress | None = None) -> Made:
-    """Write the set into a folder, which is made if need be: a file per format, and the metadata, NAME.json.
+def write_folder(order: Order, folder: Path, progress: Progress | None = None) -> ProducedSet:
+    """Write the set into a folder, which is made if needed: a file per format, and the metadata, NAME.json.
 
     All have names of their own until they are whole. Then the metadata of an earlier set goes, the data files get their
     names, the metadata last: so metadata never lies beside data that it is not about. Raises InputError where a file
@@ -146,8 +148,8 @@ def write_folder(order: Order, folder: Path, progress: Progress | None = None) -
 
 @contextmanager
 def whole_files(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
-    """Files in a folder that get their names together, in this order, once all are written; the last one, which says
-    that the others are there, is removed before. Raises InputError naming the file that cannot be written.
+    """Write files of a folder that get their names together, in this order, once all are written. The last one marks
+    the set as complete, so its old version is removed before. Raises InputError naming the file that cannot be written.
     """
     partial = [folder / f".{name}.{os.getpid()}.tmp" for name in names]
     open_files: list[BinaryIO] = []

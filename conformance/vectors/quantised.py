@@ -1,8 +1,8 @@
-"""Operands of casts to and from quantised types: where a stored integer gives way to the next, for every parameter.
+"""Operands of casts to and from quantised types: the boundaries between stored integers, for every parameter.
 
 The parameters of a type lie along an axis or in blocks, so an operand's place matters. Rows come in periods, one row
 for each place: row ``i`` belongs to channel ``i % channels``, or in blocks to element ``i % elements`` of the tensor in
-row-major order. `shaped` puts such a column into the shape that the task wants.
+row-major order. `shaped` puts such a column into the shape that the case wants.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from fractions import Fraction
 
 import numpy as np
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.philox import Dice, uniform
 from halfulp.conformance.vectors.rows import Rows
-from halfulp.conformance.vectors.testfloat import FloatKind, IntegerKind, Level
+from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, Level
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, ints_to_codes, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
 
 EVERY_BITS = 8
-"""Stored integers of up to so many bits are all taken in level 2, and stored operands also in level 1."""
+"""Most bits of stored integers that level 2 takes all; for stored operands, also level 1."""
 
 
-def quantised_type(task: Task) -> ty.UniformQuantizedType | None:
-    """The quantised type that a task casts to or from, if any."""
-    for type_ in (*task.operand_types, *task.result_types):
+def quantised_type(case: OpCase) -> ty.UniformQuantizedType | None:
+    """Return the quantised type that a case casts to or from, if any."""
+    for type_ in (*case.operand_types, *case.result_types):
         if isinstance(type_, ty.UniformQuantizedType):
             return type_
     return None
 
 
 def places(type_: ty.UniformQuantizedType) -> list[int]:
-    """For each row of a period, which parameter applies to it."""
+    """Return the number of the parameter that applies to each row of a period."""
     if type_.block_sizes is None:
         return list(range(len(type_.scales)))
     sizes = dict(type_.block_sizes)
@@ -46,21 +46,21 @@ def places(type_: ty.UniformQuantizedType) -> list[int]:
     return flat
 
 
-def period(task: Task) -> int:
-    """Rows after which parameters repeat: 1 but for parameters along an axis or per block."""
-    type_ = quantised_type(task)
+def period(case: OpCase) -> int:
+    """Return the number of rows after which parameters repeat: 1 unless they lie along an axis or per block."""
+    type_ = quantised_type(case)
     return 1 if type_ is None else len(places(type_))
 
 
-def has_blocks(task: Task) -> bool:
-    """Whether a task is about parameters per block, so that its tensors have exactly one period."""
-    type_ = quantised_type(task)
+def has_blocks(case: OpCase) -> bool:
+    """Tell whether a case has parameters per block, so that its tensors have exactly one period."""
+    type_ = quantised_type(case)
     return type_ is not None and type_.block_sizes is not None
 
 
-def shaped(task: Task, column: Codes) -> Codes:
-    """A column of whole periods in the shape of the task's tensors: for blocks one period, else any number."""
-    type_ = quantised_type(task)
+def shaped(case: OpCase, column: Codes) -> Codes:
+    """Return a column of whole periods in the shape of the case's tensors: for blocks one period, else any number."""
+    type_ = quantised_type(case)
     limbs = column.shape[1:]
     if type_ is None or (type_.axis is None and type_.block_sizes is None):
         return column
@@ -74,25 +74,25 @@ def shaped(task: Task, column: Codes) -> Codes:
     return rows.reshape((1,) * (type_.axis - 1) + rows.shape)
 
 
-def flat(task: Task, tensor: Codes, width: int) -> Codes:
-    """The column of a tensor: the inverse of `shaped`; of codes of ``width`` bits."""
-    type_ = quantised_type(task)
+def flat(case: OpCase, tensor: Codes, width: int) -> Codes:
+    """Return the column of a tensor of codes of ``width`` bits: the inverse of `shaped`."""
+    type_ = quantised_type(case)
     limbs = tensor.shape[-1:] if width > LIMB_BITS else ()
     if type_ is not None and type_.axis == 0:
         tensor = np.ascontiguousarray(np.swapaxes(tensor, 0, 1))
     return tensor.reshape((-1, *limbs))
 
 
-def corner_rows(task: Task, type_: ty.UniformQuantizedType, level: Level, seed: int = 0) -> Rows:
-    """Corners of each parameter side by side; where one has fewer of them than another, they are repeated."""
-    source, width = task.operand_types[0], task.operand_widths[0]
+def corner_rows(case: OpCase, type_: ty.UniformQuantizedType, level: Level, seed: int = 0) -> Rows:
+    """Return the corners of each parameter side by side. A parameter with fewer corners than another repeats them."""
+    source, width = case.operand_types[0], case.operand_widths[0]
     lists = [_corners(source, type_, parameter, level, seed) for parameter in range(len(type_.scales))]
     return _side_by_side([lists[place] for place in places(type_)], width)
 
 
-def every_row(task: Task, type_: ty.UniformQuantizedType) -> Rows:
-    """Every operand for every parameter."""
-    width, period = task.operand_widths[0], len(places(type_))
+def every_row(case: OpCase, type_: ty.UniformQuantizedType) -> Rows:
+    """Return every operand for every parameter."""
+    width, period = case.operand_widths[0], len(places(type_))
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
         index = np.arange(start, stop, dtype=np.int64) // period
@@ -101,9 +101,9 @@ def every_row(task: Task, type_: ty.UniformQuantizedType) -> Rows:
     return Rows((width,), (1 << width) * period, make, period)
 
 
-def uniform_rows(task: Task, type_: ty.UniformQuantizedType, count: int, seed: int = 0) -> Rows:
-    """At least ``count`` uniform operands, whole periods of them."""
-    width, period = task.operand_widths[0], len(places(type_))
+def uniform_rows(case: OpCase, type_: ty.UniformQuantizedType, count: int, seed: int = 0) -> Rows:
+    """Return at least ``count`` uniform operands, in whole periods."""
+    width, period = case.operand_widths[0], len(places(type_))
     whole = -(-count // period) * period
     return Rows((width,), whole, lambda start, stop: (uniform(seed, 0, width, start, stop - start),), period)
 
@@ -134,7 +134,8 @@ def _corners(source: ty.Type, type_: ty.UniformQuantizedType, parameter: int, le
 def expressed_corners(
     fmt: FloatFormat, type_: ty.UniformQuantizedType, parameter: int, level: Level, seed: int = 0
 ) -> list[int]:
-    """Real numbers at stored integers and midway between two, as codes with their neighbours; and some in between.
+    """Return real numbers at stored integers and midway between two, as codes with their neighbours, and some in
+    between.
 
     Which integers: around the clamp edges and the zero point, and those that stand for numbers around 0; in level 2
     every one of up to 8 bits, or 256 random ones.
@@ -161,7 +162,7 @@ def expressed_corners(
 
 
 def neighbour(fmt: FloatFormat, code: int, steps: int) -> int:
-    """The value so many steps above a finite one; the ends of the range stay, and what is no number."""
+    """Return the value that many steps above a finite one. The ends of the range, NaN and infinities stay unchanged."""
     kind, sign, _, _ = scalar.unpack(fmt, code)
     if kind != scalar.FINITE:
         return code

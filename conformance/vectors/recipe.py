@@ -1,4 +1,4 @@
-"""A whole set of vectors as a recipe: what is computed, for which operands. Any part of it is made alone, any time.
+"""The recipe of a whole set of vectors: the computation and its operands. Any part can be made alone at any time.
 
 A recipe can be pickled, and written as the ``source``, ``profile`` and ``inputs`` of the metadata, from which
 `recipe_of` makes it again.
@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
 
-from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
-from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject, Subject
+from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.metadata import Document, Inputs
 from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
@@ -26,19 +26,19 @@ SCALED = ("arith.scaling_extf", "arith.scaling_truncf")
 """The ops on an element and the scale of its block."""
 
 RANDOM: tuple[LevelName, ...] = ("random", "weighted")
-"""The levels whose operands are words of Philox streams: row k has those at place k of each."""
+"""Levels with operands from Philox streams: row k has the words at position k of each stream."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which vectors: those of ``models`` first, then those of ``level`` (None: of the models alone).
+    """The recipe of a set: the rows of ``models`` first, then those of ``level`` (None: of the models alone).
 
     ``seed``, ``count``: as `halfulp.conformance.vectors.inputs.rows_for` takes them. ``block``: of an op on elements
     with a scale (`SCALED`), so many rows one after another share their scale. Raises, when its rows are asked for, what
     `rows_for` raises, and InputError for blocks of what has none.
     """
 
-    subject: Subject
+    computation: Computation
     level: LevelName | None = "1"
     models: tuple[str, ...] = ()
     seed: int = 0
@@ -46,24 +46,24 @@ class Recipe:
     block: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Recipe, (self.subject, self.level, self.models, self.seed, self.count, self.block)
+        return Recipe, (self.computation, self.level, self.models, self.seed, self.count, self.block)
 
     @cached_property
     def rows(self) -> Rows:
-        """The operands."""
-        subject = self.subject
+        """Return the operands."""
+        computation = self.computation
         if self.block is not None:
             return self._in_blocks(self.block)
-        if isinstance(subject, OpSubject):
-            rows = rows_for(subject.task, self.level, self.seed, self.count, self.models)
+        if isinstance(computation, OpComputation):
+            rows = rows_for(computation.case, self.level, self.seed, self.count, self.models)
             return first(rows, self.count) if self.level is None else rows
         if self.models:
             raise InputError("the models are about the rounding of one op, not about programs")
-        return rows_of_types(subject.operand_types, self.level or "1", self.seed, self.count)
+        return rows_of_types(computation.operand_types, self.level or "1", self.seed, self.count)
 
     def _in_blocks(self, size: int) -> Rows:
-        subject = self.subject
-        if not isinstance(subject, OpSubject) or subject.task.op not in SCALED:
+        computation = self.computation
+        if not isinstance(computation, OpComputation) or computation.case.op not in SCALED:
             raise InputError(f"blocks that share a scale are operands of {' and '.join(SCALED)} alone")
         if size > CHUNK:
             raise InputError(f"a block of {size} elements is too long: {CHUNK} at most")
@@ -71,25 +71,25 @@ class Recipe:
             raise InputError("the models know nothing of blocks that share a scale", hint="ask for a level")
         if self.level in RANDOM:
             count = None if self.count is None else -(-self.count // size) * size
-            table = rows_for(subject.task, self.level, self.seed, count)
+            table = rows_for(computation.case, self.level, self.seed, count)
             return blocked(one_operand(table, 0), one_operand(table, 1), size, crossed=False)
-        elements, scales = (rows_of_types([kind], self.level, self.seed) for kind in subject.operand_types)
+        elements, scales = (rows_of_types([kind], self.level, self.seed) for kind in computation.operand_types)
         return first(blocked(elements, scales, size), self.count)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of the set."""
-        return self.subject.inputs + self.subject.outputs
+        """Return the columns of the set."""
+        return self.computation.inputs + self.computation.outputs
 
     @property
     def step(self) -> int:
-        """Parts of the set must begin and end at multiples of it."""
+        """Return the step: parts of the set begin and end at multiples of it."""
         return self.rows.period
 
     def given(self, start: int, stop: int) -> Chunk:
-        """The input columns of rows ``start`` to ``stop``."""
+        """Return the input columns of rows ``start`` to ``stop``."""
         operands = self.rows.part(start, stop)
-        random = [column for column in self.subject.inputs if column.role is Role.RANDOM]
+        random = [column for column in self.computation.inputs if column.role is Role.RANDOM]
         return operands + tuple(rounding_bits(self.seed, column.width, start, stop - start) for column in random)
 
     def chunks(
@@ -99,40 +99,40 @@ class Recipe:
         size: int = CHUNK,
         left_out: Callable[[int], object] | None = None,
     ) -> Iterator[Chunk]:
-        """The rows from ``start`` to ``stop``, about ``size`` at a time, without those left out for having undefined
-        behaviour; ``left_out`` is told how many these were of a chunk.
+        """Yield the rows from ``start`` to ``stop``, about ``size`` at a time, without the rows left out for undefined
+        behaviour; ``left_out`` is told their number in each chunk.
         """
         stop = self.rows.count if stop is None else stop
         size = max(size // self.step, 1) * self.step
         for begin in range(start, stop, size):
             inputs = self.given(begin, min(begin + size, stop))
-            outputs, undefined = self.subject.compute(inputs)
+            outputs, undefined = self.computation.compute(inputs)
             chunk = inputs + outputs
-            if undefined is not None and not self.subject.keep_ub and undefined.any():
+            if undefined is not None and not self.computation.keep_ub and undefined.any():
                 chunk = tuple(codes[~undefined] for codes in chunk)
                 if left_out is not None:
                     left_out(int(undefined.sum()))
             yield chunk
 
     def vectors(self, start: int = 0, stop: int | None = None, size: int = CHUNK) -> VectorSet:
-        """The rows from ``start`` to ``stop`` as a stream; its count is not known where rows may be left out."""
+        """Return the rows from ``start`` to ``stop`` as a stream. Its length is unknown where rows may be left out."""
         return VectorSet(self.columns, self.chunks(start, stop, size))
 
     def inputs(self, start: int = 0, stop: int | None = None) -> Inputs:
-        """What the metadata says of the operands of rows ``start`` to ``stop``."""
-        options: dict[str, Any] = {"keep_ub": self.subject.keep_ub}
+        """Return the description of the operands of rows ``start`` to ``stop`` for the metadata."""
+        options: dict[str, Any] = {"keep_ub": self.computation.keep_ub}
         if self.count is not None:
             options["count"] = self.count
         if self.block is not None:
             options["block"] = self.block
-        if isinstance(self.subject, OpSubject):
-            options["flags"] = self.subject.flags
+        if isinstance(self.computation, OpComputation):
+            options["flags"] = self.computation.flags
         counter = (start, self.rows.count if stop is None else stop) if self.level in RANDOM else None
         return Inputs(self.level or "models", self.models, self.seed, counter, options)
 
 
 def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
-    """The recipe that a metadata document tells of: its ``source``, ``profile`` and ``inputs``.
+    """Return the recipe in a metadata document: its ``source``, ``profile`` and ``inputs``.
 
     Raises InputError naming the file where these make no recipe, and the errors of the op or program and of its rows.
     """
@@ -143,12 +143,12 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
         level = None if inputs["level"] == "models" else inputs["level"]
         if level is not None and level not in LEVELS:
             raise InputError(f"{file}: the operands of level {level!r} cannot be made again")
-        subject = subject_of(data["source"], profile, options)
+        computation = computation_of(data["source"], profile, options)
         numbers = {"seed": inputs.get("seed", 0), "count": options.get("count"), "block": options.get("block")}
         for name, number in numbers.items():
             if number is not None and (type(number) is not int or not 0 <= number < 1 << 64):
                 raise ValueError(f"{name} is {number!r}")
-        recipe = Recipe(subject, level, tuple(inputs.get("models", ())), **numbers)
+        recipe = Recipe(computation, level, tuple(inputs.get("models", ())), **numbers)
     except HalfulpError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError) as error:
@@ -161,7 +161,8 @@ def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
 
 
 def rows_of(data: Mapping[str, Any], recipe: Recipe) -> tuple[int, int]:
-    """The rows of a recipe that a document is about, the first and the one behind the last: those of its shard, or all.
+    """Return the rows of a recipe that a document describes, as the first and the one after the last: its shard's, or
+    all.
 
     Raises InputError for a shard of rows that the recipe does not have.
     """
@@ -176,7 +177,7 @@ def rows_of(data: Mapping[str, Any], recipe: Recipe) -> tuple[int, int]:
 
 
 def profile_of(data: Mapping[str, Any]) -> Profile:
-    """The profile of a document: its fields as they were, whatever a profile of that name has today.
+    """Return the profile of a document, with the recorded fields, whatever a profile of that name has today.
 
     Fields that the document does not know are those of ``spec``. Raises ValueError for a field or value of no profile.
     """
@@ -188,18 +189,21 @@ def profile_of(data: Mapping[str, Any]) -> Profile:
     return replace(named, name=name)
 
 
-def subject_of(source: Document, profile: Profile, options: Mapping[str, Any]) -> Subject:
-    """The subject that a document's ``source`` names. Raises KeyError for what is missing, and the subjects' errors."""
+def computation_of(source: Document, profile: Profile, options: Mapping[str, Any]) -> Computation:
+    """Return the computation that a document's ``source`` names.
+
+    Raises KeyError for what is missing, and the computations' errors.
+    """
     keep_ub = bool(options.get("keep_ub", False))
     if "op" in source:
-        asked = task_of(source)
-        return OpSubject(asked, profile, keep_ub, bool(options.get("flags", True)), source.get("random_bits"))
-    return ProgramSubject(source["program_text"], source["function"], source["program"], profile, keep_ub)
+        asked = case_of(source)
+        return OpComputation(asked, profile, keep_ub, bool(options.get("flags", True)), source.get("random_bits"))
+    return ProgramComputation(source["program_text"], source["function"], source["program"], profile, keep_ub)
 
 
-def task_of(source: Document) -> Task:
-    """The task that a document's ``source`` names."""
-    asked = task(source["op"], source["operands"], source["results"][0], **source["properties"])
+def case_of(source: Document) -> OpCase:
+    """Return the case that a document's ``source`` names."""
+    asked = op_case(source["op"], source["operands"], source["results"][0], **source["properties"])
     if list(asked.results) != source["results"]:
         raise ValueError(f"{asked.op} has no results {', '.join(source['results'])}")
     return asked

@@ -1,4 +1,4 @@
-"""Tables of operands that are computed where they are asked for: any part alone, in bounded memory."""
+"""Tables of operands that are computed on demand: any part alone, in bounded memory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, ints_to_codes, storage_dtype
 
 CHUNK = 1 << 18
-"""Rows that are made at once, unless told otherwise: what bounds the memory of a large set."""
+"""Default number of rows that are made at once; it bounds the memory of a large set."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of operand codes; row ``i`` depends on ``i`` alone, never on what was made before.
+    """Rows of operand codes. Row ``i`` depends on ``i`` alone, never on what was made before.
 
     ``widths``: bits of each operand. ``count``: how many rows there are. ``make(start, stop)``: the columns of these
     rows, one array of codes per operand. ``period``: parts must begin and end at multiples of it; above 1 for types
@@ -28,7 +28,7 @@ class Rows:
     period: int = 1
 
     def part(self, start: int, stop: int) -> tuple[Codes, ...]:
-        """The columns of rows ``start`` to ``stop``. Raises ValueError outside the table or the period."""
+        """Return the columns of rows ``start`` to ``stop``. Raises ValueError outside the table or the period."""
         if not 0 <= start <= stop <= self.count or start % self.period or stop % self.period:
             raise ValueError(
                 f"rows {start} to {stop} are no part of {self.count} rows"
@@ -37,7 +37,7 @@ class Rows:
         return self.make(start, stop)
 
     def chunks(self, size: int = CHUNK, start: int = 0, stop: int | None = None) -> Iterator[tuple[Codes, ...]]:
-        """The rows from ``start`` to ``stop`` in order, about ``size`` at a time."""
+        """Yield the rows from ``start`` to ``stop`` in order, about ``size`` at a time."""
         stop = self.count if stop is None else stop
         step = max(size // self.period, 1) * self.period
         for begin in range(start, stop, step):
@@ -45,7 +45,7 @@ class Rows:
 
 
 def of_lists(columns: Sequence[Sequence[int]], widths: Sequence[int], period: int = 1) -> Rows:
-    """A table of rows that exist already, given by columns of codes."""
+    """Return a table of rows that exist already, given by columns of codes."""
     count = len(columns[0])
     arrays = [ints_to_codes(column, width, (count,)) for column, width in zip(columns, widths, strict=True)]
 
@@ -56,13 +56,13 @@ def of_lists(columns: Sequence[Sequence[int]], widths: Sequence[int], period: in
 
 
 def of_tuples(rows: Sequence[tuple[int, ...]], widths: Sequence[int]) -> Rows:
-    """A table of rows that exist already, given row by row."""
+    """Return a table of rows that exist already, given row by row."""
     columns = list(zip(*rows, strict=True)) if rows else [() for _ in widths]
     return of_lists(columns, widths)
 
 
 def exhaustive(widths: Sequence[int]) -> Rows:
-    """Every combination of codes, the last operand fastest. Raises ValueError above 64 bits together."""
+    """Return every combination of codes, the last operand fastest. Raises ValueError above 64 bits together."""
     total = sum(widths)
     if total > LIMB_BITS:
         raise ValueError(f"operands of {total} bits together have too many combinations to enumerate")
@@ -85,7 +85,7 @@ def exhaustive(widths: Sequence[int]) -> Rows:
 
 
 def one_after_another(tables: Sequence[Rows]) -> Rows:
-    """The rows of several tables of the same widths and period. Raises ValueError where these differ."""
+    """Return the rows of several tables of the same widths and period. Raises ValueError where these differ."""
     first = tables[0]
     if any((table.widths, table.period) != (first.widths, first.period) for table in tables):
         raise ValueError("tables of different operands cannot follow one another")
@@ -107,12 +107,12 @@ def one_after_another(tables: Sequence[Rows]) -> Rows:
 
 
 def empty(widths: Sequence[int]) -> tuple[Codes, ...]:
-    """Columns without rows."""
+    """Return columns without rows."""
     return tuple(np.zeros(code_shape((0,), width), storage_dtype(width)) for width in widths)
 
 
 def blocked(elements: Rows, scales: Rows, size: int, crossed: bool = True) -> Rows:
-    """Rows of an element and a scale, where ``size`` rows one after another share their scale.
+    """Return rows of an element and a scale, where ``size`` consecutive rows share their scale.
 
     ``crossed``: every block of elements with every scale, the scale changing fastest; else block k has scale k, and
     there must be as many scales as blocks. The last block is filled up with the first elements. Raises ValueError for
@@ -140,7 +140,7 @@ def blocked(elements: Rows, scales: Rows, size: int, crossed: bool = True) -> Ro
 
 
 def _again_from_the_start(rows: Rows, start: int, stop: int) -> tuple[Codes, ...]:
-    """The rows of a table, which begins again where it ends."""
+    """Return the rows of a table, which starts again after its end."""
     parts = []
     while start < stop:
         begin = start % rows.count
@@ -151,5 +151,5 @@ def _again_from_the_start(rows: Rows, start: int, stop: int) -> tuple[Codes, ...
 
 
 def one_operand(rows: Rows, place: int) -> Rows:
-    """One operand of each row."""
+    """Return one operand of each row."""
     return Rows(rows.widths[place : place + 1], rows.count, lambda start, stop: (rows.make(start, stop)[place],))

@@ -1,5 +1,5 @@
-"""A recipe as a JSON file: the metadata of a set, the layout of a sweep, or one written by hand, which may leave much
-out.
+"""A recipe as a JSON file: the metadata of a set, the layout of a sweep, or a file written by hand, which may leave
+much out.
 
 ``source``
     of an op ``op`` and ``operands`` (a list, or one type for all), ``results`` where they do not follow from these,
@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.inputs import LevelName
 from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
@@ -85,11 +85,11 @@ _PARTS: Mapping[str, Mapping[str, tuple[Check, str]]] = {
         "block": (_whole(1, 1 << 31), "a positive integer"),
     },
 }
-"""What may stand in each part of such a file: how it is checked, and what it must be."""
+"""The keys of each part of such a file: a check of the value, and its description."""
 
 
 def recipe_of_spec(text: str | bytes, file: str) -> Recipe:
-    """The recipe that a file's text tells of. Without ``options.flags`` there is no column of flags.
+    """Return the recipe in a file's text. Without ``options.flags`` there is no column of flags.
 
     Raises InputError naming the file for what is no such file, and the errors of the op or program.
     """
@@ -131,7 +131,7 @@ def _checked(part: str, data: Mapping[str, Any]) -> None:
 
 
 def _completed(data: Mapping[str, Any], folder: Path) -> Document:
-    """The document with everything in it that may be left out. Raises _Wrong, ValueError and the errors of the op."""
+    """Return the document with defaults for what it leaves out. Raises _Wrong, ValueError and the errors of the op."""
     _checked("", data)
     inputs = data.get("inputs", {})
     _checked("inputs", inputs)
@@ -162,7 +162,7 @@ def _source(data: Any, folder: Path) -> Document:
         properties = data.get("properties", {})
         results = data.get("results")
         first = results[0] if isinstance(results, list) else results
-        asked = task(data["op"], operands, first, **properties)
+        asked = op_case(data["op"], operands, first, **properties)
         found = {"operands": list(asked.operands), "results": list(asked.results), "properties": dict(properties)}
         return {**data, **found, **({"results": results} if isinstance(results, list) else {})}
     _checked("source of a program", data)

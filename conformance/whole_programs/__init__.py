@@ -1,1 +1,1 @@
-"""Whole programs: compared, validated, reduced and made at random."""
+"""Whole programs: compare, validate, reduce and generate them."""

@@ -23,19 +23,19 @@ from halfulp.interp.values.element_layout import concrete, runtime_shape
 from halfulp.interp.values.value import Value
 
 EXHAUSTIVE_BITS = 16
-"""Functions whose arguments have no more bits together are run on all of them."""
+"""Most bits of all arguments together for which a function is run on every combination."""
 
 DYNAMIC_SIZE = 3
-"""What a dimension of unknown size is made, and how many elements an unranked tensor gets."""
+"""Size of a dynamic dimension, and number of elements of an unranked tensor."""
 
 
 ELEMENT_BYTES = 64
-"""What an element takes while it is made up: a Python integer, and its places in lists."""
+"""Bytes that an element takes during generation: a Python integer, and its places in lists."""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """``count`` tuples of arguments: a column of codes per argument, whose first axis counts the tuples.
+    """Tuples of arguments: a column of codes per argument, whose first axis counts the tuples.
 
     ``exhaustive``: they are all there are.
     """
@@ -46,21 +46,21 @@ class Arguments:
     exhaustive: bool = False
 
     def row(self, index: int) -> tuple[Value, ...]:
-        """One tuple."""
+        """Return one tuple."""
         return tuple(Value(type_, column[index]) for type_, column in zip(self.types, self.columns, strict=True))
 
     def lanes(self, start: int, stop: int) -> tuple[Value, ...]:
-        """Several tuples of scalars as one tuple of lanes."""
+        """Return several tuples of scalars as one tuple of lanes."""
         return tuple(Value(type_, column[start:stop]) for type_, column in zip(self.types, self.columns, strict=True))
 
     @property
     def scalars(self) -> bool:
-        """Whether there are arguments, and all are scalars."""
+        """Tell whether there are arguments, and all are scalars."""
         return bool(self.types) and not any(isinstance(type_, ty.ShapedType) for type_ in self.types)
 
 
 def given(values: Sequence[Value]) -> Arguments:
-    """One tuple of arguments."""
+    """Return one tuple of arguments."""
     columns = tuple(value.bits[np.newaxis] for value in values)
     return Arguments(tuple(value.type for value in values), columns, 1)
 
@@ -72,7 +72,7 @@ def generated(
     vscale: int | None = None,
     exhaustive_bits: int = EXHAUSTIVE_BITS,
 ) -> Arguments:
-    """Arguments of these types; the same for the same count and seed.
+    """Generate arguments of these types; the same for the same count and seed.
 
     All there are, where they have at most ``exhaustive_bits`` bits together, else ``count`` tuples. Dynamic dimensions
     get `DYNAMIC_SIZE`. Raises Unsupported for types whose values cannot be made up, LimitExceeded for so many elements
@@ -128,12 +128,12 @@ def _rows(elements: Sequence[ty.Type], count: int, rng: random.Random) -> list[t
 
 @lru_cache(maxsize=512)
 def corners_of(element: ty.Type) -> tuple[int, ...]:
-    """The codes of an element type where behaviour changes."""
+    """Return the codes of an element type at which behaviour changes."""
     return tuple(corner_codes(element))
 
 
 def any_code(element: ty.Type, rng: random.Random) -> int:
-    """A corner, an ordinary number, or anything at all."""
+    """Return a corner, an ordinary number, or any code."""
     kind = rng.random()
     if kind < 0.35:
         return rng.choice(corners_of(element))
@@ -142,7 +142,7 @@ def any_code(element: ty.Type, rng: random.Random) -> int:
 
 @lru_cache(maxsize=512)
 def ordinary_codes(element: ty.Type) -> tuple[int, ...]:
-    """Codes of small numbers: eighths of either sign, or small integers."""
+    """Return codes of small numbers: eighths of either sign, or small integers."""
     if isinstance(element, ty.FloatType):
         fmt = element.format
         numbers = [Fraction(k, 8) for k in (*range(1, 33), 36, 40, 44, 48, 56, 60, 64, 80, 100, 128)]

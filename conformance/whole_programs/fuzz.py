@@ -1,4 +1,5 @@
-"""Random programs against oracles: every result of every op counted, what differs explained or handed to the reducer.
+"""Compare random programs with oracles. Every result of every op counts; differences are explained or given to the
+reducer.
 
 An op is compared by itself: its expected results are computed from the operands that it had in the oracle. So an op
 after a known divergence is still compared, and one whose operands were not answered is compared where it is answered.
@@ -18,15 +19,24 @@ import numpy as np
 
 from halfulp.conformance.comparing.check import Tally, compare
 from halfulp.conformance.comparing.compare import Mismatch
-from halfulp.conformance.comparing.divergences import Cancellation, Cast, Divergence, cancelled
-from halfulp.conformance.comparing.op_case import Task, reference
-from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Reply, Status, Unanswered
-from halfulp.conformance.whole_programs.diff import ask, code_text, given_text, is_unanswered
+from halfulp.conformance.comparing.divergences import Cancellation, CastCase, Divergence, cancelled
+from halfulp.conformance.comparing.op_case import OpCase, reference
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    ClosedProgram,
+    OracleError,
+    ProgramOracle,
+    Reply,
+    Status,
+    Unanswered,
+)
+from halfulp.conformance.whole_programs.difference_text import code_text, given_text
+from halfulp.conformance.whole_programs.outcomes import ask, is_unanswered
 from halfulp.conformance.whole_programs.random_programs import (
     Built,
     Cell,
+    RandomOp,
     RandomProgram,
-    Step,
     build,
     cells,
     element,
@@ -37,36 +47,38 @@ from halfulp.interp.ir import types as ty
 from halfulp.semantics.kernel import FaultKind
 
 BATCH = 500
-"""Programs that an oracle is given at a time."""
+"""Number of programs that an oracle gets at a time."""
 
 ENOUGH = 20
-"""Results of an op and type that are enough to say that it was compared."""
+"""Number of results of an op and type that are enough to call it compared."""
 
 
 KEEPING_NUMBERS = frozenset({"mlir-fold", "mlir-quant"})
-"""Oracles that keep scalars as numbers: an infinity of f4E2M1FN is 0 when it is looked at, but not in what follows."""
+"""Oracles that keep scalars as numbers: an infinity of f4E2M1FN shows as 0, but is still infinite in the next op."""
 
 FEW, SELDOM = 10, 1000
-"""How many elements may be told apart for that: so many, or one in so many of those compared. More are failures."""
+"""Most elements that may be explained by kept numbers: this many, or one in this many of those compared. More are
+failures.
+"""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An op of a random program whose results nothing explains: ``index`` and ``seed`` make the program again."""
+    """An op of a random program with unexplained results; ``index`` and ``seed`` make the program again."""
 
     oracle: str
     seed: int
     index: int
-    task: Task
+    case: OpCase
     mismatch: Mismatch
-    program: Program
+    program: ClosedProgram
 
     def lines(self) -> list[str]:
-        """For people."""
-        operands = zip(self.task.operand_types, self.mismatch.operands, strict=True)
-        type_ = self.task.result_types[self.mismatch.result]
+        """Return the failure as lines for people."""
+        operands = zip(self.case.operand_types, self.mismatch.operands, strict=True)
+        type_ = self.case.result_types[self.mismatch.result]
         return [
-            f"{self.task} differs by {self.oracle} in program {self.index} of seed {self.seed}",
+            f"{self.case} differs by {self.oracle} in program {self.index} of seed {self.seed}",
             *(f"  operand {number}: {code_text(kind, code)}" for number, (kind, code) in enumerate(operands)),
             f"  expected: {code_text(type_, self.mismatch.expected)}",
             f"  got:      {given_text(type_, self.mismatch)}",
@@ -75,7 +87,7 @@ class Failure:
 
 @dataclass
 class Counts:
-    """What one oracle answered.
+    """Counts of the answers of one oracle.
 
     ``results``, ``missing``: results of ops by `Cell`, answered and not; ``refused``: cells that it cannot answer, and
     why. ``tally``: elements, as for single ops; ``follows``: elements that differ after a known divergence of which the
@@ -95,7 +107,7 @@ class Counts:
     failures: list[Failure] = field(default_factory=list)
 
     def seldom(self) -> list[tuple[Cell, int]]:
-        """The ops and types that the oracle answers, with fewer results than `ENOUGH`, the fewest first."""
+        """Return the ops and types with fewer results of the oracle than `ENOUGH`, the fewest first."""
         found = [
             (cell, self.results[cell]) for cell in cells() if cell not in self.refused and self.results[cell] < ENOUGH
         ]
@@ -103,8 +115,8 @@ class Counts:
 
 
 @dataclass
-class Report:
-    """What a run gave: ``programs`` made, ``steps`` ops in them, and the counts of each oracle."""
+class FuzzReport:
+    """The result of a run: ``programs`` made, ``steps`` ops in them, and the counts of each oracle."""
 
     seed: int
     programs: int
@@ -113,7 +125,7 @@ class Report:
 
     @property
     def failures(self) -> list[Failure]:
-        """Those of all oracles."""
+        """Return the failures of all oracles."""
         return [failure for counts in self.counts for failure in counts.failures]
 
 
@@ -127,14 +139,14 @@ def fuzz(
     allowed: Collection[FaultKind] = (),
     most_failures: int = 5,
     progress: Callable[[int, int], object] = lambda done, total: None,
-) -> Report:
-    """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: what is known of them.
+) -> FuzzReport:
+    """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: the known divergences of the oracles.
 
     ``most_failures``: an oracle with so many unexplained ops is asked no more. ``progress`` is called with the number
     of programs that are done.
     """
-    asked = [_Asked(oracle, rows, pairs, most_failures) for oracle in oracles]
-    report = Report(seed, 0, 0, [one.counts for one in asked])
+    asked = [_AskedOracle(oracle, rows, pairs, most_failures) for oracle in oracles]
+    report = FuzzReport(seed, 0, 0, [one.counts for one in asked])
     programs = random_programs(seed, count, first, allowed)
     while batch := list(islice(programs, BATCH)):
         report.programs += len(batch)
@@ -147,8 +159,8 @@ def fuzz(
     return report
 
 
-class _Asked:
-    """One oracle on the way through the programs."""
+class _AskedOracle:
+    """The state of one oracle during a run."""
 
     def __init__(
         self,
@@ -162,15 +174,15 @@ class _Asked:
         self.pairs = pairs
         self.most_failures = most_failures
         self.counts = Counts(oracle.name, oracle.version)
-        self._refusals: dict[Task, str | None] = {}
+        self._refusals: dict[OpCase, str | None] = {}
 
     @property
     def done(self) -> bool:
-        """Whether enough is wrong."""
+        """Tell whether there are enough failures to stop."""
         return len(self.counts.failures) >= self.most_failures
 
     def take(self, batch: Sequence[RandomProgram]) -> None:
-        """Ask for some programs, and count."""
+        """Ask for some programs, and count the results."""
         if self.done:
             return
         built = [(program, build(program, self._refuses)) for program in batch]
@@ -181,22 +193,22 @@ class _Asked:
         for (program, made), reply in zip(asked, replies, strict=True):
             self._count(program, made, reply)
 
-    def _refuses(self, task: Task) -> bool:
-        if task not in self._refusals:
-            self._refusals[task] = self.oracle.refuses(task)
-        return self._refusals[task] is not None
+    def _refuses(self, case: OpCase) -> bool:
+        if case not in self._refusals:
+            self._refusals[case] = self.oracle.refuses(case)
+        return self._refusals[case] is not None
 
     def _count_refused(self, program: RandomProgram, made: Built | None) -> None:
         kept = set() if made is None else set(made.returned)
         for step in program.steps:
             if step.results[0] in kept:
                 continue
-            cell, why = step.op.cell, self._refusals.get(step.op.task)
-            if why is not None and all(name == "predicate" for name, _ in step.op.task.properties):
+            cell, why = step.op.cell, self._refusals.get(step.op.case)
+            if why is not None and all(name == "predicate" for name, _ in step.op.case.properties):
                 self.counts.refused.setdefault(cell, why)
             self._missing(step, why or "an operand is of a type that is made by an op that was refused")
 
-    def _missing(self, step: Step, why: str) -> None:
+    def _missing(self, step: RandomOp, why: str) -> None:
         self.counts.missing[step.op.cell] += 1
         self.counts.reasons[why] += 1
 
@@ -230,13 +242,13 @@ class _Asked:
         for step in steps:
             self._step(program, made, step, [answers[number] for number in step.results], changed, beyond)
 
-    def _stops(self, program: RandomProgram, step: Step) -> Mask | None:
-        """Where a row predicts that the op stops the program; None where nowhere."""
-        task = step.op.task
+    def _stops(self, program: RandomProgram, step: RandomOp) -> Mask | None:
+        """Return the elements in which a row predicts that the op stops the program; None without any."""
+        case = step.op.case
         inputs = [program.array(number) for number in step.operands]
-        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
+        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, case)]
         for row in rows:
-            mask = row.predict(task, inputs, reference(task, inputs)).undefined
+            mask = row.predict(case, inputs, reference(case, inputs)).undefined
             if mask is not None and mask.any():
                 return mask
         return None
@@ -245,13 +257,13 @@ class _Asked:
         self,
         program: RandomProgram,
         made: Built,
-        step: Step,
+        step: RandomOp,
         answers: list[Answer],
         changed: dict[int, Codes],
         beyond: set[int],
     ) -> None:
-        """Count one op. ``changed``: the values that the oracle has otherwise than we do; ``beyond``: those of which it
-        may know a number that their bits do not tell.
+        """Count one op. ``changed``: the values that differ in the oracle; ``beyond``: those that the oracle may keep
+        as numbers which their bits cannot express.
         """
         counts = self.counts
         follows = not beyond.isdisjoint(step.operands)
@@ -265,13 +277,13 @@ class _Asked:
             counts.tally.equal += len(answers) * max(1, int(np.prod(program.shape)))
             return
         inputs = [changed.get(number, program.array(number)) for number in step.operands]
-        task = step.op.task
+        case = step.op.case
         shapes = [program.array(number).shape for number in step.results]
         if any(answer.bits.shape != shape for answer, shape in zip(answers, shapes, strict=True)):
-            counts.broken[f"garbage: {task}: a result of a wrong shape in program {program.index}"] += 1
+            counts.broken[f"garbage: {case}: a result of a wrong shape in program {program.index}"] += 1
             return
-        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
-        tally = compare(task, inputs, reference(task, inputs), answers, rows)
+        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, case)]
+        tally = compare(case, inputs, reference(case, inputs), answers, rows)
         pair = self._cancelled(program, step, answers, changed) if tally.unexplained else None
         if pair is not None:
             tally.known[pair] += tally.unexplained
@@ -283,22 +295,22 @@ class _Asked:
             tally.unexplained = 0
         if tally.unexplained and len(counts.failures) < self.most_failures:
             mismatch = tally.mismatches[0][1]
-            counts.failures.append(Failure(counts.oracle, program.seed, program.index, task, mismatch, made.program))
+            counts.failures.append(Failure(counts.oracle, program.seed, program.index, case, mismatch, made.program))
         counts.tally.add(tally)
         for number, answer in zip(step.results, answers, strict=True):
             if answer.status is None or not answer.status.any():
                 changed[number] = answer.bits
 
-    def _kept(self, program: RandomProgram, step: Step) -> list[int]:
-        """The results that the oracle keeps as numbers, of formats in which not every number has bits."""
+    def _kept(self, program: RandomProgram, step: RandomOp) -> list[int]:
+        """Return the results that the oracle keeps as numbers, in formats that cannot express every number."""
         if self.oracle.name not in KEEPING_NUMBERS or program.container != "scalar":
             return []
         return [number for number in step.results if _lacks_numbers(element(program.values[number].type))]
 
     def _cancelled(
-        self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]
+        self, program: RandomProgram, step: RandomOp, answers: list[Answer], changed: dict[int, Codes]
     ) -> str | None:
-        """The pair of casts that were taken for one or none, if the result is what a row of them predicts."""
+        """Return the name of the cancellation of two casts that predicts the result, if there is one."""
         inner = next((other for other in program.steps if step.operands[0] in other.results), None)
         if inner is None:
             return None
@@ -306,12 +318,12 @@ class _Asked:
         source, between, target = (
             program.values[number].type for number in (inner.operands[0], step.operands[0], step.results[0])
         )
-        first, second = Cast(inner.op.task.op, source, between), Cast(step.op.task.op, between, target)
+        first, second = CastCase(inner.op.case.op, source, between), CastCase(step.op.case.op, between, target)
         name, version = self.oracle.name, self.oracle.version
         return cancelled(self.pairs, name, version, first, second, given, answers[0].bits)
 
     def _as_expected(
-        self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]
+        self, program: RandomProgram, step: RandomOp, answers: list[Answer], changed: dict[int, Codes]
     ) -> bool:
         if step.faulty or any(number in changed for number in step.operands):
             return False
@@ -322,15 +334,15 @@ class _Asked:
 
 
 def _lacks_numbers(type_: ty.Type) -> bool:
-    """Whether a format has no bits for infinities, NaN or negative numbers."""
+    """Tell whether a format has no code for infinities, NaN or negative numbers."""
     return isinstance(type_, ty.FloatType) and (type_.format.nan_code is None or not type_.format.signed)
 
 
 # --- telling ----------------------------------------------------------------------------------------------------------
 
 
-def lines(report: Report, shown: int = 10) -> Iterator[str]:
-    """A report for people, without its failures."""
+def lines(report: FuzzReport, shown: int = 10) -> Iterator[str]:
+    """Yield a report for people, without its failures."""
     yield f"{report.programs:,} programs of seed {report.seed}, {report.steps:,} ops"
     for counts in report.counts:
         tally = counts.tally
@@ -357,8 +369,8 @@ def lines(report: Report, shown: int = 10) -> Iterator[str]:
             yield f"  compared fewer than {ENOUGH} times: {len(seldom):,} ops and types: {few}"
 
 
-def as_json(report: Report) -> dict[str, Any]:
-    """A report for programs."""
+def as_json(report: FuzzReport) -> dict[str, Any]:
+    """Return a report as data for JSON."""
     return {
         "seed": report.seed,
         "programs": report.programs,

@@ -1,4 +1,4 @@
-"""Random programs of arith, quant and func ops, well-typed and free of undefined behaviour by the way they are made.
+"""Random programs of arith, quant and func ops, well-typed and free of undefined behaviour by construction.
 
 Each op is evaluated by its scalar kernel as soon as it is chosen, on concrete operands: one that is undefined there, or
 poison, gets other operands or is dropped. So all values of a program are known when it is done. Program i of a seed is
@@ -16,8 +16,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from halfulp.conformance.comparing.op_case import Task, task
-from halfulp.conformance.oracles.oracle import Program
+from halfulp.conformance.comparing.op_case import OpCase, op_case
+from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.whole_programs.arguments import any_code
 from halfulp.conformance.whole_programs.rewrite import definition_of, function
 from halfulp.fp_formats import scalar
@@ -49,7 +49,7 @@ SHAPES = ((1,), (2,), (3,), (4,), (2, 2), (8,), (2, 3))
 MODES = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHASTIC)
 
 MANDATORY = 4
-"""Ops of each program that are taken from the list of all, in a shuffled order, so that none comes too seldom."""
+"""Number of ops of each program that come from a shuffled list of all ops, so that none is rare."""
 
 _FLOAT_OPS = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf", "minnumf", "negf", "cmpf")
 _INTEGER_OPS = (
@@ -72,7 +72,7 @@ _FLAGS: dict[str, tuple[str, tuple[Any, ...], float]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """An op for element types: what the fuzzer counts results by."""
+    """An op for element types: the unit in which the fuzzer counts results."""
 
     op: str
     operands: tuple[str, ...]
@@ -86,7 +86,7 @@ class Cell:
 
 @cache
 def cells() -> tuple[Cell, ...]:
-    """All ops of MLIR 22's arith and quant on the types of this module."""
+    """Return all ops of MLIR 22's arith and quant on the types of this module."""
     found = [
         Cell(f"arith.{op}", (t, t)[: 1 + (op != "negf")], "i1" if op == "cmpf" else t)
         for op, t in product(_FLOAT_OPS, FLOATS)
@@ -124,7 +124,7 @@ def cells() -> tuple[Cell, ...]:
 
 def _accepts(op: str, source: str, target: str) -> bool:
     try:
-        task(op, source, target)
+        op_case(op, source, target)
     except (VerifyError, TypeMismatch):
         return False
     return True
@@ -132,7 +132,7 @@ def _accepts(op: str, source: str, target: str) -> bool:
 
 @cache
 def _cells_by_operand() -> dict[str, dict[str, list[tuple[Cell, int]]]]:
-    """By the type of an operand and the op's name: cells, and which operand it is."""
+    """Return, by the type of an operand and the op's name, the cells and the number of that operand."""
     found: dict[str, dict[str, list[tuple[Cell, int]]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells():
         for position, operand in enumerate(cell.operands):
@@ -154,14 +154,14 @@ def _order(seed: int) -> tuple[Cell, ...]:
 # --- ops on codes -----------------------------------------------------------------------------------------------------
 
 
-class Op:
-    """A task, ready to be evaluated and built: its scalar kernel, and what its results leave open."""
+class ReadyOp:
+    """A case with its scalar kernel and its unspecified results, to evaluate and to build."""
 
-    __slots__ = ("cell", "evaluate", "has_open", "like", "mask_zero", "result_types", "task")
+    __slots__ = ("case", "cell", "evaluate", "has_open", "like", "mask_zero", "result_types")
 
-    def __init__(self, cell: Cell, made: Task) -> None:
+    def __init__(self, cell: Cell, made: OpCase) -> None:
         self.cell = cell
-        self.task = made
+        self.case = made
         self.evaluate: Callable[..., Any]
         self.like = made.operation(None)
         self.result_types = made.results
@@ -178,8 +178,8 @@ class Op:
         )
 
     def is_open(self, code: int) -> bool:
-        """Whether the language may leave this result open: such a result is compared, but not computed with."""
-        type_ = self.task.result_types[0]
+        """Tell whether the language may leave this result unspecified: it is compared, but other ops do not use it."""
+        type_ = self.case.result_types[0]
         fmt = type_.format if isinstance(type_, ty.FloatType) else None
         if fmt is not None and not fmt.signed and fmt.is_nan(code) and self.cell.op not in _MOVES:
             # A tool that keeps more than bits may have a negative number behind it.
@@ -192,14 +192,14 @@ class Op:
 
 
 @cache
-def _op(cell: Cell, properties: tuple[tuple[str, Any], ...]) -> Op:
+def _op(cell: Cell, properties: tuple[tuple[str, Any], ...]) -> ReadyOp:
     follows = cell.op not in ("arith.cmpf", "arith.cmpi", "arith.select") and cell.operands[:1] != (cell.result,)
-    return Op(cell, task(cell.op, list(cell.operands), cell.result if follows else None, **dict(properties)))
+    return ReadyOp(cell, op_case(cell.op, list(cell.operands), cell.result if follows else None, **dict(properties)))
 
 
 @cache
 def element(spelling: str) -> ty.Type:
-    """The element type of that spelling."""
+    """Return the element type of that spelling."""
     return as_type(spelling)
 
 
@@ -221,7 +221,7 @@ def _properties(cell: Cell, rng: random.Random, plain: bool) -> tuple[tuple[str,
 
 
 def _fresh(cell: Cell, position: int, rng: random.Random) -> int:
-    """A code for an operand, where it matters one that the op has something to say about."""
+    """Return a code for an operand; where it matters, one that exercises the op."""
     spelling = cell.operands[position]
     chance = rng.random()
     if position and cell.op in _SHIFTS and chance < 0.9:
@@ -239,14 +239,14 @@ def _fresh(cell: Cell, position: int, rng: random.Random) -> int:
 
 
 def _short(source: FloatFormat, target: FloatFormat, code: int) -> int:
-    """A code near another one whose number a format of less precision has as well, if its range allows."""
+    """Return a code near another one whose number exists in a format of less precision too, if its range allows."""
     spare = max(0, source.mantissa_bits - target.mantissa_bits)
     sign = 0 if target.signed else source.sign_mask or 0
     return code & ~((1 << spare) - 1) & ~sign
 
 
 def _near_integer(fmt: FloatFormat, width: int, signed: bool, rng: random.Random) -> int:
-    """A float near an integer of that width."""
+    """Return a float near an integer of that width."""
     number = rng.getrandbits(rng.randint(0, max(0, width - signed)) or 1)
     if signed and fmt.signed and rng.random() < 0.5:
         number = -number
@@ -259,7 +259,7 @@ def _near_integer(fmt: FloatFormat, width: int, signed: bool, rng: random.Random
 
 @dataclass(slots=True)
 class Known:
-    """A value: its element type, the codes of its elements, and whether ops may compute with it."""
+    """A value: its element type, the codes of its elements, and whether ops may use it."""
 
     type: str
     codes: tuple[int, ...]
@@ -268,10 +268,10 @@ class Known:
 
 
 @dataclass(slots=True)
-class Step:
+class RandomOp:
     """An op, and the numbers of its operands and results among the program's values."""
 
-    op: Op
+    op: ReadyOp
     operands: tuple[int, ...]
     results: tuple[int, ...]
     faulty: bool = False
@@ -289,20 +289,20 @@ class RandomProgram:
     container: str
     shape: tuple[int, ...]
     values: list[Known] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RandomOp] = field(default_factory=list)
     outlined: range = range(0)
 
     @property
     def name(self) -> str:
-        """How to make it again."""
+        """Return the words that make the program again."""
         return f"--seed={self.seed} --first={self.index}"
 
     def type_of(self, spelling: str) -> ty.Type:
-        """The type of a value of that element type."""
+        """Return the type of a value of that element type."""
         return _contained(self.container, self.shape, spelling)
 
     def array(self, number: int) -> Codes:
-        """The codes of a value."""
+        """Return the codes of a value."""
         value = self.values[number]
         if value._array is None:
             value._array = ints_to_codes(value.codes, _width(value.type), self.shape)
@@ -316,7 +316,7 @@ def _contained(container: str, shape: tuple[int, ...], spelling: str) -> ty.Type
 
 
 def random_program(seed: int, index: int, allowed: Collection[FaultKind] = ()) -> RandomProgram:
-    """Program ``index`` of a seed.
+    """Return program ``index`` of a seed.
 
     ``allowed``: kinds of faults that elements of results may have; nothing is computed from those results.
     """
@@ -339,7 +339,7 @@ def random_program(seed: int, index: int, allowed: Collection[FaultKind] = ()) -
 
 
 class _Growing:
-    """A program being made."""
+    """A program under construction."""
 
     def __init__(self, program: RandomProgram, rng: random.Random, allowed: Collection[FaultKind]) -> None:
         self.program = program
@@ -349,7 +349,7 @@ class _Growing:
         self.usable: dict[str, list[int]] = {}
 
     def add_chained(self) -> None:
-        """An op on a value that is there."""
+        """Add an op on an existing value."""
         if not self.usable:
             return
         spelling = self.rng.choice(list(self.usable))
@@ -358,7 +358,7 @@ class _Growing:
         self.add(cell, {position: self.rng.choice(self.usable[spelling])})
 
     def add(self, cell: Cell, given: dict[int, int] | None = None) -> None:
-        """An op, on given values, values that are there, and new ones; nothing where none of a few tries is defined."""
+        """Add an op on given, existing and new values; none where a few tries give no defined result."""
         quantized = any(spelling.startswith("!") for spelling in (*cell.operands, cell.result))
         if quantized and self.program.container == "vector":
             return
@@ -367,7 +367,7 @@ class _Growing:
             if self._try(op, given or {}, 0.5 if attempt < 2 else 0.0):
                 return
 
-    def _try(self, op: Op, given: dict[int, int], reuse: float) -> bool:
+    def _try(self, op: ReadyOp, given: dict[int, int], reuse: float) -> bool:
         rng, cell, values = self.rng, op.cell, self.program.values
         present: list[int | None] = []
         for position, spelling in enumerate(cell.operands):
@@ -405,16 +405,16 @@ class _Growing:
         self._finish(op, tuple(operands), outcomes, faulty)
         return True
 
-    def _dull(self, op: Op, outcomes: list[Any]) -> bool:
-        """Whether the results are NaN and nothing else: most of those are dropped."""
-        type_ = op.task.result_types[0]
+    def _dull(self, op: ReadyOp, outcomes: list[Any]) -> bool:
+        """Tell whether all results are NaN: most of those ops are dropped."""
+        type_ = op.case.result_types[0]
         return (
             isinstance(type_, ty.FloatType)
             and all(type_.format.is_nan(code) for code in outcomes)
             and self.rng.random() < 0.7
         )
 
-    def _finish(self, op: Op, operands: tuple[int, ...], outcomes: list[Any], faulty: bool) -> None:
+    def _finish(self, op: ReadyOp, operands: tuple[int, ...], outcomes: list[Any], faulty: bool) -> None:
         count = len(op.result_types)
         results = []
         for index, spelling in enumerate(op.result_types):
@@ -423,7 +423,7 @@ class _Growing:
                 codes = [0] * self.size
             usable = not faulty and not any(map(op.is_open, codes))
             results.append(self._new(spelling, codes, usable))
-        self.program.steps.append(Step(op, operands, tuple(results), faulty))
+        self.program.steps.append(RandomOp(op, operands, tuple(results), faulty))
 
     def _new(self, spelling: str, codes: Sequence[int], usable: bool = True) -> int:
         number = len(self.program.values)
@@ -433,7 +433,7 @@ class _Growing:
         return number
 
     def _quantized(self, spelling: str) -> int:
-        """A new value of a quantised type: there are no constants of it, but casts of integers."""
+        """Add a value of a quantised type: it has no constants, so integers are cast."""
         stored = f"i{_width(spelling)}"
         cell = Cell("quant.scast", (stored,), spelling)
         type_ = element(spelling)
@@ -450,14 +450,14 @@ class _Growing:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A program as an oracle gets it; ``returned``: the number of the value that each result is."""
+    """A program as an oracle gets it; ``returned``: the number of the value of each result."""
 
-    program: Program
+    program: ClosedProgram
     returned: tuple[int, ...]
 
 
-def build(program: RandomProgram, leave_out: Callable[[Task], bool] = lambda task_: False) -> Built | None:
-    """The program in a module whose ``@main`` returns all values. None where nothing is left of it.
+def build(program: RandomProgram, leave_out: Callable[[OpCase], bool] = lambda case: False) -> Built | None:
+    """Return the program in a module whose ``@main`` returns all values; None where no op is left.
 
     ``leave_out``: the ops that are not in it. What they compute is given as an argument instead, if it can be.
     """
@@ -465,15 +465,15 @@ def build(program: RandomProgram, leave_out: Callable[[Task], bool] = lambda tas
 
 
 class _Building:
-    def __init__(self, program: RandomProgram, leave_out: Callable[[Task], bool]) -> None:
+    def __init__(self, program: RandomProgram, leave_out: Callable[[OpCase], bool]) -> None:
         self.program = program
-        self.kept: list[Step] = []
-        self.inside: list[Step] = []
+        self.kept: list[RandomOp] = []
+        self.inside: list[RandomOp] = []
         made: set[int] = set()
         arguments: dict[int, None] = {}
         for number, step in enumerate(program.steps):
             missing = [value for value in step.operands if value not in made]
-            if leave_out(step.op.task) or any(program.values[value].type.startswith("!") for value in missing):
+            if leave_out(step.op.case) or any(program.values[value].type.startswith("!") for value in missing):
                 continue
             arguments.update(dict.fromkeys(missing))
             made.update(step.results)
@@ -483,7 +483,7 @@ class _Building:
         self.arguments = list(arguments)
 
     def built(self) -> Built | None:
-        """The module, and what it returns."""
+        """Return the module and its returned values."""
         program = self.program
         if not self.kept:
             return None
@@ -506,12 +506,12 @@ class _Building:
             op.parent = top
         module = Module(Operation("builtin.module", definition_of("builtin.module"), regions=[Region([top])]))
         arguments = tuple(Value(self._type(number), program.array(number)) for number in self.arguments)
-        return Built(Program(module, "main", arguments), tuple(returned))
+        return Built(ClosedProgram(module, "main", arguments), tuple(returned))
 
     def _type(self, number: int) -> ty.Type:
         return self.program.type_of(self.program.values[number].type)
 
-    def _apply(self, block: Block, scope: dict[int, SSAValue], step: Step) -> None:
+    def _apply(self, block: Block, scope: dict[int, SSAValue], step: RandomOp) -> None:
         like = step.op.like
         types = [self.program.type_of(spelling) for spelling in step.op.result_types]
         operands = [scope[number] for number in step.operands]
@@ -520,7 +520,7 @@ class _Building:
         scope.update(zip(step.results, op.results, strict=True))
 
     def _call(self, main: Block, scope: dict[int, SSAValue]) -> Operation:
-        """The steps inside as a function, and its call."""
+        """Move the steps inside into a function, and return its call."""
         produced = [number for step in self.inside for number in step.results]
         needed = dict.fromkeys(number for step in self.inside for number in step.operands if number not in produced)
         block = Block()
@@ -541,7 +541,7 @@ class _Building:
         return callee
 
     def _returnable(self, block: Block, value: SSAValue) -> SSAValue:
-        """The value; a quantised one as the integers it is stored as."""
+        """Return the value; a quantised value as its storage integers."""
         stored = ty.element_type(value.type)
         if not isinstance(stored, ty.UniformQuantizedType):
             return value
@@ -554,5 +554,5 @@ class _Building:
 def random_programs(
     seed: int, count: int, first: int = 0, allowed: Collection[FaultKind] = ()
 ) -> Iterator[RandomProgram]:
-    """Programs ``first`` to ``first + count - 1`` of a seed."""
+    """Yield programs ``first`` to ``first + count - 1`` of a seed."""
     return (random_program(seed, index, allowed) for index in range(first, first + count))

@@ -1,11 +1,11 @@
-"""Copies of functions and ops, for comparing and shrinking programs: nothing here changes the IR it is given."""
+"""Copies of functions and ops, to compare and reduce programs. Nothing here changes the given IR."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.interp.declare.declarations import OpDefinition, Property
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
@@ -20,7 +20,7 @@ Retype = Callable[[ty.Type], ty.Type]
 
 
 def copied(op: Operation, values: dict[SSAValue, SSAValue], retype: Retype = lambda type_: type_) -> Operation:
-    """A copy of an op with all that is inside it.
+    """Return a copy of an op with everything inside it.
 
     ``values``: what stands for the values defined outside (any other one stays), to which those defined by the copy
     are added. The copy has the locations of the original.
@@ -64,14 +64,14 @@ def _skeleton(op: Operation, values: dict[SSAValue, SSAValue], blocks: dict[Bloc
 
 
 def definition_of(name: str) -> OpDefinition:
-    """The declaration of a built-in op."""
+    """Return the declaration of a built-in op."""
     found = default_registry().find(name)
     assert found is not None
     return found
 
 
 def function(name: str, block: Block, results: Sequence[SSAValue], like: Operation | None = None) -> Operation:
-    """A public function of one block, which is ended by returning ``results``.
+    """Return a public function of one block that returns ``results``.
 
     ``like``: the function that the ops are from, whose attributes may change how they run.
     """
@@ -85,7 +85,7 @@ def function(name: str, block: Block, results: Sequence[SSAValue], like: Operati
 
 
 def module_with(functions: Iterable[Operation], like: Module) -> Module:
-    """A module of copies of these top-level ops, with the resources and the text of another one."""
+    """Return a module of copies of these top-level ops, with the resources and the text of another module."""
     top = Block()
     for op in functions:
         top.append(copied(op, {}))
@@ -95,7 +95,7 @@ def module_with(functions: Iterable[Operation], like: Module) -> Module:
 
 
 def captured(op: Operation) -> list[SSAValue]:
-    """The values from outside that an op reads, its operands first, each once."""
+    """Return the values from outside that an op reads, its operands first, each once."""
     inside: set[SSAValue] = set()
     read: dict[SSAValue, None] = {}
     for inner in op.walk():
@@ -111,7 +111,9 @@ def captured(op: Operation) -> list[SSAValue]:
 
 
 def callees(module: Module, op: Operation) -> list[Operation]:
-    """The functions at the top level that an op calls or names, also through others, in the order of the module."""
+    """Return the functions at the top level that an op calls or names, also through others, in the order
+    of the module.
+    """
     found: dict[Operation, None] = {}
     waiting = [op]
     while waiting:
@@ -125,7 +127,7 @@ def callees(module: Module, op: Operation) -> list[Operation]:
 
 
 def dependents(module: Module, seeds: Iterable[Operation]) -> set[SSAValue]:
-    """The values of a module that depend on the results of some ops: by use, by a branch taken, through calls.
+    """Return the values of a module that depend on the results of some ops: by use, by a branch taken, through calls.
 
     Never too few: what depends on anything inside an op with regions depends on all of it, and behind a branch whose
     condition depends on the ops everything of its function does.
@@ -157,7 +159,7 @@ def dependents(module: Module, seeds: Iterable[Operation]) -> set[SSAValue]:
 
 
 def _through_call(module: Module, call: Operation, found: set[SSAValue]) -> None:
-    """Follow what depends into the function that is called, and out of it."""
+    """Follow dependent values into the called function, and out of it."""
     callee = call.properties.get("callee")
     target = module.lookup(callee, None) if isinstance(callee, at.SymbolRefAttr) else None
     if target is None or not target.regions or not target.regions[0].blocks:
@@ -171,13 +173,13 @@ def _through_call(module: Module, call: Operation, found: set[SSAValue]) -> None
 
 
 def returns(target: Operation) -> list[Operation]:
-    """The ops that end a function."""
+    """Return the ops that end a function."""
     ends = [block.operations[-1] for block in target.regions[0].blocks if block.operations]
     return [op for op in ends if op.name == "func.return"]
 
 
 def _values_inside(op: Operation) -> set[SSAValue]:
-    """All values that are defined inside an op, not by it."""
+    """Return all values that are defined inside an op, not by it."""
     found: set[SSAValue] = set()
     for inner in op.walk():
         if inner is not op:
@@ -189,14 +191,16 @@ def _values_inside(op: Operation) -> set[SSAValue]:
 
 
 def function_around(op: Operation) -> Operation:
-    """The function that an op is in."""
+    """Return the function that an op is in."""
     while op.name != "func.func" and op.parent_op is not None:
         op = op.parent_op
     return op
 
 
 def isolated(module: Module, op: Operation, name: str = "op") -> Module:
-    """A module whose function ``@name`` applies the op alone to its `captured` values and returns its results."""
+    """Return a module whose function ``@name`` applies the op alone to its `captured` values and returns
+    its results.
+    """
     others = callees(module, op)
     while any(other.symbol_name == name for other in others):
         name += "_"
@@ -209,8 +213,8 @@ def isolated(module: Module, op: Operation, name: str = "op") -> Module:
     return found
 
 
-def task_of(op: Operation) -> Task | None:
-    """The op as a task, or None where it is none: not the same for every element, or carried, not computed with."""
+def case_of(op: Operation) -> OpCase | None:
+    """Return the op as a case; None where it is not elementwise, or only moves a value."""
     definition = op.definition
     if definition is None or not (isinstance(definition.evaluate, Elementwise) or op.name == "arith.select"):
         return None
@@ -219,14 +223,16 @@ def task_of(op: Operation) -> Task | None:
         return None
     spelled = [str(type_) for type_ in types]
     count = len(op.operands)
-    return Task(op.name, tuple(spelled[:count]), tuple(spelled[count:]), keywords(op.properties, definition.properties))
+    return OpCase(
+        op.name, tuple(spelled[:count]), tuple(spelled[count:]), keywords(op.properties, definition.properties)
+    )
 
 
 _KEYWORDS = {"roundingmode": "rounding", "overflowFlags": "overflow", "isExact": "exact"}
 
 
 def keywords(properties: Mapping[str, at.Attribute], declared: Sequence[Property]) -> tuple[tuple[str, Any], ...]:
-    """Properties as `halfulp.interp.declare.build.op_properties` takes them, without those that have their default."""
+    """Return properties as `halfulp.interp.declare.build.op_properties` takes them, without defaults."""
     found: list[tuple[str, Any]] = []
     for prop in declared:
         attribute, name = properties.get(prop.name), _KEYWORDS.get(prop.name, prop.name)

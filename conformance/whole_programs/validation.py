@@ -1,4 +1,4 @@
-"""Two versions of a program, run here on the same inputs: what the first allows, the second must do.
+"""Run two versions of a program on the same inputs: the second must do something that the first allows.
 
 Scalar functions are run on many inputs at once, in lanes, as far as control flow lets them.
 """
@@ -15,7 +15,8 @@ import numpy as np
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
 from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.conformance.whole_programs.arguments import Arguments
-from halfulp.conformance.whole_programs.diff import as_reference, code_text, element_mismatch, element_text, given_text
+from halfulp.conformance.whole_programs.difference_text import code_text, element_text, given_text
+from halfulp.conformance.whole_programs.outcomes import as_reference, element_mismatch
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import (
@@ -37,10 +38,10 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 
 SHOWN = 3
-"""Inputs of one function whose difference is kept."""
+"""Number of inputs of one function whose difference is kept."""
 
 MAX_STEPS = 1_000_000
-"""What one run may take: generated inputs may make a loop endless."""
+"""Most steps of one run: generated inputs may make a loop endless."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,8 @@ class Counterexample:
 
 
 @dataclass
-class Report:
-    """One function in both versions. ``undefined``: inputs for which the first has no meaning.
+class ValidationReport:
+    """The result for one function. ``undefined``: the number of inputs for which the first version is undefined.
 
     ``skipped``: inputs on which the first did not end, by the reason. ``differing``: inputs with a difference.
     """
@@ -74,12 +75,13 @@ class Report:
 
     @property
     def compared(self) -> int:
-        """Inputs that both versions were run on and to which the first gives a meaning."""
+        """Return the number of inputs for which both versions ran and the first is defined."""
         return self.inputs - self.skipped.total() - self.undefined
 
 
 def common_functions(before: Module, after: Module, name: str | None = None) -> list[tuple[Operation, Operation]]:
-    """The public functions with a body of the first version, or the one named, each with that of the second.
+    """Return the public functions with a body in the first version, or the named one, each with that of the second
+    version.
 
     Raises InputError where there are none, where the second version lacks one, or where the types of one have changed.
     """
@@ -116,9 +118,9 @@ def validate(
     after: tuple[Module, Operation],
     arguments: Arguments,
     profile: Profile = SPEC,
-) -> Report:
-    """Run both versions of a function. Raises Unsupported where one holds what halfulp does not execute."""
-    report = Report(before[1].symbol_name or "", arguments.count, arguments.exhaustive)
+) -> ValidationReport:
+    """Run both versions of a function. Raises Unsupported where one has something that halfulp does not execute."""
+    report = ValidationReport(before[1].symbol_name or "", arguments.count, arguments.exhaustive)
     run = _Runner(before, after, arguments, profile)
     for start, stop, expected, answers in run.pieces():
         _count(report, arguments, start, stop, expected, answers)
@@ -141,7 +143,9 @@ class _Runner:
         self.skipped: Counter[str] = Counter()
 
     def pieces(self) -> Iterator[Piece]:
-        """Ranges of inputs with the outcome of both versions; undefined behaviour stands alone."""
+        """Yield ranges of inputs with the outcome of both versions; an input with undefined behaviour is a range of its
+        own.
+        """
         count = self._arguments.count
         waiting = [(0, count)] if self._arguments.scalars else []
         singles: list[tuple[int, int]] = [] if waiting else [(index, index + 1) for index in range(count)]
@@ -182,7 +186,7 @@ class _Runner:
 
 
 def _spread(values: tuple[Value, ...], lanes: int) -> tuple[Value, ...]:
-    """Results in lanes, those that are the same for all repeated."""
+    """Return results in lanes; results that are the same for all lanes are repeated."""
 
     def repeated(array: Any) -> Any:
         return None if array is None else np.broadcast_to(array, (lanes, *array.shape))
@@ -195,7 +199,9 @@ def _spread(values: tuple[Value, ...], lanes: int) -> tuple[Value, ...]:
     )
 
 
-def _count(report: Report, arguments: Arguments, start: int, stop: int, before: Outcome, after: Outcome) -> None:
+def _count(
+    report: ValidationReport, arguments: Arguments, start: int, stop: int, before: Outcome, after: Outcome
+) -> None:
     if isinstance(before, HalfulpError):
         report.undefined += stop - start
         return
@@ -229,7 +235,7 @@ def _count(report: Report, arguments: Arguments, start: int, stop: int, before: 
 
 
 def counterexample_lines(function: Operation, found: Counterexample) -> list[str]:
-    """A counterexample for people; the place is that of the function in the second version."""
+    """Describe a counterexample for people; its place is the function in the second version."""
     mismatch, type_ = found.mismatch, found.type
     where = "" if mismatch is None or mismatch.element == () else element_text(mismatch)
     what = f"@{function.symbol_name} may not do this{where}"
@@ -247,7 +253,7 @@ def counterexample_lines(function: Operation, found: Counterexample) -> list[str
 
 
 def counterexample_record(found: Counterexample) -> dict[str, Any]:
-    """The same for programs: ready for JSON."""
+    """Describe a counterexample as data for JSON."""
     record: dict[str, Any] = {"arguments": [spell_value(value) for value in found.arguments]}
     mismatch = found.mismatch
     if mismatch is None:

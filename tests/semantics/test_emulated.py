@@ -12,7 +12,7 @@ import pytest
 
 import halfulp as hu
 from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
-from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import emulation
@@ -30,22 +30,22 @@ def test_both_faces_widen_and_narrow(fmt: hu.FloatFormat) -> None:
     codes = np.arange(1 << fmt.bits).astype(fmt.storage_dtype)
     codes = codes if fmt.bits == 8 else codes[::7]
     assert emulation.widen_codes(fmt, codes).tolist() == [emulation.widen(fmt, int(code)) for code in codes]
-    (wide,) = sampled_inputs(task("arith.truncf", "f32", fmt.name), 4000)
+    (wide,) = sampled_inputs(op_case("arith.truncf", "f32", fmt.name), 4000)
     assert emulation.narrow_codes(fmt, wide).tolist() == [emulation.narrow(fmt, int(code)) for code in wide]
 
 
-def tasks() -> list[Task]:
+def cases() -> list[OpCase]:
     found = []
     types = [fmt.name for fmt in NARROW] + ["f32", "f64"]
     for name in types:
-        found += [task(f"arith.{op}", name) for op in (*BINARY, "negf")]
-        found += [task("arith.cmpf", name, predicate=p) for p in ("oeq", "ult")]
-        found += [task(f"arith.{op}", "i32", name) for op in ("sitofp", "uitofp")]
-        found += [task(f"arith.{op}", name, "i16") for op in ("fptosi", "fptoui")]
+        found += [op_case(f"arith.{op}", name) for op in (*BINARY, "negf")]
+        found += [op_case("arith.cmpf", name, predicate=p) for p in ("oeq", "ult")]
+        found += [op_case(f"arith.{op}", "i32", name) for op in ("sitofp", "uitofp")]
+        found += [op_case(f"arith.{op}", name, "i16") for op in ("fptosi", "fptoui")]
         for other in types:
             for op in ("extf", "truncf", "convertf"):
                 try:
-                    found.append(task(f"arith.{op}", name, other))
+                    found.append(op_case(f"arith.{op}", name, other))
                 except HalfulpError:
                     continue
     return found
@@ -54,7 +54,7 @@ def tasks() -> list[Task]:
 @pytest.mark.parametrize("name", [*(fmt.name for fmt in NARROW), "f32", "f64"])
 def test_both_faces_of_every_op(name: str) -> None:
     rng = random.Random(name)
-    for asked in tasks():
+    for asked in cases():
         if asked.operands[0] != name:
             continue
         inputs = sampled_inputs(asked, 300, seed=rng.randrange(1000))
@@ -76,7 +76,7 @@ def test_normal_values_of_most_formats_are_those_of_the_specification() -> None:
         if not fmt.zero or fmt.name == "f8E8M0FNU":
             continue
         for op in ("addf", "mulf", "divf", "remf", "maximumf", "minnumf"):
-            asked = task(f"arith.{op}", fmt.name)
+            asked = op_case(f"arith.{op}", fmt.name)
             inputs = every_input(asked) if is_exhaustive(asked, 16) else sampled_inputs(asked, 2000)
             ours = asked.kernel(inputs[0].shape).array(*inputs).results[0]
             theirs = asked.kernel(inputs[0].shape, IREE).array(*inputs).results[0]
@@ -88,28 +88,28 @@ def test_normal_values_of_most_formats_are_those_of_the_specification() -> None:
 
 # Recorded from iree-compile 3.13.0rc20261016 for a generic x86-64 CPU.
 RECORDED = [
-    (task("arith.truncf", "f32", "f8E4M3FN"), (0x3C700000,), 0x00),
-    (task("arith.truncf", "f32", "f8E5M2FNUZ"), (0xB7E00000,), 0x00),
-    (task("arith.truncf", "f32", "f16"), (0x387FE000,), 0x0000),
-    (task("arith.truncf", "f32", "f16", rounding="toward_zero"), (0x387FC000,), 0x0000),
-    (task("arith.truncf", "f64", "f32"), (0x380FFFFFE0000000,), 0x00000000),
-    (task("arith.extf", "f8E4M3FN", "f32"), (0xFF,), 0xC3F00000),
-    (task("arith.extf", "f8E8M0FNU", "f32"), (0x00,), 0x00000000),
-    (task("arith.extf", "bf16", "f64"), (0x0001,), 0x0000000000000000),
-    (task("arith.mulf", "f8E4M3FN"), (0x01, 0x4F), 0x00),
-    (task("arith.addf", "f8E8M0FNU"), (0x00, 0x81), 0x00),
-    (task("arith.divf", "f8E8M0FNU"), (0x00, 0x00), 0x80),
-    (task("arith.negf", "f8E5M2"), (0xFD,), 0x7F),
-    (task("arith.negf", "bf16"), (0x7F81,), 0x7FC0),
-    (task("arith.addf", "f32"), (0x00000001, 0x00000001), 0x00000000),
-    (task("arith.maxnumf", "f32"), (0x80000000, 0x00000001), 0x80000000),
-    (task("arith.cmpf", "f64", predicate="oeq"), (0x1, 0x0), 1),
-    (task("arith.sitofp", "i16", "f8E4M3FN"), (0x8000,), 0x7F),
-    (task("arith.sitofp", "i32", "f8E4M3FN"), (0xFFFFFC00,), 0x7F),
+    (op_case("arith.truncf", "f32", "f8E4M3FN"), (0x3C700000,), 0x00),
+    (op_case("arith.truncf", "f32", "f8E5M2FNUZ"), (0xB7E00000,), 0x00),
+    (op_case("arith.truncf", "f32", "f16"), (0x387FE000,), 0x0000),
+    (op_case("arith.truncf", "f32", "f16", rounding="toward_zero"), (0x387FC000,), 0x0000),
+    (op_case("arith.truncf", "f64", "f32"), (0x380FFFFFE0000000,), 0x00000000),
+    (op_case("arith.extf", "f8E4M3FN", "f32"), (0xFF,), 0xC3F00000),
+    (op_case("arith.extf", "f8E8M0FNU", "f32"), (0x00,), 0x00000000),
+    (op_case("arith.extf", "bf16", "f64"), (0x0001,), 0x0000000000000000),
+    (op_case("arith.mulf", "f8E4M3FN"), (0x01, 0x4F), 0x00),
+    (op_case("arith.addf", "f8E8M0FNU"), (0x00, 0x81), 0x00),
+    (op_case("arith.divf", "f8E8M0FNU"), (0x00, 0x00), 0x80),
+    (op_case("arith.negf", "f8E5M2"), (0xFD,), 0x7F),
+    (op_case("arith.negf", "bf16"), (0x7F81,), 0x7FC0),
+    (op_case("arith.addf", "f32"), (0x00000001, 0x00000001), 0x00000000),
+    (op_case("arith.maxnumf", "f32"), (0x80000000, 0x00000001), 0x80000000),
+    (op_case("arith.cmpf", "f64", predicate="oeq"), (0x1, 0x0), 1),
+    (op_case("arith.sitofp", "i16", "f8E4M3FN"), (0x8000,), 0x7F),
+    (op_case("arith.sitofp", "i32", "f8E4M3FN"), (0xFFFFFC00,), 0x7F),
 ]
 
 
 @pytest.mark.parametrize(("asked", "operands", "expected"), RECORDED, ids=str)
-def test_recorded(asked: Task, operands: tuple[int, ...], expected: int) -> None:
+def test_recorded(asked: OpCase, operands: tuple[int, ...], expected: int) -> None:
     assert asked.kernel((1,), IREE).scalar(*operands) == expected
     assert asked.kernel((1,)).scalar(*operands) != expected

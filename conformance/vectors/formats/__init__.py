@@ -1,4 +1,4 @@
-"""The file formats of vectors, by name: a module each, loaded when it is used."""
+"""The file formats of vectors by name: a module each, loaded when it is first used."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from halfulp.conformance.vectors.formats.format import Carried, Format, Options,
 from halfulp.interp.ir.errors import InputError, did_you_mean
 
 NAMES = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs", "mlir")
-"""All formats: the module of each bears its name."""
+"""Names of all formats; the module of each has the same name."""
 
 
 def format_named(name: str) -> Format:
-    """The format of a name. Raises InputError naming the choices."""
+    """Return the format of a name. Raises InputError with the choices."""
     if name not in NAMES:
         raise InputError(f"unknown format '{name}'; the formats are {', '.join(NAMES)}", hint=did_you_mean(name, NAMES))
     found: Format = import_module(f"{__name__}.{name}").FORMAT
@@ -22,7 +22,7 @@ def format_named(name: str) -> Format:
 
 
 def format_of_file(path: str) -> Format | None:
-    """The format that the end of a file's name stands for; None where it stands for none."""
+    """Return the format that a file name's ending stands for; None for other endings."""
     endings = {".tv": "testfloat", ".mem": "readmemh", ".svh": "sv"}
     for ending, name in endings.items():
         if path.endswith(ending):
@@ -37,7 +37,7 @@ def write_vectors(
     unmarked: Unmarked = "refuse",
     options: Options | None = None,
 ) -> Written:
-    """Write a set to a file in a format, in constant memory, and say what was written.
+    """Write a set to a file in a format, in constant memory, and return what was written.
 
     ``unmarked``: rows with poison or open bits, in a format that has no place for these: refuse the whole set, drop the
     rows, or write the canonical result (0 for poison). Raises InputError for a refused row, naming it, and for a set
@@ -52,7 +52,8 @@ def write_vectors(
 def read_vectors(
     file: BinaryIO, format: str, columns: tuple[Column, ...] | None = None, options: Options | None = None
 ) -> VectorSet:
-    """The set in a file, as a stream that is read once. ``columns``: needed where files do not describe themselves.
+    """Read the set in a file, as a stream that is read once. ``columns``: needed where files do not describe
+    themselves.
 
     Raises InputError, while its chunks are read, for what is malformed, with the line where there are lines.
     """

@@ -1,4 +1,6 @@
-"""What the binary formats share: columns as little-endian bytes, put aside until their number is known."""
+"""The common parts of the binary formats: columns as little-endian bytes, stored aside until the number of rows is
+known.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from halfulp.conformance.vectors.formats.format import Options, malformed, spool
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
 
 COPIED = 1 << 20
-"""Bytes that are copied at once."""
+"""Number of bytes that are copied at once."""
 
 
 class Aside:
-    """Bytes kept in temporary files, one per column, until all rows are known; a context manager."""
+    """Bytes stored in temporary files, one per column, until all rows are known; a context manager."""
 
     def __init__(self, parts: int) -> None:
         self._stack = ExitStack()
@@ -41,29 +43,29 @@ class Aside:
 
 
 def little_endian(column: Column) -> np.dtype[Any]:
-    """The dtype in which codes of a column lie in files."""
+    """Return the dtype of a column's codes in files."""
     return storage_dtype(column.width).newbyteorder("<")
 
 
 def trailing(column: Column) -> tuple[int, ...]:
-    """The axes of one code: its limbs, above 64 bits."""
+    """Return the axes of one code: its limbs, above 64 bits."""
     return (limb_count(column.width),) if column.width > LIMB_BITS else ()
 
 
 def code_bytes(codes: Codes, column: Column) -> memoryview:
-    """Codes as bytes, little-endian."""
+    """Return codes as bytes, little-endian."""
     data = np.ascontiguousarray(codes, little_endian(column))
     return data.data.cast("B") if data.size else memoryview(b"")
 
 
 def code_array(data: bytes, column: Column, rows: int) -> Codes:
-    """The inverse of `code_bytes`."""
+    """Return the codes of bytes that `code_bytes` gave."""
     codes = np.frombuffer(data, little_endian(column)).astype(storage_dtype(column.width))
     return codes.reshape(code_shape((rows,), column.width))
 
 
 def exactly(file: IO[bytes], size: int, options: Options) -> bytes:
-    """So many bytes. Raises InputError where the file ends before."""
+    """Read exactly ``size`` bytes. Raises InputError where the file ends before."""
     parts = []
     while size:
         data = file.read(size)
@@ -81,7 +83,7 @@ def ended(file: IO[bytes], options: Options) -> None:
 
 
 def checked_widths(columns: Sequence[Column], chunks: Iterator[Chunk], options: Options) -> Iterator[Chunk]:
-    """The chunks. Raises InputError for a code with bits above its column's width."""
+    """Yield the chunks. Raises InputError for a code with bits above its column's width."""
     done = 0
     for chunk in chunks:
         for column, codes in zip(columns, chunk, strict=True):

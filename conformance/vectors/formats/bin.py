@@ -1,5 +1,6 @@
 """Raw little-endian bytes, one column after the other, so that IREE reads each with ``--input=…=@file.bin`` and the
-next with ``+file.bin``. `Options.packing` says how elements lie in a column; each column starts at a whole byte.
+next with ``+file.bin``. `Options.packing` says how elements are laid out in a column; each column starts at a whole
+byte.
 
 `Options.blocks` names two columns that lie in blocks of elements with their scale, as OCP's MX formats do. These come
 first, then the other columns.
@@ -24,7 +25,7 @@ from halfulp.interp.ir.errors import InputError
 
 
 class _Layout:
-    """The parts of a file: those of the blocks, then a column each."""
+    """The parts of a file: those of the blocks, then one per column."""
 
     def __init__(self, columns: Sequence[Column], options: Options) -> None:
         self.columns, self.options, self.packing = tuple(columns), options, options.packing
@@ -44,7 +45,7 @@ class _Layout:
         self.rows = -(-options.rows // whole) * whole
 
     def sizes(self, count: int) -> list[int]:
-        """The bytes of each part, for so many rows."""
+        """Return the bytes of each part for that many rows."""
         sizes = []
         if self.blocks is not None:
             blocks = count // self.blocks.elements
@@ -53,7 +54,7 @@ class _Layout:
         return sizes + [self.packing.size(self.columns[k].width, count) for k in self.single]
 
     def packed(self, chunk: Chunk, done: int) -> list[Bytes]:
-        """The bytes of each part of a chunk, before which there were ``done`` rows."""
+        """Return the bytes of each part of a chunk that follows ``done`` rows."""
         parts: list[Bytes] = []
         if self.blocks is not None:
             size = self.blocks.elements
@@ -66,7 +67,7 @@ class _Layout:
         return parts + [pack(chunk[k], self.columns[k].width, self.packing) for k in self.single]
 
     def unpacked(self, parts: Sequence[Bytes], count: int) -> Chunk:
-        """The inverse of `packed`, for so many rows."""
+        """Return the columns of bytes that `packed` gave, for that many rows."""
         found: dict[int, Codes] = {}
         if self.blocks is not None:
             own = len(parts) - len(self.single)
@@ -79,7 +80,9 @@ class _Layout:
         return tuple(found[k] for k in range(len(self.columns)))
 
     def count(self, size: int) -> int:
-        """The rows of a file of so many bytes. Raises InputError where that is not clear, or not so."""
+        """Return the number of rows in a file of that many bytes. Raises InputError where it is unclear or does not
+        fit.
+        """
         count = self.options.count
         if count is None:
             if self.packing.dense or self.blocks is not None:
@@ -98,7 +101,7 @@ class _Layout:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """The bytes of every part, packed as the options say."""
+    """Write the bytes of every part, packed as the options say."""
     layout, done = _Layout(vectors.columns, options), 0
     with Aside(len(layout.sizes(0))) as aside:
         for chunk in rechunked(vectors.columns, vectors, layout.rows):
@@ -110,7 +113,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The columns of a file that has nothing else. Densely packed ones, and blocks, need `Options.count`."""
+    """Read the columns of a file that holds nothing else. Dense packing, and blocks, need `Options.count`."""
     known = needed(columns, "bin", options)
     layout = _Layout(known, options)
     source = seekable(file)

@@ -13,7 +13,7 @@ from halfulp.conformance.vectors.formats.reserved import C, check_names
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
-    Source,
+    LineSource,
     complete,
     described,
     digits,
@@ -51,7 +51,7 @@ def _member(column: Column) -> str:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """The structure, the array, its length."""
+    """Write the structure, the array and its length."""
     check_names("C", C, (options.name, *(column.name for column in vectors.columns)))
     name, guard = options.name, f"{options.name.upper()}_H"
     head = [
@@ -72,8 +72,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The vectors of a header that `write` made; everything but rows and their number is skipped."""
-    source = Source(file)
+    """Read the vectors of a header that `write` made. Everything but rows and their number is skipped."""
+    source = LineSource(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "c", options)
     limbs = [limb_count(column.width) for column in known]

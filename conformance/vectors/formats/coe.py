@@ -9,7 +9,7 @@ from halfulp.conformance.vectors.formats.format import Format, Options, same_col
 from halfulp.conformance.vectors.formats.readmemh import fields, split_word, word
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
-    Source,
+    LineSource,
     complete,
     described,
     find_columns,
@@ -19,7 +19,7 @@ from halfulp.conformance.vectors.formats.text import (
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """Comments, the radix, and the words; the last one is followed by a semicolon."""
+    """Write comments, the radix and the words; a semicolon follows the last one."""
     head = [described(vectors.columns), *fields(vectors.columns)]
     file.write("".join(f"; {line}\n" for line in head).encode())
     file.write(b"memory_initialization_radix=16;\nmemory_initialization_vector=\n")
@@ -28,8 +28,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The words of a file of radix 16, one or more in a line, between commas or spaces."""
-    source = Source(file)
+    """Read the words of a file of radix 16, one or more in a line, between commas or spaces."""
+    source = LineSource(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "coe", options)
     count: int | None = None

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats.format import Format, Options, needed
-from halfulp.conformance.vectors.formats.text import Hex, Source, read_rows, whole, write_rows
+from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole, write_rows
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
@@ -17,13 +17,13 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """The names of the columns, then a line per vector."""
+    """Write the names of the columns, then a line per vector."""
     file.write((",".join(column.name for column in vectors.columns) + "\n").encode())
     write_rows(vectors, file, _row(vectors.columns))
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The vectors of a file whose columns are these, in any order, among others that are not read."""
+    """Read the vectors of a file that has these columns, in any order. Other columns are skipped."""
     known = needed(columns, "csv", options)
     order: list[int] | None = None
     width = 0
@@ -43,7 +43,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
             raise ValueError(f"{len(words)} cells under {width} names")
         return [[words[k].removeprefix("0x") for k in order]]
 
-    return VectorSet(known, read_rows(Source(file), known, _row(known), line, options))
+    return VectorSet(known, read_rows(LineSource(file), known, _row(known), line, options))
 
 
 FORMAT = Format("csv", ".csv", write, read)

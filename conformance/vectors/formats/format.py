@@ -1,4 +1,4 @@
-"""What a file format of vectors is: which roles it can carry, a writer and a reader."""
+"""The interface of a file format of vectors: the roles it can carry, a writer and a reader."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from halfulp.interp.ir.locations import FileLineCol
 Unmarked = Literal["refuse", "drop", "canonical"]
 
 UNMARKED: tuple[Unmarked, ...] = ("refuse", "drop", "canonical")
-"""What becomes of rows with poison or open bits in a format that cannot say so."""
+"""The treatment of rows with poison or unspecified bits in a format without a place for them."""
 
 EVERY_ROLE = frozenset(Role)
 
@@ -32,7 +32,7 @@ SPOOLED = 1 << 24
 
 @dataclass
 class Notes:
-    """What a reader of lines tells beside codes: where rows stand, and digits of results that are no digits.
+    """The notes of a reader of lines: the lines of rows, and the X and Z digits of results.
 
     ``unknown``: by the number of the row, the words of its results and flags that have an X or Z where that counts (or
     where nothing in the file says that it does not), by the column's name; each such digit was read as 0.
@@ -42,7 +42,7 @@ class Notes:
     _places: list[tuple[int, int, int]] = field(default_factory=list)
 
     def stand(self, row: int, line: int, lines: int) -> None:
-        """From this row on, the first of these ``lines`` of a row is this one, counted from 1."""
+        """Record that from this row on, the first of these ``lines`` of a row is this one, counted from 1."""
         if self._places:
             first, start, step = self._places[-1]
             if step == lines and start + (row - first) * step == line:
@@ -50,7 +50,7 @@ class Notes:
         self._places.append((row, line, lines))
 
     def line_of(self, row: int) -> int | None:
-        """The line in which a row begins; None in a format without lines, and for rows forgotten."""
+        """Return the line in which a row begins; None in a format without lines, and for rows that were forgotten."""
         place = bisect_right(self._places, (row, sys.maxsize, 0)) - 1
         if place < 0:
             return None
@@ -58,7 +58,7 @@ class Notes:
         return start + (row - first) * step
 
     def forget(self, row: int) -> None:
-        """Drop what is told of the rows before this one."""
+        """Drop the records of the rows before this one."""
         place = bisect_right(self._places, (row, sys.maxsize, 0)) - 1
         del self._places[: max(place, 0)]
         for old in [known for known in self.unknown if known < row]:
@@ -67,11 +67,11 @@ class Notes:
 
 @dataclass(frozen=True)
 class Options:
-    """``name``: what C and SystemVerilog call the vectors, an identifier. ``packing``: of ``bin``. ``count``: the rows
-    of a file that is read; only ``bin`` needs it, densely packed or in blocks. ``file``: what errors call the file.
-    ``rows``: at most so many rows are in a chunk that is read. ``function``: MLIR text of the ``@eval`` that ``mlir``
-    checks. ``notes``: takes what a reader of lines notes; an X that counts is an error without it. ``blocks``: operands
-    of ``bin`` that lie in blocks.
+    """``name``: the name of the vectors in C and SystemVerilog, an identifier. ``packing``: of ``bin``. ``count``: the
+    rows of a file that is read; only ``bin`` needs it, densely packed or in blocks. ``file``: the file's name in
+    errors. ``rows``: the most rows in a chunk that is read. ``function``: MLIR text of the ``@eval`` that ``mlir``
+    checks. ``notes``: takes the notes of a reader of lines; without it, an X in a significant bit is an error.
+    ``blocks``: operands of ``bin`` that are stored in blocks.
     """
 
     name: str = "vectors"
@@ -90,7 +90,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Format:
-    """A file format. ``carries``: the roles it has a place for. ``describes``: its files say what their columns are.
+    """A file format. ``carries``: the roles it has a place for. ``describes``: its files describe their columns.
 
     ``write(vectors, file, options)`` writes a set whose roles it carries; ``read(file, columns, options)`` gives the
     set in a file, as a stream. ``columns``: None where the file describes itself. What is malformed raises InputError,
@@ -107,7 +107,7 @@ class Format:
 
 @dataclass
 class Written:
-    """What a file holds: the columns that the format carried, its rows, those left out, the digest of the columns."""
+    """The content of a written file: its columns, its rows, the rows left out, the digest of the columns."""
 
     columns: tuple[Column, ...]
     count: int = 0
@@ -116,12 +116,15 @@ class Written:
 
 
 class Unsayable(InputError):
-    """A row with poison or open bits, for which a format has no place."""
+    """A row with poison or unspecified bits that a format has no place for."""
 
 
 @dataclass
 class Carried:
-    """A set as a format carries it: without columns it has no place for, each chunk counted and hashed as it goes."""
+    """A set as a format carries it: without columns it has no place for.
+
+    Each chunk is counted and hashed as it passes.
+    """
 
     vectors: VectorSet
     format: Format
@@ -140,7 +143,7 @@ class Carried:
         self.written = Written(tuple(columns[k] for k in self._kept))
 
     def set(self) -> VectorSet:
-        """The set to write; `written` is complete once its chunks have been read."""
+        """Return the set to write; `written` is complete once its chunks have been read."""
         exact = not (self._marks and self.unmarked == "drop")
         return VectorSet(
             self.written.columns, self._chunks(), self.vectors.count if exact else None, self.vectors.description
@@ -184,14 +187,14 @@ class Carried:
 
 
 class _Copy(tempfile.SpooledTemporaryFile[bytes]):
-    """A temporary file that the stream over it closes by dropping it: a reader may stop anywhere."""
+    """A temporary file that closes when the stream over it is dropped: a reader may stop anywhere."""
 
     def __del__(self) -> None:
         self.close()
 
 
 def seekable(file: BinaryIO) -> IO[bytes]:
-    """The file itself, or what a pipe still holds, copied to a temporary file."""
+    """Return the file itself, or for a pipe a temporary file with the rest of its content."""
     if file.seekable():
         return file
     copy = _Copy(SPOOLED)
@@ -201,12 +204,12 @@ def seekable(file: BinaryIO) -> IO[bytes]:
 
 
 def spool() -> IO[bytes]:
-    """A temporary file, in memory while it is small."""
+    """Return a temporary file that stays in memory while it is small."""
     return tempfile.SpooledTemporaryFile(SPOOLED)
 
 
 def needed(columns: tuple[Column, ...] | None, format: str, options: Options) -> tuple[Column, ...]:
-    """The columns; raises InputError where neither the caller nor the file has told them."""
+    """Return the columns. Raises InputError where neither the caller nor the file gives them."""
     if columns is None:
         raise InputError(
             f"{options.file}: a file in the format '{format}' does not say what its columns are",
@@ -218,7 +221,7 @@ def needed(columns: tuple[Column, ...] | None, format: str, options: Options) ->
 def same_columns(
     given: tuple[Column, ...] | None, found: tuple[Column, ...] | None, format: str, options: Options
 ) -> tuple[Column, ...]:
-    """The columns of a file that may describe itself. Raises InputError where it says other ones than the caller."""
+    """Return the columns of a file that may describe itself. Raises InputError where they differ from the caller's."""
     if given is not None and found is not None and given != found:
         raise InputError(
             f"{options.file}: the file has the columns {_spelled(found)}, but those asked for are {_spelled(given)}"
@@ -231,20 +234,20 @@ def _spelled(columns: tuple[Column, ...]) -> str:
 
 
 def malformed(message: str, options: Options, line: int | None = None) -> InputError:
-    """The error of a file that is not what it should be, at a line counted from 1."""
+    """Return the error for a malformed file, at a line counted from 1."""
     if line is None:
         return InputError(f"{options.file}: {message}")
     return InputError(message, location=FileLineCol(options.file, line, 1))
 
 
 def with_file(options: Options, file: Any) -> Options:
-    """The options with the file's own name in errors, where it has one and none was given."""
+    """Return the options with the file's own name for errors, where it has one and none was given."""
     name = getattr(file, "name", None)
     return replace(options, file=name) if options.file == Options.file and isinstance(name, str) else options
 
 
 def too_wide(codes: Codes, width: int) -> npt.NDArray[np.bool_] | None:
-    """The rows whose code has bits above its width; None where there is none."""
+    """Return the rows whose code has bits above its width; None where there are none."""
     top = codes[:, -1] if codes.ndim > 1 else codes
     used = width - LIMB_BITS * (limb_count(width) - 1)
     if used >= top.dtype.itemsize * 8 or top.max(initial=0) < 1 << used:

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats.format import Format, Options, needed
-from halfulp.conformance.vectors.formats.text import Hex, Source, read_rows, whole, write_rows
+from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole, write_rows
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
@@ -18,12 +18,12 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """A line per vector."""
+    """Write a line per vector."""
     write_rows(vectors, file, _row(vectors.columns))
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The vectors of a file; other members of the objects are not read, and a code may be a number."""
+    """Read the vectors of a file. Other members of the objects are skipped, and a code may be a number."""
     known = needed(columns, "jsonl", options)
 
     def word(value: object) -> str:
@@ -47,7 +47,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
             raise ValueError(f"no member {', '.join(missing)}")
         return [[word(data[column.name]) for column in known]]
 
-    return VectorSet(known, read_rows(Source(file), known, _row(known), line, options))
+    return VectorSet(known, read_rows(LineSource(file), known, _row(known), line, options))
 
 
 FORMAT = Format("jsonl", ".jsonl", write, read)

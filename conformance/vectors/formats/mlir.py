@@ -1,5 +1,5 @@
 """A self-checking MLIR program: ``@main`` calls ``@check`` for every vector, which calls ``@eval`` and asserts that the
-result has the bits it must have. ``halfulp run`` executes it, and MLIR does after lowering arith, cf and func.
+result has the right bits. ``halfulp run`` executes it, and so does MLIR after lowering arith, cf and func.
 
 Codes are integers and bitcast, so that NaNs arrive as they are. Open bits are not looked at; poison cannot be.
 """
@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from itertools import count
 from typing import BinaryIO
 
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, results_of
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
 from halfulp.conformance.vectors.formats.numbering import INDEX, numbered, without_numbers
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
-    Source,
+    LineSource,
     complete,
     described,
     find_columns,
@@ -39,9 +39,9 @@ _COUNT = re.compile(r"// halfulp-count: (\d+)")
 _CONSTANT = re.compile(r"%\w+_([0-9A-Fa-f]{8}) = arith\.constant 0x([0-9A-Fa-f]+) : \w+")
 
 
-def function_of_task(task: Task) -> str:
-    """The function ``@eval`` that applies a task's op to scalars."""
-    return _body(print_module(task.module(None)))
+def function_of_case(case: OpCase) -> str:
+    """Return the function ``@eval`` that applies a case's op to scalars."""
+    return _body(print_module(case.module(None)))
 
 
 _TAKEN = (FUNCTION, "check", "main")
@@ -49,7 +49,8 @@ _TAKEN = (FUNCTION, "check", "main")
 
 
 def function_of_program(text: str, function: str) -> str:
-    """A program of scalars in which a function is called ``@eval``, and none has the name of another one here.
+    """Return a program of scalars in which the function is named ``@eval``, and other functions keep clear of our
+    names.
 
     Raises Unsupported for a function inside of a module in the program.
     """
@@ -72,14 +73,14 @@ def function_of_program(text: str, function: str) -> str:
 
 
 def _body(text: str) -> str:
-    """What stands in a module, and the aliases before it, as they would stand without it."""
+    """Return the text inside a module, with the aliases before it, as top-level text."""
     lines = text.rstrip("\n").splitlines()
     start = next(k for k, line in enumerate(lines) if line.startswith("module"))
     return "\n".join([*lines[:start], *(line.removeprefix("  ") for line in lines[start + 1 : -1])]) + "\n"
 
 
 def _carrier(column: Column) -> str:
-    """The type in which a code is written. Raises InputError where MLIR has no bitcast to the column's type."""
+    """Return the type in which a code is written. Raises InputError where MLIR has no bitcast to the column's type."""
     try:
         type_ = as_type(column.type)
     except HalfulpError as error:
@@ -104,7 +105,7 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
 
 
 def _check(columns: tuple[Column, ...]) -> list[str]:
-    """The function that checks one vector."""
+    """Return the function that checks one vector."""
     lines = [f"func.func private @check({', '.join(f'%{c.name}: {_carrier(c)}' for c in columns)}) {{"]
 
     def cast(value: str, made: str, source: str, target: str) -> str:
@@ -145,7 +146,7 @@ def _checkable(columns: tuple[Column, ...]) -> None:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """The functions ``@eval`` (`Options.function`), ``@check`` and ``@main``."""
+    """Write the functions ``@eval`` (`Options.function`), ``@check`` and ``@main``."""
     _checkable(vectors.columns)
     if options.function is None:
         raise InputError("the format 'mlir' needs the text of a function @eval")
@@ -158,8 +159,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The vectors of a program that `write` made; everything but its constants and their number is skipped."""
-    source = Source(file)
+    """Read the vectors of a program that `write` made. Everything but its constants and their number is skipped."""
+    source = LineSource(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "mlir", options)
     indexed = (INDEX, *known)

@@ -20,7 +20,7 @@ def _record(columns: Sequence[Column]) -> np.dtype[Any]:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """An array of shape (rows,)."""
+    """Write an array of shape (rows,)."""
     dtype, count = _record(vectors.columns), 0
     with Aside(1) as aside:
         for chunk in vectors:
@@ -35,7 +35,7 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The records of a file. Their fields say names and sizes alone, so the columns must be given."""
+    """Read the records of a file. Its fields give only names and sizes, so the columns must be given."""
     known = needed(columns, "npy", options)
     shape, dtype = read_header(file, options)
     if dtype != _record(known) or len(shape) != 1:

@@ -1,4 +1,4 @@
-"""NumPy's .npz: an array of raw bits per column under its name, and ``halfulp``, JSON as UTF-8 that describes them."""
+"""NumPy's .npz: an array of raw bits per column under its name, and ``halfulp``, their description in JSON as UTF-8."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ HEADER = "halfulp"
 VERSION = 1
 
 _OLDEST = (1980, 1, 1, 0, 0, 0)
-"""The time stamp of every member: the same set gives the same bytes."""
+"""Time stamp of every member: the same set gives the same bytes."""
 
 _MOST_HEADER = 1 << 20
-"""Bytes of the longest description that is read."""
+"""Most bytes of a description that is read."""
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """Arrays of shape (rows,), above 64 bits (rows, limbs); not compressed."""
+    """Write arrays of shape (rows,), above 64 bits (rows, limbs), without compression."""
     count = 0
     with Aside(len(vectors.columns)) as aside:
         for chunk in vectors:
@@ -65,7 +65,10 @@ def _write_header(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...])
 
 
 def read_header(file: IO[bytes], options: Options) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """The shape and dtype in front of NumPy's data. Raises InputError for anything else, and column-major data."""
+    """Return the shape and dtype in front of NumPy's data.
+
+    Raises InputError for anything else, and column-major data.
+    """
     with garbled("no NumPy array", options):
         version = npy_format.read_magic(file)
         read = npy_format.read_array_header_1_0 if version == (1, 0) else npy_format.read_array_header_2_0
@@ -79,7 +82,7 @@ def read_header(file: IO[bytes], options: Options) -> tuple[tuple[int, ...], np.
 
 @contextmanager
 def garbled(what: str, options: Options) -> Iterator[None]:
-    """Turn what NumPy, zipfile and zlib raise for a broken file, each something else, into InputError."""
+    """Turn the various exceptions of NumPy, zipfile and zlib for a broken file into InputError."""
     try:
         yield
     except HalfulpError:
@@ -89,7 +92,7 @@ def garbled(what: str, options: Options) -> Iterator[None]:
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The columns of a file, which may have more arrays and may be compressed."""
+    """Read the columns of a file, which may have more arrays and may be compressed."""
     with garbled("no .npz file", options):
         archive = zipfile.ZipFile(seekable(file))
         names = set(archive.namelist())

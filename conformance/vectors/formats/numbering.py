@@ -1,4 +1,4 @@
-"""Rows with their numbers in front, for formats whose rows bear one."""
+"""Number the rows, for formats that write a number in front of each row."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from halfulp.interp.ir.errors import InputError
 INDEX = Column("halfulp_index", 32, "i32", Role.OPERAND)
 
 MOST = (1 << 31) - 1
-"""Rows that an ``int`` can count."""
+"""Most rows that an ``int`` can count."""
 
 
 def numbered(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """The chunks with `INDEX` in front. Raises InputError where rows are too many."""
+    """Yield the chunks with `INDEX` in front. Raises InputError for too many rows."""
     done = 0
     for chunk in chunks:
         rows = len(chunk[0])
@@ -28,7 +28,7 @@ def numbered(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
 
 
 def without_numbers(chunks: Iterable[Chunk], options: Options) -> Iterator[Chunk]:
-    """The inverse of `numbered`. Raises InputError where the numbers do not count up from 0."""
+    """Yield the chunks without the numbers of `numbered`. Raises InputError where they do not count up from 0."""
     done = 0
     for chunk in chunks:
         rows = len(chunk[0])

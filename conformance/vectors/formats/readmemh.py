@@ -15,7 +15,7 @@ from halfulp.conformance.vectors.formats.format import Format, Options, same_col
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
-    Source,
+    LineSource,
     described,
     digits,
     find_columns,
@@ -28,12 +28,12 @@ _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 
 def word(columns: Sequence[Column]) -> list[bytes | Hex]:
-    """The fields of a word."""
+    """Return the fields of a word."""
     return [whole(columns, position) for position in range(len(columns))]
 
 
 def fields(columns: Sequence[Column]) -> list[str]:
-    """What each column's bits in the word are, as Verilog selects them: ``[31:24] a, f8E4M3FN operand``."""
+    """Describe each column's bits in the word as Verilog selects them: ``[31:24] a, f8E4M3FN operand``."""
     low = 4 * sum(digits(column.width) for column in columns)
     lines = []
     for column in columns:
@@ -45,7 +45,7 @@ def fields(columns: Sequence[Column]) -> list[str]:
 
 
 def split_word(text: str, columns: Sequence[Column]) -> list[str]:
-    """The digits of each column in a word; zeros in front may be missing. Raises ValueError for a longer word."""
+    """Return the digits of each column in a word; leading zeros may be missing. Raises ValueError for a longer word."""
     sizes = [digits(column.width) for column in columns]
     text = text.replace("_", "").rjust(sum(sizes), "0")
     if len(text) > sum(sizes):
@@ -58,15 +58,15 @@ def split_word(text: str, columns: Sequence[Column]) -> list[str]:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """Comments that describe the word, then a line per vector."""
+    """Write comments that describe the word, then a line per vector."""
     head = [described(vectors.columns), *fields(vectors.columns)]
     file.write("".join(f"// {line}\n" for line in head).encode())
     write_rows(vectors, file, [*word(vectors.columns), b"\n"], dont_care=True)
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The words of a file. An address must be the next one; the first may be any. Comments end with their line."""
-    source = Source(file)
+    """Read the words of a file. An address must be the next one; the first may be any. A comment ends with its line."""
+    source = LineSource(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "readmemh", options)
     base: int | None = None

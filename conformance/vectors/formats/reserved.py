@@ -1,4 +1,4 @@
-"""The words that C and SystemVerilog keep for themselves, which no name in a file of theirs can be."""
+"""The reserved words of C and SystemVerilog, which cannot be names in their files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ typeid typename using virtual wchar_t xor xor_eq
 int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
 """
 C = frozenset(_C.split())
-"""Of C23 and C++, in which a header may be included too, with the types of <stdint.h> that it uses."""
+"""The words of C23 and C++, since a header may be included in either, and the types of <stdint.h> that it uses."""
 
 _SYSTEMVERILOG = """
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins
@@ -38,11 +38,11 @@ tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until u
 vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
 """
 SYSTEMVERILOG = frozenset(_SYSTEMVERILOG.split())
-"""Of IEEE 1800-2017."""
+"""The words of IEEE 1800-2017."""
 
 
 def check_names(language: str, reserved: frozenset[str], names: Iterable[str]) -> None:
-    """Raise InputError for a name that is a word of the language itself."""
+    """Raise InputError for a name that is a reserved word of the language."""
     for name in names:
         if name in reserved:
             raise InputError(

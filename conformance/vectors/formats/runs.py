@@ -18,8 +18,8 @@ from halfulp.conformance.vectors.formats.format import EVERY_ROLE, Format, Optio
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
+    LineSource,
     RowText,
-    Source,
     complete,
     described,
     digits,
@@ -46,7 +46,7 @@ def check_unary(columns: tuple[Column, ...]) -> None:
 
 
 def starts_of_runs(columns: tuple[Column, ...], chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """The rows that start a run, and, as a last chunk, the last row of all; nothing for no rows.
+    """Yield the rows that start a run, and, as a last chunk, the last row of all; nothing for no rows.
 
     Raises InputError where the operands do not count up by one.
     """
@@ -73,7 +73,7 @@ def starts_of_runs(columns: tuple[Column, ...], chunks: Iterable[Chunk]) -> Iter
 
 
 def _check_steps(before: Chunk | None, operand: Codes) -> None:
-    """Raise InputError where operands do not count up by one, from the last row before them on."""
+    """Raise InputError where operands do not count up by one, beginning after the last row before them."""
     one = operand.dtype.type(1)
     # Codes wrap around at the end of their dtype: that no step does, the ends tell.
     steady = int(operand[-1]) - int(operand[0]) == len(operand) - 1 and bool((operand[1:] - operand[:-1] == one).all())
@@ -86,7 +86,7 @@ def _check_steps(before: Chunk | None, operand: Codes) -> None:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """A comment that describes the columns, the runs, the last operand; without any run, ``LAST`` alone."""
+    """Write a comment that describes the columns, the runs, and the last operand; without any run, ``LAST`` alone."""
     check_unary(vectors.columns)
     file.write(f"# {described(vectors.columns)}\n".encode())
     text, held = RowText(vectors.columns, _row(vectors.columns)), None
@@ -98,8 +98,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
     file.write(_end(vectors.columns, None if held is None else int(held[0][0])))
 
 
-class Table:
-    """The runs in a file as they stand there: iterating gives the rows that start one, once.
+class RunTable:
+    """The runs of a file in their order: iterating gives the rows that start one, once.
 
     ``last``: the last operand; None where there is no run, and before the end has been read. Raises InputError, while
     the runs are read, for what is no table.
@@ -108,7 +108,7 @@ class Table:
     def __init__(self, file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> None:
         # What would be noted is about the lines of runs, not about rows.
         self._options = replace(options, notes=None)
-        self._source = Source(file)
+        self._source = LineSource(file)
         self._source.fill(HEAD)
         self.columns = same_columns(columns, find_columns(self._source.data[:HEAD]), "runs", options)
         check_unary(self.columns)
@@ -147,8 +147,8 @@ class Table:
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The vectors that a table stands for, one by one."""
-    table = Table(file, columns, options)
+    """Read the vectors that a table represents, one by one."""
+    table = RunTable(file, columns, options)
 
     def chunks() -> Iterator[Chunk]:
         held: Chunk | None = None
@@ -166,8 +166,8 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
     return VectorSet(table.columns, chunks())
 
 
-def merge(tables: Iterable[Table], columns: tuple[Column, ...], file: BinaryIO) -> int:
-    """Write tables, of which each goes on where the one before ended, as one; returns the number of its runs.
+def merge(tables: Iterable[RunTable], columns: tuple[Column, ...], file: BinaryIO) -> int:
+    """Write tables as one, each of which continues the one before; return the number of its runs.
 
     Raises InputError where a table goes on elsewhere.
     """
@@ -203,7 +203,7 @@ def _end(columns: tuple[Column, ...], last: int | None) -> bytes:
 
 
 def _expanded(runs: Chunk, lengths: npt.NDArray[np.uint64], rows: int) -> Iterator[Chunk]:
-    """The rows of runs of these lengths, so many at once."""
+    """Yield the rows of runs of these lengths, in chunks."""
     stops = np.cumsum(lengths, dtype=np.uint64)
     total = int(stops[-1]) if len(stops) else 0
     for begin in range(0, total, rows):

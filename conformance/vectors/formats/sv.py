@@ -15,7 +15,7 @@ from halfulp.conformance.vectors.formats.reserved import SYSTEMVERILOG, check_na
 from halfulp.conformance.vectors.formats.text import (
     HEAD,
     Hex,
-    Source,
+    LineSource,
     complete,
     described,
     find_columns,
@@ -37,7 +37,7 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """The structure ``vector_t``, the function ``vector``, the number ``COUNT``."""
+    """Write the structure ``vector_t``, the function ``vector`` and the number ``COUNT``."""
     check_names("SystemVerilog", SYSTEMVERILOG, (options.name, *(column.name for column in vectors.columns)))
     head = [
         f"// {described(vectors.columns)}",
@@ -66,8 +66,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The vectors of a package that `write` made; everything but rows and their number is skipped."""
-    source = Source(file)
+    """Read the vectors of a package that `write` made. Everything but rows and their number is skipped."""
+    source = LineSource(file)
     source.fill(HEAD)
     known = same_columns(columns, find_columns(source.data[:HEAD]), "sv", options)
     count: int | None = None

@@ -1,4 +1,6 @@
-"""TestFloat's text: ``A B RESULT FLAGS``, upper-case hexadecimal, one space between. Nothing describes the columns."""
+"""TestFloat's text: ``A B RESULT FLAGS``, upper-case hexadecimal, one space between. The file does not describe its
+columns.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, Role, VectorSet
 from halfulp.conformance.vectors.formats.format import Format, Options, needed
-from halfulp.conformance.vectors.formats.text import Hex, Source, read_rows, whole, write_rows
+from halfulp.conformance.vectors.formats.text import Hex, LineSource, read_rows, whole, write_rows
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
@@ -17,18 +19,20 @@ def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:
 
 
 def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
-    """A line per vector, the columns in their order."""
+    """Write a line per vector, the columns in their order."""
     write_rows(vectors, file, _row(vectors.columns))
 
 
 def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> VectorSet:
-    """The vectors of a file, TestFloat's own ones too; spaces, digits left out in front and empty lines do no harm."""
+    """Read the vectors of a file, also of TestFloat itself. Extra spaces, missing leading zeros and empty lines are
+    allowed.
+    """
     known = needed(columns, "testfloat", options)
 
     def line(text: str, done: int) -> list[list[str]]:
         return [text.split()] if text else []
 
-    return VectorSet(known, read_rows(Source(file), known, _row(known), line, options))
+    return VectorSet(known, read_rows(LineSource(file), known, _row(known), line, options))
 
 
 FORMAT = Format("testfloat", ".tv", write, read, carries=frozenset(Role) - {Role.POISON, Role.OPEN})

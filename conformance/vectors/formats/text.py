@@ -29,16 +29,16 @@ from halfulp.conformance.vectors.formats.format import Options, malformed, too_w
 from halfulp.fp_formats.codes import Codes, code_shape, codes_to_ints, ints_to_codes, storage_dtype
 
 BLOCK = 1 << 15
-"""Rows that are made or read at once: their text stays in the cache."""
+"""Number of rows that are made or read at once: their text stays in the cache."""
 
 FEWEST = 1 << 5
-"""The fewest rows that are looked at as a block."""
+"""Least number of rows that are examined as a block."""
 
 SLOW_LINES = 1 << 12
-"""The most lines read one by one before regular rows are looked for again."""
+"""Most lines that are read one by one before regular rows are looked for again."""
 
 MARK = "halfulp-columns: "
-"""What stands before the description of the columns in a comment."""
+"""The text before the description of the columns in a comment."""
 
 _UNKNOWN = 0x100
 _X = ord("X")
@@ -46,7 +46,9 @@ _X = ord("X")
 
 @dataclass(frozen=True)
 class Hex:
-    """The bits ``low`` up to ``low + bits`` of column number ``column`` in upper-case hexadecimal, all digits."""
+    """A field: the bits ``low`` up to ``low + bits`` of column number ``column`` in upper-case hexadecimal, with all
+    digits.
+    """
 
     column: int
     low: int
@@ -54,7 +56,7 @@ class Hex:
 
     @property
     def digits(self) -> int:
-        """Characters that the field takes: at least one."""
+        """Return the number of characters of the field: at least one."""
         return digits(self.bits)
 
 
@@ -62,18 +64,18 @@ Row = Sequence[bytes | Hex]
 
 
 def digits(width: int) -> int:
-    """Hexadecimal digits of a code."""
+    """Return the number of hexadecimal digits of a code."""
     return max(1, -(-width // 4))
 
 
 def whole(columns: Sequence[Column], position: int) -> Hex:
-    """The field that holds a column's whole code."""
+    """Return the field that holds a column's whole code."""
     return Hex(position, 0, columns[position].width)
 
 
 @cache
 def _two_digits() -> npt.NDArray[np.uint16]:
-    """The two characters of a byte, in the order of memory."""
+    """Return the two characters of a byte, in the order of memory."""
     return np.frombuffer(b"".join(b"%02X" % byte for byte in range(256)), np.uint16)
 
 
@@ -84,7 +86,7 @@ def _one_digit() -> npt.NDArray[np.uint8]:
 
 @cache
 def _two_values() -> npt.NDArray[np.uint16]:
-    """By two characters as they lie in memory: the byte they spell, or `_UNKNOWN`."""
+    """Return a table from two characters as they are in memory to the byte that they spell, or `_UNKNOWN`."""
     table = np.full(1 << 16, _UNKNOWN, np.uint16)
     for spelled in (b"%X%X", b"%x%x", b"%X%x", b"%x%X"):
         for byte in range(256):
@@ -102,7 +104,7 @@ def _one_value() -> npt.NDArray[np.uint16]:
 
 @dataclass(frozen=True)
 class _Piece:
-    """One byte of a column and where its digits, one or two, stand in the row."""
+    """One byte of a column, and the place of its one or two digits in the row."""
 
     column: int
     byte: int
@@ -111,7 +113,7 @@ class _Piece:
 
 
 class RowText:
-    """The text of rows: see the module. ``dont_care``: digits of which no bit counts are written as X.
+    """The text of rows: see the module. ``dont_care``: digits without a significant bit are written as X.
 
     No bit of a digit counts where the result is poison, or where all its bits are open.
     """
@@ -139,7 +141,7 @@ class RowText:
         self._room = bytearray(self.template * BLOCK)
 
     def encode(self, chunk: Chunk) -> Iterator[memoryview]:
-        """The rows of a chunk as text; what one step gives is overwritten by the next."""
+        """Yield the rows of a chunk as text. Each step overwrites the text of the step before."""
         for start in range(0, len(chunk[0]), BLOCK):
             part = tuple(codes[start : start + BLOCK] for codes in chunk)
             rows = len(part[0])
@@ -163,7 +165,7 @@ class RowText:
             text[rows, start : start + field.digits] = block
 
     def _free_digits(self, chunk: Chunk) -> Iterator[tuple[Hex, npt.NDArray[np.intp], npt.NDArray[np.bool_]]]:
-        """Of each field of a result, rows with digits of which no bit counts, and which of their digits those are."""
+        """Return for each field of a result the rows that have digits without a significant bit, and these digits."""
         for column, codes in zip(self.columns, chunk, strict=True):
             if column.role not in (Role.POISON, Role.OPEN) or not codes.any():
                 continue
@@ -181,7 +183,9 @@ class RowText:
                 yield field, rows, every[:, ::-1]
 
     def decode(self, text: bytes | bytearray, rows: int) -> tuple[Chunk, int]:
-        """The chunk that so many rows of text spell, and how many rows in front are well-formed: only those count."""
+        """Return the chunk that the text of ``count`` rows spells, and the number of well-formed rows in front: only
+        those count.
+        """
         grid = np.frombuffer(text, np.uint8, rows * self.length).reshape(rows, self.length)
         bad: npt.NDArray[np.bool_] = np.zeros(rows, np.bool_)
         for offset, word in self._literals:
@@ -212,7 +216,9 @@ class RowText:
     def _strange(
         self, grid: npt.NDArray[np.uint8], chunk: Chunk, unknown: Sequence[_Piece], stored: Sequence[Codes]
     ) -> npt.NDArray[np.bool_]:
-        """The rows with a character that is neither a digit nor an X where no bit counts; the latter are read as 0."""
+        """Return the rows with a character that is neither a digit nor an X without significant bits; the latter are
+        read as 0.
+        """
         allowed = np.zeros(grid.shape, np.bool_)
         if self.dont_care:
             for field, rows, free in self._free_digits(chunk):
@@ -229,7 +235,7 @@ class RowText:
 
 
 def _in_words(fixed: bytes, offset: int) -> Iterator[tuple[int, Any]]:
-    """Fixed bytes as unsigned integers of up to 8 bytes, each with its place: few comparisons for many bytes."""
+    """Return fixed bytes as unsigned integers of up to 8 bytes, each with its place: few comparisons for many bytes."""
     place = 0
     while place < len(fixed):
         size = next(size for size in (8, 4, 2, 1) if size <= len(fixed) - place)
@@ -238,7 +244,7 @@ def _in_words(fixed: bytes, offset: int) -> Iterator[tuple[int, Any]]:
 
 
 def _stored_bytes(codes: Codes) -> npt.NDArray[np.uint8]:
-    """The bytes of each code, the least significant first: shape (rows, bytes)."""
+    """Return the bytes of each code, the least significant first: shape (rows, bytes)."""
     little = np.ascontiguousarray(codes, codes.dtype.newbyteorder("<"))
     size = little.dtype.itemsize * (codes.shape[1] if codes.ndim > 1 else 1)
     return little.view(np.uint8).reshape(len(codes), size)
@@ -254,24 +260,24 @@ def _from_bytes(data: npt.NDArray[np.uint8], width: int) -> Codes:
 
 
 def described(columns: Sequence[Column]) -> str:
-    """What a comment says of the columns; `find_columns` finds it again."""
+    """Return a comment's description of the columns, which `find_columns` finds again."""
     return MARK + columns_to_text(columns)
 
 
 _DESCRIBED = re.compile(re.escape(MARK.encode()) + rb"(\[.*\])")
 
 HEAD = 1 << 16
-"""Bytes at the start of a file among which the description of its columns is looked for."""
+"""Number of bytes at the start of a file in which the description of its columns is looked for."""
 
 
 def find_columns(head: bytes) -> tuple[Column, ...] | None:
-    """The columns that a comment in the first bytes of a file describes; None where there is none."""
+    """Return the columns that a comment in the first bytes of a file describes; None where there is none."""
     found = _DESCRIBED.search(head)
     return columns_from_text(found[1]) if found else None
 
 
 def write_rows(vectors: VectorSet, file: BinaryIO, row: Row, dont_care: bool = False, skip: int = 0) -> int:
-    """Write every row, without the first ``skip`` bytes of all; returns how many there were."""
+    """Write every row, without the first ``skip`` bytes of all. Return the number of rows."""
     text, count = RowText(vectors.columns, row, dont_care), 0
     for chunk in vectors:
         for block in text.encode(chunk):
@@ -282,12 +288,12 @@ def write_rows(vectors: VectorSet, file: BinaryIO, row: Row, dont_care: bool = F
 
 
 LineReader = Callable[[str, int], Iterable[Sequence[str]]]
-"""Gives the rows of one line, each with one word per column, the number of rows before being known; none for a comment.
-Raises ValueError saying what is wrong with the line.
+"""A reader of one line, given the number of rows before it: returns rows with one word per column, none for a comment.
+It raises ValueError with what is wrong in the line.
 """
 
 
-class Source:
+class LineSource:
     """The lines of a file with their numbers, read in blocks; CR LF counts as LF."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -298,7 +304,7 @@ class Source:
         self.ended = False
 
     def fill(self, size: int) -> None:
-        """Have at least ``size`` bytes, but for the end of the file."""
+        """Read until at least ``size`` bytes are there, or the file ends."""
         while len(self.data) < size and not self.ended:
             read = self._file.read(max(size, 1 << 16))
             self.ended = not read
@@ -307,15 +313,20 @@ class Source:
             self.data += read[: len(read) - len(self._held)].replace(b"\r\n", b"\n")
 
     def drop(self, size: int, lines: int) -> None:
-        """Go on behind the first ``size`` bytes, which hold so many lines."""
+        """Consume the first ``size`` bytes, which hold that many lines."""
         self.data = self.data[size:]
         self.line += lines
 
 
 def read_rows(
-    source: Source, columns: tuple[Column, ...], row: Row, line: LineReader, options: Options, dont_care: bool = False
+    source: LineSource,
+    columns: tuple[Column, ...],
+    row: Row,
+    line: LineReader,
+    options: Options,
+    dont_care: bool = False,
 ) -> Iterator[Chunk]:
-    """The rows from here to the end of a file. ``row`` starts a line and ends it."""
+    """Yield the rows from here to the end of a file. ``row`` starts a line and ends it."""
     text = RowText(columns, row, dont_care)
     lines_of_row = text.template.count(b"\n")
     most = rows = min(BLOCK, options.rows)
@@ -345,9 +356,9 @@ def read_rows(
 
 
 def complete(
-    chunks: Iterator[Chunk], told: Callable[[], int | None], source: Source, options: Options
+    chunks: Iterator[Chunk], told: Callable[[], int | None], source: LineSource, options: Options
 ) -> Iterator[Chunk]:
-    """The chunks of a file whose end says how many rows came before. Raises InputError where that is not so."""
+    """Yield the chunks of a file whose end gives the number of rows. Raises InputError where it is wrong."""
     rows = 0
     for chunk in chunks:
         yield chunk
@@ -359,11 +370,11 @@ def complete(
 
 
 LONGEST = 1 << 20
-"""Bytes of the longest line that is read."""
+"""Most bytes of a line that is read."""
 
 
 def _line_by_line(
-    source: Source,
+    source: LineSource,
     columns: tuple[Column, ...],
     line: LineReader,
     options: Options,
@@ -371,7 +382,7 @@ def _line_by_line(
     most: int,
     dont_care: bool,
 ) -> tuple[Chunk, int, int]:
-    """The rows of at most so many lines, and the bytes and lines that they are."""
+    """Return the rows of the next lines, read one by one, and the number of bytes and lines that they take."""
     words: list[Sequence[str]] = []
     numbers: list[int] = []
     place = lines = 0
@@ -449,7 +460,7 @@ def _code(word: str) -> int | None:
 
 
 def _free(columns: Sequence[Column], codes: Sequence[Sequence[int]], result: int, row: int) -> int:
-    """The bits of a result that count for nothing."""
+    """Return the bits of a result that do not count."""
     free = 0
     for k, column in enumerate(columns):
         if column.role is Role.POISON and result in results_of(columns, column) and codes[k][row]:
@@ -460,5 +471,5 @@ def _free(columns: Sequence[Column], codes: Sequence[Sequence[int]], result: int
 
 
 def spelled(codes: Codes, width: int) -> list[str]:
-    """Codes as words of upper-case hexadecimal with all their digits."""
+    """Spell codes as words of upper-case hexadecimal with all their digits."""
     return [f"{code:0{digits(width)}X}" for code in codes_to_ints(codes, width)]

@@ -17,41 +17,41 @@ from hypothesis import strategies as st
 from tree import ROOT
 
 from halfulp.command.main import main
-from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Role, VectorSet
-from halfulp.conformance.vectors.computation import OpSubject, Subject
+from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats import NAMES, format_named, write_vectors
 from halfulp.conformance.vectors.formats.format import Options
-from halfulp.conformance.vectors.formats.mlir import function_of_task
+from halfulp.conformance.vectors.formats.mlir import function_of_case
 from halfulp.conformance.vectors.packing import Packing
 from halfulp.conformance.vectors.recipe import Recipe
 
-ADD = OpSubject(task("arith.addf", "f8E4M3FN"))
+ADD = OpComputation(op_case("arith.addf", "f8E4M3FN"))
 OP = ("--op", "arith.addf", "--type", "f8E4M3FN")
 
 
 def golden(
     folder: Path,
-    subject: Subject = ADD,
+    computation: Computation = ADD,
     format: str = "testfloat",
     count: int = 500,
     packing: Packing | None = None,
     any_nan: bool = False,
 ) -> Path:
     """A file of vectors with its metadata beside it."""
-    recipe = Recipe(subject, "1", count=count)
+    recipe = Recipe(computation, "1", count=count)
     options = Options(packing=packing or Packing())
-    if isinstance(subject, OpSubject):
-        options = Options(packing=packing or Packing(), function=function_of_task(subject.task))
+    if isinstance(computation, OpComputation):
+        options = Options(packing=packing or Packing(), function=function_of_case(computation.case))
     path = folder / f"set{format_named(format).suffix}"
     with path.open("wb") as file:
         written = write_vectors(recipe.vectors(), file, format, "drop", options)
     data = metadata.document(
         written,
-        [metadata.File(format, path.name, options.packing)],
-        subject.source(),
-        subject.profile,
+        [metadata.VectorFile(format, path.name, options.packing)],
+        computation.source(),
+        computation.profile,
         recipe.inputs(),
         any_nan=any_nan,
     )
@@ -101,19 +101,19 @@ def test_a_golden_file_of_every_format_is_right(format: str, tmp_path: Path, run
 
 @pytest.mark.parametrize("format", ["runs", "mlir"])
 def test_golden_files_of_other_columns(format: str, tmp_path: Path, run: Run) -> None:
-    subject = OpSubject(task("arith.truncf", "f16", "f8E4M3FN"), flags=format == "runs")
-    recipe = Recipe(subject, "exhaustive", count=300)
+    computation = OpComputation(op_case("arith.truncf", "f16", "f8E4M3FN"), flags=format == "runs")
+    recipe = Recipe(computation, "exhaustive", count=300)
     path = tmp_path / f"a{format_named(format).suffix}"
     with path.open("wb") as file:
-        write_vectors(recipe.vectors(), file, format, options=Options(function=function_of_task(subject.task)))
+        write_vectors(recipe.vectors(), file, format, options=Options(function=function_of_case(computation.case)))
     code, out, err = run(path, "--op", "arith.truncf", "--from", "f16", "--type", "f8E4M3FN")
     assert (code, err) == (0, "")
     assert out == "arith.truncf f16 -> f8E4M3FN: 300 rows, none differs\n"
 
 
 def test_packed_bytes_are_read_as_the_metadata_says(tmp_path: Path, run: Run) -> None:
-    subject = OpSubject(task("arith.mulf", "f6E2M3FN"))
-    path = golden(tmp_path, subject, "bin", packing=Packing(dense=True))
+    computation = OpComputation(op_case("arith.mulf", "f6E2M3FN"))
+    path = golden(tmp_path, computation, "bin", packing=Packing(dense=True))
     assert run(path)[0] == 0
     data = bytearray(path.read_bytes())
     # The results lie behind two columns of 500 elements of 6 bits.
@@ -156,7 +156,7 @@ arith.addf f8E4M3FN: 4 rows, 1 differs
 def test_a_wrong_rounding_mode_is_named_for_all_rows(tmp_path: Path, run: Run) -> None:
     path = golden(tmp_path)
     device = io.BytesIO()
-    cut = OpSubject(task("arith.addf", "f8E4M3FN", rounding="toward_zero"))
+    cut = OpComputation(op_case("arith.addf", "f8E4M3FN", rounding="toward_zero"))
     write_vectors(Recipe(cut, "1", count=500).vectors(), device, "testfloat")
     code, out, _ = run("-", "--metadata", tmp_path / "set.json", "--max", "2", stdin=device.getvalue())
     assert code == 1
@@ -276,9 +276,9 @@ def test_testfloats_own_text(run: Run) -> None:
 
 
 def test_the_metadata_may_accept_any_nan(tmp_path: Path, run: Run) -> None:
-    subject = OpSubject(task("arith.addf", "f16"))
+    computation = OpComputation(op_case("arith.addf", "f16"))
     for any_nan, code in ((False, 1), (True, 0)):
-        path = golden(tmp_path, subject, count=3000, any_nan=any_nan)
+        path = golden(tmp_path, computation, count=3000, any_nan=any_nan)
         text, replaced = re.subn(r"7E00 (..)$", r"FFFF \1", path.read_text(), flags=re.MULTILINE)
         assert replaced
         path.write_text(text)
@@ -435,14 +435,14 @@ VALID: dict[str, bytes] = {}
 
 def _valid(format: str) -> bytes:
     if format not in VALID:
-        subject = ADD if format not in ("runs", "mlir") else OpSubject(task("arith.negf", "f8E4M3FN"))
-        columns = [k for k, c in enumerate(subject.inputs + subject.outputs) if c.role is not Role.FLAGS]
-        chunk = Recipe(subject, "exhaustive", count=40).vectors().gather()
+        computation = ADD if format not in ("runs", "mlir") else OpComputation(op_case("arith.negf", "f8E4M3FN"))
+        columns = [k for k, c in enumerate(computation.inputs + computation.outputs) if c.role is not Role.FLAGS]
+        chunk = Recipe(computation, "exhaustive", count=40).vectors().gather()
         made = VectorSet(
-            tuple((subject.inputs + subject.outputs)[k] for k in columns), [tuple(chunk[k] for k in columns)]
+            tuple((computation.inputs + computation.outputs)[k] for k in columns), [tuple(chunk[k] for k in columns)]
         )
         file = io.BytesIO()
-        write_vectors(made, file, format, options=Options(function=function_of_task(subject.task)))
+        write_vectors(made, file, format, options=Options(function=function_of_case(computation.case)))
         VALID[format] = file.getvalue()
     return VALID[format]
 
@@ -497,7 +497,7 @@ def test_the_examples_of_the_user_documentation(tmp_path: Path, run: Run) -> Non
     assert run(*found[2].split(), stdin=found[1].replace(r"\n", "\n").encode())[:2] == (1, output)
     golden(tmp_path)
     device = io.BytesIO()
-    cut = OpSubject(task("arith.addf", "f8E4M3FN", rounding="toward_zero"))
+    cut = OpComputation(op_case("arith.addf", "f8E4M3FN", rounding="toward_zero"))
     write_vectors(Recipe(cut, "1", count=500).vectors(), device, "testfloat")
     out = run("-", "--metadata", tmp_path / "set.json", stdin=device.getvalue())[1]
     assert examples["check-all"] in out

@@ -23,8 +23,9 @@ from tree import ROOT
 
 from halfulp.command.common import _scaled
 from halfulp.command.main import main
-from halfulp.conformance.vectors import shards
 from halfulp.conformance.vectors.formats import NAMES
+from halfulp.conformance.vectors.shards import plan as plan_module
+from halfulp.conformance.vectors.shards import shard as shard_module
 
 ADD = ("sweep", "arith.addf", "--type", "f8E4M3FN", "--level", "exhaustive")
 ADDED = "5546a554dea3483d477f5832732db467134bffff525ec21a821324f2785e90af"
@@ -38,12 +39,12 @@ Captured = pytest.CaptureFixture[str]
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
     """Shards of 2**12 rows in this process."""
-    plan = shards.Plan
+    plan = plan_module.SweepPlan
 
-    def smaller(*given: Any) -> shards.Plan:
+    def smaller(*given: Any) -> plan_module.SweepPlan:
         return plan(*given, shard_rows=1 << 12)
 
-    monkeypatch.setattr(shards, "Plan", smaller)
+    monkeypatch.setattr(plan_module, "SweepPlan", smaller)
     return 16
 
 
@@ -59,7 +60,7 @@ def test_a_sweep(tmp_path: Path, capsys: Captured) -> None:
 def test_all_formats_but_one_are_offered() -> None:
     from halfulp.command import sweep as cli_sweep
 
-    assert set(cli_sweep.FORMATS) == set(NAMES) - set(shards.NO_SHARDS)
+    assert set(cli_sweep.FORMATS) == set(NAMES) - set(plan_module.NO_SHARDS)
 
 
 def test_runs(tmp_path: Path, capsys: Captured) -> None:
@@ -129,7 +130,7 @@ def test_an_interrupt_before_anything_was_made(tmp_path: Path, capsys: Captured,
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(shards, "write_vectors", interrupted)
+    monkeypatch.setattr(shard_module, "write_vectors", interrupted)
     assert main([*ADD, "--out", str(tmp_path / "new")]) == 130
     assert capsys.readouterr() == ("", "")
     assert list(tmp_path.iterdir()) == []
@@ -292,7 +293,7 @@ def test_a_full_disk(tmp_path: Path, capsys: Captured, monkeypatch: pytest.Monke
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(shards, "write_vectors", full)
+    monkeypatch.setattr(shard_module, "write_vectors", full)
     assert main([*ADD, "--out", str(tmp_path / "out")]) == 2
     message = f"shard 0 (rows 0 to 65535): cannot write in '{tmp_path / 'out'}': No space left on device"
     assert capsys.readouterr() == ("", f"error: {message}\n")

@@ -23,14 +23,16 @@ from command import MEMORY, PATIENCE, halfulp, heeds_interrupts
 from tree import ROOT
 
 from halfulp.command.main import main
-from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors import metadata, produce
-from halfulp.conformance.vectors.computation import OpSubject
+from halfulp.conformance.vectors.computation import OpComputation
 from halfulp.conformance.vectors.formats import NAMES, format_named, read_vectors
 from halfulp.conformance.vectors.inputs import filled_models
-from halfulp.conformance.vectors.models import MODELS, coverage
+from halfulp.conformance.vectors.models.model import coverage
+from halfulp.conformance.vectors.models.table import MODELS
 from halfulp.conformance.vectors.recipe import LEVELS, Recipe, recipe_of
-from halfulp.conformance.vectors.shards import Plan, sweep_shards
+from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.conformance.vectors.shards.sweep import sweep_shards
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 
@@ -218,10 +220,10 @@ def test_blocks_with_a_scale_read_back(tmp_path: Path, place: str, packing: str)
 
 
 def test_rows_in_blocks() -> None:
-    asked = OpSubject(task("arith.scaling_truncf", ("f16", "f8E8M0FNU"), "f6E2M3FN"))
+    asked = OpComputation(op_case("arith.scaling_truncf", ("f16", "f8E8M0FNU"), "f6E2M3FN"))
     corners = Recipe(asked, "1", block=8)
     elements, scales = corners.given(0, corners.rows.count)
-    alone = Recipe(OpSubject(task("arith.negf", "f16")), "1")
+    alone = Recipe(OpComputation(op_case("arith.negf", "f16")), "1")
     assert set(elements.tolist()) == set(alone.given(0, alone.rows.count)[0].tolist())
     # Every element meets every scale.
     assert len(set(zip(elements.tolist(), scales.tolist(), strict=True))) == len(set(elements.tolist())) * len(
@@ -259,9 +261,9 @@ def test_every_rounding_pattern_is_among_the_vectors_of_b3(tmp_path: Path, op: s
     columns = np.load(data)
     names = ["a", "b"] if op == "arith.addf" else ["a"]
     rows = list(zip(*(columns[name].tolist() for name in names), strict=True))
-    asked = task(op, types[1], types[3] if op == "arith.truncf" else None)
-    case, _ = filled_models(asked, ["B3"])
-    hits = coverage(MODELS["B3"], case, rows)
+    asked = op_case(op, types[1], types[3] if op == "arith.truncf" else None)
+    model_case, _ = filled_models(asked, ["B3"])
+    hits = coverage(MODELS["B3"], model_case, rows)
     assert len(hits) == 16
     assert all(hits.values())
 
@@ -452,7 +454,7 @@ def test_a_set_that_is_stopped_leaves_nothing(number: int, tmp_path: Path) -> No
 
 
 def test_a_failing_writer_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = Recipe(OpSubject(task("arith.addf", "f8E4M3FN")), "1", count=100)
+    recipe = Recipe(OpComputation(op_case("arith.addf", "f8E4M3FN")), "1", count=100)
     order = produce.Order(recipe, ("testfloat", "npz"))
 
     def fails(*_: object) -> object:
@@ -599,8 +601,8 @@ def test_metadata_that_says_nothing_of_poison(poison: object, tmp_path: Path) ->
 @pytest.fixture(params=["npz", "testfloat", "runs"])
 def swept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A sweep in four shards."""
-    recipe = Recipe(OpSubject(task("arith.truncf", "bf16", "f8E4M3FN"), flags=False), "exhaustive")
-    sweep_shards(Plan(recipe, request.param, shard_rows=1 << 14), tmp_path)
+    recipe = Recipe(OpComputation(op_case("arith.truncf", "bf16", "f8E4M3FN"), flags=False), "exhaustive")
+    sweep_shards(SweepPlan(recipe, request.param, shard_rows=1 << 14), tmp_path)
     return tmp_path / "metadata.json"
 
 

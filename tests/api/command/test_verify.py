@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from command import halfulp
 
-from halfulp.conformance.comparing.op_case import reference, task
+from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.oracles.vector_format import Record, save_records
 
 TRUNCATION = ("verify", "arith.truncf", "--from", "f64", "--type", "f8E4M3FN", "--against", "ml_dtypes", "-n", "500")
@@ -139,10 +139,10 @@ def test_a_report_that_cannot_be_written(tmp_path) -> None:  # type: ignore[no-u
     assert done.err == f"error: cannot write '{tmp_path / 'no' / 'report.md'}': No such file or directory\n"
 
 
-def test_all_tasks_of_a_file_of_results(tmp_path) -> None:
+def test_all_cases_of_a_file_of_results(tmp_path) -> None:
     records = []
     for op in ("addi", "muli"):
-        asked = task(f"arith.{op}", "i64")
+        asked = op_case(f"arith.{op}", "i64")
         operands = tuple(np.arange(5, 25, dtype=np.uint64) * np.uint64(k) for k in (982451653, 57885161))
         records.append(Record(asked, operands, reference(asked, operands).bits))
     path = tmp_path / "results.npz"

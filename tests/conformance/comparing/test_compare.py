@@ -9,7 +9,7 @@ import pytest
 
 from halfulp.conformance.comparing.check import Tally, check, compare
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, ulp_distance, verdicts, worst
-from halfulp.conformance.comparing.op_case import Reference, reference, task
+from halfulp.conformance.comparing.op_case import Reference, op_case, reference
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.kernel import Open
@@ -122,17 +122,17 @@ class Fake:
     def __init__(self, answer):
         self.answer = answer
 
-    def refuses(self, task):
+    def refuses(self, case):
         return None
 
-    def evaluate(self, task, inputs):
+    def evaluate(self, case, inputs):
         if isinstance(self.answer, Exception):
             raise self.answer
         return (self.answer,)
 
 
 def test_a_tally_counts_each_element_once():
-    asked = task("arith.divsi", "i8")
+    asked = op_case("arith.divsi", "i8")
     inputs = (np.array([7, 7, 8, 9, 0x80], np.uint8), np.array([2, 0, 2, 3, 0xFF], np.uint8))
     answer = Answer(np.array([3, 7, 5, 0, 0], np.uint8), np.array([0, 0, 0, 3, 2], np.uint8), "not asked")
     tally = check(Fake(answer), asked, inputs)
@@ -145,7 +145,7 @@ def test_a_tally_counts_each_element_once():
 
 @pytest.mark.parametrize("kind", ["crash", "hang", "garbage"])
 def test_a_failing_oracle_never_agrees(kind):
-    asked = task("arith.addi", "i8")
+    asked = op_case("arith.addi", "i8")
     tally = check(Fake(OracleError(kind, "as told")), asked, (codes(1).astype(np.uint8),) * 2)
     assert (tally.compared, tally.unanswered, tally.clean) == (0, 1, False)
     assert kind in tally.failures[0]
@@ -169,7 +169,7 @@ NO_ANSWERS = {
 
 @pytest.mark.parametrize("name", NO_ANSWERS)
 def test_what_is_no_answer_is_a_failure(name):
-    asked = task("arith.addi", "i7")
+    asked = op_case("arith.addi", "i7")
     fake = Fake(None)
     fake.evaluate = lambda *_: NO_ANSWERS[name]
     tally = check(fake, asked, (EIGHT, np.zeros(8, np.uint8)))
@@ -178,7 +178,7 @@ def test_what_is_no_answer_is_a_failure(name):
 
 
 def test_wide_answers_have_their_limbs():
-    asked = task("arith.addi", "i100")
+    asked = op_case("arith.addi", "i100")
     right = np.ones((3, 2), np.uint64)
     inputs = (right, np.zeros((3, 2), np.uint64))
     assert check(Fake(Answer(right)), asked, inputs).equal == 3
@@ -187,14 +187,14 @@ def test_wide_answers_have_their_limbs():
 
 
 def test_what_was_answered_is_known_by_element():
-    asked = task("arith.addi", "i7")
+    asked = op_case("arith.addi", "i7")
     status = np.array([0, 3, 3, 0, 1, 2, 0, 3], np.uint8)
     tally = check(Fake(Answer(EIGHT, status)), asked, (EIGHT, np.zeros(8, np.uint8)))
     assert tally.answered.tolist() == [True, False, False, True, True, True, True, False]
 
 
 def test_shown_mismatches_hold_the_first_and_the_worst():
-    asked = task("arith.addi", "i16")
+    asked = op_case("arith.addi", "i16")
     inputs = (np.arange(50, dtype=np.uint16), np.zeros(50, np.uint16))
     wrong = inputs[0] + np.uint16(1)
     wrong[30] = 1000

@@ -9,8 +9,8 @@ from halfulp.conformance.comparing.check import code_at, compare
 from halfulp.conformance.comparing.compare import Verdict, verdicts
 from halfulp.conformance.comparing.divergences import Divergence, Example, divergences
 from halfulp.conformance.comparing.inputs import sampled_inputs
-from halfulp.conformance.comparing.op_case import reference, task
-from halfulp.conformance.comparing.tool_quirks import FORMULAS
+from halfulp.conformance.comparing.op_case import op_case, reference
+from halfulp.conformance.comparing.tool_quirks import QUIRKS
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable, unanswered
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
@@ -22,7 +22,7 @@ ROWS = divergences()
 def example_of(row):
     example = row.example
     types = example.types[0] if len(example.types) == 1 else list(example.types)
-    asked = task(example.op, types, example.to, **dict(example.properties))
+    asked = op_case(example.op, types, example.to, **dict(example.properties))
     inputs = tuple(
         ints_to_codes([code], width, (1,)) for code, width in zip(example.operands, asked.operand_widths, strict=True)
     )
@@ -106,11 +106,11 @@ def test_a_trap_is_known_only_where_it_is_one():
 
 @pytest.mark.parametrize("shown", ["f80", "f16"])
 def test_one_of_two_zeros_in_any_width(shown):
-    asked = task("arith.maximumf", shown)
+    asked = op_case("arith.maximumf", shown)
     width = element_width(asked.result_types[0])
     zeros, sign = [0, 1 << (width - 1), 0], 1 << (width - 1)
     inputs = (ints_to_codes(zeros, width, (3,)), ints_to_codes([sign, 0, 1], width, (3,)))
-    predicted = FORMULAS["second_of_zeros"](asked, inputs, reference(asked, inputs))
+    predicted = QUIRKS["second_of_zeros"](asked, inputs, reference(asked, inputs))
     assert codes_to_ints(predicted.bits[0], width) == [sign, 0, 1]
 
 
@@ -124,7 +124,7 @@ class Untouchable:
 
 
 def test_nothing_is_predicted_where_nothing_was_answered():
-    asked = task("arith.addi", "i8")
+    asked = op_case("arith.addi", "i8")
     inputs = (np.arange(4, dtype=np.uint8),) * 2
     tally = compare(asked, inputs, reference(asked, inputs), unanswered(asked, inputs, "no"), [Untouchable()])
     assert (tally.unanswered, tally.compared) == (4, 0)

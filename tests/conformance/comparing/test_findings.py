@@ -13,13 +13,16 @@ import halfulp as hu
 from halfulp.command import main as cli
 from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.inputs import sampled_inputs
-from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles import oracle
-from halfulp.conformance.oracles.oracle import Program, ProgramOracle
+from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
 from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.arguments import generated
-from halfulp.conformance.whole_programs.diff import Difference, Search, against
-from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, text_of
+from halfulp.conformance.whole_programs.diff import Difference, against
+from halfulp.conformance.whole_programs.interesting import SameDifference
+from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.signature import argument_types
 
@@ -76,7 +79,7 @@ def reduced_op(asked: ProgramOracle, same: SameDifference, found: Difference) ->
     reduced = Reducer(same, 200).reduce(found.program, found)
     text = text_of(reduced, close=False)
     module = hu.parse(text)
-    again = Program(module, reduced.function, reduced.arguments)
+    again = ClosedProgram(module, reduced.function, reduced.arguments)
     (difference,) = against(asked, [again]).differences
     assert difference.mismatch.expected != difference.mismatch.actual
     (op,) = [op for op in module.walk() if op.name.startswith("arith.") and op.operands]
@@ -92,9 +95,9 @@ def types_of(op: Operation) -> list[str]:
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: f"{finding.oracle} {finding.op}")
 def test_an_error_of_a_tool_is_found_and_reduced(finding: Finding) -> None:
     asked = programs_of(finding.oracle)
-    made = task(finding.op, finding.types, finding.to)
+    made = op_case(finding.op, finding.types, finding.to)
     inputs = sampled_inputs(made, finding.count)
-    program = Program(made.module(made.shape(inputs)), "eval", made.values(inputs))
+    program = ClosedProgram(made.module(made.shape(inputs)), "eval", made.values(inputs))
     same = SameDifference(Search(asked))
     (difference,) = same.differences([program])
     assert difference is not None
@@ -123,7 +126,7 @@ def test_ties_of_the_expansion_are_found_among_all_inputs() -> None:
     inputs = generated(argument_types(module.body[0]), 1)
     assert (inputs.count, inputs.exhaustive) == (16, True)
     same = SameDifference(Search(asked))
-    found = same.differences([Program(module, "main", inputs.row(index)) for index in range(inputs.count)])
+    found = same.differences([ClosedProgram(module, "main", inputs.row(index)) for index in range(inputs.count)])
     (difference,) = [one for one in found if one is not None]
     assert difference.finding is not None
     assert difference.finding.mismatch.operands == (np.float32(5).view(np.uint32),)
@@ -156,7 +159,7 @@ def test_a_value_for_undefined_behaviour_is_found_and_reduced(
     assert op.name == "arith.floordivsi"
     assert set(types_of(op)) <= {"tensor<1xi8>", "tensor<2xi8>"}
     asked = programs_of("mlir-fold")
-    report = against(asked, [Program(module, module.body[0].symbol_name or "", ())])
+    report = against(asked, [ClosedProgram(module, module.body[0].symbol_name or "", ())])
     assert (report.undefined, report.undefined_answered) == (1, 1)
     capsys.readouterr()
     assert cli.main(["reduce", "division.mlir", "--against", "exact", "--undefined", "-n", "20"]) == 3

@@ -1,4 +1,4 @@
-"""The operands that tasks are asked with, and what they are said to cover."""
+"""The operands that cases are asked with, and what they are said to cover."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from halfulp.conformance.comparing.inputs import (
     is_exhaustive,
     sampled_inputs,
 )
-from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.values.coerce import as_type
 
 
 def test_small_spaces_are_enumerated():
-    asked = task("arith.scaling_extf", ["f4E2M1FN", "f8E8M0FNU"], "bf16")
+    asked = op_case("arith.scaling_extf", ["f4E2M1FN", "f8E8M0FNU"], "bf16")
     assert is_exhaustive(asked)
     first, second = every_input(asked)
     assert len({*zip(first.tolist(), second.tolist(), strict=True)}) == len(first) == 1 << 12
-    assert not is_exhaustive(task("arith.addf", "f16"))
-    assert not is_exhaustive(task("quant.qcast", "f16", "!quant.uniform<i8:f16:0, {0.5, 0.25}>"))
+    assert not is_exhaustive(op_case("arith.addf", "f16"))
+    assert not is_exhaustive(op_case("quant.qcast", "f16", "!quant.uniform<i8:f16:0, {0.5, 0.25}>"))
 
 
 @pytest.mark.parametrize("op", ["addf", "remf"])
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_samples_meet_every_combination_of_classes(name, op):
-    asked = task(f"arith.{op}", name)
+    asked = op_case(f"arith.{op}", name)
     found = covered(asked, sampled_inputs(asked, 100))
     assert found.percent == 100.0
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 8, 64, 65, 128])
 def test_integer_samples_meet_every_combination_of_classes(width):
-    asked = task("arith.addi", f"i{width}")
+    asked = op_case("arith.addi", f"i{width}")
     assert covered(asked, sampled_inputs(asked, 100)).percent == 100.0
 
 
 @pytest.mark.parametrize("name", ["f16", "f80"])
 def test_what_was_not_answered_is_not_covered(name):
-    asked = task("arith.addf", name)
+    asked = op_case("arith.addf", name)
     inputs = sampled_inputs(asked, 400)
     answered = np.arange(400) % 7 == 0
     found = covered(asked, inputs, True, answered)
@@ -60,34 +60,34 @@ def test_what_was_not_answered_is_not_covered(name):
 
 
 def test_large_spaces_come_in_chunks():
-    chunks = list(inputs_for(task("arith.addf", "f8E4M3FN"), 0))
+    chunks = list(inputs_for(op_case("arith.addf", "f8E4M3FN"), 0))
     assert [len(first) for first, _ in chunks] == [1 << 16]
-    chunks = list(inputs_for(task("arith.truncf", "tf32", "f16"), 0))
+    chunks = list(inputs_for(op_case("arith.truncf", "tf32", "f16"), 0))
     assert [len(codes) for (codes,) in chunks] == [1 << 19]
-    sampled = list(inputs_for(task("arith.negf", "f32"), (1 << 19) + 5))
+    sampled = list(inputs_for(op_case("arith.negf", "f32"), (1 << 19) + 5))
     assert [len(codes) for (codes,) in sampled] == [1 << 19, 5]
 
 
 def test_samples_are_reproducible():
-    asked = task("arith.truncf", "f32", "f8E4M3FN")
+    asked = op_case("arith.truncf", "f32", "f8E4M3FN")
     assert digest(sampled_inputs(asked, 300, 1)) == digest(sampled_inputs(asked, 300, 1))
     assert digest(sampled_inputs(asked, 300, 1)) != digest(sampled_inputs(asked, 300, 2))
     assert [codes.shape for (codes,) in inputs_for(asked, 300)] == [(300,)]
 
 
 def test_quantised_operands_have_a_shape_their_type_can_have():
-    asked = task("quant.qcast", "f32", "!quant.uniform<i8:f32:{0:1, 1:128}, {{0.5:3, 0.25}, {1.0:-7, 3.0}}>")
+    asked = op_case("quant.qcast", "f32", "!quant.uniform<i8:f32:{0:1, 1:128}, {{0.5:3, 0.25}, {1.0:-7, 3.0}}>")
     assert [codes.shape for codes in sampled_inputs(asked, 100)] == [(2, 256)]
-    along = task("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5:3, 0.25, 1.0}>")
+    along = op_case("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5:3, 0.25, 1.0}>")
     assert [codes.shape for codes in sampled_inputs(along, 100)] == [(33, 3)]
 
 
 def test_conversions_are_asked_ties():
     # 464 lies midway between 448 and what would be 480; 465 is above it.
-    codes = corner_codes(as_type("f32"), task("arith.truncf", "f32", "f8E4M3FN"))
+    codes = corner_codes(as_type("f32"), op_case("arith.truncf", "f32", "f8E4M3FN"))
     smallest_tie = np.array([2.0**-10], np.float32).view(np.uint32)[0]
     assert int(smallest_tie) in codes
-    outcomes = covered(task("arith.truncf", "f32", "f8E4M3FN"), (np.array(codes, np.uint32),)).outcomes
+    outcomes = covered(op_case("arith.truncf", "f32", "f8E4M3FN"), (np.array(codes, np.uint32),)).outcomes
     assert all(
         outcomes[name] for name in ("exact", "inexact", "tie up", "tie down", "overflow", "underflow", "invalid")
     )
@@ -127,12 +127,12 @@ def test_integer_classes(code, name):
 
 
 def test_exact_values():
-    assert exact_value(task("arith.divf", "f8E4M3FN"), (0x38, 0x44)) == Fraction(1, 3)
-    assert exact_value(task("arith.remf", "f32"), (0xC0E00000, 0x40800000)) == -3  # -7 rem 4
-    assert exact_value(task("arith.divf", "f8E4M3FN"), (0x38, 0x00)) is None
-    assert exact_value(task("arith.sitofp", "i8", "f32"), (0xFF,)) == -1
-    assert exact_value(task("arith.uitofp", "i8", "f32"), (0xFF,)) == 255
-    assert exact_value(task("arith.addf", "f8E4M3FN"), (0x7F, 0x38)) is None
+    assert exact_value(op_case("arith.divf", "f8E4M3FN"), (0x38, 0x44)) == Fraction(1, 3)
+    assert exact_value(op_case("arith.remf", "f32"), (0xC0E00000, 0x40800000)) == -3  # -7 rem 4
+    assert exact_value(op_case("arith.divf", "f8E4M3FN"), (0x38, 0x00)) is None
+    assert exact_value(op_case("arith.sitofp", "i8", "f32"), (0xFF,)) == -1
+    assert exact_value(op_case("arith.uitofp", "i8", "f32"), (0xFF,)) == 255
+    assert exact_value(op_case("arith.addf", "f8E4M3FN"), (0x7F, 0x38)) is None
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from command import PATIENCE
 
 from halfulp.conformance.corpora import recorder
-from halfulp.conformance.corpora.corpus import SEPARATOR, Entry, Record, digest, entries, recorded
+from halfulp.conformance.corpora.corpus import SEPARATOR, CorpusEntry, CorpusRecord, digest, entries, recorded
 from halfulp.conformance.corpora.deviations import DELIBERATE, EXPECTED_FAILURES
 from halfulp.conformance.corpora.text_coverage import NOT_COUNTED, Facts, groups_of, ops, productions
 from halfulp.interp.declare.registry import default_registry
@@ -73,7 +73,7 @@ def modules() -> Mapping[str, Module | HalfulpError]:
     return found
 
 
-def accepted() -> list[tuple[Entry, Module, Record]]:
+def accepted() -> list[tuple[CorpusEntry, Module, CorpusRecord]]:
     """What both sides accept, with what mlir-opt prints for it."""
     found = []
     for entry in entries():
@@ -83,7 +83,7 @@ def accepted() -> list[tuple[Entry, Module, Record]]:
     return found
 
 
-def difference(entry: Entry) -> str | None:
+def difference(entry: CorpusEntry) -> str | None:
     """How halfulp treats a module otherwise than mlir-opt."""
     module = modules()[entry.name]
     if entry.newer:

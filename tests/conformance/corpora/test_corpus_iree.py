@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 import halfulp
-from halfulp.conformance.corpora.corpus import Entry, digest
+from halfulp.conformance.corpora.corpus import CorpusEntry, digest
 from halfulp.conformance.corpora.corpus_iree import asked_text, entries, go_around, is_of_document, record, recorded
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
@@ -52,7 +52,7 @@ def read(text: str) -> Module | HalfulpError:
         return error
 
 
-def accepted() -> Iterator[tuple[Entry, Module]]:
+def accepted() -> Iterator[tuple[CorpusEntry, Module]]:
     for entry in entries():
         module = read(entry.text)
         if isinstance(module, Module):
@@ -220,7 +220,7 @@ def test_random_changes_are_read_alike_or_refused() -> None:
 # --- against iree-opt -------------------------------------------------------------------------------------------------
 
 
-def check_against(tool: str, some: tuple[Entry, ...]) -> None:
+def check_against(tool: str, some: tuple[CorpusEntry, ...]) -> None:
     """The record is what iree-opt says; it takes what is printed, and reads and writes the same bytecode."""
     for entry in some:
         asked = asked_text(entry)

@@ -6,7 +6,7 @@ import pytest
 
 from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.corpora.recordings import FILE, NOT_RECORDED, recorded, replay
-from halfulp.conformance.ops.sweep import jobs
+from halfulp.conformance.ops.jobs import jobs
 from halfulp.conformance.oracles import ORACLES
 
 MAX_BYTES = 5_000_000
@@ -20,7 +20,7 @@ def test_every_oracle_is_recorded():
 def test_recorded_answers_are_explained(name):
     source = recorded()[name]
     total = replay(name)
-    assert {job.task for job in jobs("sample", oracles=[name])} == {task for task, _ in source.answers}
+    assert {job.case for job in jobs("sample", oracles=[name])} == {case for case, _ in source.answers}
     assert total.failures == []
     assert total.mismatches == []
     assert total.unexplained == 0

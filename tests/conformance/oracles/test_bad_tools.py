@@ -16,13 +16,15 @@ from command import PATIENCE, wait_for_end
 
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.inputs import sampled_inputs
-from halfulp.conformance.comparing.op_case import Task, task
-from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, apfloat, jit, oracle, tool
+from halfulp.conformance.comparing.op_case import OpCase, op_case
+from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, apfloat, oracle, tool
+from halfulp.conformance.oracles.jit_programs import PreparedProgram
+from halfulp.conformance.oracles.jit_text import Child
 from halfulp.conformance.oracles.oracle import (
     Answer,
+    ClosedProgram,
     Oracle,
     OracleError,
-    Program,
     ProgramOracle,
     Status,
     Unanswered,
@@ -42,10 +44,10 @@ MOST_RUNS = 40
 """Enough for halves of 16 elements, down to each."""
 
 TASKS = [
-    task("arith.addi", "i8"),
-    task("arith.addf", "f32"),
-    task("arith.truncf", "f32", "bf16"),
-    task("quant.dcast", "!quant.uniform<i8:f32, 0.5>", "f32"),
+    op_case("arith.addi", "i8"),
+    op_case("arith.addf", "f32"),
+    op_case("arith.truncf", "f32", "bf16"),
+    op_case("quant.dcast", "!quant.uniform<i8:f32, 0.5>", "f32"),
 ]
 
 
@@ -129,19 +131,19 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
     return put
 
 
-def question(found: Oracle) -> tuple[Task, tuple[Any, ...]]:
+def question(found: Oracle) -> tuple[OpCase, tuple[Any, ...]]:
     asked = next(asked for asked in TASKS if found.refuses(asked) is None)
     return asked, sampled_inputs(asked, 16)
 
 
-def assert_programs_fail(found: Oracle, asked: Task, inputs: tuple[Any, ...], refusing: bool = False) -> None:
+def assert_programs_fail(found: Oracle, asked: OpCase, inputs: tuple[Any, ...], refusing: bool = False) -> None:
     """Each program gets the error, also one with others; ``refusing``: a tool that says no has not failed."""
     if not isinstance(found, ProgramOracle):
         return
     function = asked.module((16,))
     kinds = OracleError | Unanswered if refusing else OracleError
     try:
-        results = found.run([Program(function, "eval", asked.values(inputs))] * 2)
+        results = found.run([ClosedProgram(function, "eval", asked.values(inputs))] * 2)
     except OracleError:
         return
     assert len(results) == 2
@@ -294,19 +296,19 @@ def test_a_large_question_and_a_large_answer() -> None:
 
 
 def test_a_program_that_hangs_or_prints_too_little_in_its_own_process_is_an_error() -> None:
-    asked = task("arith.addi", "i8")
-    given = Program(asked.module(None), "eval", tuple(Value.from_bits(code, "i8") for code in (1, 2)))
-    prepared = jit._Prepared(given, "p.", lambda operation, types: None)
-    assert prepared.answers(jit.Child([3], 0)) == (Answer(np.array(3, np.uint8)),)
-    for child, kind in ((jit.Child([], 14), "hang"), (jit.Child([], 0), "garbage"), (jit.Child([3, 4], 0), "garbage")):
+    asked = op_case("arith.addi", "i8")
+    given = ClosedProgram(asked.module(None), "eval", tuple(Value.from_bits(code, "i8") for code in (1, 2)))
+    prepared = PreparedProgram(given, "p.", lambda operation, types: None)
+    assert prepared.answers(Child([3], 0)) == (Answer(np.array(3, np.uint8)),)
+    for child, kind in ((Child([], 14), "hang"), (Child([], 0), "garbage"), (Child([3, 4], 0), "garbage")):
         failure = prepared.answers(child)
         assert isinstance(failure, OracleError)
         assert failure.kind == kind
 
 
 def test_a_program_that_divides_like_the_cpu_does_has_trapped(install: Install) -> None:
-    asked = task("arith.remsi", "i32")
-    given = Program(asked.module((2,)), "eval", asked.values([np.array([1, 2], np.uint32)] * 2))
+    asked = op_case("arith.remsi", "i32")
+    given = ClosedProgram(asked.module((2,)), "eval", asked.values([np.array([1, 2], np.uint32)] * 2))
     install('while [ "$1" != -o ]; do shift; done; echo > "$2"', (COMPILE,))
     for signal, trapped in (("FPE", True), ("ILL", True), ("SEGV", False), ("KILL", False)):
         install(f"kill -{signal} $$", (RUN_MODULE,))

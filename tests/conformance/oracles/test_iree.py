@@ -12,9 +12,9 @@ import pytest
 from halfulp.conformance.comparing.check import check
 from halfulp.conformance.comparing.divergences import Divergence, divergences
 from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
-from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.iree import Iree
-from halfulp.conformance.oracles.oracle import Oracle, Program, ProgramOracle, Unanswered, Unavailable
+from halfulp.conformance.oracles.oracle import ClosedProgram, Oracle, ProgramOracle, Unanswered, Unavailable
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
@@ -43,7 +43,7 @@ def iree() -> Iree:
     pytest.skip(f"IREE IS ABSENT: {found}")
 
 
-def inputs_of(asked: Task, count: int) -> tuple[Any, ...]:
+def inputs_of(asked: OpCase, count: int) -> tuple[Any, ...]:
     return every_input(asked) if is_exhaustive(asked, 16) else sampled_inputs(asked, count)
 
 
@@ -53,30 +53,30 @@ def test_it_is_an_oracle(iree: Iree) -> None:
 
 
 PREDICTED = [
-    task("arith.truncf", "f32", "f8E4M3FN"),
-    task("arith.truncf", "bf16", "f8E5M2FNUZ"),
-    task("arith.truncf", "f64", "f16"),
-    task("arith.extf", "f8E4M3FN", "f32"),
-    task("arith.extf", "bf16", "f64"),
-    task("arith.mulf", "f8E4M3FN"),
-    task("arith.divf", "f8E8M0FNU"),
-    task("arith.addf", "f64"),
-    task("arith.remf", "f16"),
-    task("arith.maxnumf", "f32"),
-    task("arith.negf", "f8E5M2"),
-    task("arith.cmpf", "bf16", predicate="ult"),
-    task("arith.sitofp", "i16", "f8E4M3FN"),
-    task("arith.fptosi", "f32", "i32"),
-    task("arith.scaling_extf", ["f8E4M3FN", "f8E8M0FNU"], "f32"),
-    task("arith.divsi", "i8"),
-    task("arith.divui", "i8"),
-    task("arith.mulsi_extended", "i16"),
-    task("arith.addi", "index"),
+    op_case("arith.truncf", "f32", "f8E4M3FN"),
+    op_case("arith.truncf", "bf16", "f8E5M2FNUZ"),
+    op_case("arith.truncf", "f64", "f16"),
+    op_case("arith.extf", "f8E4M3FN", "f32"),
+    op_case("arith.extf", "bf16", "f64"),
+    op_case("arith.mulf", "f8E4M3FN"),
+    op_case("arith.divf", "f8E8M0FNU"),
+    op_case("arith.addf", "f64"),
+    op_case("arith.remf", "f16"),
+    op_case("arith.maxnumf", "f32"),
+    op_case("arith.negf", "f8E5M2"),
+    op_case("arith.cmpf", "bf16", predicate="ult"),
+    op_case("arith.sitofp", "i16", "f8E4M3FN"),
+    op_case("arith.fptosi", "f32", "i32"),
+    op_case("arith.scaling_extf", ["f8E4M3FN", "f8E8M0FNU"], "f32"),
+    op_case("arith.divsi", "i8"),
+    op_case("arith.divui", "i8"),
+    op_case("arith.mulsi_extended", "i16"),
+    op_case("arith.addi", "index"),
 ]
 
 
 @pytest.mark.parametrize("asked", PREDICTED, ids=str)
-def test_the_profile_predicts_every_bit(iree: Iree, asked: Task) -> None:
+def test_the_profile_predicts_every_bit(iree: Iree, asked: OpCase) -> None:
     inputs = inputs_of(asked, 2000)
     total = check(iree, asked, inputs, profile=PROFILE)
     assert total.clean, total.mismatches[:3]
@@ -90,7 +90,7 @@ def test_the_profile_predicts_every_bit(iree: Iree, asked: Task) -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_examples(iree: Iree, row: Divergence) -> None:
     example = row.example
-    asked = task(example.op, example.types[0], example.to, **dict(example.properties))
+    asked = op_case(example.op, example.types[0], example.to, **dict(example.properties))
     inputs = [ints_to_codes([c], w, (1,)) for c, w in zip(example.operands, asked.operand_widths, strict=True)]
     if row.formula == "trapped_remainder":  # alone it would be taken for a tool that never works
         inputs = [np.append(codes, codes.dtype.type(1)) for codes in inputs]
@@ -106,7 +106,7 @@ def test_examples(iree: Iree, row: Divergence) -> None:
 )
 def test_it_finds_the_lost_carry(iree: Iree, target: str, lost: int) -> None:
     """Among all bf16, rounding up into the smallest normal gives zero."""
-    asked = task("arith.truncf", "bf16", target)
+    asked = op_case("arith.truncf", "bf16", target)
     total = check(iree, asked, every_input(asked))
     assert total.unexplained == lost
     for _, mismatch in total.mismatches:
@@ -115,20 +115,20 @@ def test_it_finds_the_lost_carry(iree: Iree, target: str, lost: int) -> None:
 
 
 def test_it_finds_the_negative_nan(iree: Iree) -> None:
-    asked = task("arith.extf", "f8E4M3FN", "f32")
+    asked = op_case("arith.extf", "f8E4M3FN", "f32")
     ((_, mismatch),) = check(iree, asked, every_input(asked)).mismatches
     assert (mismatch.operands, mismatch.actual) == ((0xFF,), np.float32(-480).view(np.uint32))
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 9])
 def test_division_of_any_number_of_elements(iree: Iree, count: int) -> None:
-    asked = task("arith.divui", "i32")
+    asked = op_case("arith.divui", "i32")
     inputs = (np.arange(count, dtype=np.uint32), np.ones(count, np.uint32))
     assert check(iree, asked, inputs).equal == count
 
 
 def test_conversions_to_integers_are_right_in_range(iree: Iree) -> None:
-    asked = task("arith.fptosi", "f32", "i8")
+    asked = op_case("arith.fptosi", "f32", "i8")
     total = check(iree, asked, sampled_inputs(asked, 3000))
     assert total.clean
     assert total.equal > 1000
@@ -136,19 +136,19 @@ def test_conversions_to_integers_are_right_in_range(iree: Iree) -> None:
 
 
 def test_what_it_rejects_is_unanswered_for_its_reason(iree: Iree) -> None:
-    asked = task("arith.truncf", "f32", "f4E2M1FN")
+    asked = op_case("arith.truncf", "f32", "f4E2M1FN")
     assert iree.refuses(asked) is None
     total = check(iree, asked, sampled_inputs(asked, 10))
     assert (total.compared, total.unanswered, total.failures) == (0, 10, [])
     (reason,) = total.refusals
     assert "Unsupported tensor type" in reason
     assert iree.refuses(asked) == reason  # it knows now
-    assert iree.refuses(task("arith.addf", "f80")) is not None
-    assert iree.refuses(task("quant.dcast", "!quant.uniform<i8:f32, 0.5>", "f32")) is not None
+    assert iree.refuses(op_case("arith.addf", "f80")) is not None
+    assert iree.refuses(op_case("quant.dcast", "!quant.uniform<i8:f32, 0.5>", "f32")) is not None
 
 
 def test_shapes_and_nothing(iree: Iree) -> None:
-    asked = task("arith.addi", "i8")
+    asked = op_case("arith.addi", "i8")
     a, b = sampled_inputs(asked, 24)
     (answer,) = iree.evaluate(asked, (a.reshape(2, 3, 4), b.reshape(2, 3, 4)))
     np.testing.assert_array_equal(answer.bits, (a + b).reshape(2, 3, 4))
@@ -180,10 +180,10 @@ def test_programs(iree: Iree) -> None:
     buffers = parse_module("func.func @f(%a: vector<2xf32>) -> vector<2xf32> { return %a : vector<2xf32> }")
     found = iree.run(
         [
-            Program(module, "f", arguments),
-            Program(buffers, "f", (Value.from_bits(np.zeros(2, np.uint32), "f32"),)),
-            Program(module, "g", arguments[2:]),
-            Program(four, "nowhere", ()),
+            ClosedProgram(module, "f", arguments),
+            ClosedProgram(buffers, "f", (Value.from_bits(np.zeros(2, np.uint32), "f32"),)),
+            ClosedProgram(module, "g", arguments[2:]),
+            ClosedProgram(four, "nowhere", ()),
         ]
     )
     assert isinstance(found[0], tuple)

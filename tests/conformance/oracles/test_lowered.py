@@ -13,10 +13,10 @@ import pytest
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.inputs import sampled_inputs
-from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.jit import JitOracle
-from halfulp.conformance.oracles.oracle import OracleError, Program, Status, Unanswered
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Status, Unanswered
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.loading import parse_module
@@ -33,7 +33,7 @@ INTEGER_OPS = (
     *("addui_extended", "mulsi_extended", "mului_extended"),
 )
 SAMPLES = 200
-SHARE = 45  # tasks of each oracle in the default run
+SHARE = 45  # cases of each oracle in the default run
 ROUNDED = ({}, {"rounding": "upward"})
 
 
@@ -44,14 +44,14 @@ def asked(name: str) -> JitOracle:
     return made
 
 
-def possible(op: str, types: str | list[str], to: str | None = None, **properties: str) -> Iterator[Task]:
+def possible(op: str, types: str | list[str], to: str | None = None, **properties: str) -> Iterator[OpCase]:
     with suppress(HalfulpError):
-        yield task(f"arith.{op}", types, to, **properties)
+        yield op_case(f"arith.{op}", types, to, **properties)
 
 
-def tasks(name: str) -> list[Task]:
-    """Every task of the oracle's types that it does not refuse."""
-    found: list[Task] = []
+def cases(name: str) -> list[OpCase]:
+    """Every case of the oracle's types that it does not refuse."""
+    found: list[OpCase] = []
     floats = sorted(asked(name).floats)
     for fmt in floats:
         for op in FLOAT_OPS:
@@ -77,9 +77,9 @@ def tasks(name: str) -> list[Task]:
 
 
 def explained(name: str, share: int | None, profile: Profile, rows: bool) -> Tally:
-    """The tally of a share of the tasks."""
+    """The tally of a share of the cases."""
     own = [row for row in divergences() if name in row.tools] if rows else []
-    every = tasks(name)
+    every = cases(name)
     chosen = every if share is None else random.Random(name).sample(every, share)
     total = Tally()
     for one in chosen:
@@ -93,7 +93,7 @@ ODD = {"arith.remsi", "arith.floordivsi"}
 
 def predicted(name: str, share: int | None) -> None:
     profile = PROFILES[asked(name).profile]
-    every = [one for one in tasks(name) if one.op not in ODD and "f80" not in one.operands]
+    every = [one for one in cases(name) if one.op not in ODD and "f80" not in one.operands]
     total = Tally()
     for one in every if share is None else random.Random(name).sample(every, share):
         total.add(check(asked(name), one, sampled_inputs(one, SAMPLES), (), profile))
@@ -116,7 +116,7 @@ def test_rows_explain_every_difference(name: str) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["mlir-runtime", "mlir-expand", "mlir-native"])
-def test_every_task(name: str) -> None:
+def test_every_case(name: str) -> None:
     total = explained(name, None, SPEC, rows=True)
     assert total.clean, (total.mismatches[:3], total.failures)
     assert not total.unanswered
@@ -141,14 +141,14 @@ FOUND = [
 @pytest.mark.parametrize(("name", "op", "types", "to", "operands", "right", "given"), FOUND)
 def test_it_finds_the_bugs_that_it_can_show(name, op, types, to, operands, right, given) -> None:  # type: ignore[no-untyped-def]
     properties = {"rounding": "upward"} if (types, to) == ("f32", "f16") else {}
-    one = task(f"arith.{op}", types, to, **properties)
+    one = op_case(f"arith.{op}", types, to, **properties)
     inputs = tuple(ints_to_codes([code], width, (1,)) for code, width in zip(operands, one.operand_widths, strict=True))
     tally = check(asked(name), one, inputs)
     assert [(m.expected, m.actual) for _, m in tally.mismatches] == [(right, given)]
 
 
 def test_what_traps_costs_no_other_element() -> None:
-    one = task("arith.divsi", "i8")
+    one = op_case("arith.divsi", "i8")
     a, b = (codes.reshape(-1) for codes in np.meshgrid(np.arange(256, dtype=np.uint8), np.arange(8, dtype=np.uint8)))
     (answer,) = asked("mlir-native").evaluate(one, (a, b))
     assert answer.status is not None
@@ -156,7 +156,7 @@ def test_what_traps_costs_no_other_element() -> None:
 
 
 def test_an_op_that_has_no_code() -> None:
-    one = task("arith.maximumf", "f80")
+    one = op_case("arith.maximumf", "f80")
     assert "cannot select" in str(asked("mlir-native").refuses(one))
     with pytest.raises(OracleError, match="crash"):
         asked("mlir-native").evaluate(one, sampled_inputs(one, 4))
@@ -185,9 +185,9 @@ func.func @tensors(%a: tensor<2x1xi33>) -> tensor<2x1xi33> {
 """
 
 
-def program(function: str, *arguments: tuple[object, str]) -> Program:
+def program(function: str, *arguments: tuple[object, str]) -> ClosedProgram:
     values = tuple(Value.from_bits(bits, type_) for bits, type_ in arguments)  # type: ignore[arg-type]
-    return Program(parse_module(PROGRAMS), function, values)
+    return ClosedProgram(parse_module(PROGRAMS), function, values)
 
 
 def test_programs_keep_every_bit_and_end_alone() -> None:

@@ -10,7 +10,7 @@ import pytest
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.divergences import Divergence, divergences
 from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
-from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.ml_dtypes import MlDtypes
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(
 def test_all_pairs(name: str) -> None:
     total = Tally()
     for op in BINARY:
-        asked = task(f"arith.{op}", name)
+        asked = op_case(f"arith.{op}", name)
         total.add(check(ORACLE, asked, every_input(asked), ROWS))
     assert total.clean, total.mismatches[:3]
     assert not total.reformed
@@ -43,7 +43,7 @@ def test_all_pairs(name: str) -> None:
     assert not total.unanswered
 
 
-def casts() -> Iterator[Task]:
+def casts() -> Iterator[OpCase]:
     for op in ("extf", "truncf", "convertf"):
         for source in FORMATS:
             for target in FORMATS:
@@ -56,9 +56,9 @@ def casts() -> Iterator[Task]:
                 yield from possible(op, name, integer)
 
 
-def possible(op: str, source: str, target: str) -> list[Task]:
+def possible(op: str, source: str, target: str) -> list[OpCase]:
     try:
-        return [task(f"arith.{op}", source, target)]
+        return [op_case(f"arith.{op}", source, target)]
     except HalfulpError:
         return []
 
@@ -80,9 +80,9 @@ def test_casts() -> None:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_arithmetic_and_comparisons(name: str) -> None:
-    tasks = [task(f"arith.{op}", name) for op in (*BINARY, "negf")]
-    tasks += [task("arith.cmpf", name, predicate=predicate) for predicate in CMPF_PREDICATE.cases]
-    for asked in tasks:
+    cases = [op_case(f"arith.{op}", name) for op in (*BINARY, "negf")]
+    cases += [op_case("arith.cmpf", name, predicate=predicate) for predicate in CMPF_PREDICATE.cases]
+    for asked in cases:
         total = check(ORACLE, asked, sampled_inputs(asked, 1000), ROWS)
         assert total.clean, total.mismatches[:3]
         assert total.compared == 1000, asked
@@ -92,7 +92,7 @@ def test_arithmetic_and_comparisons(name: str) -> None:
 def test_examples(row: Divergence) -> None:
     """Without the row the example is a mismatch with its bits, with it a known divergence."""
     example = row.example
-    asked = task(example.op, example.types[0], example.to)
+    asked = op_case(example.op, example.types[0], example.to)
     inputs = [ints_to_codes([c], w, (1,)) for c, w in zip(example.operands, asked.operand_widths, strict=True)]
     bare = check(ORACLE, asked, inputs)
     assert bare.unexplained == 1
@@ -102,21 +102,21 @@ def test_examples(row: Divergence) -> None:
 
 
 REFUSED = [
-    (task("arith.addf", "tf32"), "no dtype for tf32"),
-    (task("arith.addf", "f80"), "no dtype for f80"),
-    (task("arith.truncf", "f128", "f32"), "no dtype for f128"),
-    (task("arith.truncf", "f32", "f16", rounding="upward"), "no rounding upward"),
-    (task("arith.addf", "f32", fastmath="nnan"), "no fastmath nnan"),
-    (task("arith.addi", "i8"), "no function for arith.addi"),
-    (task("arith.sitofp", "i7", "f32"), "no dtype for i7"),
-    (task("arith.sitofp", "i1", "f32"), "no dtype for i1"),
-    (task("arith.fptoui", "f32", "i1"), "not zero"),
-    (task("arith.extf", "f4E2M1FN", "f8E8M0FNU"), "the package has no"),
+    (op_case("arith.addf", "tf32"), "no dtype for tf32"),
+    (op_case("arith.addf", "f80"), "no dtype for f80"),
+    (op_case("arith.truncf", "f128", "f32"), "no dtype for f128"),
+    (op_case("arith.truncf", "f32", "f16", rounding="upward"), "no rounding upward"),
+    (op_case("arith.addf", "f32", fastmath="nnan"), "no fastmath nnan"),
+    (op_case("arith.addi", "i8"), "no function for arith.addi"),
+    (op_case("arith.sitofp", "i7", "f32"), "no dtype for i7"),
+    (op_case("arith.sitofp", "i1", "f32"), "no dtype for i1"),
+    (op_case("arith.fptoui", "f32", "i1"), "not zero"),
+    (op_case("arith.extf", "f4E2M1FN", "f8E8M0FNU"), "the package has no"),
 ]
 
 
 @pytest.mark.parametrize(("asked", "why"), REFUSED, ids=lambda x: str(x))
-def test_refusals(asked: Task, why: str) -> None:
+def test_refusals(asked: OpCase, why: str) -> None:
     reason = ORACLE.refuses(asked)
     assert reason is not None
     assert why in reason
@@ -125,4 +125,4 @@ def test_refusals(asked: Task, why: str) -> None:
 
 
 def test_the_default_rounding_mode_is_no_refusal() -> None:
-    assert ORACLE.refuses(task("arith.truncf", "f32", "f16", rounding="to_nearest_even")) is None
+    assert ORACLE.refuses(op_case("arith.truncf", "f32", "f16", rounding="to_nearest_even")) is None

@@ -8,10 +8,10 @@ import pytest
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.inputs import every_input, sampled_inputs
-from halfulp.conformance.comparing.op_case import reference, task
+from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.oracles import mlir_fold, oracle
 from halfulp.conformance.oracles.mlir_fold import MlirFold
-from halfulp.conformance.oracles.oracle import OracleError, Program, ProgramOracle, Status, Unanswered
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, ProgramOracle, Status, Unanswered
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.dialects.arith.ops import CMPF_PREDICATE, CMPI_PREDICATE, arith
@@ -33,23 +33,23 @@ def fold():
     return oracle("mlir-fold")
 
 
-def tasks_of(op):
+def cases_of(op):
     """A spread of types for an op: of each kind of integer or float, or pairs of them."""
     if op.name == "arith.cmpi":
         pairs = zip(INTEGERS, list(CMPI_PREDICATE.cases)[: len(INTEGERS)], strict=True)
-        return [task(op.name, type_, predicate=predicate) for type_, predicate in pairs]
+        return [op_case(op.name, type_, predicate=predicate) for type_, predicate in pairs]
     if op.name == "arith.cmpf":
-        return [task(op.name, "f8E5M2", predicate=predicate) for predicate in CMPF_PREDICATE.cases]
+        return [op_case(op.name, "f8E5M2", predicate=predicate) for predicate in CMPF_PREDICATE.cases]
     if op.name == "arith.select":
-        return [task(op.name, ["i1", type_, type_]) for type_ in ("i8", "i128", "index", "f16", "f80")]
+        return [op_case(op.name, ["i1", type_, type_]) for type_ in ("i8", "i128", "index", "f16", "f80")]
     if op.name in NEVER_FOLDED:
         types = ("f4E2M1FN", "f32") if op.name == "arith.scaling_extf" else ("f32", "f4E2M1FN")
-        return [task(op.name, [types[0], "f8E8M0FNU"], types[1])]
+        return [op_case(op.name, [types[0], "f8E8M0FNU"], types[1])]
     found = []
     for number, source in enumerate((*INTEGERS, *FLOATS)):
         for target in (None, *INTEGERS[number % 4 :: 4], *FLOATS[number % 4 :: 4]):
             try:
-                found.append(task(op.name, source, target))
+                found.append(op_case(op.name, source, target))
             except HalfulpError:
                 continue
             if target is None:
@@ -60,7 +60,7 @@ def tasks_of(op):
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_the_folder_of_an_op_agrees(fold, op):
     total = Tally()
-    for asked in tasks_of(op):
+    for asked in cases_of(op):
         inputs = every_input(asked) if sum(asked.operand_widths) <= 8 else sampled_inputs(asked, 60)
         tally = check(fold, asked, inputs, divergences())
         assert tally.clean, (asked, tally)
@@ -77,7 +77,7 @@ def test_the_document_s_ops_are_all_asked():
 @pytest.mark.parametrize("type_", ["f4E2M1FN", "f6E3M2FN", "f8E5M2", "f8E4M3B11FNUZ", "f8E8M0FNU"])
 def test_every_pair_of_a_small_float(fold, type_):
     for op in ("addf", "mulf", "remf", "minimumf"):
-        asked = task(f"arith.{op}", type_)
+        asked = op_case(f"arith.{op}", type_)
         tally = check(fold, asked, every_input(asked), divergences())
         assert tally.clean
         assert not tally.unanswered
@@ -87,7 +87,7 @@ def test_every_pair_of_i8_and_what_of_it_does_not_fold(fold):
     unanswered = {}
     undefined = {}
     for op in ("addi", "floordivsi", "ceildivsi", "remsi"):
-        asked = task(f"arith.{op}", "i8")
+        asked = op_case(f"arith.{op}", "i8")
         tally = check(fold, asked, every_input(asked))
         assert tally.clean
         unanswered[op], undefined[op] = tally.unanswered, tally.undefined
@@ -98,7 +98,7 @@ def test_every_pair_of_i8_and_what_of_it_does_not_fold(fold):
 
 
 def test_floor_division_by_zero_gives_the_dividend(fold):
-    asked = task("arith.floordivsi", "i8")
+    asked = op_case("arith.floordivsi", "i8")
     answer = fold.evaluate(asked, (np.array([7, 9], np.uint8), np.array([0, 3], np.uint8)))[0]
     assert answer.bits.tolist() == [7, 3]
     assert answer.status is None
@@ -106,12 +106,12 @@ def test_floor_division_by_zero_gives_the_dividend(fold):
 
 def test_the_division_of_true_by_true_folds(fold):
     for op in ("divsi", "floordivsi", "ceildivsi"):
-        asked = task(f"arith.{op}", "i1")
+        asked = op_case(f"arith.{op}", "i1")
         assert check(fold, asked, every_input(asked)).undefined >= 1, op
 
 
 def test_flags_of_integers_are_ignored(fold):
-    asked = task("arith.addi", "i8", overflow="nsw")
+    asked = op_case("arith.addi", "i8", overflow="nsw")
     inputs = (np.array([127], np.uint8), np.array([1], np.uint8))
     assert reference(asked, inputs).poison.all()
     answer = fold.evaluate(asked, inputs)[0]
@@ -119,7 +119,7 @@ def test_flags_of_integers_are_ignored(fold):
 
 
 def test_conversions_fold_where_they_are_exact(fold):
-    asked = task("arith.truncf", "f32", "f8E4M3FN", rounding="upward")
+    asked = op_case("arith.truncf", "f32", "f8E4M3FN", rounding="upward")
     inputs = (np.array([0x3F800000, 0x3F800001, 0x7F800001, 0xC0000000], np.uint32),)
     answer = fold.evaluate(asked, inputs)[0]
     assert answer.status.tolist() == [Status.VALUE, Status.UNANSWERED, Status.UNANSWERED, Status.VALUE]
@@ -127,32 +127,32 @@ def test_conversions_fold_where_they_are_exact(fold):
 
 
 def test_shapes_and_widths(fold):
-    asked = task("arith.addf", "f80")
+    asked = op_case("arith.addf", "f80")
     codes = ints_to_codes([0x3FFF8000000000000000 + k for k in range(6)], 80, (2, 3))
     answer = fold.evaluate(asked, (codes, codes))[0]
     assert answer.bits.shape == (2, 3, 2)
     assert codes_to_ints(answer.bits, 80) == [0x40008000000000000000 + k for k in range(6)]
-    scalar = fold.evaluate(task("arith.negf", "f16"), (np.array(0x3C00, np.uint16),))[0]
+    scalar = fold.evaluate(op_case("arith.negf", "f16"), (np.array(0x3C00, np.uint16),))[0]
     assert scalar.bits.shape == ()
     assert int(scalar.bits) == 0xBC00
-    empty = fold.evaluate(task("arith.negf", "f16"), (np.zeros((0, 4), np.uint16),))[0]
+    empty = fold.evaluate(op_case("arith.negf", "f16"), (np.zeros((0, 4), np.uint16),))[0]
     assert empty.bits.shape == (0, 4)
-    wide = task("arith.muli", "i1024")
+    wide = op_case("arith.muli", "i1024")
     tally = check(fold, wide, sampled_inputs(wide, 30))
     assert tally.equal == 30
 
 
 def test_what_is_refused(fold):
-    assert "no arith.maximumnumf" in fold.refuses(task("arith.maximumnumf", "f32"))
-    assert "does not know" in fold.refuses(task("arith.addf", "f32", rounding="upward"))
-    assert "quantised" in fold.refuses(task("quant.scast", "i8", "!quant.uniform<i8:f32, 1.0>"))
-    assert "crashes" in fold.refuses(task("arith.sitofp", "i0", "f32"))
-    assert fold.refuses(task("arith.truncf", "f32", "f16", rounding="upward")) is None
+    assert "no arith.maximumnumf" in fold.refuses(op_case("arith.maximumnumf", "f32"))
+    assert "does not know" in fold.refuses(op_case("arith.addf", "f32", rounding="upward"))
+    assert "quantised" in fold.refuses(op_case("quant.scast", "i8", "!quant.uniform<i8:f32, 1.0>"))
+    assert "crashes" in fold.refuses(op_case("arith.sitofp", "i0", "f32"))
+    assert fold.refuses(op_case("arith.truncf", "f32", "f16", rounding="upward")) is None
 
 
 def test_questions_are_bounded(fold, monkeypatch):
     monkeypatch.setattr(mlir_fold, "QUESTIONS", 32)
-    asked = task("arith.truncf", "f16", "f8E4M3FN")
+    asked = op_case("arith.truncf", "f16", "f8E4M3FN")
     tally = check(fold, asked, every_input(asked))
     assert tally.clean
     # Of 65,536 elements, 256 or so are exact and were expected to be: the rest was asked in 16 tensors and 16 parts.
@@ -277,7 +277,7 @@ def programs():
 
 
 def program(module, name, *arguments):
-    return Program(module, name, tuple(arguments))
+    return ClosedProgram(module, name, tuple(arguments))
 
 
 def value(code, type_="i32"):

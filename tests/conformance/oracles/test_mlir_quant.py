@@ -8,9 +8,9 @@ import pytest
 from halfulp.conformance.comparing.check import check
 from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.inputs import every_input, sampled_inputs
-from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles import oracle
-from halfulp.conformance.oracles.oracle import Program, Status
+from halfulp.conformance.oracles.oracle import ClosedProgram, Status
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.loading import parse_module
@@ -44,16 +44,16 @@ def lowering():
 
 @pytest.mark.parametrize(("quantized", "expressed"), PER_LAYER + ALONG_AXES)
 def test_casts_agree_but_for_the_rows(lowering, quantized, expressed):
-    back = task("quant.dcast", quantized, expressed)
+    back = op_case("quant.dcast", quantized, expressed)
     inputs = sampled_inputs(back, 100)
     tally = check(lowering, back, inputs, divergences())
     assert tally.clean
     assert not tally.unanswered
     assert not tally.known
     storage = "i" + quantized[len("!quant.uniform<") + 1 :].partition(":")[0].partition("<")[0]
-    tally = check(lowering, task("quant.scast", quantized, storage), inputs, divergences())
+    tally = check(lowering, op_case("quant.scast", quantized, storage), inputs, divergences())
     assert tally.equal == tally.compared > 0
-    there = task("quant.qcast", expressed, quantized)
+    there = op_case("quant.qcast", expressed, quantized)
     tally = check(lowering, there, sampled_inputs(there, 200), divergences())
     assert tally.clean
     assert tally.equal
@@ -63,7 +63,7 @@ def test_casts_agree_but_for_the_rows(lowering, quantized, expressed):
 
 
 def test_every_f16(lowering):
-    asked = task("quant.qcast", "f16", "!quant.uniform<i8:f16, 0.5:3>")
+    asked = op_case("quant.qcast", "f16", "!quant.uniform<i8:f16, 0.5:3>")
     tally = check(lowering, asked, every_input(asked), divergences())
     assert tally.clean
     assert not tally.unanswered
@@ -71,7 +71,7 @@ def test_every_f16(lowering):
 
 
 def test_fractions_are_dropped_and_what_is_out_of_range_wraps(lowering):
-    asked = task("quant.qcast", "f32", "!quant.uniform<i8:f32, 1.0>")
+    asked = op_case("quant.qcast", "f32", "!quant.uniform<i8:f32, 1.0>")
     inputs = (np.array([1.5, -1.5, 597.0], np.float32).view(np.uint32),)
     tally = check(lowering, asked, inputs)
     answer = lowering.evaluate(asked, inputs)[0]
@@ -95,7 +95,7 @@ def test_what_is_out_of_range_is_predicted_to_the_bit(lowering, expressed, stora
         (f"!quant.uniform<{storage}:{expressed}, 1.0>", codes),
         (f"!quant.uniform<{storage}:{expressed}:0, {{1.0, 0.25}}>", np.stack([codes, codes])),
     ]:
-        asked = task("quant.qcast", expressed, quantized)
+        asked = op_case("quant.qcast", expressed, quantized)
         tally = check(lowering, asked, (inputs,), divergences())
         assert tally.clean, tally.mismatches
         assert not tally.unanswered
@@ -104,7 +104,7 @@ def test_what_is_out_of_range_is_predicted_to_the_bit(lowering, expressed, stora
 
 
 def test_other_dialects_are_refused(lowering):
-    assert lowering.refuses(task("arith.addf", "f32")) == "arith.addf is not of the quant dialect"
+    assert lowering.refuses(op_case("arith.addf", "f32")) == "arith.addf is not of the quant dialect"
 
 
 PROGRAMS = """
@@ -139,9 +139,9 @@ def test_programs(lowering):
     two = Value.from_numpy(np.array([1.0, 1.9], np.float32))
     stored, tensor, channels = lowering.run(
         [
-            Program(module, "stored", (scalar,)),
-            Program(module, "tensor", (three,)),
-            Program(module, "channels", (two,)),
+            ClosedProgram(module, "stored", (scalar,)),
+            ClosedProgram(module, "tensor", (three,)),
+            ClosedProgram(module, "channels", (two,)),
         ]
     )
     assert int(stored[0].bits) == 5

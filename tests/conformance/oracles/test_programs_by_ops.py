@@ -10,26 +10,29 @@ from fake_oracle import FakeOracle
 
 import halfulp as hu
 from halfulp.command.values import read_value
-from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.oracles import oracle
 from halfulp.conformance.oracles.oracle import (
     Answer,
+    ClosedProgram,
     Oracle,
     OracleError,
-    Program,
     ProgramOracle,
     Reply,
     Status,
     Unanswered,
 )
 from halfulp.conformance.oracles.programs_by_ops import ByOps
-from halfulp.conformance.whole_programs.diff import Search, against
-from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, text_of
+from halfulp.conformance.whole_programs.diff import against
+from halfulp.conformance.whole_programs.interesting import SameDifference
+from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.fp_formats.codes import Codes
 
 
 class Single:
-    """Tasks only: those of a `FakeOracle`, counted. ``stops``: an op that traps; ``fails``: one that ends in an error."""
+    """OpCases only: those of a `FakeOracle`, counted. ``stops``: an op that traps; ``fails``: one that ends in an error."""
 
     name = "single"
     profile = "spec"
@@ -40,24 +43,26 @@ class Single:
         self.stops, self.fails = stops, fails
         self.asked: list[tuple[str, int]] = []
 
-    def refuses(self, task: Task) -> str | None:
-        return self._inner.refuses(task)
+    def refuses(self, case: OpCase) -> str | None:
+        return self._inner.refuses(case)
 
-    def evaluate(self, task: Task, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        self.asked.append((task.op, inputs[0].size))
-        if task.op == self.fails:
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+        self.asked.append((case.op, inputs[0].size))
+        if case.op == self.fails:
             raise OracleError("hang", "it did not end")
-        answers = self._inner.evaluate(task, inputs)
-        if task.op != self.stops:
+        answers = self._inner.evaluate(case, inputs)
+        if case.op != self.stops:
             return answers
-        return tuple(Answer(answer.bits, np.full(task.shape(inputs), Status.TRAP, np.uint8)) for answer in answers)
+        return tuple(Answer(answer.bits, np.full(case.shape(inputs), Status.TRAP, np.uint8)) for answer in answers)
 
 
-def program(text: str, *arguments: str) -> Program:
-    return Program(hu.parse(text), "main", tuple(read_value(argument, None, "<input>", {}) for argument in arguments))
+def program(text: str, *arguments: str) -> ClosedProgram:
+    return ClosedProgram(
+        hu.parse(text), "main", tuple(read_value(argument, None, "<input>", {}) for argument in arguments)
+    )
 
 
-def run(single: Oracle, *programs: Program) -> list[Reply]:
+def run(single: Oracle, *programs: ClosedProgram) -> list[Reply]:
     assert not isinstance(single, ProgramOracle)
     return ByOps(single).run(programs)
 

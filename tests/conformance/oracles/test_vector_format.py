@@ -15,7 +15,7 @@ from tree import ROOT
 
 from halfulp.conformance.comparing.check import check
 from halfulp.conformance.comparing.inputs import every_input, sampled_inputs
-from halfulp.conformance.comparing.op_case import Task, reference, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case, reference
 from halfulp.conformance.ops.verify import text, verify
 from halfulp.conformance.oracles import npz, oracle
 from halfulp.conformance.oracles import vector_format as vectorfile
@@ -36,17 +36,17 @@ PROGRAM, WRITER = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
 ASKED, ANSWERED = re.findall(r"```text\n(.*?)```", DOCUMENT, re.DOTALL)
 
 TASKS = [
-    task("arith.addi", "i8"),
-    task("arith.divui", "i7"),
-    task("arith.addui_extended", "i5"),
-    task("arith.mulf", "f80"),
-    task("arith.truncf", "f64", "f8E4M3FN", rounding="upward"),
-    task("arith.select", ["i1", "f16", "f16"]),
-    task("arith.addi", "i200"),
+    op_case("arith.addi", "i8"),
+    op_case("arith.divui", "i7"),
+    op_case("arith.addui_extended", "i5"),
+    op_case("arith.mulf", "f80"),
+    op_case("arith.truncf", "f64", "f8E4M3FN", rounding="upward"),
+    op_case("arith.select", ["i1", "f16", "f16"]),
+    op_case("arith.addi", "i200"),
 ]
 
 
-def recorded(asked: Task, count: int = 500) -> Record:
+def recorded(asked: OpCase, count: int = 500) -> Record:
     """The results of the specification itself."""
     inputs = sampled_inputs(asked, count)
     expected = reference(asked, inputs)
@@ -69,7 +69,7 @@ def documented(tmp_path: Path) -> str:
 
 
 def test_the_document_shows_what_is_sent() -> None:
-    asked = task("arith.addi", "i8")
+    asked = op_case("arith.addi", "i8")
     inputs = (np.array([1, 255, 128], np.uint8), np.array([2, 1, 128], np.uint8))
     assert request(asked, inputs) == ASKED
     (answer,) = read_answers(asked, inputs, ANSWERED)
@@ -80,7 +80,7 @@ def test_the_document_shows_what_is_sent() -> None:
 @pytest.mark.parametrize("width", [1, 6, 64, 100])
 def test_the_documented_program(documented: str, op: str, width: int) -> None:
     assert len(PROGRAM.splitlines()) <= 20
-    asked = task(f"arith.{op}", f"i{width}")
+    asked = op_case(f"arith.{op}", f"i{width}")
     total = check(oracle(documented), asked, every_input(asked) if width <= 6 else sampled_inputs(asked, 200))
     assert total.clean
     assert total.equal > 0
@@ -88,7 +88,7 @@ def test_the_documented_program(documented: str, op: str, width: int) -> None:
 
 
 def test_the_documented_program_declines(documented: str) -> None:
-    asked = task("arith.addf", "f32")
+    asked = op_case("arith.addf", "f32")
     total = check(oracle(documented), asked, sampled_inputs(asked, 20))
     assert (total.compared, total.unanswered, total.failures) == (0, 20, [])
 
@@ -128,7 +128,7 @@ BAD_OUTPUTS = {
 
 @pytest.mark.parametrize("text", BAD_OUTPUTS.values(), ids=BAD_OUTPUTS)
 def test_what_is_no_answer(text: str) -> None:
-    asked = task("arith.addi", "i8")
+    asked = op_case("arith.addi", "i8")
     inputs = (np.arange(3, dtype=np.uint8), np.arange(3, dtype=np.uint8))
     with pytest.raises(OracleError) as caught:
         read_answers(asked, inputs, text)
@@ -149,11 +149,11 @@ def test_the_documented_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     exec(WRITER, {})
     found = oracle("npz=results.npz")
     assert found.version == "mine 1.0"
-    asked = task("arith.addi", "i8")
+    asked = op_case("arith.addi", "i8")
     a = np.arange(256, dtype=np.uint8)[::-1].copy()
     total = check(found, asked, (a, np.where(a % 2, np.uint8(3), np.uint8(4))))
     assert (total.equal, total.unanswered, total.unexplained) == (128, 128, 0)
-    assert found.refuses(task("arith.subi", "i8")) is not None
+    assert found.refuses(op_case("arith.subi", "i8")) is not None
 
 
 def test_records_are_found_by_their_operands(tmp_path: Path) -> None:
@@ -164,12 +164,12 @@ def test_records_are_found_by_their_operands(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     for record in records:
         order = rng.permutation(500)[:300]
-        total = check(found, record.task, [codes[order] for codes in record.operands])
+        total = check(found, record.case, [codes[order] for codes in record.operands])
         assert total.clean
         assert total.unanswered == 0
         assert total.compared == 300 * len(record.results)
-        strange = sampled_inputs(record.task, 300, seed=77)
-        assert check(found, record.task, strange).clean
+        strange = sampled_inputs(record.case, 300, seed=77)
+        assert check(found, record.case, strange).clean
     loaded = load_recording(str(path)).record(TASKS[0])
     assert loaded is not None
     (answer,) = look_up(loaded, [codes.reshape(5, 100) for codes in records[0].operands])
@@ -177,37 +177,37 @@ def test_records_are_found_by_their_operands(tmp_path: Path) -> None:
 
 
 def test_a_wrong_result_in_a_file_is_found(tmp_path: Path) -> None:
-    record = recorded(task("arith.muli", "i16"))
+    record = recorded(op_case("arith.muli", "i16"))
     spoiled = record.results[0].copy()
     spoiled[7] ^= 1
     path = tmp_path / "results.npz"
-    save_records(path, [Record(record.task, record.operands, (spoiled,))], "mine", "2")
-    total = check(oracle(f"npz={path}"), record.task, [codes[7:8] for codes in record.operands])
+    save_records(path, [Record(record.case, record.operands, (spoiled,))], "mine", "2")
+    total = check(oracle(f"npz={path}"), record.case, [codes[7:8] for codes in record.operands])
     assert total.unexplained == 1
 
 
 def test_every_record_of_a_file_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(npz, "PIECE", 64)
-    record = recorded(task("arith.muli", "i64"), 300)
+    record = recorded(op_case("arith.muli", "i64"), 300)
     odd = tuple(np.arange(7, 107, dtype=np.uint64) * np.uint64(k) for k in (982451653, 57885161))
     wrong = odd[0] * odd[1]
     wrong[[3, 99]] ^= np.uint64(1)
     path = tmp_path / "results.npz"
-    save_records(path, [record, recorded(TASKS[0]), Record(record.task, odd, (wrong,))], "mine", "2")
+    save_records(path, [record, recorded(TASKS[0]), Record(record.case, odd, (wrong,))], "mine", "2")
     found = oracle(f"npz={path}")
     assert isinstance(found, HoldingOracle)
-    assert list(found.tasks()) == [record.task, TASKS[0]]
-    asked = verify(record.task, found, 1000)
+    assert list(found.cases()) == [record.case, TASKS[0]]
+    asked = verify(record.case, found, 1000)
     assert (asked.tally.compared, asked.tally.unexplained, asked.tally.unanswered) == (400, 2, 0)
     assert [mismatch.operands for _, mismatch in asked.tally.mismatches] == [(odd[0][k], odd[1][k]) for k in (3, 99)]
     assert "the operands it holds" in text(asked)[0]
-    pieces = [np.concatenate(columns) for columns in zip(*(found.inputs(record.task) or ()), strict=True)]
+    pieces = [np.concatenate(columns) for columns in zip(*(found.inputs(record.case) or ()), strict=True)]
     for codes, first, last in zip(pieces, record.operands, odd, strict=True):
         np.testing.assert_array_equal(codes, np.concatenate([first, last]))
 
 
 def test_records_that_contradict_each_other(tmp_path: Path) -> None:
-    asked = task("arith.addi", "i8")
+    asked = op_case("arith.addi", "i8")
     a, b = np.array([1, 2, 3, 2], np.uint8), np.array([1, 2, 3, 2], np.uint8)
     right = a + b
     path = tmp_path / "results.npz"
@@ -229,7 +229,7 @@ def test_records_that_contradict_each_other(tmp_path: Path) -> None:
 
 
 def test_tasks_that_are_none_are_garbage(tmp_path: Path) -> None:
-    good = arrays_of(recorded(task("arith.addi", "i7")))
+    good = arrays_of(recorded(op_case("arith.addi", "i7")))
     header = good["header"].tobytes().decode()
     for spoilt in (
         ("arith.addi", "arith.nope"),
@@ -243,11 +243,11 @@ def test_tasks_that_are_none_are_garbage(tmp_path: Path) -> None:
         found = oracle(f"npz={path}")
         assert isinstance(found, HoldingOracle)
         with pytest.raises(OracleError, match="garbage"):
-            found.tasks()
+            found.cases()
 
 
 def test_a_file_cannot_hold_what_has_a_shape(tmp_path: Path) -> None:
-    asked = task("quant.dcast", "!quant.uniform<i8:f32:0, {0.5, 0.25}>", "f32")
+    asked = op_case("quant.dcast", "!quant.uniform<i8:f32:0, {0.5, 0.25}>", "f32")
     path = tmp_path / "results.npz"
     save_records(path, [Record(asked, (np.zeros(2, np.uint8),), (np.zeros(2, np.uint32),))], "mine", "1")
     assert "no shapes" in (oracle(f"npz={path}").refuses(asked) or "")
@@ -275,7 +275,7 @@ def lone_array() -> bytes:
 
 
 def spoilt_files() -> dict[str, Any]:
-    good = arrays_of(recorded(task("arith.addi", "i7")))
+    good = arrays_of(recorded(op_case("arith.addi", "i7")))
     text = good["header"].tobytes().decode()
 
     def with_header(header: str) -> dict[str, Any]:
@@ -313,7 +313,7 @@ def test_spoilt_files_are_failures(name: str, tmp_path: Path) -> None:
         path.write_bytes(content)
     else:
         np.savez_compressed(path, **content)
-    asked = task("arith.addi", "i7")
+    asked = op_case("arith.addi", "i7")
     total = check(oracle(f"npz={path}"), asked, every_input(asked))
     assert len(total.failures) == 1
     assert "garbage" in total.failures[0]
@@ -321,31 +321,31 @@ def test_spoilt_files_are_failures(name: str, tmp_path: Path) -> None:
 
 
 def test_truncated_files_are_failures(tmp_path: Path) -> None:
-    record = recorded(task("arith.addi", "i7"))
+    record = recorded(op_case("arith.addi", "i7"))
     path = tmp_path / "results.npz"
     save_records(path, [record], "mine", "1")
     whole = path.read_bytes()
     for size in range(0, len(whole), 97):
         path.write_bytes(whole[:size])
-        total = check(oracle(f"npz={path}"), record.task, record.operands)
+        total = check(oracle(f"npz={path}"), record.case, record.operands)
         assert len(total.failures) == 1, size
 
 
 def test_damaged_files_never_agree_by_accident(tmp_path: Path) -> None:
-    record = recorded(task("arith.addi", "i7"))
+    record = recorded(op_case("arith.addi", "i7"))
     path = tmp_path / "results.npz"
     save_records(path, [record], "mine", "1")
     whole = path.read_bytes()
     for position in range(0, len(whole), 61):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 0x55]) + whole[position + 1 :])
-        total = check(oracle(f"npz={path}"), record.task, record.operands)
+        total = check(oracle(f"npz={path}"), record.case, record.operands)
         assert not total.unexplained  # a checksum tells, or the damage is where nothing is
         assert total.failures or total.equal == 500 or total.unanswered == 500, position
 
 
 def test_a_file_that_would_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "results.npz"
-    asked = task("arith.addi", "i7")
+    asked = op_case("arith.addi", "i7")
     save_records(path, [Record(asked, (np.zeros(100_000, np.uint8),) * 2, (np.zeros(100_000, np.uint8),))], "mine", "1")
     monkeypatch.setattr(vectorfile, "NPZ_BYTES", 40_000)
     assert path.stat().st_size < 40_000

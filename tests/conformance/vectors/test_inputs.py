@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from halfulp.conformance.comparing.coverage import covered
-from halfulp.conformance.comparing.op_case import reference, task
-from halfulp.conformance.vectors import quantised, testfloat
-from halfulp.conformance.vectors.inputs import rounding_bits, rows_for, rows_of_task, rows_of_types
+from halfulp.conformance.comparing.op_case import op_case, reference
+from halfulp.conformance.vectors import quantised, testfloat_levels
+from halfulp.conformance.vectors.inputs import rounding_bits, rows_for, rows_of_case, rows_of_types
 from halfulp.conformance.vectors.philox import Dice, uniform, words
 from halfulp.conformance.vectors.rows import exhaustive, of_tuples, one_after_another
-from halfulp.conformance.vectors.testfloat import FloatKind, IntegerKind, significands
+from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, significands
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS
@@ -63,8 +63,8 @@ def test_corners_are_those_of_testfloat(name):
 )
 def test_as_many_cases_as_testfloat(name, first, second):
     kinds = [FloatKind(FORMATS[name])] * 2
-    assert testfloat.corner_rows(kinds, 1).count == first
-    assert testfloat.corner_rows(kinds, 2).count == second
+    assert testfloat_levels.corner_rows(kinds, 1).count == first
+    assert testfloat_levels.corner_rows(kinds, 2).count == second
 
 
 def test_classes_of_level_1():
@@ -103,7 +103,7 @@ def test_classes_of_level_1():
 @pytest.mark.parametrize("name", ["f16", "f8E4M3FN", "f80"])
 def test_every_sixth_row_is_a_pair_of_corners(name):
     kind = FloatKind(FORMATS[name])
-    rows = testfloat.corner_rows([kind, kind], 1, seed=3)
+    rows = testfloat_levels.corner_rows([kind, kind], 1, seed=3)
     first, second = (codes_to_ints(column[5::6], kind.width) for column in rows.part(0, rows.count))
     corners = kind.corners(1, False)
     assert list(zip(first, second, strict=True)) == list(product(corners, corners))
@@ -119,8 +119,8 @@ def test_corners_of_every_format(name):
         assert set(one) <= set(two)
         assert not any(FORMATS[name].is_invalid(code) for code in two)
         assert all(0 <= code <= FORMATS[name].code_mask for code in two)
-    asked = task("arith.addf", name)
-    rows = rows_of_task(asked, "1")
+    asked = op_case("arith.addf", name)
+    rows = rows_of_case(asked, "1")
     assert covered(asked, rows.part(0, rows.count)).percent == 100.0
 
 
@@ -212,7 +212,7 @@ def test_weighted_integers_are_sums_of_patterns_or_near_zero(width):
 def test_weighted_floats_meet_every_class_and_pattern():
     fmt = FORMATS["f32"]
     codes = FloatKind(fmt).random(0, 0, 0, 40_000).tolist()
-    assert {code >> 23 for code in codes} >= set(testfloat.exponent_fields(fmt, True))
+    assert {code >> 23 for code in codes} >= set(testfloat_levels.exponent_fields(fmt, True))
     assert {code & fmt.fraction_mask for code in codes} > set(significands(23, 2))
     assert sum(0 < code & fmt.fraction_mask < 256 for code in codes) > 1_000
 
@@ -229,7 +229,7 @@ def test_enumeration_is_lazy_and_in_order():
 
 
 def test_memory_does_not_grow_with_the_number_of_rows():
-    rows = rows_of_task(task("arith.addf", "f32"), "2")
+    rows = rows_of_case(op_case("arith.addf", "f32"), "2")
     rows.part(0, 10)
     tracemalloc.start()
     for number, _ in enumerate(rows.chunks(1 << 16)):
@@ -267,7 +267,7 @@ def test_integers_alone_are_testfloats():
 
 
 def test_shift_amounts_are_their_own_corners():
-    amounts = set(rows_of_task(task("arith.shli", "i32"), "1").part(0, 6_000)[1][5::6].tolist())
+    amounts = set(rows_of_case(op_case("arith.shli", "i32"), "1").part(0, 6_000)[1][5::6].tolist())
     assert amounts >= set(range(34))
 
 
@@ -284,9 +284,9 @@ def test_shift_amounts_are_their_own_corners():
 )
 def test_corners_of_quantised_types_lie_where_stored_integers_change(expressed, spelled):
     """Around each integer of interest both it and the next come out, the clamp edges and what lies beyond are met."""
-    asked = task("quant.qcast", expressed, f"!quant.uniform{spelled}")
+    asked = op_case("quant.qcast", expressed, f"!quant.uniform{spelled}")
     type_ = quantised.quantised_type(asked)
-    rows = rows_of_task(asked, "1")
+    rows = rows_of_case(asked, "1")
     columns = rows.part(0, rows.count)
     assert rows.period == 1
     expected = reference(asked, columns)
@@ -318,20 +318,20 @@ def test_every_channel_and_block_has_its_own_corners():
             ("0.5:3", "0.5:3", "0.1", "0.1", "7.0:-20", "7.0:-20", "1.0", "1.0"),
         ),
     ):
-        asked = task("quant.qcast", "f32", f"!quant.uniform{spelled}")
-        rows = rows_of_task(asked, "1", seed=5)
+        asked = op_case("quant.qcast", "f32", f"!quant.uniform{spelled}")
+        rows = rows_of_case(asked, "1", seed=5)
         assert rows.period == len(alone)
         columns = next(rows.chunks(rows.period if "{0:" in spelled else 1 << 12))
         tensor = quantised.shaped(asked, columns[0])
         np.testing.assert_array_equal(quantised.flat(asked, tensor, 32), columns[0])
         result = quantised.flat(asked, reference(asked, (tensor,)).bits[0], 8)
         for place, parameters in enumerate(alone):
-            layer = task("quant.qcast", "f32", f"!quant.uniform<i8:f32, {parameters}>")
+            layer = op_case("quant.qcast", "f32", f"!quant.uniform<i8:f32, {parameters}>")
             own = columns[0][place :: rows.period]
             np.testing.assert_array_equal(result[place :: rows.period], reference(layer, (own,)).bits[0])
         full = rows.part(0, rows.count)[0]
         for place, parameters in enumerate(alone):
-            layer = task("quant.qcast", "f32", f"!quant.uniform<i8:f32, {parameters}>")
+            layer = op_case("quant.qcast", "f32", f"!quant.uniform<i8:f32, {parameters}>")
             type_ = quantised.quantised_type(layer)
             sure = quantised.expressed_corners(FORMATS["f32"], type_, 0, 1, seed=99)
             zero = type_.zero_points[0]
@@ -340,14 +340,14 @@ def test_every_channel_and_block_has_its_own_corners():
 
 
 def test_stored_operands_are_all_taken_or_lie_at_the_edges():
-    asked = task("quant.dcast", "!quant.uniform<i8<-100:90>:f32, 0.5:3>", "f32")
-    assert sorted(rows_of_task(asked, "1").part(0, 256)[0].tolist()) == list(range(256))
-    wide = task("quant.dcast", "!quant.uniform<i16<-1000:900>:f32, 0.5:77>", "f32")
-    rows = rows_of_task(wide, "1")
+    asked = op_case("quant.dcast", "!quant.uniform<i8<-100:90>:f32, 0.5:3>", "f32")
+    assert sorted(rows_of_case(asked, "1").part(0, 256)[0].tolist()) == list(range(256))
+    wide = op_case("quant.dcast", "!quant.uniform<i16<-1000:900>:f32, 0.5:77>", "f32")
+    rows = rows_of_case(wide, "1")
     assert set(rows.part(0, rows.count)[0].tolist()) >= {
         k & 65535 for k in (-1002, -1000, -998, 898, 902, 75, 77, 79, -32768)
     }
-    every = rows_of_task(task("quant.dcast", "!quant.uniform<i8:f32:1, {0.5:3, 0.1}>", "f32"), "exhaustive")
+    every = rows_of_case(op_case("quant.dcast", "!quant.uniform<i8:f32:1, {0.5:3, 0.1}>", "f32"), "exhaustive")
     assert (every.count, every.period) == (512, 2)
     assert every.part(4, 8)[0].tolist() == [2, 2, 3, 3]
 
@@ -367,7 +367,7 @@ def test_neighbours_cross_zero_and_stop_at_the_ends():
 
 
 def test_models_come_before_the_level():
-    asked = task("arith.mulf", "f16")
+    asked = op_case("arith.mulf", "f16")
     alone = rows_for(asked, None, models=["B3"])
     both = rows_for(asked, "random", count=100, models=["B3"])
     assert both.count == alone.count + 100
@@ -378,15 +378,15 @@ def test_models_come_before_the_level():
 
 
 def test_counts_cut_the_beginning():
-    asked = task("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5, 0.25, 1.0}>")
+    asked = op_case("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5, 0.25, 1.0}>")
     assert rows_for(asked, "1", count=100).count == 102
     assert rows_for(asked, "random", count=100).count == 102
-    assert rows_for(task("arith.addf", "f32"), "1", count=100).count == 100
-    assert rows_for(task("arith.addf", "f8E5M2"), "exhaustive").count == 1 << 16
+    assert rows_for(op_case("arith.addf", "f32"), "1", count=100).count == 100
+    assert rows_for(op_case("arith.addf", "f8E5M2"), "exhaustive").count == 1 << 16
 
 
 def test_errors():
-    asked = task("arith.addf", "f32")
+    asked = op_case("arith.addf", "f32")
     for level, count, message in (
         ("3", None, "unknown level '3'; choose one of 1, 2, exhaustive, random, weighted"),
         ("exhaustive", None, "operands of 64 bits together have too many combinations"),
@@ -397,11 +397,11 @@ def test_errors():
             rows_for(asked, level, count=count)
     with pytest.raises(Unsupported, match="no corners are known of operands of type none"):
         rows_of_types([as_type("none")])
-    rows = rows_of_task(asked, "1")
+    rows = rows_of_case(asked, "1")
     with pytest.raises(ValueError, match="rows 0 to 46465 are no part of 46464 rows"):
         rows.part(0, 46_465)
     with pytest.raises(ValueError, match="in groups of 2"):
-        rows_of_task(task("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5, 0.25}>"), "1").part(0, 3)
+        rows_of_case(op_case("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5, 0.25}>"), "1").part(0, 3)
     with pytest.raises(ValueError, match="tables of different operands"):
         one_after_another([rows, exhaustive((8,))])
     with pytest.raises(ValueError, match="too many combinations to enumerate"):

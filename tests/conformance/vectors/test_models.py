@@ -9,10 +9,11 @@ from itertools import product
 import pytest
 
 from halfulp.conformance.comparing.exact_results import exact_value
-from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.inputs import filled_models, rows_of_models
-from halfulp.conformance.vectors.intermediate import Case, Integer, case_of, exact, smallest
-from halfulp.conformance.vectors.models import MODELS, coverage, coverage_table, fill, models_for
+from halfulp.conformance.vectors.intermediate import Integer, ModelCase, exact, model_case_of, smallest
+from halfulp.conformance.vectors.models.model import coverage, fill
+from halfulp.conformance.vectors.models.table import MODELS, coverage_table, models_for
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags
@@ -35,20 +36,20 @@ APPLYING = {
 }
 
 
-def binary(kind: str, name: str) -> Case:
+def binary(kind: str, name: str) -> ModelCase:
     fmt = FORMATS[name]
-    return Case(kind, (fmt, fmt), Integer(1, False) if kind == "compare" else fmt)
+    return ModelCase(kind, (fmt, fmt), Integer(1, False) if kind == "compare" else fmt)
 
 
-def conversions(name: str) -> list[Case]:
+def conversions(name: str) -> list[ModelCase]:
     fmt = FORMATS[name]
-    cases = [Case("convert", (fmt,), target) for target in FORMATS.values() if target != fmt]
+    cases = [ModelCase("convert", (fmt,), target) for target in FORMATS.values() if target != fmt]
     for integer in INTEGERS:
-        cases += [Case("to integer", (fmt,), integer), Case("from integer", (integer,), fmt)]
+        cases += [ModelCase("to integer", (fmt,), integer), ModelCase("from integer", (integer,), fmt)]
     return cases
 
 
-def empty_buckets(case: Case) -> dict[str, list[tuple[str | int, ...]]]:
+def empty_buckets(case: ModelCase) -> dict[str, list[tuple[str | int, ...]]]:
     """Buckets that nothing falls in, of the models for which not all operands were tried."""
     filled = {model.name: fill(model, case) for model in models_for(case)}
     return {name: made.empty for name, made in filled.items() if made.empty and not made.proven}
@@ -96,9 +97,9 @@ def test_what_is_empty_in_any_eight_bits_is_proven_so(kind, name):
     assert empty_buckets(binary(kind, name)) == {}
 
 
-def rounding_of(fmt: FloatFormat, truth: Fraction) -> tuple[str, int, int, int]:
+def rounding_of(fmt: FloatFormat, real: Fraction) -> tuple[str, int, int, int]:
     """Sign, last kept bit, guard and sticky of a number, from its fraction alone."""
-    magnitude, lead = abs(truth), 0
+    magnitude, lead = abs(real), 0
     while magnitude >= Fraction(2) ** (lead + 1):
         lead += 1
     while magnitude < Fraction(2) ** lead:
@@ -106,20 +107,20 @@ def rounding_of(fmt: FloatFormat, truth: Fraction) -> tuple[str, int, int, int]:
     units = magnitude / Fraction(2) ** (max(lead, fmt.emin) - fmt.mantissa_bits)
     kept = units.numerator // units.denominator
     tail = units - kept
-    return "-" if truth < 0 else "+", kept & 1, int(tail >= Fraction(1, 2)), int(tail % Fraction(1, 2) != 0)
+    return "-" if real < 0 else "+", kept & 1, int(tail >= Fraction(1, 2)), int(tail % Fraction(1, 2) != 0)
 
 
 @pytest.mark.parametrize("name", ["f4E2M1FN", "f8E4M3FN", "f8E5M2FNUZ", "f16", "f32", "f64"])
 @pytest.mark.parametrize("op", ["addf", "subf", "mulf", "divf"])
 def test_every_combination_of_rounding_bits_is_there(op, name):
     """B3 without its own predicate: the combinations that its operands hit are those that it says, all 16 if wide."""
-    asked = task(f"arith.{op}", name)
+    asked = op_case(f"arith.{op}", name)
     _, filled = filled_models(asked, ["B3"])
     hit = set()
     for row in filled["B3"].rows:
-        truth = exact_value(asked, row)
-        assert truth is not None
-        hit.add(rounding_of(FORMATS[name], truth))
+        real = exact_value(asked, row)
+        assert real is not None
+        hit.add(rounding_of(FORMATS[name], real))
     said = {bucket for bucket, count in filled["B3"].hits.items() if count}
     assert hit == said
     assert len(said) == 16 or name.startswith("f4")
@@ -131,36 +132,36 @@ def test_every_combination_of_rounding_bits_is_there(op, name):
 )
 def test_one_sticky_bit_at_every_place(op, source, target, bits):
     """B7: the part below the guard bit, as a fraction of half an ulp, is each power of two and 0."""
-    asked, fmt = task(f"arith.{op}", source, target), FORMATS[target or source]
+    asked, fmt = op_case(f"arith.{op}", source, target), FORMATS[target or source]
     _, filled = filled_models(asked, ["B7"])
     tails = set()
     for row in filled["B7"].rows:
-        truth = exact_value(asked, row)
-        assert truth is not None
-        assert rounding_of(fmt, truth)[2] == 0
-        lead = max(truth.numerator.bit_length() - truth.denominator.bit_length() - 1, fmt.emin)
-        lead += truth >= Fraction(2) ** (lead + 1)
-        tails.add(2 * (truth / Fraction(2) ** (lead - fmt.mantissa_bits) % 1))
+        real = exact_value(asked, row)
+        assert real is not None
+        assert rounding_of(fmt, real)[2] == 0
+        lead = max(real.numerator.bit_length() - real.denominator.bit_length() - 1, fmt.emin)
+        lead += real >= Fraction(2) ** (lead + 1)
+        tails.add(2 * (real / Fraction(2) ** (lead - fmt.mantissa_bits) % 1))
     assert tails == {Fraction(0), *(Fraction(1, 1 << place) for place in range(1, bits))}
 
 
 def test_conversions_are_rounded_among_subnormals_too():
     """B3 and B8 of f32 -> f16: tails below normal and below subnormal results; of bf16 -> f16 only the latter."""
     for source, normal in (("f32", True), ("bf16", False)):
-        asked = task("arith.convertf" if source == "bf16" else "arith.truncf", source, "f16")
+        asked = op_case("arith.convertf" if source == "bf16" else "arith.truncf", source, "f16")
         _, filled = filled_models(asked, ["B3"])
         smallest_normal = Fraction(1, 1 << 14)
         inexact = [
-            truth
+            real
             for row in filled["B3"].rows
-            if (truth := exact_value(asked, row)) and any(rounding_of(FORMATS["f16"], truth)[2:])
+            if (real := exact_value(asked, row)) and any(rounding_of(FORMATS["f16"], real)[2:])
         ]
-        assert any(abs(truth) < smallest_normal for truth in inexact)
-        assert any(abs(truth) > smallest_normal for truth in inexact) == normal
+        assert any(abs(real) < smallest_normal for real in inexact)
+        assert any(abs(real) > smallest_normal for real in inexact) == normal
 
 
 def test_the_table_tells_what_is_hit_and_why_not():
-    _, filled = filled_models(task("arith.mulf", "f4E2M1FN"), ["B2", "B6"])
+    _, filled = filled_models(op_case("arith.mulf", "f4E2M1FN"), ["B2", "B6"])
     assert filled["B2"].reason == ""
     lines = coverage_table(filled).splitlines()
     assert lines[0].split()[:4] == ["B2", str(len(filled["B2"].hits)), "of", str(len(filled["B2"].hits))]
@@ -172,11 +173,11 @@ def test_the_table_tells_what_is_hit_and_why_not():
 
 def test_a_proof_of_emptiness_is_one():
     """Products of f4E2M1FN are multiples of a quarter: below its smallest value, 1/2, there is only half of that."""
-    asked = task("arith.mulf", "f4E2M1FN")
+    asked = op_case("arith.mulf", "f4E2M1FN")
     _, filled = filled_models(asked, ["B6"])
     assert filled["B6"].proven
-    truths = {abs(truth) for row in product(range(16), repeat=2) if (truth := exact_value(asked, row))}
-    assert {truth for truth in truths if truth < Fraction(1, 2)} == {Fraction(1, 4)}
+    reals = {abs(real) for row in product(range(16), repeat=2) if (real := exact_value(asked, row))}
+    assert {real for real in reals if real < Fraction(1, 2)} == {Fraction(1, 4)}
     assert set(filled["B6"].hits) - set(filled["B6"].empty) == {("+", "1/2"), ("-", "1/2")}
 
 
@@ -184,10 +185,10 @@ def test_a_proof_of_emptiness_is_one():
 @pytest.mark.parametrize("op", ["addf", "mulf", "divf"])
 def test_small_formats_hit_every_rounding_that_exists(op, name):
     """B3 against all operands: what no combination of them gives is what is said to be empty."""
-    asked, fmt = task(f"arith.{op}", name), FORMATS[name]
+    asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
     _, filled = filled_models(asked, ["B3"])
-    truths = (exact_value(asked, row) for row in product(range(fmt.code_mask + 1), repeat=2))
-    exist = {rounding_of(fmt, truth) for truth in truths if truth}
+    reals = (exact_value(asked, row) for row in product(range(fmt.code_mask + 1), repeat=2))
+    exist = {rounding_of(fmt, real) for real in reals if real}
     assert exist == set(filled["B3"].hits) - set(filled["B3"].empty)
 
 
@@ -195,39 +196,39 @@ def test_small_formats_hit_every_rounding_that_exists(op, name):
 @pytest.mark.parametrize("op", ["addf", "mulf", "divf"])
 def test_overflow_and_underflow_are_met_from_both_sides(op, name):
     """B4 to B6 in units of the last place, from fractions."""
-    asked, fmt = task(f"arith.{op}", name), FORMATS[name]
+    asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
     _, filled = filled_models(asked, ["B4", "B5", "B6"] if op != "addf" else ["B4", "B5"])
     top = scalar.value(fmt, fmt.max_code)
     assert top is not None
     ulp = top - (scalar.value(fmt, fmt.max_code - 1) or 0)
-    truths = {model: [exact_value(asked, row) for row in made.rows] for model, made in filled.items()}
-    near = {(truth < 0, (abs(truth) - top) // ulp) for truth in truths["B4"] if truth}
+    reals = {model: [exact_value(asked, row) for row in made.rows] for model, made in filled.items()}
+    near = {(real < 0, (abs(real) - top) // ulp) for real in reals["B4"] if real}
     assert near >= set(product((False, True), range(-3, 4)))
     unit = smallest(fmt)
-    ulps = {(truth < 0, abs(truth) // unit) for truth in truths["B5"] if truth}
+    ulps = {(real < 0, abs(real) // unit) for real in reals["B5"] if real}
     normal = 1 << fmt.mantissa_bits
     assert ulps >= set(product((False, True), (*range(1, 4), *range(normal - 3, normal + 4))))
     if op != "addf":
-        parts = {(truth < 0, 8 * abs(truth) // unit) for truth in truths["B6"] if truth and abs(truth) < unit}
+        parts = {(real < 0, 8 * abs(real) // unit) for real in reals["B6"] if real and abs(real) < unit}
         assert {sign for sign, _ in parts} == {False, True}
         assert {part // 2 for _, part in parts} == {0, 1, 2, 3}
-        assert any(truth == unit / 2 for truth in truths["B6"])
+        assert any(real == unit / 2 for real in reals["B6"])
 
 
 @pytest.mark.parametrize("name", ["f16", "f64"])
 @pytest.mark.parametrize("op", ["addf", "mulf", "divf"])
 def test_near_boundaries_means_within_few_units_of_the_shortest_tail(op, name):
-    asked, fmt = task(f"arith.{op}", name), FORMATS[name]
+    asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
     case, filled = filled_models(asked, ["B8"])
     close = 0
     for row in filled["B8"].rows:
-        truth = exact_value(asked, row)
-        assert truth is not None
-        code = scalar.from_fraction(fmt, abs(truth), scalar.RZ).code
+        real = exact_value(asked, row)
+        assert real is not None
+        code = scalar.from_fraction(fmt, abs(real), scalar.RZ).code
         low, high = scalar.value(fmt, code), scalar.value(fmt, code + 1)
         if low is None or high is None:
             continue
-        place = (abs(truth) - low) / (high - low)
+        place = (abs(real) - low) / (high - low)
         close += 0 < min(place, 1 - place, abs(place - Fraction(1, 2))) <= Fraction(1, 1 << fmt.precision - 4)
     assert close >= 16
     assert all(filled["B8"].hits.values())
@@ -237,7 +238,7 @@ def test_near_boundaries_means_within_few_units_of_the_shortest_tail(op, name):
 @pytest.mark.parametrize("name", ["f16", "f80"])
 @pytest.mark.parametrize(("op", "models"), [("divf", ["B20", "B21"]), ("mulf", ["B5", "B6"]), ("addf", ["B4"])])
 def test_flags_say_the_same(op, models, name):
-    asked, fmt = task(f"arith.{op}", name), FORMATS[name]
+    asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
     _, filled = filled_models(asked, models)
     compute = getattr(scalar, {"divf": "divide", "mulf": "multiply", "addf": "add"}[op])
     raised = {model: [Flags(compute(fmt, *row).flags) for row in made.rows] for model, made in filled.items()}
@@ -257,7 +258,7 @@ def test_cancellations_are_those_of_the_difference(op):
     """B12: the exponent of the exact sum against the larger operand's, through Python's own frexp of doubles."""
     import math
 
-    asked = task(f"arith.{op}", "f32")
+    asked = op_case(f"arith.{op}", "f32")
     _, filled = filled_models(asked, ["B12"])
     moved = set()
     for row in filled["B12"].rows:
@@ -271,31 +272,31 @@ def test_cancellations_are_those_of_the_difference(op):
 @pytest.mark.parametrize("name", ["f16", "f32", "f80"])
 def test_quotients_without_end_lie_between_their_neighbours(name):
     """The last bit of a quotient is set exactly where more would follow, and nothing is lost above it."""
-    case, asked = binary("divide", name), task("arith.divf", name)
+    case, asked = binary("divide", name), op_case("arith.divf", name)
     endless = 0
     for row in fill(MODELS["B8"], case).rows + fill(MODELS["B20"], case).rows:
-        result, truth = exact(case, row), exact_value(asked, row)
+        result, real = exact(case, row), exact_value(asked, row)
         assert result is not None
-        assert truth is not None
+        assert real is not None
         unit = Fraction(2) ** result.exponent
         if result.significand & 1:
             endless += 1
-            assert (result.significand - 1) * unit < abs(truth) < (result.significand + 1) * unit
+            assert (result.significand - 1) * unit < abs(real) < (result.significand + 1) * unit
         else:
-            assert result.significand * unit == abs(truth)
+            assert result.significand * unit == abs(real)
     assert endless >= 16
 
 
 @pytest.mark.parametrize(("op", "names"), APPLYING.items())
 def test_models_apply_to_the_ops_they_are_about(op, names):
-    case = case_of(task(f"arith.{op}", "f32"))
+    case = model_case_of(op_case(f"arith.{op}", "f32"))
     assert case is not None
     assert " ".join(model.name for model in models_for(case)) == names
 
 
 def test_models_of_conversions():
     def applying(op, source, target):
-        case = case_of(task(f"arith.{op}", source, target))
+        case = model_case_of(op_case(f"arith.{op}", source, target))
         assert case is not None
         return " ".join(model.name for model in models_for(case))
 
@@ -319,7 +320,7 @@ def test_rows_fall_where_it_is_said_that_they_do():
 
 def test_float_to_integer_boundaries():
     """B23 and B24 of f64 -> i32, where all quarters exist: the numbers themselves."""
-    asked = task("arith.fptosi", "f64", "i32")
+    asked = op_case("arith.fptosi", "f64", "i32")
     _, filled = filled_models(asked, ["B23", "B24"])
     numbers = {exact_value(asked, row) for made in filled.values() for row in made.rows}
     for bound in (2**31 - 1, 1 - 2**31, -(2**31)):
@@ -329,7 +330,7 @@ def test_float_to_integer_boundaries():
 
 def test_signalling_payloads_that_are_lost():
     """B27 of f32 -> bf16: NaNs whose payload lies in the lost bits alone, and in the kept ones alone."""
-    _, filled = filled_models(task("arith.truncf", "f32", "bf16"), ["B27"])
+    _, filled = filled_models(op_case("arith.truncf", "f32", "bf16"), ["B27"])
     codes = [code for (code,) in filled["B27"].rows]
     assert all(FORMATS["f32"].is_nan(code) for code in codes)
     assert {(bool(code & 1 << 22), bool(code & 0x3F0000), bool(code & 0xFFFF)) for code in codes} == {
@@ -349,7 +350,7 @@ DIGESTS = {
 @pytest.mark.parametrize("key", list(DIGESTS), ids=str)
 def test_models_give_the_same_operands_on_any_machine(key):
     op, source, target = key
-    rows = rows_of_models(task(op, source, target), seed=1)
+    rows = rows_of_models(op_case(op, source, target), seed=1)
     columns = rows.part(0, rows.count)
     digest = hashlib.sha256(b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in columns))
     assert digest.hexdigest()[:16] == DIGESTS[key]
@@ -357,8 +358,8 @@ def test_models_give_the_same_operands_on_any_machine(key):
 
 def test_errors():
     with pytest.raises(ValueError, match="unknown model 'B14'; choose of B1, "):
-        filled_models(task("arith.addf", "f32"), ["B14"])
+        filled_models(op_case("arith.addf", "f32"), ["B14"])
     with pytest.raises(Unsupported, match=r"none of the models B20 applies to arith.addf f32"):
-        rows_of_models(task("arith.addf", "f32"), ["B20"])
+        rows_of_models(op_case("arith.addf", "f32"), ["B20"])
     with pytest.raises(Unsupported, match="none of the models"):
-        rows_of_models(task("arith.addi", "i32"))
+        rows_of_models(op_case("arith.addi", "i32"))

@@ -19,10 +19,10 @@ import pytest
 
 import halfulp as hu
 from halfulp.conformance.comparing.exact_results import exact_value
-from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles import apfloat
 from halfulp.conformance.vectors.columns import Role
-from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject
+from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
@@ -80,10 +80,10 @@ def check_floats(recipe: Recipe, compute: Any, flags: bool = True) -> Counter[st
     for row in rows_of(recipe):
         operands = [row[name] for name in "abc" if name in row]
         expected = compute(*operands) if "random" not in row else compute(*operands, random=row["random"])
-        assert row.get("poison", 0) == int(expected.poison), (recipe.subject, row)
-        assert expected.poison or row["result"] == expected.code, (recipe.subject, row, expected)
+        assert row.get("poison", 0) == int(expected.poison), (recipe.computation, row)
+        assert expected.poison or row["result"] == expected.code, (recipe.computation, row, expected)
         if flags:
-            assert row["flags"] == expected.flags, (recipe.subject, row, expected)
+            assert row["flags"] == expected.flags, (recipe.computation, row, expected)
         assert ("flags" in names) >= flags
         seen.update(flag.name for flag in Flags if expected.flags & flag and flag.name)
         seen["poison"] += expected.poison
@@ -98,11 +98,11 @@ def test_arithmetic_is_what_scalar_gives(name: str) -> None:
     fmt, turn, seen = FORMATS[name], count(), Counter[str]()
     for (op, function), mode in product(ROUNDED.items(), MODES):
         profile = PROFILES[next(turn) % len(PROFILES)]
-        recipe = Recipe(OpSubject(task(f"arith.{op}", name, rounding=mode.spelling), profile), seed=1)
+        recipe = Recipe(OpComputation(op_case(f"arith.{op}", name, rounding=mode.spelling), profile), seed=1)
         compute = partial(getattr(scalar, function), fmt, rounding=mode, policy=profile.arithmetic)
         seen += check_floats(recipe, compute)
     for profile in PROFILES:
-        recipe = Recipe(OpSubject(task("arith.remf", name), profile))
+        recipe = Recipe(OpComputation(op_case("arith.remf", name), profile))
         seen += check_floats(recipe, partial(scalar.remainder, fmt, policy=profile.arithmetic))
     assert {"OVERFLOW", "INEXACT"} <= set(seen)
 
@@ -113,23 +113,25 @@ def test_comparisons_and_negations_are_what_scalar_gives(profile: Any) -> None:
     for k, (name, fmt) in enumerate(FORMATS.items()):
         for op, function in EXTREMA.items():
             check_floats(
-                Recipe(OpSubject(task(f"arith.{op}", name), profile)),
+                Recipe(OpComputation(op_case(f"arith.{op}", name), profile)),
                 partial(getattr(scalar, function), fmt, policy=policy),
             )
         check_floats(
-            Recipe(OpSubject(task("arith.negf", name), profile)), partial(scalar.negate, fmt, policy=policy), False
+            Recipe(OpComputation(op_case("arith.negf", name), profile)),
+            partial(scalar.negate, fmt, policy=policy),
+            False,
         )
         predicate = k % 16
-        recipe = Recipe(OpSubject(task("arith.cmpf", name, predicate=PREDICATES[predicate]), profile))
+        recipe = Recipe(OpComputation(op_case("arith.cmpf", name, predicate=PREDICATES[predicate]), profile))
         for row in rows_of(recipe):
             assert row["result"] == scalar.compare(fmt, predicate, row["a"], row["b"], policy)
 
 
-def cast_of(source: FloatFormat, target: FloatFormat, mode: Rounding) -> Task:
+def cast_of(source: FloatFormat, target: FloatFormat, mode: Rounding) -> OpCase:
     """The op that converts, with the mode where it takes one."""
     op = "extf" if source.bits < target.bits else "truncf" if source.bits > target.bits else "convertf"
     asked = {"truncf": {"roundingmode": mode.spelling}, "convertf": {"roundingmode": mode.spelling}, "extf": {}}[op]
-    return task(f"arith.{op}", source.name, target.name, **asked)
+    return op_case(f"arith.{op}", source.name, target.name, **asked)
 
 
 @pytest.mark.parametrize("name", list(FORMATS))
@@ -143,7 +145,7 @@ def test_conversions_are_what_scalar_gives(name: str) -> None:
         asked = cast_of(source, target, mode)
         rounding = mode if asked.properties else Rounding.TO_NEAREST_EVEN
         check_floats(
-            Recipe(OpSubject(asked, profile), "1"),
+            Recipe(OpComputation(asked, profile), "1"),
             lambda a, target=target, rounding=rounding, profile=profile: scalar.convert(
                 source, target, a, rounding, profile.conversions
             ),
@@ -162,11 +164,11 @@ def test_conversions_of_integers_are_what_scalar_gives(width: int) -> None:
             return code - (1 << width) if signed and code >> (width - 1) else code
 
         check_floats(
-            Recipe(OpSubject(task(f"arith.{letter}tofp", f"i{width}", name), profile)),
+            Recipe(OpComputation(op_case(f"arith.{letter}tofp", f"i{width}", name), profile)),
             lambda a, fmt=fmt, policy=policy, number=number: scalar.from_integer(fmt, number(a), policy=policy),
         )
         poison += check_floats(
-            Recipe(OpSubject(task(f"arith.fpto{letter}", name, f"i{width}"), profile)),
+            Recipe(OpComputation(op_case(f"arith.fpto{letter}", name, f"i{width}"), profile)),
             lambda a, fmt=fmt, policy=policy, signed=signed: scalar.to_integer(fmt, a, width, signed, policy=policy),
         )
     assert poison["poison"]
@@ -178,7 +180,7 @@ def test_stochastic_rounding_is_what_scalar_gives_for_its_random_bits(bits: int)
     for name, fmt in FORMATS.items():
         op, function = list(ROUNDED.items())[next(turn) % 4]
         profile = PROFILES[next(turn) % len(PROFILES)]
-        recipe = Recipe(OpSubject(task(f"arith.{op}", name), profile, random_bits=bits), seed=bits)
+        recipe = Recipe(OpComputation(op_case(f"arith.{op}", name), profile, random_bits=bits), seed=bits)
         assert [c.name for c in recipe.columns][:4] == ["a", "b", "random", "result"]
 
         def compute(
@@ -194,13 +196,15 @@ def test_stochastic_rounding_is_what_scalar_gives_for_its_random_bits(bits: int)
             policy = SPEC.conversions
             return scalar.convert(FORMATS["f32"], FORMATS[target], a, Rounding.STOCHASTIC, policy, (random, bits))
 
-        check_floats(Recipe(OpSubject(task("arith.truncf", "f32", target), random_bits=bits), seed=bits), convert)
+        check_floats(
+            Recipe(OpComputation(op_case("arith.truncf", "f32", target), random_bits=bits), seed=bits), convert
+        )
 
 
 def test_a_table_of_all_rows_gives_what_rows_give_alone() -> None:
     """Small operands are looked up in a table where there are many rows: 8 bits twice, and 8 with 7 random bits."""
-    for asked, bits in ((task("arith.mulf", "f8E5M2"), None), (task("arith.divf", "f4E2M1FN"), 7)):
-        recipe = Recipe(OpSubject(asked, random_bits=bits), "random", seed=3, count=5_000)
+    for asked, bits in ((op_case("arith.mulf", "f8E5M2"), None), (op_case("arith.divf", "f4E2M1FN"), 7)):
+        recipe = Recipe(OpComputation(asked, random_bits=bits), "random", seed=3, count=5_000)
         whole = table(recipe)
         pieces = [row for start in range(0, 5_000, 500) for row in table(recipe, start, start + 500)]
         assert whole == pieces
@@ -242,11 +246,11 @@ def ieee_flags(fmt: FloatFormat, number: Fraction, mode: Rounding, inexact: bool
     return int(overflow) * Flags.OVERFLOW | int(underflow) * Flags.UNDERFLOW | int(inexact) * Flags.INEXACT
 
 
-def difference(fmt: FloatFormat, row: dict[str, int], status: int, truth: Fraction | None, mode: Rounding) -> str:
+def difference(fmt: FloatFormat, row: dict[str, int], status: int, real: Fraction | None, mode: Rounding) -> str:
     """Why APFloat's status is another than the flags; empty: it is not. Fails where there is no reason to."""
     flags, result = row["flags"], row["result"]
-    if truth:
-        assert flags == ieee_flags(fmt, truth, mode, bool(status & Flags.INEXACT)), row
+    if real:
+        assert flags == ieee_flags(fmt, real, mode, bool(status & Flags.INEXACT)), row
     if flags == status:
         return ""
     if flags ^ status == Flags.UNDERFLOW:
@@ -255,13 +259,13 @@ def difference(fmt: FloatFormat, row: dict[str, int], status: int, truth: Fracti
         return UNDERFLOW_OF_NORMAL
     if flags ^ status == Flags.OVERFLOW:
         assert flags & Flags.OVERFLOW
-        if truth is None:
+        if real is None:
             assert fmt.nan_code is not None
             assert not fmt.infinities
             return INFINITY_TO_NAN
         assert abs(scalar.value(fmt, result) or 0) == scalar.value(fmt, fmt.max_code), row
         return OVERFLOW_TO_FINITE
-    assert (flags, status, truth, fmt.has_negative_zero) == (0, Flags.INEXACT, 0, False), row
+    assert (flags, status, real, fmt.has_negative_zero) == (0, Flags.INEXACT, 0, False), row
     return ZERO_WITHOUT_SIGN
 
 
@@ -269,10 +273,10 @@ SIGNED = tuple(name for name, fmt in FORMATS.items() if fmt.signed)
 """APFloat drops the sign of what becomes f8E8M0FNU: its status is about another result."""
 
 
-def reasons(asked: Task, function: str, mode: Rounding, rows: int) -> tuple[Counter[str], int]:
+def reasons(asked: OpCase, function: str, mode: Rounding, rows: int) -> tuple[Counter[str], int]:
     """How often APFloat's status differs for what reason in rows of level 1, and all flags that there are."""
     fmt, why, seen = FORMATS[asked.operands[0]], Counter[str](), 0
-    recipe = Recipe(OpSubject(asked), seed=2)
+    recipe = Recipe(OpComputation(asked), seed=2)
     for row in table(recipe, 0, min(rows, recipe.rows.count)):
         _, status = apfloat.load().binary(function, fmt, row["a"], row["b"], mode)
         why[difference(fmt, row, status, exact_value(asked, (row["a"], row["b"])), mode)] += 1
@@ -286,7 +290,7 @@ def test_flags_of_arithmetic_are_those_of_apfloat(name: str) -> None:
     fmt, why, seen = FORMATS[name], Counter[str](), 0
     rows = 2_000 if fmt.bits <= 16 else 400
     for (op, function), mode in product(ROUNDED.items(), MODES):
-        asked = task(f"arith.{op}", name, rounding=mode.spelling)
+        asked = op_case(f"arith.{op}", name, rounding=mode.spelling)
         found, raised = reasons(asked, function, mode, rows if mode is Rounding.TO_NEAREST_EVEN else 200)
         why, seen = why + found, seen | raised
     assert seen == sum(Flags)
@@ -300,7 +304,7 @@ def test_flags_of_arithmetic_are_those_of_apfloat(name: str) -> None:
 @pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "f8E5M2", "f8E4M3FN"])
 def test_flags_of_all_of_level_1_are_those_of_apfloat(name: str, op: str) -> None:
     for mode in MODES:
-        why, _ = reasons(task(f"arith.{op}", name, rounding=mode.spelling), ROUNDED[op], mode, 1 << 17)
+        why, _ = reasons(op_case(f"arith.{op}", name, rounding=mode.spelling), ROUNDED[op], mode, 1 << 17)
         assert why[""] > 0.9 * why.total()
         assert set(why) <= {"", UNDERFLOW_OF_NORMAL, OVERFLOW_TO_FINITE}
 
@@ -316,7 +320,7 @@ def test_flags_of_conversions_are_those_of_apfloat() -> None:
         mode = MODES[k % 5]
         asked = cast_of(source, target, mode)
         rounding = mode if asked.properties else Rounding.TO_NEAREST_EVEN
-        for row in rows_of(Recipe(OpSubject(asked), "1"), pieces=8, size=10):
+        for row in rows_of(Recipe(OpComputation(asked), "1"), pieces=8, size=10):
             if nanless and scalar.value(source, row["a"]) is None:
                 continue  # APFloat makes zeros of infinities and NaNs
             _, status = apfloat.load().convert(source, target, row["a"], rounding)
@@ -336,10 +340,10 @@ def test_flags_of_conversions_of_integers_are_those_of_apfloat(name: str) -> Non
     fmt, llvm, seen = FORMATS[name], apfloat.load(), 0
     for width, signed in product((8, 32, 64), (True, False)):
         letter = "si" if signed else "ui"
-        for row in rows_of(Recipe(OpSubject(task(f"arith.{letter}tofp", f"i{width}", name))), pieces=8):
+        for row in rows_of(Recipe(OpComputation(op_case(f"arith.{letter}tofp", f"i{width}", name))), pieces=8):
             _, status = llvm.from_integer(fmt, row["a"], width, signed, Rounding.TO_NEAREST_EVEN)
             assert row["flags"] == status, row
-        for row in rows_of(Recipe(OpSubject(task(f"arith.fpto{letter}", name, f"i{width}"))), pieces=8):
+        for row in rows_of(Recipe(OpComputation(op_case(f"arith.fpto{letter}", name, f"i{width}"))), pieces=8):
             _, status = llvm.to_integer(fmt, row["a"], width, signed, Rounding.TOWARD_ZERO)
             assert row["flags"] == status, row
             assert row["poison"] == bool(status & Flags.INVALID)
@@ -355,7 +359,7 @@ def signed8(code: int) -> int:
 
 
 def test_integers_that_overflow_are_poison() -> None:
-    recipe = Recipe(OpSubject(task("arith.addi", "i8", overflowFlags="nsw,nuw")), "exhaustive")
+    recipe = Recipe(OpComputation(op_case("arith.addi", "i8", overflowFlags="nsw,nuw")), "exhaustive")
     assert [c.name for c in recipe.columns] == ["a", "b", "result", "poison"]
     rows = table(recipe)
     assert len(rows) == 1 << 16
@@ -363,15 +367,15 @@ def test_integers_that_overflow_are_poison() -> None:
         a, b = row["a"], row["b"]
         assert row["poison"] == (a + b > 255 or not -128 <= signed8(a) + signed8(b) <= 127)
         assert row["poison"] or row["result"] == a + b
-    ignored = OpSubject(task("arith.addi", "i8", overflowFlags="nsw,nuw"), as_profile("mlir22-fold"))
+    ignored = OpComputation(op_case("arith.addi", "i8", overflowFlags="nsw,nuw"), as_profile("mlir22-fold"))
     assert [c.name for c in Recipe(ignored).columns] == ["a", "b", "result"]
 
 
 def test_rows_with_undefined_behaviour_are_left_out_or_poison() -> None:
-    asked = task("arith.divsi", "i8")
+    asked = op_case("arith.divsi", "i8")
     undefined = [(a, b) for a in range(256) for b in range(256) if b == 0 or (a, b) == (128, 255)]
     told: list[int] = []
-    recipe = Recipe(OpSubject(asked), "exhaustive")
+    recipe = Recipe(OpComputation(asked), "exhaustive")
     assert [c.name for c in recipe.columns] == ["a", "b", "result"]
     for _ in recipe.chunks(size=1 << 12, left_out=told.append):
         pass
@@ -381,13 +385,13 @@ def test_rows_with_undefined_behaviour_are_left_out_or_poison() -> None:
     for row in rows[::101]:
         a, b = signed8(row["a"]), signed8(row["b"])
         assert signed8(row["result"]) == abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    kept = table(Recipe(OpSubject(asked, keep_ub=True), "exhaustive"))
+    kept = table(Recipe(OpComputation(asked, keep_ub=True), "exhaustive"))
     assert [(row["a"], row["b"]) for row in kept if row["poison"]] == undefined
     assert [{**row, "poison": 0} for row in rows] == [row for row in kept if not row["poison"]]
 
 
 def test_two_results_of_one_op() -> None:
-    for row in table(Recipe(OpSubject(task("arith.mulsi_extended", "i8")), "exhaustive"))[::89]:
+    for row in table(Recipe(OpComputation(op_case("arith.mulsi_extended", "i8")), "exhaustive"))[::89]:
         product_ = signed8(row["a"]) * signed8(row["b"])
         assert (row["result0"], row["result1"]) == (product_ & 255, product_ >> 8 & 255)
 
@@ -416,7 +420,7 @@ def single(number: Fraction) -> Fraction:
 @pytest.mark.parametrize("spelled", list(QUANTISED))
 def test_the_parameters_of_a_row_are_those_of_its_place(spelled: str) -> None:
     places, f32 = QUANTISED[spelled], FORMATS["f32"]
-    stored = Recipe(OpSubject(task("quant.dcast", spelled, "f32")), "exhaustive")
+    stored = Recipe(OpComputation(op_case("quant.dcast", spelled, "f32")), "exhaustive")
     assert stored.step == len(places)
     rows = table(stored)
     assert len(rows) == 256 * len(places)
@@ -424,7 +428,7 @@ def test_the_parameters_of_a_row_are_those_of_its_place(spelled: str) -> None:
         scale, zero = places[k % len(places)]
         number = (signed8(row["a"]) - zero) * Fraction(scale)
         assert scalar.value(f32, row["result"]) == number
-    real = Recipe(OpSubject(task("quant.qcast", "f32", spelled)), "1")
+    real = Recipe(OpComputation(op_case("quant.qcast", "f32", spelled)), "1")
     clamped = 0
     for k, row in enumerate(table(real)):
         given = scalar.value(f32, row["a"])
@@ -486,8 +490,8 @@ func.func @elsewhere(%a: tensor<?xf16>) -> tensor<?xf16> {
 """
 
 
-def program(function: str, **options: Any) -> ProgramSubject:
-    return ProgramSubject(SCALARS, function, "scalars.mlir", **options)
+def program(function: str, **options: Any) -> ProgramComputation:
+    return ProgramComputation(SCALARS, function, "scalars.mlir", **options)
 
 
 def test_scalars_in_lanes_are_what_a_run_gives() -> None:
@@ -560,27 +564,27 @@ def test_what_makes_no_columns_is_refused() -> None:
     with pytest.raises(InputError, match="not about programs"):
         _ = Recipe(program("f"), models=("B1",)).rows
     with pytest.raises(ValueError, match="1 to 64 random bits"):
-        OpSubject(task("arith.addf", "f16"), random_bits=65)
+        OpComputation(op_case("arith.addf", "f16"), random_bits=65)
     with pytest.raises(Unsupported, match="no stochastic rounding"):
-        OpSubject(task("arith.remf", "f16"), random_bits=8)
+        OpComputation(op_case("arith.remf", "f16"), random_bits=8)
 
 
 # --- open results -----------------------------------------------------------------------------------------------------
 
 
 def test_the_sign_of_a_zero_is_open_without_signed_zeros() -> None:
-    rows = table(Recipe(OpSubject(task("arith.mulf", "f8E4M3FN", fastmath="nsz")), "exhaustive"))
+    rows = table(Recipe(OpComputation(op_case("arith.mulf", "f8E4M3FN", fastmath="nsz")), "exhaustive"))
     assert {row["open"] for row in rows if row["result"] & 0x7F} == {0}
     assert {row["open"] for row in rows if not row["result"] & 0x7F} == {0x80}
 
 
 def test_either_zero_will_do_where_maxnumf_meets_both() -> None:
-    for row in table(Recipe(OpSubject(task("arith.maxnumf", "f8E4M3FN")), "exhaustive")):
+    for row in table(Recipe(OpComputation(op_case("arith.maxnumf", "f8E4M3FN")), "exhaustive")):
         assert row["open"] == (0x80 if {row["a"], row["b"]} == {0x00, 0x80} else 0)
 
 
 def test_a_sum_in_another_order_is_open_as_a_whole() -> None:
-    rows = table(Recipe(OpSubject(task("arith.mulf", "f16", fastmath="arcp,reassoc"))))[:2_000]
+    rows = table(Recipe(OpComputation(op_case("arith.mulf", "f16", fastmath="arcp,reassoc"))))[:2_000]
     assert {row["open"] for row in rows} <= {0, 0x8000, 0xFFFF}
     assert any(row["open"] == 0xFFFF for row in rows)
 
@@ -588,18 +592,20 @@ def test_a_sum_in_another_order_is_open_as_a_whole() -> None:
 # --- parts and recipes ------------------------------------------------------------------------------------------------
 
 RECIPES = {
-    "corners": Recipe(OpSubject(task("arith.addf", "f8E4M3FN")), "1", seed=1),
-    "models": Recipe(OpSubject(task("arith.truncf", "f32", "f16", roundingmode="upward")), None, ("B3", "B5")),
-    "both": Recipe(OpSubject(task("arith.mulf", "bf16"), PROFILES[3], flags=False), "weighted", ("B4",), 9, 3_000),
-    "stochastic": Recipe(OpSubject(task("arith.divf", "f80"), random_bits=11), "random", seed=2, count=500),
-    "undefined": Recipe(OpSubject(task("arith.remsi", "i8"), keep_ub=True), "weighted", seed=8, count=2_000),
-    "left out": Recipe(OpSubject(task("arith.remsi", "i8")), "exhaustive", count=30_000),
-    "channels": Recipe(OpSubject(task("quant.qcast", "f32", list(QUANTISED)[1]), PROFILES[0]), "2"),
-    "blocks": Recipe(OpSubject(task("quant.dcast", list(QUANTISED)[3], "f32")), "exhaustive"),
+    "corners": Recipe(OpComputation(op_case("arith.addf", "f8E4M3FN")), "1", seed=1),
+    "models": Recipe(OpComputation(op_case("arith.truncf", "f32", "f16", roundingmode="upward")), None, ("B3", "B5")),
+    "both": Recipe(
+        OpComputation(op_case("arith.mulf", "bf16"), PROFILES[3], flags=False), "weighted", ("B4",), 9, 3_000
+    ),
+    "stochastic": Recipe(OpComputation(op_case("arith.divf", "f80"), random_bits=11), "random", seed=2, count=500),
+    "undefined": Recipe(OpComputation(op_case("arith.remsi", "i8"), keep_ub=True), "weighted", seed=8, count=2_000),
+    "left out": Recipe(OpComputation(op_case("arith.remsi", "i8")), "exhaustive", count=30_000),
+    "channels": Recipe(OpComputation(op_case("quant.qcast", "f32", list(QUANTISED)[1]), PROFILES[0]), "2"),
+    "blocks": Recipe(OpComputation(op_case("quant.dcast", list(QUANTISED)[3], "f32")), "exhaustive"),
     "program": Recipe(program("branches"), "random", seed=6, count=2_000),
     "lanes": Recipe(program("f", keep_ub=True), "exhaustive", count=9_000),
     "tensors": Recipe(program("tensors", profile=PROFILES[4]), "random", seed=1, count=60),
-    "scaled": Recipe(OpSubject(task("arith.scaling_extf", ["f4E2M1FN", "f8E8M0FNU"], "f32")), "1", block=32),
+    "scaled": Recipe(OpComputation(op_case("arith.scaling_extf", ["f4E2M1FN", "f8E8M0FNU"], "f32")), "1", block=32),
 }
 
 
@@ -621,8 +627,8 @@ def test_a_recipe_is_made_again_from_its_metadata_and_from_a_pickle(name: str) -
     recipe = RECIPES[name]
     _ = recipe.rows, recipe.columns  # what was derived is no part of either
     document = {
-        "source": recipe.subject.source(),
-        "profile": {"name": recipe.subject.profile.name, "fields": fields_of(recipe)},
+        "source": recipe.computation.source(),
+        "profile": {"name": recipe.computation.profile.name, "fields": fields_of(recipe)},
         "inputs": recipe.inputs().to_json(),
     }
     again = [recipe_of(json.loads(json.dumps(document))), pickle.loads(pickle.dumps(recipe))]
@@ -633,20 +639,20 @@ def test_a_recipe_is_made_again_from_its_metadata_and_from_a_pickle(name: str) -
 
 
 def fields_of(recipe: Recipe) -> dict[str, str]:
-    return {name: getattr(recipe.subject.profile, name) for name in PROFILE_FIELDS}
+    return {name: getattr(recipe.computation.profile, name) for name in PROFILE_FIELDS}
 
 
 def test_random_rows_do_not_depend_on_how_many_there_are() -> None:
-    subject = OpSubject(task("arith.addf", "f16"), random_bits=9)
-    few, many = (Recipe(subject, "random", seed=7, count=n) for n in (1_000, 100_000))
+    computation = OpComputation(op_case("arith.addf", "f16"), random_bits=9)
+    few, many = (Recipe(computation, "random", seed=7, count=n) for n in (1_000, 100_000))
     assert table(few) == table(many, 0, 1_000)
-    assert table(Recipe(subject, "random", seed=8, count=10)) != table(few, 0, 10)
+    assert table(Recipe(computation, "random", seed=8, count=10)) != table(few, 0, 10)
 
 
 def test_metadata_that_makes_no_recipe() -> None:
     recipe = RECIPES["corners"]
     good = {
-        "source": recipe.subject.source(),
+        "source": recipe.computation.source(),
         "profile": {"name": "spec", "fields": fields_of(recipe)},
         "inputs": recipe.inputs().to_json(),
     }

@@ -11,8 +11,9 @@ import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.compare import Verdict
 from halfulp.conformance.comparing.divergences import Divergence, Example
-from halfulp.conformance.oracles.oracle import OracleError, Program
-from halfulp.conformance.whole_programs.diff import Report, against, difference_lines, difference_record
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
+from halfulp.conformance.whole_programs.diff import DiffReport, against
+from halfulp.conformance.whole_programs.difference_text import difference_lines, difference_record
 from halfulp.interp.ir.operations import Module
 
 CHAIN = """\
@@ -25,15 +26,15 @@ func.func @main(%a: f32, %b: f32) -> f32 {
 """
 
 
-def program(text: str, *arguments: str, function: str = "main") -> Program:
-    return Program(hu.parse(text, "p.mlir"), function, tuple(map(parsed, arguments)))
+def program(text: str, *arguments: str, function: str = "main") -> ClosedProgram:
+    return ClosedProgram(hu.parse(text, "p.mlir"), function, tuple(map(parsed, arguments)))
 
 
 def parsed(text: str) -> hu.Value:
     return read_value(text, None, "<input>", {})
 
 
-def compared(oracle: FakeOracle, *programs: Program, rows: tuple[Divergence, ...] = ()) -> Report:
+def compared(oracle: FakeOracle, *programs: ClosedProgram, rows: tuple[Divergence, ...] = ()) -> DiffReport:
     return against(oracle, programs, rows)
 
 

@@ -9,12 +9,16 @@ import pytest
 from fake_oracle import FakeOracle
 
 import halfulp as hu
-from halfulp.conformance.comparing.divergences import Cast, Divergence, Example, cancellations, divergences
-from halfulp.conformance.oracles.oracle import OracleError, Program
-from halfulp.conformance.whole_programs.diff import Search, run_here
+from halfulp.conformance.comparing.divergences import CastCase, Divergence, Example, cancellations, divergences
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
+from halfulp.conformance.whole_programs.diff import against
 from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines
+from halfulp.conformance.whole_programs.interesting import SameDifference
+from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.outcomes import run_here
+from halfulp.conformance.whole_programs.program_text import text_of
 from halfulp.conformance.whole_programs.random_programs import build, cells, random_program, random_programs
-from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, text_of
+from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.text.printer import print_module
@@ -74,7 +78,7 @@ def test_calls_vectors_and_tensors_occur() -> None:
 def test_ops_that_are_left_out_come_as_arguments() -> None:
     for index in range(60):
         program = random_program(4, index)
-        made = build(program, lambda task: task.op in ("arith.addi", "arith.select", "quant.qcast"))
+        made = build(program, lambda case: case.op in ("arith.addi", "arith.select", "quant.qcast"))
         if made is None:
             continue
         verify(made.program.module)
@@ -100,7 +104,7 @@ def test_an_oracle_that_is_right_has_no_failures() -> None:
 def test_an_op_that_is_wrong_is_found_and_reduced(right: str, wrong: str) -> None:
     oracle = FakeOracle(exchanged={f"arith.{right}": f"arith.{wrong}"})
     report = fuzz([oracle], 400, 1, most_failures=2)
-    assert [failure.task.op for failure in report.failures] == [f"arith.{right}"] * 2
+    assert [failure.case.op for failure in report.failures] == [f"arith.{right}"] * 2
     first = report.failures[0]
     again = fuzz([oracle], 1, 1, first.index).failures[0]
     assert again.lines() == first.lines()
@@ -121,10 +125,10 @@ def test_what_a_row_predicts_is_known_and_what_follows_from_it_too() -> None:
     )
     oracle = FakeOracle("spec,to_integer_rounding=upward")
     wrong = fuzz([oracle], 300, 1, most_failures=1000)
-    assert {failure.task.op for failure in wrong.failures} == {"arith.fptosi", "arith.fptoui"}
+    assert {failure.case.op for failure in wrong.failures} == {"arith.fptosi", "arith.fptoui"}
     (counts,) = fuzz([oracle], 300, 1, rows=[row], most_failures=1000).counts
     assert counts.tally.known["ignored"] > 5
-    assert {failure.task.op for failure in counts.failures} == {"arith.fptoui"}
+    assert {failure.case.op for failure in counts.failures} == {"arith.fptoui"}
 
 
 def upward(op: str) -> Divergence:
@@ -142,15 +146,15 @@ def test_what_is_wrong_after_a_known_divergence_is_no_less_wrong() -> None:
     def failures(*rows: Divergence) -> list[tuple[int, str]]:
         (counts,) = fuzz([oracle], 250, 1, rows=rows, most_failures=10_000).counts
         assert counts.follows == 0
-        return [(failure.index, str(failure.task)) for failure in counts.failures if failure.task.op not in casts]
+        return [(failure.index, str(failure.case)) for failure in counts.failures if failure.case.op not in casts]
 
     assert failures() == failures(*map(upward, casts))
     after = [
         step
         for program in random_programs(1, 250)
         for step in program.steps
-        if step.op.task.op in oracle.exchanged
-        and any(other.op.task.op in casts and set(other.results) & set(step.operands) for other in program.steps)
+        if step.op.case.op in oracle.exchanged
+        and any(other.op.case.op in casts and set(other.results) & set(step.operands) for other in program.steps)
     ]
     assert len(after) > 2
 
@@ -199,7 +203,7 @@ def test_poison_and_undefined_results_only_where_they_are_allowed() -> None:
         step for program in random_programs(1, 200, 0, (FaultKind.UNDEFINED,)) for step in program.steps if step.faulty
     ]
     assert faulty
-    assert all("div" in step.op.task.op or "rem" in step.op.task.op for step in faulty)
+    assert all("div" in step.op.case.op or "rem" in step.op.case.op for step in faulty)
 
 
 # --- what real tools get wrong, found without being told ---------------------------------------------------------------
@@ -215,8 +219,8 @@ def found(name: str, count: int, *ops: str, most: int = 60) -> dict[str, str]:
     report = fuzz([asked], count, 1, most_failures=most)
     programs: dict[str, str] = {}
     for failure in report.failures:
-        op = failure.task.op.partition(".")[2]
-        key = f"{op} {failure.task.results[0]}" if f"{op} {failure.task.results[0]}" in ops else op
+        op = failure.case.op.partition(".")[2]
+        key = f"{op} {failure.case.results[0]}" if f"{op} {failure.case.results[0]}" in ops else op
         if key in ops and key not in programs:
             same = SameDifference(Search(asked, divergences(), pairs=cancellations()))
             (difference,) = same.differences([failure.program])
@@ -248,7 +252,6 @@ def test_the_run_time_library_s_fptosi_and_remf_are_found() -> None:
 def test_pairs_of_ops_that_the_folder_takes_for_nothing() -> None:
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import ProgramOracle
-    from halfulp.conformance.whole_programs.diff import against
 
     for row in cancellations():
         for name in row.tools:
@@ -256,7 +259,7 @@ def test_pairs_of_ops_that_the_folder_takes_for_nothing() -> None:
             assert isinstance(asked, ProgramOracle)
             module = hu.parse(row.example)
             (type_,) = argument_types(module.body[0])
-            given = Program(module, "main", (hu.Value.from_bits(row.argument, type_),))
+            given = ClosedProgram(module, "main", (hu.Value.from_bits(row.argument, type_),))
             report = against(asked, [given], divergences(), pairs=cancellations())
             assert report.known == {row.name: 1}
             (difference,) = against(asked, [given], divergences()).differences
@@ -266,7 +269,7 @@ def test_pairs_of_ops_that_the_folder_takes_for_nothing() -> None:
 def test_a_pair_is_taken_for_the_cast_that_it_begins_with() -> None:
     rows, code = cancellations(), np.array(0x8080000000000001, np.uint64)
     for inner, right in (("arith.uitofp", 0x5F01), ("arith.sitofp", 0xDEFF)):
-        first, second = Cast(inner, "i64", "f32"), Cast("arith.truncf", "f32", "bf16")
+        first, second = CastCase(inner, "i64", "f32"), CastCase("arith.truncf", "f32", "bf16")
         (row,) = [row for row in rows if row.applies("mlir-fold", "22.1", second.op, first.op)]
         assert row.predict(first, second, code) == right
 
@@ -275,7 +278,6 @@ def test_a_pair_is_taken_for_the_cast_that_it_begins_with() -> None:
 def test_a_pair_on_an_integer_with_its_top_bit_set_is_known() -> None:
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import ProgramOracle
-    from halfulp.conformance.whole_programs.diff import against
 
     asked = oracle("mlir-fold")
     assert isinstance(asked, ProgramOracle)
@@ -286,7 +288,7 @@ func.func @main(%x: i64) -> bf16 {
   return %1 : bf16
 }
 """
-    given = Program(hu.parse(text), "main", (hu.Value.from_bits(0x8080000000000001, "i64"),))
+    given = ClosedProgram(hu.parse(text), "main", (hu.Value.from_bits(0x8080000000000001, "i64"),))
     report = against(asked, [given], divergences(), pairs=cancellations())
     assert report.known == {"an integer is converted past the format between": 1}
     (difference,) = against(asked, [given], divergences()).differences
@@ -297,14 +299,13 @@ func.func @main(%x: i64) -> bf16 {
 def test_the_folder_divides_tensors_by_zero() -> None:
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import ProgramOracle
-    from halfulp.conformance.whole_programs.diff import against
 
     asked = oracle("mlir-fold")
     assert isinstance(asked, ProgramOracle)
     type_ = "tensor<2xi8>"
     text = f"func.func @main(%a: {type_}, %b: {type_}) -> {type_} {{\n  %0 = arith.floordivsi %a, %b : {type_}\n  return %0 : {type_}\n}}"
     values = tuple(hu.Value.from_bits(np.array(codes, np.uint8), type_) for codes in ([7, 6], [0, 3]))
-    report = against(asked, [Program(hu.parse(text), "main", values)])
+    report = against(asked, [ClosedProgram(hu.parse(text), "main", values)])
     assert (report.undefined, report.undefined_answered, report.differs) == (1, 1, False)
 
 

@@ -13,19 +13,23 @@ from fake_oracle import FakeOracle
 import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Divergence, Example
-from halfulp.conformance.oracles.oracle import Program
-from halfulp.conformance.whole_programs import reduce
-from halfulp.conformance.whole_programs.diff import Difference, Search, against
-from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, by_script, header, text_of
+from halfulp.conformance.oracles.oracle import ClosedProgram
+from halfulp.conformance.whole_programs import interesting
+from halfulp.conformance.whole_programs.diff import Difference, against
+from halfulp.conformance.whole_programs.difference_text import header
+from halfulp.conformance.whole_programs.interesting import SameDifference, by_script
+from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.reduce import Reducer
 
 
-def program(text: str, *arguments: str) -> Program:
+def program(text: str, *arguments: str) -> ClosedProgram:
     values = tuple(read_value(argument, None, "<input>", {}) for argument in arguments)
-    return Program(hu.parse(text, "p.mlir"), "main", values)
+    return ClosedProgram(hu.parse(text, "p.mlir"), "main", values)
 
 
 def reduced(
-    oracle: FakeOracle, given: Program, rows: tuple[Divergence, ...] = (), max_tests: int = 2000
+    oracle: FakeOracle, given: ClosedProgram, rows: tuple[Divergence, ...] = (), max_tests: int = 2000
 ) -> tuple[str, Difference]:
     found = against(oracle, [given], ())
     same = SameDifference(Search(oracle, rows))
@@ -156,9 +160,9 @@ def test_a_difference_that_no_op_shows_alone_keeps_its_context() -> None:
                     return super()._one(wrong)
             return super()._one(program)
 
-    def module_with_result(program: Program, op):  # type: ignore[no-untyped-def]
+    def module_with_result(program: ClosedProgram, op):  # type: ignore[no-untyped-def]
         text = hu.print_module(program.module).replace("arith.addf", "arith.subf")
-        return Program(hu.parse(text), program.function, program.arguments)
+        return ClosedProgram(hu.parse(text), program.function, program.arguments)
 
     body = """\
 func.func @main(%a: f32, %b: f32) -> f32 {
@@ -200,14 +204,14 @@ def test_what_a_script_started_ends_with_it(tmp_path: Path, monkeypatch: pytest.
     given = program(LONG, "4xf32=1 2 3 4", "4xf32=100 0.5 0.7 9")
     pid = tmp_path / "pid"
     # It is ended for what it prints, which it does after it has said what it started.
-    monkeypatch.setattr(reduce, "SCRIPT_BYTES", 1 << 16)
+    monkeypatch.setattr(interesting, "SCRIPT_BYTES", 1 << 16)
     assert by_script(script(tmp_path / "test.sh", f"sleep 1000 & echo $! > {pid}; yes"), PATIENCE)([given]) is None
     wait_for_end(int(pid.read_text()))
 
 
 def test_a_script_that_prints_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = program(LONG, "4xf32=1 2 3 4", "4xf32=100 0.5 0.7 9")
-    monkeypatch.setattr(reduce, "SCRIPT_BYTES", 1 << 16)
+    monkeypatch.setattr(interesting, "SCRIPT_BYTES", 1 << 16)
     started = time.monotonic()
     assert by_script(script(tmp_path / "test.sh", "yes"), PATIENCE)([given]) is None
     assert time.monotonic() - started < PATIENCE / 2

@@ -7,12 +7,17 @@ import pytest
 import halfulp as hu
 from halfulp.conformance.comparing.compare import Verdict
 from halfulp.conformance.whole_programs.arguments import generated
-from halfulp.conformance.whole_programs.validation import Report, common_functions, counterexample_lines, validate
+from halfulp.conformance.whole_programs.validation import (
+    ValidationReport,
+    common_functions,
+    counterexample_lines,
+    validate,
+)
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.coerce import as_type
 
 
-def compared(before: str, after: str, count: int = 200, profile: str = "spec") -> Report:
+def compared(before: str, after: str, count: int = 200, profile: str = "spec") -> ValidationReport:
     one, two = hu.parse(before, "before.mlir"), hu.parse(after, "after.mlir")
     ((first, second),) = common_functions(one, two)
     return validate((one, first), (two, second), generated(argument_types(first), count), hu.profiles[profile])

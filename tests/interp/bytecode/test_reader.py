@@ -18,7 +18,7 @@ import pytest
 import halfulp as hu
 from halfulp.conformance.corpora import bytecode_files
 from halfulp.conformance.corpora.bytecode_files import VERSIONS, emit, recorded_files, valid_entries
-from halfulp.conformance.corpora.corpus import Entry, entries
+from halfulp.conformance.corpora.corpus import CorpusEntry, entries
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
 from halfulp.interp.bytecode.container import Container, schema_of
 from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, Cursor, Section, varint, zigzag
@@ -102,7 +102,7 @@ def test_recorded_files_use_every_code() -> None:
     assert {"use orders", "successors", "blocks", "raw properties", ("unregistered", True)} <= facts
 
 
-def _differences(entry: Entry, tool: str, version: int) -> list[str]:
+def _differences(entry: CorpusEntry, tool: str, version: int) -> list[str]:
     if full(read_bytecode(emit(tool, entry.text, version))) == expected(entry.name, version):
         return []
     return [f"{entry.name} in version {version}"]
@@ -142,7 +142,7 @@ def test_modules_read_otherwise_as_text_are_other_modules() -> None:
 def test_the_corpus_as_newer_mlir_writes_it(iree_opt: str) -> None:
     chosen = (*valid_entries(), *(entry for entry in entries() if entry.newer))
 
-    def read(entry: Entry) -> str | None:
+    def read(entry: CorpusEntry) -> str | None:
         """Whether a module is the same; None where LLVM 24 does not take its text."""
         try:
             data = emit(iree_opt, entry.text)
@@ -156,7 +156,7 @@ def test_the_corpus_as_newer_mlir_writes_it(iree_opt: str) -> None:
     assert set(found) - {None, "same"} == LITERALS_OF_LLVM24
 
 
-def _after_newer_mlir(tool: str, entry: Entry, folder: Path) -> str | None:
+def _after_newer_mlir(tool: str, entry: CorpusEntry, folder: Path) -> str | None:
     """What differs when iree-opt reads and writes what is written for LLVM 24; None for nothing."""
     module = parse_module(entry.text, "<stdin>")
     path = folder / f"{entry.name.replace('/', '.')}.mlirbc"

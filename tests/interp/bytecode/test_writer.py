@@ -15,7 +15,7 @@ from command import PATIENCE
 from tree import ROOT
 
 from halfulp.conformance.corpora.bytecode_files import BytecodeFile, emit, recorded_files, valid_entries
-from halfulp.conformance.corpora.corpus import Entry, entries, recorded
+from halfulp.conformance.corpora.corpus import CorpusEntry, entries, recorded
 from halfulp.conformance.corpora.text_coverage import DIALECTS
 from halfulp.interp.bytecode.container import Container, schema_of
 from halfulp.interp.bytecode.encoding import MAX_VERSION, Cursor, Emitter, Section, varint
@@ -80,7 +80,7 @@ def test_the_recorded_files_are_of_both_schemas_and_every_version() -> None:
     }
 
 
-def check_bytes(entry: Entry, version: int) -> None:
+def check_bytes(entry: CorpusEntry, version: int) -> None:
     if version < 5 and holds_raw_properties(parsed(entry.name)):
         with pytest.raises(Unsupported, match=f"bytecode version {version} cannot hold"):
             write_bytecode(parsed(entry.name), version)
@@ -92,7 +92,7 @@ def check_bytes(entry: Entry, version: int) -> None:
     assert (again == real) == (entry.name not in DIFFERENT), entry.name
 
 
-def check_reading(entry: Entry, version: int, mlir_opt: Any, folder: Path) -> None:
+def check_reading(entry: CorpusEntry, version: int, mlir_opt: Any, folder: Path) -> None:
     """mlir-opt reads what is written as the module it reads from the text."""
     if version < 5 and holds_raw_properties(parsed(entry.name)):
         return
@@ -143,7 +143,7 @@ def generic(tool: str, data: bytes) -> bytes | None:
     return None if done.returncode else done.stdout
 
 
-def check_iree(entry: Entry, version: int, tool: str) -> None:
+def check_iree(entry: CorpusEntry, version: int, tool: str) -> None:
     expected = generic(tool, entry.text.encode())
     if expected is None:
         # Ops and rules have changed.

@@ -1,4 +1,4 @@
-"""An old set of vectors against what its recipe gives today: which rows have other results, or are no longer there.
+"""Compare an old set of vectors with what its recipe gives today: rows with other results, added rows, missing rows.
 
 Rows are found by their operands, in the order of the recipe: a row with undefined behaviour, or with poison where a
 format had no place for it, was left out then and may be there now, or the other way round.
@@ -26,12 +26,12 @@ _GIVEN = (Role.OPERAND, Role.RANDOM)
 _MARKS = (Role.POISON, Role.OPEN)
 
 Codings = Mapping[str, str]
-"""Codes of a row by the name of their column, in hexadecimal."""
+"""Codes of a row by the names of their columns, in hexadecimal."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A row that changed: its number in the old set (None: it is new there), what it was given, then and now.
+    """A row that changed: its number in the old set (None: it is new), its inputs, its results then and now.
 
     ``columns``: those that differ. ``old`` or ``new`` is None where the row is not in the set.
     """
@@ -43,7 +43,7 @@ class Change:
     new: Codings | None
 
     def to_json(self) -> Document:
-        """The change as one JSON object."""
+        """Return the change as one JSON object."""
         old, new = (None if side is None else dict(side) for side in (self.old, self.new))
         return {"row": self.row, "given": dict(self.given), "old": old, "new": new}
 
@@ -65,9 +65,9 @@ def _told(column: Column, code: str | None) -> str:
 
 
 def old_columns(data: Document, recipe: Recipe) -> tuple[Column, ...]:
-    """The columns of an old set. Raises InputError where its recipe no longer makes these."""
+    """Return the columns of an old set. Raises InputError where its recipe no longer makes these."""
     columns = metadata.columns_of(data)
-    if tuple(column for column in columns if column.role in _GIVEN) != recipe.subject.inputs:
+    if tuple(column for column in columns if column.role in _GIVEN) != recipe.computation.inputs:
         raise InputError("the operands of the old set are not those that this version makes by its recipe")
     unknown = [column.name for column in columns if column.role not in _MARKS and column not in recipe.columns]
     if unknown:
@@ -76,14 +76,14 @@ def old_columns(data: Document, recipe: Recipe) -> tuple[Column, ...]:
 
 
 def unmarked_of(data: Document) -> Unmarked:
-    """What the set did with poison and open bits that had no column."""
+    """Return how the set treated poison and unspecified bits that had no column."""
     poison = data.get("poison")
     encoding = poison.get("encoding") if isinstance(poison, dict) else None
     return next((choice for choice in UNMARKED if choice == encoding), "refuse")
 
 
 def digest_now(data: Document, recipe: Recipe) -> str:
-    """The digest that the set has under this version; empty where its format could no longer hold it."""
+    """Return the digest of the set under this version; empty where its format can no longer hold it."""
     columns = old_columns(data, recipe)
     roles = frozenset(column.role for column in columns)
     as_then = Format("old", "", lambda *_: None, lambda *_: VectorSet(columns, ()), roles)
@@ -97,7 +97,7 @@ def digest_now(data: Document, recipe: Recipe) -> str:
 
 
 def check_unaltered(data: Document, old: VectorSet, name: str) -> None:
-    """Read an old set to its end. Raises InputError where it is not the one that its metadata is about."""
+    """Read an old set to its end. Raises InputError where its digest is not the one in the metadata."""
     digest = Digest(old.columns)
     for chunk in old:
         digest.update(chunk)
@@ -109,12 +109,12 @@ def check_unaltered(data: Document, old: VectorSet, name: str) -> None:
 
 
 def changes(data: Document, recipe: Recipe, old: VectorSet, size: int = CHUNK) -> Iterator[Change]:
-    """The rows of an old set that are others today, in constant memory.
+    """Yield the rows of an old set that differ today, in constant memory.
 
     Raises InputError where the operands are not those that the recipe makes today.
     """
     columns = old_columns(data, recipe)
-    given = len(recipe.subject.inputs)
+    given = len(recipe.computation.inputs)
     start, stop = rows_of(data, recipe)
     unmarked, whole = unmarked_of(data), data["count"] == stop - start
     rows = _Stream(columns, old)
@@ -122,10 +122,10 @@ def changes(data: Document, recipe: Recipe, old: VectorSet, size: int = CHUNK) -
     size = max(size // recipe.step, 1) * recipe.step
     for begin in range(start, stop, size):
         inputs = recipe.given(begin, min(begin + size, stop))
-        outputs, undefined = recipe.subject.compute(inputs)
+        outputs, undefined = recipe.computation.compute(inputs)
         now = inputs + outputs
         stays = np.ones(len(inputs[0]), np.bool_)
-        if undefined is not None and not recipe.subject.keep_ub:
+        if undefined is not None and not recipe.computation.keep_ub:
             stays &= ~undefined
         if unmarked == "drop":
             stays &= ~comparison.unsayable(now)
@@ -144,7 +144,7 @@ def _other_operands(row: int) -> InputError:
 
 
 class _Stream:
-    """The rows of a set from where it was read to."""
+    """The rows of a set from the current position on."""
 
     def __init__(self, columns: Sequence[Column], old: VectorSet) -> None:
         self._columns, self._chunks = columns, iter(old)
@@ -152,7 +152,7 @@ class _Stream:
         self.done = 0
 
     def next_rows(self, count: int) -> Chunk:
-        """At most so many rows, which stay."""
+        """Return up to ``count`` rows without consuming them."""
         parts, have = [self._held], len(self._held[0])
         while have < count and (chunk := next(self._chunks, None)) is not None:
             parts.append(chunk)
@@ -162,7 +162,7 @@ class _Stream:
         return tuple(codes[:count] for codes in self._held)
 
     def drop(self, count: int) -> None:
-        """Go on behind so many rows."""
+        """Consume ``count`` rows."""
         self._held = tuple(codes[count:] for codes in self._held)
         self.done += count
 
@@ -170,7 +170,7 @@ class _Stream:
 def _places(
     rows: _Stream, inputs: Chunk, stays: Mask, whole: bool, given: int
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Where each row of a chunk is among the old ones that are next, -1 for those not there."""
+    """Find each row of a chunk among the next old rows; -1 for rows that are not there."""
     count = len(stays)
     old = rows.next_rows(count)[:given]
     present = np.ones(count, np.bool_) if whole else stays
@@ -210,14 +210,14 @@ def _tuples(chunk: Chunk) -> list[tuple[object, ...]]:
 
 
 class _Comparison:
-    """Compares rows of the old columns with rows of the columns of today."""
+    """A comparison of rows with the old columns and rows with today's columns."""
 
     def __init__(self, old: Sequence[Column], new: Sequence[Column], unmarked: Unmarked) -> None:
         self.old, self.new, self.unmarked = tuple(old), tuple(new), unmarked
         self._lost = [k for k, column in enumerate(new) if column.role in _MARKS and column not in old]
 
     def unsayable(self, now: Chunk) -> Mask:
-        """The rows with poison or open bits for which the old set has no column."""
+        """Return the rows with poison or unspecified bits for which the old set has no column."""
         marked = np.zeros(len(now[0]), np.bool_)
         for k in self._lost:
             marked |= _by_row(now[k] != 0)
@@ -226,7 +226,7 @@ class _Comparison:
     def changes(
         self, rows: _Stream, now: Chunk, place: np.ndarray[tuple[int], np.dtype[np.int64]], stays: Mask
     ) -> Iterator[Change]:
-        """The rows of a chunk that changed."""
+        """Yield the rows of a chunk that changed."""
         before = rows.next_rows(len(place))
         both = (place >= 0) & stays
         then, here = tuple(codes[place[both]] for codes in before), tuple(codes[both] for codes in now)
@@ -249,7 +249,7 @@ class _Comparison:
             )
 
     def _differing(self, then: Chunk, here: Chunk) -> dict[Column, Mask]:
-        """By column, the rows in which it says something else."""
+        """Return by column the rows in which it differs."""
         count = len(then[0])
         if self.unmarked == "canonical":
             own = [k for k, column in enumerate(self.new) if column.role is not Role.OPEN]

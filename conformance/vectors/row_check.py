@@ -1,7 +1,7 @@
-"""Vectors that someone else computed, held to what they must be: which rows differ, and what they look like instead.
+"""Check the rows of vectors that someone else computed: which rows differ, and which other semantics would give them.
 
-Poison rows count for nothing, nor do open bits. `differing` compares rows that exist; a `Checker` reads a stream of
-them, computes what they must be, and tries for the rows that differ which other semantics gives what was got.
+Poison rows and unspecified bits do not count. `differing_columns` compares rows that exist. A `VectorChecker` reads a
+stream of rows, computes the expected results, and tries other semantics for the rows that differ.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.alternatives import Alternative, alternatives, exact_result, remarks
 from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, joined, rechunked, results_of
-from halfulp.conformance.vectors.computation import Computed, OpSubject, ProgramSubject, Subject
+from halfulp.conformance.vectors.computation import Computation, Computed, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
@@ -29,7 +29,7 @@ from halfulp.semantics import floats
 
 @cache
 def type_of(column: Column) -> ty.Type | None:
-    """The type that a column bears; None where that is no type of MLIR."""
+    """Return the type of a column; None where its spelling is not an MLIR type."""
     try:
         return as_type(column.type)
     except (HalfulpError, ValueError):
@@ -37,7 +37,7 @@ def type_of(column: Column) -> ty.Type | None:
 
 
 def format_of(column: Column) -> FloatFormat | None:
-    """The float format of a column; None of all else."""
+    """Return the float format of a column; None for other types."""
     type_ = type_of(column)
     return type_.format if isinstance(type_, ty.FloatType) else None
 
@@ -45,7 +45,7 @@ def format_of(column: Column) -> FloatFormat | None:
 def differing_columns(
     columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan: bool = False
 ) -> dict[int, Mask]:
-    """The rows in which each column of ``actual`` is not as it must be, by the column's position, where there are any.
+    """Return by column position the rows in which a column of ``actual`` is wrong; only columns with such rows.
 
     Both chunks have all the columns. The masks of ``expected`` say what counts: not a result that is poison, not its
     open bits, nor the flags of a row of which every result is poison. ``any_nan``: any NaN will do for a NaN. Columns
@@ -68,7 +68,7 @@ def differing_columns(
 
 
 def differing(columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan: bool = False) -> Mask:
-    """The rows of which any column is not as it must be: see `differing_columns`."""
+    """Return the rows in which any column is wrong: see `differing_columns`."""
     mask: Mask = np.zeros(len(expected[0]), np.bool_)
     for own in differing_columns(columns, expected, actual, any_nan).values():
         mask |= own
@@ -76,7 +76,7 @@ def differing(columns: Sequence[Column], expected: Chunk, actual: Chunk, any_nan
 
 
 def poison_of(columns: Sequence[Column], chunk: Chunk, result: int) -> Mask:
-    """The rows in which the result at this position is poison."""
+    """Return the rows in which the result at this position is poison."""
     mask: Mask = np.zeros(len(chunk[0]), np.bool_)
     for column, codes in zip(columns, chunk, strict=True):
         if column.role is Role.POISON and result in results_of(columns, column):
@@ -85,7 +85,7 @@ def poison_of(columns: Sequence[Column], chunk: Chunk, result: int) -> Mask:
 
 
 def all_poison(columns: Sequence[Column], chunk: Chunk) -> Mask:
-    """The rows in which every result is poison; none in a set without results."""
+    """Return the rows in which every result is poison; no rows in a set without results."""
     results = [k for k, column in enumerate(columns) if column.role is Role.RESULT]
     mask: Mask = np.full(len(chunk[0]), bool(results), np.bool_)
     for k in results:
@@ -100,7 +100,7 @@ def _rows(differs: Mask) -> Mask:
 def _result_differs(
     columns: Sequence[Column], expected: Chunk, position: int, actual: Codes, differs: Mask, any_nan: bool
 ) -> Mask:
-    """Of the rows in which a result has other bits, those in which that counts."""
+    """Return of the rows with other bits in a result those in which the difference counts."""
     rows = np.flatnonzero(differs)
     wanted, found = expected[position][rows], actual[rows]
     different = wanted ^ found
@@ -120,24 +120,25 @@ def _result_differs(
 # --- a stream of rows -------------------------------------------------------------------------------------------------
 
 ROWS = 1 << 16
-"""Rows that are computed and compared at once."""
+"""Number of rows that are computed and compared at once."""
 
 MOST_EXAMINED = 10_000
-"""Rows that differ for which other semantics are tried: the first ones. `SLOW_EXAMINED` of programs on tensors, run
-row by row."""
+"""Number of differing rows, the first ones, for which other semantics are tried. `SLOW_EXAMINED` is the number for
+programs on tensors, which run row by row.
+"""
 
 SLOW_EXAMINED = 64
 
 CONTROLS = 4_096
-"""Equal rows, at most, which another semantics must give as well to be likely."""
+"""Most equal rows that another semantics must also give to be likely."""
 
 
 @dataclass(frozen=True)
-class Mismatch:
-    """A row that differs. ``row``: counted from 0; ``line``: where it begins, in a format of lines.
+class RowMismatch:
+    """A row that differs. ``row``: counted from 0; ``line``: the line in which it begins, in a format of lines.
 
-    ``inputs``: the codes of the operands and random bits; ``expected``, ``got``: those of the subject's output columns
-    (``got``: None where the file has no such column, the word itself where it has an X or Z). ``columns``: the names of
+    ``inputs``: the codes of the operands and random bits; ``expected``, ``got``: those of the output columns (``got``:
+    None where the file has no such column, the word itself where it has an X or Z). ``columns``: the names of
     those that differ, with ``remarks`` on each; ``as_if``: the alternatives that give all that was got, the likeliest
     first. ``exact``: the result before rounding, of one float or integer op, where it is a number.
     """
@@ -154,9 +155,9 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """An alternative that gives what was got in so many ``rows`` of those examined; ``equal``: of the controls, the
-    rows in which it gives what was expected and got.
+class LikelyCause:
+    """An alternative that gives the file's results in this many ``rows`` of those examined. ``equal``: the number of
+    control rows in which it gives the expected results.
     """
 
     name: str
@@ -166,8 +167,8 @@ class Explanation:
 
 @dataclass
 class Check:
-    """What was found. ``rows``: of the file; ``undefined``: those not compared for having undefined behaviour;
-    ``poison``: those in which no result counts; ``differing``: those that differ, of which ``unknown`` have an X or Z.
+    """The result of a check. ``rows``: of the file; ``undefined``: not compared, for undefined behaviour; ``poison``:
+    rows in which no result counts; ``differing``: rows that differ, of which ``unknown`` have an X or Z.
 
     ``mismatches``: the first ones. ``examined``: the differing rows for which alternatives were tried, ``controls`` the
     equal ones, ``explanations`` what came of it, the likeliest first. ``kinds``: how often each remark is true of the
@@ -180,10 +181,10 @@ class Check:
     poison: int = 0
     differing: int = 0
     unknown: int = 0
-    mismatches: list[Mismatch] = field(default_factory=list)
+    mismatches: list[RowMismatch] = field(default_factory=list)
     examined: int = 0
     controls: int = 0
-    explanations: list[Explanation] = field(default_factory=list)
+    explanations: list[LikelyCause] = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
     digest: str | None = None
     strayed: int | None = None
@@ -192,20 +193,20 @@ class Check:
 
     @property
     def compared(self) -> int:
-        """The rows that were compared."""
+        """Return the number of rows that were compared."""
         return self.rows - self.undefined
 
 
 def columns_in_order(
-    subject: Subject, columns: Sequence[Column], elsewhere: bool = False
+    computation: Computation, columns: Sequence[Column], elsewhere: bool = False
 ) -> tuple[list[int], list[int | None]]:
-    """Where the subject's inputs and outputs are among the columns of a file, by name; None for an output that is not.
+    """Find a computation's inputs and outputs among the columns of a file by name; None for an output that is missing.
 
     ``elsewhere``: the inputs are known otherwise, so that a file may have none of them. Raises InputError for an input
-    that is not there, a column that the subject does not have, other widths, and files without any result or flags.
+    that is not there, a column that the computation does not have, other widths, and files without any result or flags.
     """
     places = {column.name: k for k, column in enumerate(columns)}
-    known = {column.name: column for column in (*subject.inputs, *subject.outputs)}
+    known = {column.name: column for column in (*computation.inputs, *computation.outputs)}
     for column in columns:
         own = known.get(column.name)
         if own is None:
@@ -218,19 +219,19 @@ def columns_in_order(
                 f"the column '{column.name}' has {column.width} bits ({column.role.value}), but what is computed "
                 f"has {own.width} ({own.role.value})"
             )
-    missing = [column.name for column in subject.inputs if column.name not in places]
-    alone = elsewhere and len(missing) == len(subject.inputs)
+    missing = [column.name for column in computation.inputs if column.name not in places]
+    alone = elsewhere and len(missing) == len(computation.inputs)
     if missing and not alone:
         raise InputError(f"the file has no column {', '.join(missing)}")
-    outputs = [places.get(column.name) for column in subject.outputs]
+    outputs = [places.get(column.name) for column in computation.outputs]
     if not any(columns[k].role in (Role.RESULT, Role.FLAGS) for k in outputs if k is not None):
         raise InputError("the file has no results")
-    return [] if alone else [places[column.name] for column in subject.inputs], outputs
+    return [] if alone else [places[column.name] for column in computation.inputs], outputs
 
 
 @dataclass
 class _Sample:
-    """Rows kept for `alternatives`, in whole periods: which of them differ, and which are controls."""
+    """Rows kept for `alternatives`, in whole periods: those that differ, and the controls."""
 
     inputs: list[Chunk] = field(default_factory=list)
     expected: list[Chunk] = field(default_factory=list)
@@ -242,13 +243,13 @@ class _Sample:
 
 @dataclass
 class _Surplus:
-    """The rows that a file has more than a recipe, whatever their order: how many, and the sum of a hash of each."""
+    """The rows that a file has in addition to a recipe's, in any order: their number, and the sum of a hash of each."""
 
     rows: int = 0
     hashes: int = 0
 
     def take(self, inputs: Chunk, times: int) -> None:
-        """Add so many times the rows with these operands."""
+        """Add the rows with these operands ``sign`` times."""
         mixed = np.zeros(len(inputs[0]), np.uint64)
         for codes in inputs:
             for limb in np.reshape(codes, (len(mixed), -1)).T:
@@ -259,11 +260,11 @@ class _Surplus:
 
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 over the golden ratio, as multiplicative hashing has it."""
+"""2^64 divided by the golden ratio, the usual constant of multiplicative hashing."""
 
 
-class Checker:
-    """Holds the rows of a file to what a subject computes.
+class VectorChecker:
+    """Comparison of the rows of a file with a computation.
 
     ``columns``: those of the file, which may lack some outputs. ``any_nan``: as `differing_columns` has it.
     ``ignored``: roles that are not compared. ``notes``: what the reader notes. ``foreseen``: the whole rows of the set
@@ -274,7 +275,7 @@ class Checker:
 
     def __init__(
         self,
-        subject: Subject,
+        computation: Computation,
         columns: Sequence[Column],
         *,
         any_nan: bool = False,
@@ -283,10 +284,10 @@ class Checker:
         foreseen: Iterable[Chunk] | None = None,
         most: int = 1,
     ) -> None:
-        self.subject, self.columns, self.any_nan = subject, tuple(columns), any_nan
-        self._inputs, places = columns_in_order(subject, columns, foreseen is not None)
+        self.computation, self.columns, self.any_nan = computation, tuple(columns), any_nan
+        self._inputs, places = columns_in_order(computation, columns, foreseen is not None)
         self._outputs = [
-            None if column.role in ignored else place for column, place in zip(subject.outputs, places, strict=True)
+            None if column.role in ignored else place for column, place in zip(computation.outputs, places, strict=True)
         ]
         self._notes = notes or Notes()
         self._foreseen = None if foreseen is None else rechunked(self._all, foreseen, self._step)
@@ -299,8 +300,8 @@ class Checker:
 
     @cached_property
     def period(self) -> int:
-        """Rows come in groups of so many: above 1 for types whose parameters lie along an axis."""
-        return quantised.period(self.subject.task) if isinstance(self.subject, OpSubject) else 1
+        """Return the number of rows in a group: above 1 for types whose parameters lie along an axis."""
+        return quantised.period(self.computation.case) if isinstance(self.computation, OpComputation) else 1
 
     @property
     def _step(self) -> int:
@@ -308,10 +309,10 @@ class Checker:
 
     @property
     def _all(self) -> tuple[Column, ...]:
-        return self.subject.inputs + self.subject.outputs
+        return self.computation.inputs + self.computation.outputs
 
     def read(self, chunks: Iterable[Chunk], progress: Callable[[int], object] = lambda rows: None) -> Check:
-        """Compare all rows of a stream. An error of the stream becomes `Check.problem`, and what came before counts."""
+        """Compare all rows of a stream. An error of the stream becomes `Check.problem`; the rows before it count."""
         for chunk in rechunked(self.columns, self._until_error(chunks), self._step):
             self._compare(chunk)
             progress(self.found.rows)
@@ -342,15 +343,19 @@ class Checker:
                 return
             rows = min(rows, given)
             chunk, made = tuple(codes[:rows] for codes in chunk), tuple(codes[:rows] for codes in made)
-            inputs, expected, undefined = made[: len(self.subject.inputs)], made[len(self.subject.inputs) :], None
+            inputs, expected, undefined = (
+                made[: len(self.computation.inputs)],
+                made[len(self.computation.inputs) :],
+                None,
+            )
         actual = tuple(expected[k] if at is None else chunk[at] for k, at in enumerate(self._outputs))
-        differs = differing(self.subject.outputs, expected, actual, self.any_nan)
+        differs = differing(self.computation.outputs, expected, actual, self.any_nan)
         unknown = self._unknown(expected, rows)
         differs[list(unknown)] = True
-        if undefined is not None and not self.subject.keep_ub:
+        if undefined is not None and not self.computation.keep_ub:
             differs &= ~undefined
             found.undefined += int(undefined.sum())
-        found.poison += int(all_poison(self.subject.outputs, expected).sum())
+        found.poison += int(all_poison(self.computation.outputs, expected).sum())
         found.unknown += sum(bool(differs[k]) for k in unknown)
         if differs.any():
             self._keep(inputs, expected, actual, differs, undefined, unknown)
@@ -359,7 +364,7 @@ class Checker:
         self._notes.forget(found.rows)
 
     def _computed(self, inputs: Chunk, rows: int) -> Computed:
-        """What the outputs must be: those of the recipe where it has the same operands."""
+        """Return the expected outputs: those of the recipe where it has the same operands, else computed ones."""
         if self._foreseen is not None:
             made = self._next_foreseen(self._foreseen)
             width = len(inputs)
@@ -380,17 +385,17 @@ class Checker:
         if missing:
             # The last group may lack rows, which then are anything.
             padded = tuple(np.concatenate([codes, np.repeat(codes[-1:], missing, axis=0)]) for codes in inputs)
-            outputs, undefined = self.subject.compute(padded)
+            outputs, undefined = self.computation.compute(padded)
             return Computed(tuple(codes[:rows] for codes in outputs), None if undefined is None else undefined[:rows])
-        return self.subject.compute(inputs)
+        return self.computation.compute(inputs)
 
     def _has_all_rows(self) -> bool:
-        """Whether a file whose rows strayed from those of the recipe has the same ones in another order."""
+        """Tell whether a file whose rows differ from those of the recipe has the same rows in another order."""
         surplus, rest = self._surplus, self._strayed_from
         if rest is None or self.found.problem is not None:
             return False
         while surplus.rows > 0 and (made := self._next_foreseen(rest)) is not None:
-            surplus.take(made[: len(self.subject.inputs)], -1)
+            surplus.take(made[: len(self.computation.inputs)], -1)
         return surplus == _Surplus() and self._next_foreseen(rest) is None
 
     @staticmethod
@@ -402,8 +407,8 @@ class Checker:
             return None
 
     def _unknown(self, expected: Chunk, rows: int) -> dict[int, dict[str, str]]:
-        """The rows of this chunk with an X or Z where that counts, by their place in it."""
-        begin, outputs = self.found.rows, self.subject.outputs
+        """Return the rows of this chunk with an X or Z in a significant bit, by their place in it."""
+        begin, outputs = self.found.rows, self.computation.outputs
         numbers = [row for row in self._notes.unknown if begin <= row < begin + rows]
         counting: dict[int, dict[str, str]] = {}
         for at, column in enumerate(outputs):
@@ -432,15 +437,15 @@ class Checker:
         undefined: Mask | None,
         unknown: Mapping[int, dict[str, str]],
     ) -> None:
-        """Keep the first rows that differ, and some of those that do not, for `_examine`."""
+        """Keep the first rows that differ, and some that do not, for `_examine`."""
         sample, found, begin = self._sample, self.found, self.found.rows
-        slow = isinstance(self.subject, ProgramSubject) and not self.subject.scalars
+        slow = isinstance(self.computation, ProgramComputation) and not self.computation.scalars
         limit = SLOW_EXAMINED if slow else MOST_EXAMINED
         rows = np.flatnonzero(differs)
         for k in rows[: max(self._most - len(found.mismatches), 0)]:
             found.mismatches.append(self._mismatch(inputs, expected, actual, int(k), unknown.get(int(k), {})))
         chosen = rows[: limit - found.examined]
-        counted = ~differs & ~all_poison(self.subject.outputs, expected)
+        counted = ~differs & ~all_poison(self.computation.outputs, expected)
         if undefined is not None:
             counted &= ~undefined
         controls = np.flatnonzero(counted)[: min(CONTROLS, limit) - found.controls]
@@ -471,9 +476,9 @@ class Checker:
 
     def _mismatch(
         self, inputs: Chunk, expected: Chunk, actual: Chunk, row: int, unknown: Mapping[str, str]
-    ) -> Mismatch:
-        outputs = self.subject.outputs
-        operands = self._codes(inputs, self.subject.inputs, row)
+    ) -> RowMismatch:
+        outputs = self.computation.outputs
+        operands = self._codes(inputs, self.computation.inputs, row)
         right, codes = self._codes(expected, outputs, row), self._codes(actual, outputs, row)
         got = tuple(
             None if at is None else unknown.get(column.name, code)
@@ -481,15 +486,15 @@ class Checker:
         )
         told = self._remarks(expected, actual, row, unknown)
         exact = None
-        if isinstance(self.subject, OpSubject):
-            exact = exact_result(self.subject.task, operands[: len(self.subject.task.operands)])
+        if isinstance(self.computation, OpComputation):
+            exact = exact_result(self.computation.case, operands[: len(self.computation.case.operands)])
         number = self.found.rows + row
         line = self._notes.line_of(number)
-        return Mismatch(number, line, operands, right, got, tuple(told), tuple(map(tuple, told.values())), (), exact)
+        return RowMismatch(number, line, operands, right, got, tuple(told), tuple(map(tuple, told.values())), (), exact)
 
     def _remarks(self, expected: Chunk, actual: Chunk, row: int, unknown: Mapping[str, str]) -> dict[str, list[str]]:
-        """The columns of a row that differ, and what is to be said of each."""
-        outputs = self.subject.outputs
+        """Return the columns of a row that differ, and a remark on each."""
+        outputs = self.computation.outputs
         one, other = (tuple(codes[row : row + 1] for codes in chunk) for chunk in (expected, actual))
         differs = differing_columns(outputs, one, other, self.any_nan)
         right, codes = self._codes(expected, outputs, row), self._codes(actual, outputs, row)
@@ -507,21 +512,21 @@ class Checker:
 
     def _examine(self) -> None:
         """Try every alternative on the rows that were kept."""
-        sample, found, outputs = self._sample, self.found, self.subject.outputs
+        sample, found, outputs = self._sample, self.found, self.computation.outputs
         if not any(mask.any() for mask in sample.differs):
             return
-        inputs = joined(self.subject.inputs, sample.inputs)
+        inputs = joined(self.computation.inputs, sample.inputs)
         expected, actual = joined(outputs, sample.expected), joined(outputs, sample.actual)
         differs, control = np.concatenate(sample.differs), np.concatenate(sample.control)
         numbers = np.concatenate(sample.numbers)
         listed = {mismatch.row: k for k, mismatch in enumerate(found.mismatches)}
         places = [(int(k), listed[int(numbers[k])]) for k in np.flatnonzero(differs) if int(numbers[k]) in listed]
-        by_row: dict[int, list[Explanation]] = {}
-        for alternative in alternatives(self.subject):
+        by_row: dict[int, list[LikelyCause]] = {}
+        for alternative in alternatives(self.computation):
             gives = self._gives(alternative, inputs, expected, actual)
             if gives is None or not (gives & differs).any():
                 continue
-            told = Explanation(alternative.name, int((gives & differs).sum()), int((gives & control).sum()))
+            told = LikelyCause(alternative.name, int((gives & differs).sum()), int((gives & control).sum()))
             found.explanations.append(told)
             for k, place in places:
                 if gives[k]:
@@ -532,13 +537,13 @@ class Checker:
             found.mismatches[place] = replace(found.mismatches[place], as_if=names)
 
     def _gives(self, alternative: Alternative, inputs: Chunk, expected: Chunk, actual: Chunk) -> Mask | None:
-        """The rows in which an alternative gives results and flags as they were got; None where it gives none."""
+        """Return the rows in which an alternative gives the file's results and flags; None where it has no results."""
         made = alternative.compute(inputs)
         if made is None:
             return None
-        own = alternative.subject.outputs
+        own = alternative.computation.outputs
         places = {column.name: k for k, column in enumerate(own)}
-        columns = self.subject.outputs
+        columns = self.computation.outputs
         given = []
         for k, column in enumerate(columns):
             place = places.get(column.name)
@@ -553,7 +558,7 @@ class Checker:
         return mask if made.undefined is None else mask & ~made.undefined
 
 
-def _unlikeliness(told: Explanation) -> tuple[int, int]:
+def _unlikeliness(told: LikelyCause) -> tuple[int, int]:
     return -told.rows, -told.equal
 
 
@@ -561,5 +566,5 @@ _X_BITS = str.maketrans({**dict.fromkeys("0123456789abcdefABCDEF_", "0"), **dict
 
 
 def unknown_bits(word: str) -> int:
-    """The bits of the digits of a word that are X or Z."""
+    """Return the bits of the digits of a word that are X or Z."""
     return int(word.translate(_X_BITS), 16)

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.alternatives import exact_result, remarks
-from halfulp.conformance.vectors.check import CONTROLS, Check, Checker, differing, format_of, type_of
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
-from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject, Subject
+from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats import NAMES, format_named, read_vectors, write_vectors
 from halfulp.conformance.vectors.formats.format import Notes, Options
-from halfulp.conformance.vectors.formats.mlir import function_of_task
+from halfulp.conformance.vectors.formats.mlir import function_of_case
 from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.row_check import CONTROLS, Check, VectorChecker, differing, format_of, type_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS
@@ -30,19 +30,19 @@ from halfulp.fp_formats.policy import Flags
 from halfulp.interp.ir.errors import InputError
 from halfulp.semantics.profile import Profile
 
-ADD = OpSubject(task("arith.addf", "f8E4M3FN"))
-MULTIPLY = OpSubject(task("arith.mulf", "f16"))
-TO_INTEGER = OpSubject(task("arith.fptosi", "f16", "i8"))
-QUANTISE = OpSubject(task("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5:3, 0.25:-1, 2.0}>"))
-NO_SIGNED_ZERO = OpSubject(task("arith.addf", "f16", fastmath="nsz"))
-DIVIDE_INTEGERS = OpSubject(task("arith.divsi", "i8"))
-PROGRAM = ProgramSubject(
+ADD = OpComputation(op_case("arith.addf", "f8E4M3FN"))
+MULTIPLY = OpComputation(op_case("arith.mulf", "f16"))
+TO_INTEGER = OpComputation(op_case("arith.fptosi", "f16", "i8"))
+QUANTISE = OpComputation(op_case("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5:3, 0.25:-1, 2.0}>"))
+NO_SIGNED_ZERO = OpComputation(op_case("arith.addf", "f16", fastmath="nsz"))
+DIVIDE_INTEGERS = OpComputation(op_case("arith.divsi", "i8"))
+PROGRAM = ProgramComputation(
     "func.func @f(%a: f16, %b: f16) -> (f16, i1) {\n  %0 = arith.mulf %a, %b : f16\n  %1 = arith.addf %0, %a : f16\n"
     "  %2 = arith.cmpf olt, %0, %1 : f16\n  return %1, %2 : f16, i1\n}\n",
     "f",
 )
 
-TWO_FORMATS = ProgramSubject(
+TWO_FORMATS = ProgramComputation(
     "func.func @f(%a: f32, %b: f16) -> (f32, f16) {\n  %0 = arith.mulf %a, %a : f32\n  %1 = arith.mulf %b, %b : f16\n"
     "  return %0, %1 : f32, f16\n}\n",
     "f",
@@ -50,16 +50,16 @@ TWO_FORMATS = ProgramSubject(
 
 
 @cache
-def rows_of(subject: Subject, count: int = 3000) -> Chunk:
-    """Corners and random rows of a subject, as its recipe makes them."""
-    corners = Recipe(subject, "1", count=count).vectors().gather()
-    random = Recipe(subject, "random", count=count - count % 3).vectors().gather()
+def rows_of(computation: Computation, count: int = 3000) -> Chunk:
+    """Corners and random rows of a computation, as its recipe makes them."""
+    corners = Recipe(computation, "1", count=count).vectors().gather()
+    random = Recipe(computation, "random", count=count - count % 3).vectors().gather()
     return tuple(np.concatenate(pair) for pair in zip(corners, random, strict=True))
 
 
-def check(subject: Subject, chunk: Chunk, columns: tuple[Column, ...] | None = None, **options: Any) -> Check:
-    columns = columns or subject.inputs + subject.outputs
-    return Checker(subject, columns, **options).read([chunk])
+def check(computation: Computation, chunk: Chunk, columns: tuple[Column, ...] | None = None, **options: Any) -> Check:
+    columns = columns or computation.inputs + computation.outputs
+    return VectorChecker(computation, columns, **options).read([chunk])
 
 
 def changed(chunk: Chunk, place: int, row: int, code: int, width: int) -> Chunk:
@@ -73,41 +73,41 @@ def code_in(chunk: Chunk, columns: tuple[Column, ...], place: int, row: int) -> 
     return codes_to_ints(chunk[place][row : row + 1], columns[place].width)[0]
 
 
-def made_by(subject: Subject, other: Subject) -> Chunk:
-    """The rows of one subject with the results and flags of another: a device that computes something else."""
-    right = rows_of(subject)
-    inputs = right[: len(subject.inputs)]
+def made_by(computation: Computation, other: Computation) -> Chunk:
+    """The rows of one computation with the results and flags of another: a device that computes something else."""
+    right = rows_of(computation)
+    inputs = right[: len(computation.inputs)]
     wrong = other.compute(inputs).outputs
     names = [column.name for column in other.outputs]
     outputs = [
         wrong[names.index(column.name)] if column.role in (Role.RESULT, Role.FLAGS) else codes
-        for column, codes in zip(subject.outputs, right[len(inputs) :], strict=True)
+        for column, codes in zip(computation.outputs, right[len(inputs) :], strict=True)
     ]
     return inputs + tuple(outputs)
 
 
-SUBJECTS = (ADD, MULTIPLY, TO_INTEGER, QUANTISE, NO_SIGNED_ZERO, DIVIDE_INTEGERS, PROGRAM)
+COMPUTATIONS = (ADD, MULTIPLY, TO_INTEGER, QUANTISE, NO_SIGNED_ZERO, DIVIDE_INTEGERS, PROGRAM)
 
 
-@pytest.mark.parametrize("subject", SUBJECTS, ids=str)
-def test_what_is_right_has_no_mismatch(subject: Subject) -> None:
-    rows = rows_of(subject)
-    found = check(subject, rows)
+@pytest.mark.parametrize("computation", COMPUTATIONS, ids=str)
+def test_what_is_right_has_no_mismatch(computation: Computation) -> None:
+    rows = rows_of(computation)
+    found = check(computation, rows)
     assert (found.rows, found.differing, found.mismatches, found.problem) == (len(rows[0]), 0, [], None)
-    assert found.digest == VectorSet(subject.inputs + subject.outputs, [rows]).digest()
+    assert found.digest == VectorSet(computation.inputs + computation.outputs, [rows]).digest()
 
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_flipped_bit_is_found_unless_it_counts_for_nothing(data: st.DataObject) -> None:
-    subject = data.draw(st.sampled_from(SUBJECTS))
-    columns, rows = subject.inputs + subject.outputs, rows_of(subject, 300)
+    computation = data.draw(st.sampled_from(COMPUTATIONS))
+    columns, rows = computation.inputs + computation.outputs, rows_of(computation, 300)
     places = [k for k, column in enumerate(columns) if column.role not in (Role.OPERAND, Role.RANDOM)]
     place = data.draw(st.sampled_from(places))
     row = data.draw(st.integers(0, len(rows[0]) - 1))
     bit = data.draw(st.integers(0, columns[place].width - 1))
     wrong = changed(rows, place, row, code_in(rows, columns, place, row) ^ (1 << bit), columns[place].width)
-    found = check(subject, wrong)
+    found = check(computation, wrong)
     # By hand, from the columns of the right rows: poison hides its result, and the flags where all results are poison.
     column = columns[place]
     marks = [k for k, c in enumerate(columns) if c.role is Role.POISON]
@@ -128,22 +128,22 @@ def test_a_flipped_bit_is_found_unless_it_counts_for_nothing(data: st.DataObject
 
 @pytest.mark.parametrize("format", NAMES)
 def test_one_wrong_bit_is_found_in_every_format(format: str) -> None:
-    subject: OpSubject = ADD if format != "runs" else OpSubject(task("arith.truncf", "f16", "f8E4M3FN"))
+    computation: OpComputation = ADD if format != "runs" else OpComputation(op_case("arith.truncf", "f16", "f8E4M3FN"))
     if format == "mlir":
-        subject = replace(subject, flags=False)
-    columns = subject.inputs + subject.outputs
-    rows = rows_of(subject, 300) if format != "runs" else Recipe(subject, "exhaustive").vectors().gather()
-    place, row = len(subject.inputs), 123
+        computation = replace(computation, flags=False)
+    columns = computation.inputs + computation.outputs
+    rows = rows_of(computation, 300) if format != "runs" else Recipe(computation, "exhaustive").vectors().gather()
+    place, row = len(computation.inputs), 123
     wrong = changed(rows, place, row, code_in(rows, columns, place, row) ^ 4, 8)
     for chunk, mismatches in ((rows, 0), (wrong, 1)):
         file = io.BytesIO()
         write_vectors(
-            VectorSet(columns, [chunk]), file, format, options=Options(function=function_of_task(subject.task))
+            VectorSet(columns, [chunk]), file, format, options=Options(function=function_of_case(computation.case))
         )
         file.seek(0)
         notes = Notes()
         vectors = read_vectors(file, format, columns, Options(notes=notes))
-        found = Checker(subject, vectors.columns, notes=notes).read(vectors)
+        found = VectorChecker(computation, vectors.columns, notes=notes).read(vectors)
         assert (found.rows, found.differing, found.problem) == (len(rows[0]), mismatches, None)
         if mismatches:
             (mismatch,) = found.mismatches
@@ -161,10 +161,10 @@ def test_one_wrong_bit_is_found_in_every_format(format: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("subject", "other", "name"),
+    ("computation", "other", "name"),
     [
-        (ADD, OpSubject(task("arith.addf", "f8E4M3FN", rounding="toward_zero")), "rounding=toward_zero"),
-        (ADD, OpSubject(task("arith.addf", "f8E4M3FN", rounding="upward")), "rounding=upward"),
+        (ADD, OpComputation(op_case("arith.addf", "f8E4M3FN", rounding="toward_zero")), "rounding=toward_zero"),
+        (ADD, OpComputation(op_case("arith.addf", "f8E4M3FN", rounding="upward")), "rounding=upward"),
         (MULTIPLY, replace(MULTIPLY, profile=Profile(denormals="flush_results")), "denormals=flush_results"),
         (
             MULTIPLY,
@@ -185,13 +185,13 @@ def test_one_wrong_bit_is_found_in_every_format(format: str) -> None:
             "qcast_rounding=to_nearest_away",
         ),
         (
-            OpSubject(task("arith.maximumf", "f16")),
-            OpSubject(task("arith.maxnumf", "f16")),
+            OpComputation(op_case("arith.maximumf", "f16")),
+            OpComputation(op_case("arith.maxnumf", "f16")),
             "arith.maxnumf",
         ),
         (
-            OpSubject(task("arith.cmpf", "f16", predicate="olt")),
-            OpSubject(task("arith.cmpf", "f16", predicate="ult")),
+            OpComputation(op_case("arith.cmpf", "f16", predicate="olt")),
+            OpComputation(op_case("arith.cmpf", "f16", predicate="ult")),
             "predicate=ult",
         ),
         (PROGRAM, replace(PROGRAM, profile=Profile(denormals="flush_results")), "denormals=flush_results"),
@@ -199,8 +199,8 @@ def test_one_wrong_bit_is_found_in_every_format(format: str) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_another_semantics_is_named(subject: Subject, other: Subject, name: str) -> None:
-    found = check(subject, made_by(subject, other), most=3)
+def test_another_semantics_is_named(computation: Computation, other: Computation, name: str) -> None:
+    found = check(computation, made_by(computation, other), most=3)
     assert found.differing > 1
     assert found.examined == found.differing
     assert len(found.mismatches) == min(found.differing, 3)
@@ -214,26 +214,26 @@ def test_another_semantics_is_named(subject: Subject, other: Subject, name: str)
 
 
 def test_swapped_operands_are_named() -> None:
-    subject = OpSubject(task("arith.divf", "f16"))
-    rows = rows_of(subject)
-    found = check(subject, (rows[1], rows[0], *rows[2:]))
+    computation = OpComputation(op_case("arith.divf", "f16"))
+    rows = rows_of(computation)
+    found = check(computation, (rows[1], rows[0], *rows[2:]))
     told = found.explanations[0]
     assert (told.name, told.rows, told.equal) == ("arith.divf(b, a)", found.differing, found.controls)
 
 
 def test_random_bits_that_a_device_ignores() -> None:
-    subject = OpSubject(task("arith.truncf", "f32", "bf16"), random_bits=16)
-    plain = OpSubject(subject.task)
-    rows = rows_of(subject)
-    found = check(subject, rows[:2] + plain.compute(rows[:1]).outputs)
+    computation = OpComputation(op_case("arith.truncf", "f32", "bf16"), random_bits=16)
+    plain = OpComputation(computation.case)
+    rows = rows_of(computation)
+    found = check(computation, rows[:2] + plain.compute(rows[:1]).outputs)
     names = {told.name for told in found.explanations if told.rows == found.differing}
     assert "rounding=to_nearest_even" in names
     assert "rounding=toward_zero" not in names
 
 
 def test_poison_and_open_bits_count_for_nothing() -> None:
-    for subject, place in ((TO_INTEGER, 1), (NO_SIGNED_ZERO, 2)):
-        columns, rows = subject.inputs + subject.outputs, rows_of(subject)
+    for computation, place in ((TO_INTEGER, 1), (NO_SIGNED_ZERO, 2)):
+        columns, rows = computation.inputs + computation.outputs, rows_of(computation)
         mark = next(k for k, column in enumerate(columns) if column.role in (Role.POISON, Role.OPEN))
         if columns[mark].role is Role.POISON:
             free = np.where(rows[mark] != 0, 0xFF, 0).astype(rows[place].dtype)
@@ -242,15 +242,15 @@ def test_poison_and_open_bits_count_for_nothing() -> None:
         assert (free != 0).sum() > 5
         made = list(rows)
         made[place] = rows[place] ^ free
-        assert check(subject, tuple(made)).differing == 0
+        assert check(computation, tuple(made)).differing == 0
         # The same in a file that has no column for them.
         kept = [k for k, column in enumerate(columns) if column.role not in (Role.POISON, Role.OPEN)]
-        bare = check(subject, tuple(made[k] for k in kept), tuple(columns[k] for k in kept))
+        bare = check(computation, tuple(made[k] for k in kept), tuple(columns[k] for k in kept))
         assert bare.differing == 0
         # A wrong mark is an error of the file.
         made[mark] = rows[mark].copy()
         made[mark][7] ^= 1
-        assert check(subject, tuple(made)).differing == 1
+        assert check(computation, tuple(made)).differing == 1
 
 
 def test_undefined_rows_are_counted_and_not_compared() -> None:
@@ -316,18 +316,18 @@ def test_what_a_wrong_result_looks_like(type: str, expected: int, got: int, rema
 
 
 def test_exact_results() -> None:
-    third = exact_result(task("arith.divf", "f16"), (0x3C00, 0x4200))
+    third = exact_result(op_case("arith.divf", "f16"), (0x3C00, 0x4200))
     assert third == Fraction(1, 3)
-    assert exact_result(task("arith.divf", "f16"), (0x3C00, 0x0000)) is None
-    assert exact_result(task("arith.mulf", "f8E4M3FN"), (0x3B, 0xC1)) == -Fraction(11, 8) * Fraction(9, 4)
-    assert exact_result(task("arith.uitofp", "i8", "f16"), (0xFF,)) == 255
-    assert exact_result(task("arith.fptosi", "f16", "i8"), (0xC100,)) == Fraction(-5, 2)
-    assert exact_result(task("arith.cmpf", "f16", predicate="olt"), (0, 0)) is None
+    assert exact_result(op_case("arith.divf", "f16"), (0x3C00, 0x0000)) is None
+    assert exact_result(op_case("arith.mulf", "f8E4M3FN"), (0x3B, 0xC1)) == -Fraction(11, 8) * Fraction(9, 4)
+    assert exact_result(op_case("arith.uitofp", "i8", "f16"), (0xFF,)) == 255
+    assert exact_result(op_case("arith.fptosi", "f16", "i8"), (0xC100,)) == Fraction(-5, 2)
+    assert exact_result(op_case("arith.cmpf", "f16", predicate="olt"), (0, 0)) is None
 
 
 def test_parameters_along_an_axis_need_whole_groups_of_rows() -> None:
     rows = rows_of(QUANTISE)
-    checker = Checker(QUANTISE, QUANTISE.inputs + QUANTISE.outputs)
+    checker = VectorChecker(QUANTISE, QUANTISE.inputs + QUANTISE.outputs)
     assert checker.period == 3
     # Whatever chunks the rows come in, each row has the parameters of its place; a last group may lack rows.
     pieces = [tuple(codes[start : start + 100] for codes in rows) for start in range(0, 1000, 100)]
@@ -341,7 +341,7 @@ def test_unknown_digits_are_mismatches_where_they_count() -> None:
     columns = tuple(column for column in TO_INTEGER.inputs + TO_INTEGER.outputs if column.role is not Role.POISON)
     notes = Notes()
     vectors = read_vectors(io.BytesIO(text), "testfloat", columns, Options(notes=notes))
-    found = Checker(TO_INTEGER, columns, notes=notes, most=9).read(vectors)
+    found = VectorChecker(TO_INTEGER, columns, notes=notes, most=9).read(vectors)
     # The second row is poison: infinity is no i8.
     assert (found.rows, found.poison, found.differing, found.unknown, found.problem) == (5, 1, 3, 3, None)
     assert [(mismatch.row, mismatch.line) for mismatch in found.mismatches] == [(2, 3), (3, 4), (4, 5)]
@@ -361,7 +361,7 @@ def test_open_bits_may_be_unknown() -> None:
         text = f"{words[0]} {words[1]} {result} {flags:02X}\n".encode()
         notes = Notes()
         vectors = read_vectors(io.BytesIO(text), "testfloat", columns[:4], Options(notes=notes))
-        assert Checker(NO_SIGNED_ZERO, columns[:4], notes=notes).read(vectors).differing == differs, result
+        assert VectorChecker(NO_SIGNED_ZERO, columns[:4], notes=notes).read(vectors).differing == differs, result
 
 
 def test_lines_are_told_among_comments_and_other_spacing() -> None:
@@ -375,7 +375,7 @@ def test_lines_are_told_among_comments_and_other_spacing() -> None:
     lines[wrong] = lines[wrong][:4] + f"{int(lines[wrong][4:6], 16) ^ 1:02x}" + lines[wrong][6:]
     notes = Notes()
     vectors = read_vectors(io.BytesIO("\n".join(lines).encode()), "readmemh", columns, Options(notes=notes))
-    found = Checker(ADD, columns, notes=notes).read(vectors)
+    found = VectorChecker(ADD, columns, notes=notes).read(vectors)
     assert (found.rows, found.differing) == (900, 1)
     assert found.mismatches[0].line == wrong + 1
 
@@ -383,7 +383,7 @@ def test_lines_are_told_among_comments_and_other_spacing() -> None:
 def test_what_came_before_an_error_counts() -> None:
     text = b"3B 41 46 01\n7E 7E 7F 05\n3B 41 47 01\n3B 41\n3B 41 40 01\n"
     columns = ADD.inputs + ADD.outputs
-    found = Checker(ADD, columns).read(read_vectors(io.BytesIO(text), "testfloat", columns))
+    found = VectorChecker(ADD, columns).read(read_vectors(io.BytesIO(text), "testfloat", columns))
     assert (found.rows, found.differing) == (3, 1)
     assert isinstance(found.problem, InputError)
     assert "2 words for 4 columns" in str(found.problem)
@@ -400,7 +400,7 @@ def test_what_came_before_an_error_counts() -> None:
 )
 def test_columns_that_do_not_fit(columns: tuple[Column, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Checker(ADD, columns)
+        VectorChecker(ADD, columns)
 
 
 def test_the_rows_of_the_recipe_stand_in_while_operands_are_its_own() -> None:
@@ -408,26 +408,26 @@ def test_the_rows_of_the_recipe_stand_in_while_operands_are_its_own() -> None:
     rows = recipe.vectors().gather()
     computed: list[int] = []
 
-    class Counting(OpSubject):
+    class Counting(OpComputation):
         def compute(self, inputs: Chunk) -> Any:
             computed.append(len(inputs[0]))
             return super().compute(inputs)
 
-    subject = Counting(ADD.task)
-    assert check(subject, rows, foreseen=recipe.chunks()).strayed is None
+    computation = Counting(ADD.case)
+    assert check(computation, rows, foreseen=recipe.chunks()).strayed is None
     assert computed == []
-    wrong = check(subject, changed(rows, 2, 2000, 0x7E, 8), foreseen=recipe.chunks())
+    wrong = check(computation, changed(rows, 2, 2000, 0x7E, 8), foreseen=recipe.chunks())
     assert (wrong.differing, wrong.mismatches[0].row) == (1, 2000)
-    other = changed(rows, 0, 1234, code_in(rows, subject.inputs + subject.outputs, 0, 1234) ^ 1, 8)
-    found = check(subject, other, foreseen=recipe.chunks())
+    other = changed(rows, 0, 1234, code_in(rows, computation.inputs + computation.outputs, 0, 1234) ^ 1, 8)
+    found = check(computation, other, foreseen=recipe.chunks())
     assert (found.strayed, found.reordered) == (1234, False)
     order = np.random.default_rng(1).permutation(3000)
-    found = check(subject, tuple(codes[order] for codes in rows), foreseen=recipe.chunks(size=100))
+    found = check(computation, tuple(codes[order] for codes in rows), foreseen=recipe.chunks(size=100))
     assert (found.strayed is not None, found.reordered, found.differing) == (True, True, 0)
-    twice = check(subject, tuple(codes[order % 2999] for codes in rows), foreseen=recipe.chunks())
+    twice = check(computation, tuple(codes[order % 2999] for codes in rows), foreseen=recipe.chunks())
     assert (twice.reordered, twice.differing) == (False, 0)
     longer = tuple(np.concatenate([codes, codes[:5]]) for codes in rows)
-    found = check(subject, longer, foreseen=recipe.chunks())
+    found = check(computation, longer, foreseen=recipe.chunks())
     assert (found.strayed, found.reordered, found.differing) == (3000, False, 0)
 
 
@@ -478,7 +478,7 @@ def test_differing_by_hand() -> None:
 
 
 def test_the_oracle_of_these_tests_is_the_specification() -> None:
-    """A subject gives what the specification says, so that the rows above are right to begin with."""
+    """A computation gives what the specification says, so that the rows above are right to begin with."""
     fmt = FORMATS["f8E4M3FN"]
     rows = rows_of(ADD)
     for k in range(0, len(rows[0]), 17):

@@ -1,5 +1,6 @@
-"""Corner cases as Berkeley TestFloat builds them: exponents of interest times significand patterns, crossed, with
-weighted random values in between. The same construction for every format and, from TestFloat's integers, every width.
+"""Corner cases as Berkeley TestFloat builds them: exponents of interest combined with significand patterns, and
+weighted random values in between. The same construction serves every format and, from TestFloat's integers, every
+width.
 
 TestFloat 3e: level 1 crosses few patterns, level 2 every run and walk of ones and zeros; an op with one operand gets
 more exponents than one with several. In level 1, one case in three (one operand), six or nine is a corner throughout,
@@ -23,19 +24,19 @@ from halfulp.fp_formats.formats import FloatFormat
 Level = Literal[1, 2]
 
 STREAMS = 4
-"""Philox streams of each operand: bits, choices, and two that are free."""
+"""Number of Philox streams of each operand: bits, choices, and two spare ones."""
 
 DRAWN: Mapping[Level, int] = {1: 50_000, 2: 1_000_000}
-"""Rows of corners drawn for more than three operands."""
+"""Number of rows of corners that are drawn for more than three operands."""
 
 _INTEGER_EXPONENTS = (29, 30, 31, 32, 61, 62, 63, 64)
 _NARROWER_BOUNDS = (-1025, -1024, -1023, -1022, -129, -128, -127, -126, 127, 128, 129, 1023, 1024, 1025)
-"""Where values meet the limits of i32, i64, f32 and f64: of interest to what converts to these."""
+"""Exponents at the limits of i32, i64, f32 and f64, of interest for conversions to these types."""
 
 
 @dataclass(frozen=True)
 class Peculiar:
-    """Where TestFloat's tables differ from the rule that all others follow.
+    """Exceptions in TestFloat's tables to the rule that all other formats follow.
 
     ``reach``: the exponents +-reach stand for the precision. ``negative_top``: the largest exponent of negative values.
     ``without``: a significand pattern that is absent.
@@ -53,24 +54,24 @@ PECULIAR: Mapping[str, Peculiar] = {
 }
 
 
-class Kind(Protocol):
-    """What an operand's type contributes: corners, and random values by position."""
+class OperandKind(Protocol):
+    """The contribution of an operand's type: corners, and random values by position."""
 
     @property
     def width(self) -> int:
-        """Bits of a code."""
+        """Return the bits of a code."""
 
     def corners(self, level: Level, alone: bool) -> list[int]:
-        """Codes in TestFloat's order, without duplicates; ``alone``: of the only operand of an op."""
+        """Return codes in TestFloat's order, without duplicates. ``alone``: for the only operand of an op."""
 
     def random(self, seed: int, stream: int, start: int, count: int) -> Codes:
-        """Weighted random codes of rows ``start`` to ``start + count``."""
+        """Return weighted random codes of rows ``start`` to ``start + count``."""
 
 
 @lru_cache(maxsize=256)
 def significands(bits: int, level: Level) -> tuple[int, ...]:
-    """Fraction patterns: level 1 the ends and their neighbours; level 2 walking ones, leading ones, walking zeros,
-    trailing ones.
+    """Return fraction patterns: level 1 the ends and their neighbours; level 2 walking ones, leading ones, walking
+    zeros, trailing ones.
     """
     every = (1 << bits) - 1
     if level == 1:
@@ -82,7 +83,9 @@ def significands(bits: int, level: Level) -> tuple[int, ...]:
 
 
 def exponent_fields(fmt: FloatFormat, alone: bool) -> list[int]:
-    """Sign and exponent fields of interest, as one number each: the positive ones in ascending order, the negative."""
+    """Return sign and exponent fields of interest, as one number each: first the positive ones in ascending order, then
+    the negative.
+    """
     peculiar = PECULIAR.get(fmt.name, Peculiar())
     reach = peculiar.reach or fmt.precision
     top = (1 << fmt.exponent_bits) - 1
@@ -108,15 +111,17 @@ class FloatKind:
 
     @property
     def width(self) -> int:
-        """Bits of a code."""
+        """Return the bits of a code."""
         return self.format.bits
 
     def corners(self, level: Level, alone: bool) -> list[int]:
-        """Exponents of interest with every significand pattern; exponents outside, patterns inside."""
+        """Return exponents of interest with every significand pattern: the outer loop is over exponents, the inner over
+        patterns.
+        """
         return list(_float_corners(self.format, level, alone))
 
     def random(self, seed: int, stream: int, start: int, count: int) -> Codes:
-        """TestFloat's mixture: exponents of interest or drawn near 0 with sums of two patterns (6 of 8) or any
+        """Return TestFloat's mixture: exponents of interest or near 0 with sums of two patterns (6 of 8) or any
         fraction (2 of 8).
         """
         fmt = self.format
@@ -151,7 +156,9 @@ def _float_corners(fmt: FloatFormat, level: Level, alone: bool) -> tuple[int, ..
 
 
 def _exponent_weights(fmt: FloatFormat) -> tuple[Codes, Codes]:
-    """Offsets and masks of the exponent field: all of it twice, then ever narrower stretches in the middle."""
+    """Return offsets and masks of the exponent field: the whole range twice, then ever narrower ranges in
+    the middle.
+    """
     bits = fmt.exponent_bits
     sign = int(fmt.signed) << bits
     kept = [bits, bits, *range(bits - 1, 2, -1)]
@@ -160,7 +167,9 @@ def _exponent_weights(fmt: FloatFormat) -> tuple[Codes, Codes]:
 
 
 def _sum_of_patterns(fmt: FloatFormat, first: Codes, second: Codes) -> Codes:
-    """Sums of two level 2 patterns within the fraction, as two limbs, chosen by the low 16 bits of each argument."""
+    """Return sums of two level 2 patterns within the fraction, as two limbs; the low 16 bits of each argument choose
+    them.
+    """
     patterns = significands(fmt.mantissa_bits, 2)
     table = ints_to_codes(patterns, 2 * LIMB_BITS, (len(patterns),))
     low = np.uint64((1 << 16) - 1)
@@ -169,7 +178,9 @@ def _sum_of_patterns(fmt: FloatFormat, first: Codes, second: Codes) -> Codes:
 
 
 def _assembled(fmt: FloatFormat, fields: Codes, fractions: Codes) -> Codes:
-    """Codes of sign and exponent fields and fractions of two limbs; the integer bit follows from the exponent."""
+    """Return codes of sign and exponent fields and fractions of two limbs; the integer bit follows from
+    the exponent.
+    """
     shift = fmt.mantissa_bits + fmt.explicit_integer_bit
     wide = fractions.copy()
     if fmt.explicit_integer_bit:
@@ -185,13 +196,14 @@ def _assembled(fmt: FloatFormat, fields: Codes, fractions: Codes) -> Codes:
 
 @dataclass(frozen=True)
 class IntegerKind:
-    """An integer operand: ``width`` bits, two's complement. ``amount``: it says how far another one is shifted."""
+    """An integer operand: ``width`` bits, two's complement. ``amount``: it is the number of bits of a shift."""
 
     width: int
     amount: bool = False
 
     def corners(self, level: Level, alone: bool) -> list[int]:
-        """Of an only operand TestFloat's patterns with the neighbours of powers of two, in level 2 also sums of two.
+        """Return for an only operand TestFloat's patterns with the neighbours of powers of two; in level 2 also sums of
+        two.
 
         Several operands are crossed, so they get fewer: 0, +-1, the ends of both ranges with their neighbours,
         alternating bits, and walking ones; in level 2 all that an only operand has in level 1. Amounts: every sensible
@@ -200,7 +212,7 @@ class IntegerKind:
         return list(_integer_corners(self.width, level, alone, self.amount))
 
     def random(self, seed: int, stream: int, start: int, count: int) -> Codes:
-        """TestFloat's mixture: sums of three patterns, or numbers within ever narrower ranges around 0."""
+        """Return TestFloat's mixture: sums of three patterns, or numbers within ever narrower ranges around 0."""
         width, limbs = self.width, limb_count(self.width)
         if not width:
             return np.zeros(count, storage_dtype(0))
@@ -251,14 +263,14 @@ def _limbs_of(code: int, limbs: int) -> Codes:
 
 
 def _as_limbs(codes: Codes, limbs: int) -> Codes:
-    """Codes of any storage as rows of so many limbs."""
+    """Return codes of any storage as rows of ``limbs`` limbs."""
     wide = codes.reshape(len(codes), -1).astype(np.uint64, copy=False)
     missing = limbs - wide.shape[1]
     return np.pad(wide, ((0, 0), (0, missing))) if missing else wide
 
 
 def _add(first: Codes, second: Codes) -> Codes:
-    """Sums of numbers in limbs; the carry out of the highest is lost."""
+    """Add numbers in limbs; the carry out of the highest limb is lost."""
     total = np.empty_like(first)
     carry: Codes = np.zeros(first.shape[:-1], np.bool_)
     for limb in range(first.shape[-1]):
@@ -276,11 +288,12 @@ _MIXTURES: Mapping[tuple[Level, int], tuple[str, ...]] = {
     (2, 2): ("rr", "cc"),
     (2, 3): ("rrr", "ccc"),
 }
-"""By level and operands, what the operands of consecutive rows are: corners (c) or random (r)."""
+"""By level and number of operands: the kinds of the operands of consecutive rows, corners (c) or random (r)."""
 
 
-def corner_rows(kinds: Sequence[Kind], level: Level, seed: int = 0) -> Rows:
-    """TestFloat's cases of an op on one to three operands: every combination of corners, the last operand fastest.
+def corner_rows(kinds: Sequence[OperandKind], level: Level, seed: int = 0) -> Rows:
+    """Return TestFloat's cases of an op on one to three operands: every combination of corners, the last operand
+    fastest.
 
     More operands have too many combinations: of each, half of the values are corners, drawn at random.
     """
@@ -310,7 +323,7 @@ def corner_rows(kinds: Sequence[Kind], level: Level, seed: int = 0) -> Rows:
     return Rows(tuple(kind.width for kind in kinds), count, make)
 
 
-def _drawn_corners(kinds: Sequence[Kind], level: Level, seed: int) -> Rows:
+def _drawn_corners(kinds: Sequence[OperandKind], level: Level, seed: int) -> Rows:
     lists = [kind.corners(level, False) for kind in kinds]
     tables = [ints_to_codes(codes, kind.width, (len(codes),)) for codes, kind in zip(lists, kinds, strict=True)]
 
@@ -328,8 +341,8 @@ def _drawn_corners(kinds: Sequence[Kind], level: Level, seed: int) -> Rows:
     return Rows(tuple(kind.width for kind in kinds), DRAWN[level], make)
 
 
-def weighted_rows(kinds: Sequence[Kind], count: int, seed: int = 0) -> Rows:
-    """``count`` rows of weighted random operands."""
+def weighted_rows(kinds: Sequence[OperandKind], count: int, seed: int = 0) -> Rows:
+    """Return ``count`` rows of weighted random operands."""
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
         return tuple(kind.random(seed, STREAMS * place, start, stop - start) for place, kind in enumerate(kinds))
@@ -338,7 +351,7 @@ def weighted_rows(kinds: Sequence[Kind], count: int, seed: int = 0) -> Rows:
 
 
 def uniform_rows(widths: Sequence[int], count: int, seed: int = 0) -> Rows:
-    """``count`` rows of uniform bits."""
+    """Return ``count`` rows of uniform bits."""
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
         return tuple(uniform(seed, STREAMS * place, width, start, stop - start) for place, width in enumerate(widths))

@@ -1,0 +1,307 @@
+"""Prepare programs to share one module of mlir-runner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from halfulp.conformance.oracles.jit_text import CHILD_SECONDS, SIGALRM, Child, codes_of_limbs, print_value, spliced
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    ClosedProgram,
+    OracleError,
+    Refused,
+    Status,
+)
+from halfulp.conformance.whole_programs.rewrite import module_with
+from halfulp.fp_formats.codes import LIMB_BITS, Codes, code_shape, limb_count, storage_dtype
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, SSAValue
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.values.value import Value
+
+ELEMENTS = 1024
+"""Most elements of a program's results; each is printed by instructions of its own."""
+
+
+_DIALECTS = ("arith", "func", "scf", "cf", "ub")  # in which an op does the same to each element, or moves whole values
+
+
+_REFUSED = ("func.constant", "func.call_indirect")
+
+
+Check = Callable[[Operation, Iterable[ty.Type]], "str | None"]
+
+
+class PreparedProgram:
+    """A copy of a program for a module with others; its tensors and vectors have one dimension.
+
+    ``functions``: its functions, with names that begin with ``prefix``; each constant is the result of a function, the
+    value of which is in ``constants``.
+    """
+
+    def __init__(self, program: ClosedProgram, prefix: str, check: Check) -> None:
+        self.prefix = prefix
+        copy = module_with(program.module.body, program.module)
+        self.functions = copy.body
+        self.constants: list[at.Attribute] = []
+        self.module = copy
+        self.entry = program.function
+        function = copy.lookup(program.function)
+        if function is None or function.name != "func.func":
+            raise Refused(f"there is no function @{program.function} at the top level")
+        self.shapes = [_shape(type_) for type_ in _signature(function).results]
+        for operation in copy.walk():
+            _flatten(operation)
+        self.arguments = program.arguments
+        for operation in list(copy.walk())[1:]:
+            self._check(operation, check)
+        if any(value.poison is not None and value.poison.any() for value in program.arguments):
+            raise Refused("an argument cannot be poison")
+        if sum(_size(type_) for type_ in _signature(function).results) > ELEMENTS:
+            raise Refused(f"the results have more than {ELEMENTS} elements")
+        for top in self.functions:
+            _pass_integers(top)
+        self.inputs, self.results = _signature(function).inputs, _signature(function).results
+        for operation in list(copy.walk()):
+            self._rename(operation)
+            if operation.name == "arith.constant":
+                self._outline(operation)
+
+    def _check(self, operation: Operation, check: Check) -> None:
+        if operation.name.partition(".")[0] not in _DIALECTS or operation.name in _REFUSED:
+            raise Refused(f"{operation.name} is not lowered")
+        types = [value.type for value in (*operation.operands, *operation.results)]
+        if operation.name == "func.func":
+            if not operation.regions or not operation.regions[0].blocks:
+                raise Refused("a function without a body")
+            types += [a.type for block in operation.regions[0].blocks for a in block.arguments]
+            types += _signature(operation).results
+        why = check(operation, [t for t in types if not isinstance(t, ty.FunctionType)])
+        if why:
+            raise Refused(why)
+
+    def _outline(self, operation: Operation) -> None:
+        """Turn a constant into the result of a function that returns its bits."""
+        value = operation.properties["value"]
+        type_ = operation.results[0].type
+        callee = f"{self.prefix}constant{len(self.constants)}"
+        self.constants.append(_as_bits(value, type_))
+        carrier, block = _carrier(type_), operation.parent
+        call = _operation("func.call", [], [carrier], {"callee": at.SymbolRefAttr(callee)})
+        assert block is not None
+        if carrier == type_:
+            operation.name, operation.definition, operation.properties = call.name, call.definition, call.properties
+            return
+        call.parent = block
+        block.operations.insert(block.operations.index(operation), call)
+        operation.name, operation.definition = "arith.bitcast", default_registry().find("arith.bitcast")
+        operation.operands, operation.properties = [call.results[0]], {}
+
+    def _rename(self, operation: Operation) -> None:
+        name = operation.properties.get("sym_name")
+        if isinstance(name, at.StringAttr):
+            operation.properties["sym_name"] = at.StringAttr(f"{self.prefix}{name.value}")
+        for key, symbol in operation.properties.items():
+            if isinstance(symbol, at.SymbolRefAttr):
+                operation.properties[key] = at.SymbolRefAttr(self.prefix + symbol.root, symbol.nested)
+
+    def text(self) -> str:
+        """Return the functions of constants and arguments, and the one that calls the program and prints
+        its results.
+        """
+        prefix = self.prefix
+        constants = [(f"{prefix}constant{k}", attribute) for k, attribute in enumerate(self.constants)]
+        body: list[str] = []
+        names = []
+        for k, (value, type_) in enumerate(zip(self.arguments, self.inputs, strict=True)):
+            constants.append((f"{prefix}argument{k}", _attribute(type_, value)))
+            body.append(f"%a{k} = func.call @{prefix}argument{k}() : () -> {type_}")
+            names.append(f"%a{k}")
+        lines = []
+        for name, attribute in constants:
+            type_ = attribute.type  # type: ignore[attr-defined]
+            lines += [
+                f"  func.func private @{name}() -> {type_} {{",
+                f"    %0 = arith.constant {attribute.spell({})}",
+                f"    return %0 : {type_}",
+                "  }",
+            ]
+        types = f"({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.results))})"
+        bound = f"%r:{len(self.results)} = " if self.results else ""
+        body.append(f"{bound}func.call @{prefix}{self.entry}({', '.join(names)}) : {types}")
+        for k, type_ in enumerate(self.results):
+            if not isinstance(type_, ty.VectorType):
+                print_value(body, f"%r#{k}", f"o{k}_", type_)
+                continue
+            for place in range(_size(type_)):
+                name = f"o{k}_{place}_"
+                body.append(f"%{name}e = vector.extract %r#{k}[{place}] : {type_.element} from {type_}")
+                print_value(body, f"%{name}e", name, type_.element)
+        lines += [f"  func.func private @{prefix}run(%unused: i64) {{", *(f"    {line}" for line in body)]
+        return "\n".join([*lines, "    return", "  }", ""])
+
+    def answers(self, child: Child) -> tuple[Answer, ...] | OracleError:
+        """Read the results from what the program's process printed."""
+        if child.signal == SIGALRM:
+            return OracleError("hang", f"the program did not end in {CHILD_SECONDS} s")
+        widths = [width_of(ty.element_type(type_)) for type_ in self.results]
+        shapes = self.shapes
+        if child.signal:
+            return tuple(
+                Answer(np.zeros(code_shape(shape, width), storage_dtype(width)), np.full(shape, Status.TRAP, np.uint8))
+                for shape, width in zip(shapes, widths, strict=True)
+            )
+        counts = [_size(type_) * limb_count(width) for type_, width in zip(self.results, widths, strict=True)]
+        if len(child.numbers) != sum(counts):
+            return OracleError("garbage", f"{sum(counts)} numbers were asked for, {len(child.numbers)} came")
+        answers, start = [], 0
+        for shape, width, count in zip(shapes, widths, counts, strict=True):
+            limbs = np.array(child.numbers[start : start + count], np.uint64)
+            answers.append(Answer(codes_of_limbs(limbs, width, shape)))
+            start += count
+        return tuple(answers)
+
+
+def _signature(function: Operation) -> ty.FunctionType:
+    attribute = function.properties["function_type"]
+    assert isinstance(attribute, at.TypeAttr)
+    assert isinstance(attribute.type, ty.FunctionType)
+    return attribute.type
+
+
+def _operation(
+    name: str, operands: list[SSAValue], results: Sequence[ty.Type], properties: dict[str, at.Attribute]
+) -> Operation:
+    return Operation(name, default_registry().find(name), operands, results, properties)
+
+
+def _pass_integers(function: Operation) -> None:
+    """Pass floats as integers in calls and returns: LLVM's calling convention does not keep every bit of a bf16."""
+    before: dict[Operation, list[Operation]] = {}
+    after: dict[Operation, list[Operation]] = {}
+    replaced: dict[SSAValue, SSAValue] = {}
+    entry = function.regions[0].blocks[0]
+    front: list[Operation] = []
+    for index, argument in enumerate(entry.arguments):
+        carrier = _carrier(argument.type)
+        if carrier != argument.type:
+            entry.arguments[index] = BlockArgument(carrier, entry, index, argument.name)
+            front.append(_operation("arith.bitcast", [entry.arguments[index]], [argument.type], {}))
+            replaced[argument] = front[-1].results[0]
+    crossing = [op for op in function.walk() if op.name in ("func.call", "func.return")]
+    for op in crossing:
+        for result in op.results:
+            carrier, type_ = _carrier(result.type), result.type
+            if carrier != type_:
+                result.type = carrier
+                after.setdefault(op, []).append(_operation("arith.bitcast", [result], [type_], {}))
+                replaced[result] = after[op][-1].results[0]
+    for op in function.walk():
+        op.operands = [replaced.get(value, value) for value in op.operands]
+        op.successors = [(block, [replaced.get(value, value) for value in passed]) for block, passed in op.successors]
+    for op in crossing:
+        for index, value in enumerate(op.operands):
+            carrier = _carrier(value.type)
+            if carrier != value.type:
+                before.setdefault(op, []).append(_operation("arith.bitcast", [value], [carrier], {}))
+                op.operands[index] = before[op][-1].results[0]
+    for block in {op.parent for op in crossing if op.parent is not None} | {entry}:
+        operations = front if block is entry else []
+        for op in block.operations:
+            operations = [*operations, *before.get(op, ()), op, *after.get(op, ())]
+        block.operations = []
+        for op in operations:
+            block.append(op)
+    inputs, results = _signature(function).inputs, _signature(function).results
+    type_ = ty.FunctionType(tuple(map(_carrier, inputs)), tuple(map(_carrier, results)))
+    function.properties["function_type"] = at.TypeAttr(type_)
+
+
+def _flatten(operation: Operation) -> None:
+    """Give an op's tensors and vectors one dimension: some arith ops have no lowering for more."""
+    values: list[SSAValue] = [*operation.results]
+    values += [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
+    for value in values:
+        value.type = _as_vector(value.type)
+    if operation.name == "func.func":
+        inputs, results = _signature(operation).inputs, _signature(operation).results
+        type_ = ty.FunctionType(tuple(map(_as_vector, inputs)), tuple(map(_as_vector, results)))
+        operation.properties["function_type"] = at.TypeAttr(type_)
+
+
+def _as_vector(type_: ty.Type) -> ty.Type:
+    if isinstance(type_, ty.VectorType) and not type_.scalable:
+        return ty.VectorType((_size(type_),), type_.element)
+    if isinstance(type_, ty.TensorType) and type_.shape is not None and type_.encoding is None and all(type_.shape):
+        return ty.VectorType((_size(type_),), type_.element)
+    return type_
+
+
+def _shape(type_: ty.Type) -> tuple[int, ...]:
+    return tuple(size or 0 for size in type_.shape or ()) if isinstance(type_, ty.VectorType | ty.TensorType) else ()
+
+
+def _size(type_: ty.Type) -> int:
+    return int(np.prod(_shape(type_), dtype=np.int64))
+
+
+def _limbs(type_: ty.VectorType) -> tuple[int, ...]:
+    """Return the trailing axis of codes."""
+    return code_shape((), width_of(type_.element))
+
+
+def _carrier(type_: ty.Type) -> ty.Type:
+    """Return the integer type for the bits of a float or of floats; any other type unchanged."""
+    element = ty.element_type(type_)
+    if not isinstance(element, ty.FloatType):
+        return type_
+    bits = ty.IntegerType(element.format.bits)
+    return bits if element is type_ else ty.with_element(type_, bits)
+
+
+def _attribute(type_: ty.Type, value: Value) -> at.Attribute:
+    """Return a constant of these bits."""
+    if isinstance(type_, ty.VectorType):
+        return at.DenseElementsAttr(type_, value.bits.reshape(_size(type_), *_limbs(type_)).copy())
+    return _integer_attribute(type_, int(value.bits) if value.bits.ndim == 0 else _of_limbs(value.bits))
+
+
+def _of_limbs(limbs: Codes) -> int:
+    return sum(int(limb) << (LIMB_BITS * k) for k, limb in enumerate(limbs))
+
+
+def _integer_attribute(type_: ty.Type, code: int) -> at.Attribute:
+    width = width_of(type_)
+    signed = code - (1 << width) if width > 1 and code >> (width - 1) & 1 else code
+    return at.IntegerAttr(signed, type_)
+
+
+def _as_bits(attribute: at.Attribute, type_: ty.Type) -> at.Attribute:
+    """Return a constant of integers with the bits of a constant."""
+    carrier = _carrier(type_)
+    if isinstance(attribute, at.FloatAttr):
+        return _integer_attribute(carrier, attribute.code)
+    if isinstance(attribute, at.DenseElementsAttr) and isinstance(carrier, ty.VectorType):
+        codes = attribute.codes if attribute.splat else attribute.codes.reshape(_size(carrier), *_limbs(carrier))
+        return at.DenseElementsAttr(carrier, codes.copy(), attribute.splat)
+    if isinstance(attribute, at.IntegerAttr):
+        return attribute
+    raise Refused(f"a constant of {type_} is not lowered")
+
+
+def programs_text(programs: Sequence[PreparedProgram]) -> str:
+    """Return one module with these programs and an entry that runs one after the other."""
+    top = Block(operations=[function for prepared in programs for function in prepared.functions])
+    lines = [prepared.text() for prepared in programs]
+    lines += ["  func.func @entry() {", "    %none = arith.constant 0 : i64"]
+    for number, prepared in enumerate(programs):
+        lines.append(f"    %f{number} = func.constant @{prepared.prefix}run : (i64) -> ()")
+        lines.append(f"    func.call @guarded(%f{number}, %none) : ((i64) -> (), i64) -> ()")
+    lines += ["    return", "  }", ""]
+    definition = default_registry().find("builtin.module")
+    module = Module(Operation("builtin.module", definition, regions=[Region([top])]))
+    return spliced(module, "\n".join(lines))

@@ -1,0 +1,1 @@
+"""FPgen's coverage models by family, and the table of them all."""

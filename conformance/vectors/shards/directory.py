@@ -1,0 +1,263 @@
+"""The directory of a sweep: its layout, and the manifests of the processes that work on it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from halfulp.conformance.vectors.metadata import (
+    Document,
+    to_text,
+)
+from halfulp.conformance.vectors.shards.files import flush_and_close, lock, temporary_path, writing
+from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.interp.ir.errors import HalfulpError, InputError
+
+LAYOUT = "sweep.json"
+"""The file that describes the sweep of a directory."""
+
+
+_CHECK_DIGITS = 16
+
+
+_MANIFEST = re.compile(r"manifest-([0-9]+)-of-([0-9]+)\.jsonl")
+
+
+_TEMPORARY = re.compile(r"\.(?P<owner>[0-9]+-of-[0-9]+)\.(?P<name>[^/]+)\.[0-9a-f]+\.tmp")
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    """A line of the manifest: a shard that was made. ``rows``: the first row, and the one after the last; ``count``:
+    the rows in the file, without those ``dropped`` since the format cannot hold them, and without those with undefined
+    behaviour. ``sha256``: the digest of its columns; ``file_sha256``: that of the file's ``size`` bytes.
+    """
+
+    index: int
+    rows: tuple[int, int]
+    count: int
+    dropped: int
+    sha256: str
+    file: str
+    size: int
+    file_sha256: str
+
+    def to_json(self) -> Document:
+        """Return the entry as the metadata holds it."""
+        return {**asdict(self), "rows": list(self.rows)}
+
+    def to_line(self) -> bytes:
+        """Return the entry as a line of a manifest, with a checksum: nothing else would show a wrong ``sha256``."""
+        return json.dumps({**self.to_json(), "check": self._check}).encode() + b"\n"
+
+    @property
+    def _check(self) -> str:
+        return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()[:_CHECK_DIGITS]
+
+    @classmethod
+    def of_line(cls, line: bytes, plan: SweepPlan) -> ShardEntry:
+        """Return the entry of a line. Raises ValueError for a malformed line, and for an entry of another plan."""
+        data = json.loads(line)
+        numbers = ("index", "count", "dropped", "size")
+        if not isinstance(data, dict) or any(type(data.get(key)) is not int for key in numbers):
+            raise ValueError("no entry of a shard")
+        check = data.pop("check", None)
+        try:
+            entry = cls(**{**data, "rows": tuple(data["rows"])})
+        except (KeyError, TypeError):
+            raise ValueError("no entry of a shard") from None
+        if not 0 <= entry.index < plan.shards or entry.rows != plan.rows(entry.index):
+            raise ValueError(f"no shard {entry.index} of these rows belongs to the sweep")
+        for digest in (entry.sha256, entry.file_sha256):
+            if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+                raise ValueError(f"{digest!r} is no digest")
+        if entry.file != plan.file_name(entry.index, entry.file_sha256):
+            raise ValueError(f"{entry.file!r} is not the name of such a file")
+        if check != entry._check:
+            raise ValueError("its check is that of another line")
+        return entry
+
+
+_PATIENCE = 20
+"""Tenths of a second to wait for a manifest: `tidy` of another process may hold it that long."""
+
+
+def manifest_name(owner: str) -> str:
+    """Return the file name of the manifest for part ``I-of-N``."""
+    return f"manifest-{owner}.jsonl"
+
+
+class Manifest:
+    """The manifest that one process appends to, locked against all others. An incomplete last line is removed.
+
+    Raises InputError where another process has it.
+    """
+
+    def __init__(self, directory: Path, owner: str, plan: SweepPlan) -> None:
+        self._directory = directory
+        with writing(directory):
+            self._file = (directory / manifest_name(owner)).open("ab")
+        try:
+            self._wait()
+            _, self._size = _entries(directory / manifest_name(owner), plan)
+            with writing(directory):
+                self._file.truncate(self._size)
+        except BaseException:
+            self.close()
+            raise
+
+    def _wait(self) -> None:
+        for _ in range(_PATIENCE):
+            if lock(self._file):
+                return
+            time.sleep(0.1)
+        raise InputError(f"another process is at work on this part of the sweep in '{self._directory}'")
+
+    def append(self, entry: ShardEntry) -> None:
+        """Append a shard durably. If the disk is full, nothing of the line stays."""
+        line = entry.to_line()
+        with writing(self._directory):
+            try:
+                self._file.write(line)
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            except OSError:
+                os.truncate(self._file.fileno(), self._size)
+                raise
+        self._size += len(line)
+
+    def close(self) -> None:
+        """Release the manifest. What could not be written was removed, and is not tried again."""
+        with suppress(OSError):
+            self._file.close()
+
+
+def _entries(path: Path, plan: SweepPlan) -> tuple[list[ShardEntry], int]:
+    """Return the entries of a manifest, and the bytes that they take; anything after the last line feed is
+    incomplete.
+    """
+    data = path.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    entries = []
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            entries.append(ShardEntry.of_line(line, plan))
+        except (ValueError, RecursionError) as error:
+            raise InputError(
+                f"{path}:{number}: the manifest is corrupt: {error}",
+                hint="without this line its shard is made again",
+            ) from None
+    return entries, len(whole)
+
+
+def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
+    """Return the shards that the manifests of a directory record, by their index.
+
+    Raises InputError for a corrupt manifest, and where two say different things of a shard.
+    """
+    known: dict[int, ShardEntry] = {}
+    for path in sorted(directory.iterdir()):
+        if not _MANIFEST.fullmatch(path.name):
+            continue
+        for entry in _entries(path, plan)[0]:
+            if known.setdefault(entry.index, entry).sha256 != entry.sha256:
+                raise InputError(f"{path}: another digest of shard {entry.index} than elsewhere in '{directory}'")
+            known[entry.index] = entry
+    return known
+
+
+def tidy(directory: Path) -> None:
+    """Remove the temporary files of processes that have ended.
+
+    Those have a manifest that nobody is at work on; or none, where an interrupt came before their first shard was made:
+    only the layout is written before there is a manifest.
+    """
+    with writing(directory):
+        left = [(found, path) for path in directory.iterdir() if (found := _TEMPORARY.fullmatch(path.name))]
+        for owner in {found["owner"] for found, _ in left}:
+            mine = [(found["name"], path) for found, path in left if found["owner"] == owner]
+            try:
+                with (directory / manifest_name(owner)).open("rb") as file:
+                    if lock(file):
+                        _remove(path for _, path in mine)
+            except FileNotFoundError:
+                _remove(path for name, path in mine if name != LAYOUT)
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _take(directory: Path, plan: SweepPlan) -> None:
+    """Raise InputError where a directory holds another sweep."""
+    path = directory / LAYOUT
+    wanted = plan.to_json()
+    try:
+        data = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        if any(_MANIFEST.fullmatch(other.name) for other in directory.iterdir()):
+            raise InputError(f"'{directory}' has manifests, but no {LAYOUT} that says of what") from None
+        return
+    except OSError as error:
+        raise InputError(f"cannot read '{path}': {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"{path}: not JSON") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: not the layout of a sweep")
+    # What was written has been through JSON.
+    for key, value in json.loads(json.dumps(wanted)).items():
+        other = data.get(key)
+        if other == value:
+            continue
+        if isinstance(value, dict) and isinstance(other, dict):
+            inner = next(k for k in (*value, *other) if value.get(k) != other.get(k))
+            key, value, other = f"{key}.{inner}", value.get(inner), other.get(inner)
+        raise InputError(
+            f"'{directory}' holds another sweep: its '{key}' is {_brief(other)}, not {_brief(value)}",
+            hint="give another directory with --out",
+        )
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def begin_layout(directory: Path, owner: str, plan: SweepPlan) -> None:
+    """Write the layout unless there is one or another process is quicker, and check that it is this one.
+
+    It is there before any manifest is: a directory never has one that nobody knows the meaning of.
+    """
+    _take(directory, plan)
+    if not (directory / LAYOUT).exists():
+        with writing(directory), temporary_path(directory, owner, LAYOUT) as path:
+            with path.open("wb") as file:
+                file.write(to_text(plan.to_json()).encode())
+                flush_and_close(file)
+            try:
+                os.link(path, directory / LAYOUT)
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without links
+                path.replace(directory / LAYOUT)
+    _take(directory, plan)
+
+
+def free_directory(directory: Path, owner: str, plan: SweepPlan, fresh: bool) -> None:
+    """Free a directory without shards for another sweep. ``fresh``: the directory was made for this one."""
+    with suppress(OSError, HalfulpError):
+        others = [path for path in directory.iterdir() if _MANIFEST.fullmatch(path.name)]
+        if others == [directory / manifest_name(owner)] and not recorded(directory, plan):
+            (directory / LAYOUT).unlink()
+            others[0].unlink()
+            if fresh:
+                directory.rmdir()

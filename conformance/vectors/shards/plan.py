@@ -1,0 +1,111 @@
+"""The plan of a sweep: its vectors, and how they are cut into shards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+from halfulp.conformance.vectors.columns import Column, VectorSet
+from halfulp.conformance.vectors.formats import format_named
+from halfulp.conformance.vectors.formats.format import Carried, Unmarked
+from halfulp.conformance.vectors.formats.runs import check_unary
+from halfulp.conformance.vectors.metadata import (
+    Document,
+)
+from halfulp.conformance.vectors.packing import CONTAINERS, Packing
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.interp.ir.errors import InputError
+from halfulp.semantics.profile import PROFILE_FIELDS, SEMANTICS_VERSION
+
+SHARD_ROWS = 1 << 24
+
+
+LAYOUT_VERSION = 1
+"""Version of the layout of a directory; a sweep cannot continue in a directory of another version."""
+
+
+NO_SHARDS = ("mlir",)
+"""Formats without sweeps: nobody can use a program of millions of calls."""
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """The vectors of a sweep, cut into shards of about ``shard_rows`` rows, and their format.
+
+    ``unmarked``, ``packing``: as `formats.write_vectors` takes them. Can be pickled. Raises InputError for a format
+    that has no shards, and what the recipe's rows raise.
+    """
+
+    recipe: Recipe
+    format: str = "npz"
+    unmarked: Unmarked = "refuse"
+    packing: Packing = CONTAINERS
+    shard_rows: int = SHARD_ROWS
+
+    def __post_init__(self) -> None:
+        if self.format in NO_SHARDS:
+            raise InputError(f"a sweep is not written in the format '{self.format}'")
+        # What the format has no place for is refused before anything is computed.
+        if self.format == "runs":
+            check_unary(self.columns)
+        _ = self.columns, self.shards
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SweepPlan, (self.recipe, self.format, self.unmarked, self.packing, self.shard_rows)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Return the columns that the files hold."""
+        return self.carried(VectorSet(self.recipe.columns, ())).written.columns
+
+    def carried(self, vectors: VectorSet) -> Carried:
+        """Return the vectors as the format of the plan carries them."""
+        return Carried(vectors, format_named(self.format), self.unmarked)
+
+    @property
+    def _size(self) -> int:
+        """Return the number of rows of a shard, in whole periods."""
+        return max(self.shard_rows // self.recipe.step, 1) * self.recipe.step
+
+    @cached_property
+    def shards(self) -> int:
+        """Return the number of shards."""
+        return -(-self.recipe.rows.count // self._size)
+
+    def rows(self, index: int) -> tuple[int, int]:
+        """Return the rows of a shard: the first, and the one after the last."""
+        return index * self._size, min((index + 1) * self._size, self.recipe.rows.count)
+
+    def rows_of_part(self, place: int, of: int) -> int:
+        """Return the number of rows in all shards of a part: shard ``place`` of every ``of``."""
+        indices = range(place, self.shards, of)
+        missing = self.shards * self._size - self.recipe.rows.count
+        return len(indices) * self._size - (missing if self.shards - 1 in indices else 0)
+
+    def file_name(self, index: int, sha256: str) -> str:
+        """Return the name of the file of a shard whose bytes have this digest."""
+        return f"{index:0{len(str(self.shards - 1))}d}-{sha256[:32]}{format_named(self.format).suffix}"
+
+    def to_json(self) -> Document:
+        """Return everything that must be the same for a sweep to continue in a directory."""
+        profile = self.recipe.computation.profile
+        return {
+            "layout_version": LAYOUT_VERSION,
+            "generator": dict(zip(("version", "semantics_version"), generator(), strict=True)),
+            "source": self.recipe.computation.source(),
+            "profile": {"name": profile.name, "fields": {name: getattr(profile, name) for name in PROFILE_FIELDS}},
+            "inputs": self.recipe.inputs().to_json(),
+            "format": self.format,
+            "poison": self.unmarked,
+            "packing": self.packing.to_json(),
+            "rows": self.recipe.rows.count,
+            "shard_rows": self._size,
+            "shards": self.shards,
+        }
+
+
+def generator() -> tuple[str, int]:
+    """Return the version of halfulp and that of its semantics."""
+    return version("halfulp"), SEMANTICS_VERSION

@@ -1,0 +1,140 @@
+"""Make all shards of a sweep, in one process or several, and complete the sweep when all of them exist."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from contextlib import closing
+from pathlib import Path
+
+from halfulp.conformance.vectors.shards.directory import (
+    Manifest,
+    ShardEntry,
+    begin_layout,
+    free_directory,
+    recorded,
+    tidy,
+)
+from halfulp.conformance.vectors.shards.files import writing
+from halfulp.conformance.vectors.shards.plan import SweepPlan, generator
+from halfulp.conformance.vectors.shards.shard import MadeShard, make_elsewhere, make_shard, require_visible
+from halfulp.conformance.vectors.shards.whole import Swept, finish
+from halfulp.interp.ir.errors import InputError
+
+Progress = Callable[[int, int], object]
+
+
+Tell = Callable[[str], object]
+
+
+def sweep_shards(
+    plan: SweepPlan,
+    directory: str | os.PathLike[str],
+    part: tuple[int, int] = (0, 1),
+    executor: Executor | None = None,
+    in_flight: int = 4,
+    progress: Progress = lambda done, total: None,
+    tell: Tell = lambda text: None,
+) -> Swept:
+    """Make the missing shards of a plan in a directory, and complete the sweep if all shards exist.
+
+    ``part``: (i, n), of every n shards the one at place i, so that n processes share a directory. ``executor``: who
+    computes, else this thread; at most ``in_flight`` shards are asked of it at once. ``progress`` is told of rows,
+    ``tell`` of what a person should know. Whoever computes must see the directory under the same path.
+
+    Raises InputError for a directory that holds another sweep, is being worked on or cannot be written, a corrupt
+    manifest, a worker that died, and what the vectors raise. Whatever is raised, shards that were made are kept.
+    """
+    place, of = part
+    if not 0 <= place < of:
+        raise InputError(f"there is no part {place} of {of}: parts are counted from 0")
+    where, owner = Path(directory).absolute(), f"{place}-of-{of}"
+    fresh = not where.exists()
+    with writing(where):
+        where.mkdir(parents=True, exist_ok=True)
+    begin_layout(where, owner, plan)
+    tidy(where)
+    manifest = Manifest(where, owner, plan)
+    try:
+        known = recorded(where, plan)
+        found = Swept(plan.shards)
+        todo = ((index, known.get(index)) for index in range(place, plan.shards, of))
+        total, rows = plan.rows_of_part(place, of), 0
+
+        def ticked(more: int) -> None:
+            progress(rows + more, total)
+
+        with closing(_made(plan, where, owner, todo, executor, in_flight, ticked)) as shards:
+            for made in shards:
+                if executor is not None:
+                    require_visible(where, made.entry)
+                if known.get(made.entry.index) != made.entry:
+                    manifest.append(made.entry)
+                if made.fault is not None:
+                    tell(f"shard {made.entry.index}: its file {made.fault}; it was made again")
+                found.kept += made.kept
+                rows += made.entry.rows[1] - made.entry.rows[0]
+                progress(rows, total)
+        finish(plan, where, owner, found)
+        return found
+    except BaseException:
+        if of == 1:
+            free_directory(where, owner, plan, fresh)
+        raise
+    finally:
+        manifest.close()
+
+
+def _made(
+    plan: SweepPlan,
+    directory: Path,
+    owner: str,
+    todo: Iterator[tuple[int, ShardEntry | None]],
+    executor: Executor | None,
+    in_flight: int,
+    ticked: Callable[[int], object],
+) -> Generator[MadeShard, None, None]:
+    """Yield the shards as they finish. After a failure, wait for those that are running, and raise the first shard's
+    failure.
+    """
+    if executor is None:
+        for index, known in todo:
+            yield make_shard(plan, directory, owner, index, known, ticked)
+        return
+    pickled = pickle.dumps(plan)
+    # Shards are begun in order, so that the first one that fails is the same whoever is quicker.
+    failures: dict[int, Exception | CancelledError] = {}
+    running: dict[Future[MadeShard], int] = {}
+    try:
+        while True:
+            while not failures and len(running) < in_flight and (asked := next(todo, None)) is not None:
+                future = executor.submit(make_elsewhere, generator(), pickled, str(directory), owner, *asked)
+                running[future] = asked[0]
+            if not running:
+                break
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                index = running.pop(future)
+                try:
+                    made = future.result()
+                except (Exception, CancelledError) as error:
+                    failures[index] = error
+                else:
+                    yield made
+    except BrokenExecutor as error:  # of submit
+        failures[-1] = error
+    except GeneratorExit:
+        # Not at an interrupt: a pool whose processes are ended then stumbles over futures that were cancelled.
+        for future in running:
+            future.cancel()
+        raise
+    if not failures:
+        return
+    failure = failures[min(failures)]
+    if isinstance(failure, BrokenExecutor | CancelledError):
+        raise InputError(
+            "a worker was ended from outside, perhaps for want of memory",
+            hint="what was finished is kept: the same command goes on with the rest",
+        ) from failure
+    raise failure

@@ -1,0 +1,176 @@
+"""Tests that decide whether a program is interesting, which stays so while it is reduced."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from halfulp.conformance.comparing.compare import Mismatch
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
+from halfulp.conformance.oracles.tool import run_bounded
+from halfulp.conformance.whole_programs.diff import Difference, Wrong, differences
+from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, mismatches_of, run_here
+from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, InputError, UndefinedBehavior
+from halfulp.interp.values.value import Value
+from halfulp.semantics.profile import SPEC, Profile
+
+SCRIPT_SECONDS = 60.0
+
+
+SCRIPT_BYTES = 1 << 26
+"""Most bytes that a script may take and print for one program."""
+
+
+Test = Callable[[Sequence[ClosedProgram]], int | None]
+"""A function that returns the index of the first interesting program, or None."""
+
+
+class SameDifference:
+    """A test for programs that differ by an oracle in the same op on the same types, for the same known
+    reason or none.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self.signature: tuple[Any, ...] | None = None
+        self.last: Difference | None = None
+
+    def watch(self, difference: Difference) -> None:
+        """Set the difference that must stay the same."""
+        self.signature = _signature(difference)
+        self.last = difference
+
+    def __call__(self, programs: Sequence[ClosedProgram]) -> int | None:
+        """Return the index of the first program that differs in the same way, and keep the difference in ``last``."""
+        for index, difference in enumerate(self.differences(programs)):
+            if difference is not None and _signature(difference) == self.signature:
+                self.last = difference
+                return index
+        return None
+
+    def differences(self, programs: Sequence[ClosedProgram]) -> list[Difference | None]:
+        """Return how each program differs. If the oracle fails, the program does not count as different."""
+        found: list[Difference | None] = [None] * len(programs)
+        defined: list[tuple[int, tuple[Value, ...]]] = []
+        for index, program in enumerate(programs):
+            try:
+                here = run_here(program, self._search.profile)
+            except HalfulpError:
+                continue
+            if not isinstance(here, NoMeaning):
+                defined.append((index, here))
+        replies = ask(self._search.oracle, [programs[index] for index, _ in defined]) if defined else []
+        wrong = []
+        for (index, here), reply in zip(defined, replies, strict=True):
+            mismatches = _mismatches(here, reply)
+            if mismatches and isinstance(reply, tuple):
+                wrong.append(Wrong(programs[index], index, reply, mismatches))
+        for difference, failure in differences(self._search, wrong):
+            found[difference.index] = difference if failure is None else None
+        return found
+
+
+def _mismatches(here: tuple[Value, ...], reply: Reply) -> list[tuple[Mismatch, ty.Type]]:
+    try:
+        return mismatches_of(here, reply) if isinstance(reply, tuple) else []
+    except OracleError:
+        return []
+
+
+def _signature(difference: Difference) -> tuple[Any, ...]:
+    if difference.finding is not None:
+        return *difference.finding.signature, bool(difference.known)
+    return "program", str(difference.type)
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A program with undefined behaviour for which an oracle has values: the undefined op, the reason, and
+    the values.
+    """
+
+    program: ClosedProgram
+    op: str | None
+    why: str
+    answers: tuple[Answer, ...]
+
+
+class ValueForUndefined:
+    """A test for programs with undefined behaviour in the same op for which an oracle has a value for every result.
+
+    The language allows any; but a folder that takes a program without a meaning for a constant is worth a look.
+    """
+
+    def __init__(self, oracle: ProgramOracle, profile: Profile = SPEC) -> None:
+        self._oracle = oracle
+        self._profile = profile
+        self._op: str | None = None
+
+    def watch(self, found: Undefined) -> None:
+        """Set the undefined op that must stay the same."""
+        self._op = found.op
+
+    def __call__(self, programs: Sequence[ClosedProgram]) -> int | None:
+        """Return the index of the first program that is undefined in the same op and for which the oracle
+        has values.
+        """
+        found = enumerate(self.values(programs))
+        return next((index for index, one in found if one is not None and one.op == self._op), None)
+
+    def values(self, programs: Sequence[ClosedProgram]) -> list[Undefined | None]:
+        """Return the oracle's values for each program that is undefined here."""
+        found: list[Undefined | None] = [None] * len(programs)
+        asked: list[tuple[int, UndefinedBehavior]] = []
+        for index, program in enumerate(programs):
+            try:
+                here = run_here(program, self._profile)
+            except HalfulpError:
+                continue
+            if isinstance(here, UndefinedBehavior):
+                asked.append((index, here))
+        replies = ask(self._oracle, [programs[index] for index, _ in asked]) if asked else []
+        for (index, error), reply in zip(asked, replies, strict=True):
+            if isinstance(reply, tuple) and all(a.status is None or (a.status == Status.VALUE).all() for a in reply):
+                found[index] = Undefined(programs[index], error.op, error.message, reply)
+        return found
+
+
+def undefined_header(found: Undefined, oracle: str, version: str, halfulp: str) -> Iterator[str]:
+    """Yield the comments above such a program."""
+    yield f"// {found.op or 'the program'} is undefined for {halfulp}: {found.why}"
+    yield f"// {oracle} {version} has a value"
+
+
+def by_script(script: str, seconds: float = SCRIPT_SECONDS) -> Test:
+    """Make a test from a user's program: it gets the path of a file, and exits with 0 if the file is interesting.
+
+    The test raises InputError where the program does not start.
+    """
+
+    def test(programs: Sequence[ClosedProgram]) -> int | None:
+        for index, program in enumerate(programs):
+            if _interesting(script, text_of(program), seconds):
+                return index
+        return None
+
+    return test
+
+
+def _interesting(script: str, text: str, seconds: float) -> bool:
+    with tempfile.TemporaryDirectory(prefix="halfulp-") as folder:
+        path = os.path.join(folder, "candidate.mlir")
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        command = [os.path.abspath(script) if os.path.exists(script) else script, path]
+        try:
+            return run_bounded(command, b"", seconds, SCRIPT_BYTES).returncode == 0
+        except OracleError as error:
+            if error.kind == "crash":  # it does not start
+                raise InputError(f"cannot run '{script}': {str(error).partition(': ')[2]}") from None
+            return False

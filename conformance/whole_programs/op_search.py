@@ -1,0 +1,429 @@
+"""Find the ops that make the results of a program differ.
+
+A copy of the function that returns every intermediate result is asked for, and each op is judged by itself: on the
+operands that the oracle had, is its result one that the language allows? So one wrong op does not hide another, and a
+known divergence is recognised by the op it belongs to. The inside of calls and regions cannot be returned: there, each
+op that ran is asked alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from halfulp.conformance.comparing.check import compare
+from halfulp.conformance.comparing.compare import Mismatch, Verdict
+from halfulp.conformance.comparing.divergences import Cancellation, CastCase, Divergence, cancelled
+from halfulp.conformance.comparing.op_case import OpCase, reference
+from halfulp.conformance.oracles.oracle import (
+    Answer,
+    ClosedProgram,
+    OracleError,
+    ProgramOracle,
+    Reply,
+    Status,
+    Unanswered,
+)
+from halfulp.conformance.whole_programs.outcomes import (
+    NoMeaning,
+    ask,
+    element_mismatch,
+    is_unanswered,
+    judge,
+    run_here,
+    stopped,
+)
+from halfulp.conformance.whole_programs.rewrite import (
+    captured,
+    case_of,
+    copied,
+    definition_of,
+    dependents,
+    function,
+    function_around,
+    isolated,
+    module_with,
+    returns,
+)
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.operations import Block, Module, Operation, SSAValue
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.run.events import Listener
+from halfulp.interp.run.function_attributes import profile_of
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import result_types
+from halfulp.interp.values.value import Value
+from halfulp.semantics.profile import SPEC, Profile
+
+MOST_TRACED = 1000
+"""Most ops inside calls, regions and branches that are asked alone for one program."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An op with results that the language does not allow for its operands.
+
+    ``operands``: their values in the oracle. ``case``: the op as one, if it is one. ``known``: the rows of the table
+    of divergences that explain all of it (empty: they do not). ``note``: how far the search got.
+    """
+
+    op: Operation
+    case: OpCase | None
+    operands: tuple[Value, ...]
+    mismatch: Mismatch
+    type: ty.Type
+    known: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Return what stays the same while a program with this finding is reduced."""
+        operands = tuple(str(ty.element_type(value.type)) for value in self.op.operands)
+        return self.op.name, operands, tuple(str(ty.element_type(value.type)) for value in self.op.results), self.known
+
+    @property
+    def title(self) -> str:
+        """Return the op with its element types."""
+        return self.op.name if self.case is None else str(self.case)
+
+
+@dataclass
+class Observed:
+    """A copy of a function that returns the results of all its ops; ``places`` gives the op and result of each."""
+
+    module: Module
+    function: str
+    arguments: tuple[SSAValue, ...]
+    ops: tuple[Operation, ...]
+    places: tuple[tuple[int, int], ...]
+
+
+def observed(module: Module, name: str) -> Observed | None:
+    """Return such a copy, or None for a function of several blocks, whose inner values are not defined on
+    every path.
+    """
+    original = module.lookup(name)
+    assert original is not None
+    blocks = original.regions[0].blocks
+    if len(blocks) != 1 or original.parent_op is not module.operation:
+        return None
+    block, values = Block(), dict[SSAValue, SSAValue]()
+    for argument in blocks[0].arguments:
+        values[argument] = block.add_argument(argument.type, argument.name)
+    ops = []
+    for op in blocks[0].operations[:-1]:
+        ops.append(copied(op, values))
+        block.append(ops[-1])
+    returned, places = [], []
+    for number, op in enumerate(ops):
+        for result in op.results:
+            carrier = _returnable(result, block)
+            if carrier is not None:
+                returned.append(carrier)
+                places.append((number, result.index))
+    arguments = tuple(block.arguments)
+    copy = function(original.symbol_name or "", block, returned, like=original)
+    found = module_with([op for op in module.body if op is not original], module)
+    found.operation.regions[0].blocks[0].append(copy)
+    return Observed(found, original.symbol_name or "", arguments, tuple(ops), tuple(places))
+
+
+def _returnable(value: SSAValue, block: Block) -> SSAValue | None:
+    """Return the value, or a value with its bits: a quantised value is returned as its storage integers."""
+    element = ty.element_type(value.type)
+    if element_width(element) is None or isinstance(value.type, ty.MemRefType):
+        return None
+    if not isinstance(element, ty.UniformQuantizedType | ty.AnyQuantizedType):
+        return value
+    stored = ty.with_element(value.type, ty.IntegerType(element.storage_width))
+    cast = Operation("quant.scast", definition_of("quant.scast"), [value], [stored])
+    block.append(cast)
+    return cast.results[0]
+
+
+@dataclass(frozen=True)
+class Study:
+    """The reason why a program differs: the ops that differ, in the order they run.
+
+    ``explained``: the results of the program that the oracle gives as its answers to the single ops would have it, and
+    that depend on a known divergence; they say so as long as no op differs for an unknown reason. ``failure``: of the
+    oracle, when it was asked for the ops.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    explained: frozenset[int] = frozenset()
+    failure: OracleError | None = None
+
+    @property
+    def unknown(self) -> Finding | None:
+        """Return the first op that no row explains."""
+        return next((finding for finding in self.findings if not finding.known), None)
+
+    def explains(self, results: Iterable[int]) -> bool:
+        """Tell whether known divergences explain all differences of these results."""
+        return bool(self.findings) and self.unknown is None and self.explained.issuperset(results)
+
+
+class Search:
+    """A search for the ops that make the results of programs differ from an oracle's."""
+
+    def __init__(
+        self,
+        oracle: ProgramOracle,
+        rows: Sequence[Divergence] = (),
+        profile: Profile = SPEC,
+        pairs: Sequence[Cancellation] = (),
+    ) -> None:
+        self.oracle = oracle
+        self.rows = rows
+        self.pairs = pairs
+        self.profile = profile
+        self._observed: dict[tuple[Module, str], Observed | None] = {}
+        self._alone: dict[Operation, Module] = {}
+
+    def studies(self, programs: Sequence[ClosedProgram], answered: Sequence[Sequence[Answer]]) -> list[Study]:
+        """Return why each of these programs differs. ``answered``: the oracle's results of each."""
+        copies = [self._copy(program) for program in programs]
+        asked = [
+            ClosedProgram(copy.module, copy.function, program.arguments)
+            for program, copy in zip(programs, copies, strict=True)
+            if copy is not None
+        ]
+        replies = iter(ask(self.oracle, asked) if asked else ())
+        return [
+            self._traced(program) if copy is None else self._in_copy(program, copy, answers, next(replies))
+            for program, copy, answers in zip(programs, copies, answered, strict=True)
+        ]
+
+    def _copy(self, program: ClosedProgram) -> Observed | None:
+        key = (program.module, program.function)
+        if key not in self._observed:
+            self._observed[key] = observed(*key)
+        return self._observed[key]
+
+    def _in_copy(self, program: ClosedProgram, copy: Observed, answered: Sequence[Answer], reply: Reply) -> Study:
+        if isinstance(reply, OracleError):
+            return Study(failure=reply)
+        here = run_here(ClosedProgram(copy.module, copy.function, program.arguments), self.profile)
+        if isinstance(reply, Unanswered) or isinstance(here, NoMeaning):
+            return Study()
+        if stopped(reply):  # which says nothing of a single op
+            return self._traced(program)
+        try:
+            judge(here, reply)
+        except OracleError as error:
+            return Study(failure=error)
+        values: dict[SSAValue, Value] = dict(zip(copy.arguments, program.arguments, strict=True))
+        answers: dict[SSAValue, Answer] = {}
+        expected: dict[SSAValue, Value] = {}
+        for (number, index), value, answer in zip(copy.places, here, reply, strict=True):
+            result = copy.ops[number].results[index]
+            answers[result], expected[result] = answer, value
+        found: list[Finding] = []
+        known: list[Operation] = []
+        wrong: set[SSAValue] = set()
+        for op in copy.ops:
+            follows = not wrong.isdisjoint(captured(op))
+            own = [answers.get(result) for result in op.results]
+            if op.results and all(answer is not None for answer in own):
+                findings = list(self._judged(copy.module, op, values, [answer for answer in own if answer is not None]))
+                found += findings
+                known += [op] if findings and all(finding.known for finding in findings) else []
+                follows |= bool(findings)
+            if follows:
+                wrong.update(op.results)
+            for result in op.results:
+                there = _in_oracle(result, expected.get(result), answers.get(result), follows)
+                if there is not None:
+                    values[result] = there
+        return Study(tuple(found), self._explained(program, copy, answered, answers, known))
+
+    def _explained(
+        self,
+        program: ClosedProgram,
+        copy: Observed,
+        answered: Sequence[Answer],
+        answers: dict[SSAValue, Answer],
+        known: Sequence[Operation],
+    ) -> frozenset[int]:
+        """Return the results that stay the same when all values are returned, and that depend on these ops."""
+        original = program.module.lookup(program.function)
+        assert original is not None
+        block = original.regions[0].blocks[0]
+        twins: dict[SSAValue, SSAValue] = {
+            result: twin
+            for op, other in zip(block.operations[:-1], copy.ops, strict=True)
+            for result, twin in zip(op.results, other.results, strict=True)
+        }
+        affected = dependents(copy.module, known)
+        found = set()
+        for number, (value, answer) in enumerate(zip(block.operations[-1].operands, answered, strict=True)):
+            twin = twins.get(value)
+            if twin in affected and twin in answers and _same(answer, answers[twin]):
+                found.add(number)
+        return frozenset(found)
+
+    def _judged(
+        self, module: Module, op: Operation, values: dict[SSAValue, Value], answers: list[Answer]
+    ) -> Iterator[Finding]:
+        """Yield the findings of one op, given its operands in the oracle and the oracle's results."""
+        if all(is_unanswered(answer) for answer in answers):
+            return
+        used = captured(op)
+        if any(value not in values for value in used):
+            return
+        operands = tuple(values[value] for value in used)
+        finding, wrong = self._judged_alone(module, op, operands, answers)
+        if finding is None:
+            return
+        if finding.case is None:
+            inner = self._inside(module, op, operands, answers)
+            yield from inner.findings
+            if inner.explains(wrong) or inner.unknown is not None:
+                return
+        pair = None if finding.known else self._cancelled(op, values, answers)
+        yield finding if pair is None else replace(finding, known=(pair,))
+
+    def _cancelled(self, op: Operation, values: dict[SSAValue, Value], answers: list[Answer]) -> str | None:
+        """Return the name of the cancellation of two casts that predicts the result, if there is one."""
+        inner = getattr(op.operands[0], "owner", None) if op.operands else None
+        given = values.get(inner.operands[0]) if inner is not None and inner.operands else None
+        if inner is None or given is None:
+            return None
+        between, target = (str(ty.element_type(value.type)) for value in (op.operands[0], op.results[0]))
+        first, second = CastCase(inner.name, str(given.element_type), between), CastCase(op.name, between, target)
+        oracle = self.oracle
+        return cancelled(self.pairs, oracle.name, oracle.version, first, second, given.bits, answers[0].bits)
+
+    def _judged_alone(
+        self, module: Module, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
+    ) -> tuple[Finding | None, frozenset[int]]:
+        """Return the finding of an op by itself, and the numbers of the results that differ."""
+        case = case_of(op)
+        plain = all(value.poison is None and value.open is None for value in operands)
+        if case is not None and plain and not (case.op == "arith.select" and operands[0].shape != operands[-1].shape):
+            return self._judged_case(case, op, operands, answers), frozenset()
+        here = run_here(self._alone_on(module, op, operands), self.profile)
+        if isinstance(here, NoMeaning):
+            return None, frozenset()
+        verdict = judge(here, answers)
+        wrong = frozenset(index for index, one in enumerate(verdict) if (one == Verdict.MISMATCH).any())
+        if not wrong:
+            return None, wrong
+        first = min(wrong)
+        place = tuple(int(k) for k in np.argwhere(verdict[first] == Verdict.MISMATCH)[0])
+        mismatch = element_mismatch(here[first], answers[first], first, place)
+        return Finding(op, case, operands, mismatch, here[first].element_type), wrong
+
+    def _judged_case(
+        self, case: OpCase, op: Operation, operands: tuple[Value, ...], answers: list[Answer]
+    ) -> Finding | None:
+        # An op that names an operand twice captured it once.
+        by_value = dict(zip(captured(op), operands, strict=True))
+        full = [by_value[value] for value in op.operands]
+        shape = full[0].shape
+        inputs = [
+            value.bits if value.shape == shape else np.broadcast_to(value.bits, shape + value.bits.shape)
+            for value in full
+        ]
+        expected = reference(case, inputs, profile_of(function_around(op), self.profile))
+        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, case)]
+        tally = compare(case, inputs, expected, answers, rows)
+        if tally.unexplained:
+            mismatch = tally.mismatches[0][1]
+            return Finding(op, case, operands, mismatch, case.result_types[mismatch.result])
+        if not tally.known:
+            return None
+        mismatch = compare(case, inputs, expected, answers).mismatches[0][1]
+        return Finding(op, case, operands, mismatch, case.result_types[mismatch.result], tuple(tally.known))
+
+    def _alone_on(self, module: Module, op: Operation, operands: tuple[Value, ...]) -> ClosedProgram:
+        """Return the op as a program of its own."""
+        alone = self._alone.get(op)
+        if alone is None:
+            alone = self._alone[op] = isolated(module, op)
+        return ClosedProgram(alone, alone.body[-1].symbol_name or "", operands)
+
+    def _inside(self, module: Module, op: Operation, operands: tuple[Value, ...], answers: Sequence[Answer]) -> Study:
+        """Return the findings inside a call or a region that differs as a whole."""
+        alone = self._alone_on(module, op, operands)
+        if op.name == "func.call":
+            callee = alone.module.lookup(op.properties["callee"])  # type: ignore[arg-type]
+            if callee is not None and callee.regions[0].blocks:
+                by_value = dict(zip(captured(op), operands, strict=True))
+                called = tuple(by_value[value] for value in op.operands)
+                (inner,) = self.studies([ClosedProgram(alone.module, callee.symbol_name or "", called)], [answers])
+                if inner.findings:
+                    return inner
+        return self._traced(alone)
+
+    def _traced(self, program: ClosedProgram) -> Study:
+        """Return the findings among the ops that run here, each asked alone."""
+        trace = _Trace()
+        function_ = program.module.lookup(program.function)
+        assert function_ is not None
+        try:
+            settings = Settings(self.profile, listeners=(trace,))
+            program_for(program.module, settings).run(function_, program.arguments)
+        except HalfulpError:
+            pass  # what ran before is judged
+        alone = [self._alone_on(program.module, op, operands) for op, operands in trace.ran]
+        found = []
+        for (op, operands), reply in zip(trace.ran, ask(self.oracle, alone) if alone else (), strict=True):
+            if isinstance(reply, tuple):
+                finding, _ = self._judged_alone(program.module, op, operands, list(reply))
+                if finding is not None:
+                    found.append(replace(finding, note="found among the ops that ran, each asked alone"))
+        known = [finding for finding in found if finding.known]
+        if any(finding.mismatch.status is Status.TRAP for finding in known):
+            return Study(tuple(found), frozenset(range(len(result_types(function_)))))
+        affected = dependents(program.module, [finding.op for finding in known])
+        ends = returns(function_)
+        explained = {index for end in ends for index, value in enumerate(end.operands) if value in affected}
+        return Study(tuple(found), frozenset(explained))
+
+
+def _same(one: Answer, other: Answer) -> bool:
+    """Tell whether two answers are the same, statuses and bits."""
+    shape = one.bits.shape
+    statuses = [np.uint8(Status.VALUE) if answer.status is None else answer.status for answer in (one, other)]
+    return (
+        shape == other.bits.shape and np.array_equal(one.bits, other.bits) and bool(np.all(statuses[0] == statuses[1]))
+    )
+
+
+def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, follows: bool) -> Value | None:
+    """Return the value of a result in the oracle, as far as it is known.
+
+    What the oracle does not tell is what it is here, unless the op was wrong or got what was (``follows``).
+    """
+    if here is None or answer is None:
+        return None
+    if answer.status is None or not answer.status.any():
+        return Value(result.type, answer.bits)
+    if follows and (answer.status == Status.UNANSWERED).any():
+        return None
+    return Value(result.type, here.bits, here.poison, here.open, here.origins)
+
+
+class _Trace(Listener):
+    """Listener that records the ops that are cases, each with its distinct operands."""
+
+    def __init__(self) -> None:
+        self.ran: list[tuple[Operation, tuple[Value, ...]]] = []
+        self._seen: set[tuple[Operation, bytes]] = set()
+
+    def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        if len(self.ran) >= MOST_TRACED or case_of(op) is None or any(value.poison is not None for value in operands):
+            return
+        by_value = dict(zip(op.operands, operands, strict=True))
+        used = tuple(by_value[value] for value in captured(op))
+        key = (op, b"".join(value.bits.tobytes() for value in used))
+        if key not in self._seen:
+            self._seen.add(key)
+            self.ran.append((op, used))

@@ -1,0 +1,35 @@
+"""The tools of the corpora run from a checkout, under the name of their folder and under the shorter one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from command import PATIENCE
+
+TOOLS = {
+    "corpus": [],
+    "corpus_iree": ["--help"],
+    "recorder": ["--help"],
+    "recordings": ["--help"],
+    "bytecode_files": ["--help"],
+    "constraints_iree": ["--help"],
+    "fuzz_text": ["-n", "2"],
+    "fuzz_bytecode": ["-n", "2"],
+}
+"""The arguments that a tool is run with: those that would write recorded data only explain themselves."""
+
+
+@pytest.mark.parametrize("package", ["halfulp.conformance", "halfulp.conformance.corpora"])
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_tool_runs(package: str, tool: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", f"{package}.{tool}", *TOOLS[tool]],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert TOOLS[tool] != ["--help"] or f"usage: python -m halfulp.conformance.corpora.{tool} " in done.stdout

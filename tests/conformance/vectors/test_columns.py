@@ -1,0 +1,128 @@
+"""The columns and the digest of a set of vectors."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vector_files import ADDF, FPTOSI, WIDE, chunk_of, ints_of, random_chunk, split
+
+from halfulp.conformance.vectors.columns import (
+    Chunk,
+    Column,
+    Role,
+    VectorSet,
+    columns_from_text,
+    columns_to_text,
+    rechunked,
+    settled,
+)
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.ir.errors import InputError
+
+
+def digest_by_hand(columns: tuple[Column, ...], chunk: Chunk) -> str:
+    """The digest's definition, on Python integers."""
+    lines = [columns_to_text(columns), str(len(chunk[0]))]
+    for column, codes in zip(columns, settled(columns, chunk), strict=True):
+        size = next((size for size in (1, 2, 4, 8, 16) if column.width <= 8 * size), 0)
+        data = b"".join(code.to_bytes(size, "little") for code in codes_to_ints(codes, column.width))
+        lines.append(hashlib.sha256(data).hexdigest())
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+@pytest.mark.parametrize("columns", [ADDF, FPTOSI, WIDE])
+def test_the_digest_is_that_of_the_rows_however_they_are_cut(columns: tuple[Column, ...]) -> None:
+    chunk = random_chunk(columns, 100)
+    expected = digest_by_hand(columns, chunk)
+    for cuts in ([], [0], [100], [1, 1, 50], list(range(1, 100))):
+        assert VectorSet(columns, split(chunk, cuts)).digest() == expected
+    other = tuple(codes.copy() for codes in chunk)
+    other[0][7] ^= 1
+    assert VectorSet(columns, [other]).digest() != expected
+
+
+def test_the_digest_is_pinned() -> None:
+    rows = [(0x38, 0x40, 0x44, 0), (0x7E, 0x7E, 0x7F, 5), (0, 0x80, 0, 0)]
+    digest = VectorSet(ADDF, [chunk_of(ADDF, rows)]).digest()
+    assert digest == "1b928383b61ae01ea01b2ea0989f6bec400671615725a62ad433a14431489474"
+
+
+def test_the_digest_tells_types_roles_and_the_number_of_rows_apart() -> None:
+    chunk = chunk_of(ADDF, [(0, 0, 0, 0)])
+    other_type = (ADDF[0], Column("b", 8, "f8E5M2", Role.OPERAND), *ADDF[2:])
+    other_role = (ADDF[0], Column("b", 8, "f8E4M3FN", Role.RANDOM), *ADDF[2:])
+    found = {VectorSet(columns, [chunk]).digest() for columns in (ADDF, other_type, other_role)}
+    found |= {VectorSet(ADDF, chunks).digest() for chunks in ([], [chunk, chunk])}
+    assert len(found) == 5
+
+
+def test_bits_that_count_for_nothing_are_not_hashed() -> None:
+    one = chunk_of(FPTOSI, [(0x7C00, 0x123, 1, 0), (0x3C00, 0x0F5, 0, 0x00F)])
+    other = chunk_of(FPTOSI, [(0x7C00, 0xFFF, 1, 0), (0x3C00, 0x0FA, 0, 0x00F)])
+    held = chunk_of(FPTOSI, [(0x7C00, 0x123, 1, 0), (0x3C00, 0x0E5, 0, 0x00F)])
+    assert VectorSet(FPTOSI, [one]).digest() == VectorSet(FPTOSI, [other]).digest()
+    assert VectorSet(FPTOSI, [one]).digest() != VectorSet(FPTOSI, [held]).digest()
+
+
+def test_poison_is_of_the_result_it_names_or_of_all() -> None:
+    two = (Column("x", 4, "i4", Role.RESULT), Column("y", 4, "i4", Role.RESULT))
+    rows = [(1, 2, 1)]
+    of_all = (*two, Column("poison", 1, "i1", Role.POISON))
+    of_y = (*two, Column("poison", 1, "i1", Role.POISON, of="y"))
+    assert ints_of(of_all, settled(of_all, chunk_of(of_all, rows))) == [(0, 0, 1)]
+    assert ints_of(of_y, settled(of_y, chunk_of(of_y, rows))) == [(1, 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "complaint"),
+    [
+        ((), "needs a column"),
+        ((ADDF[0], ADDF[0]), "two columns have one name: a, a"),
+        ((ADDF[2], ADDF[0]), "must be ordered as operand, random, result"),
+        ((ADDF[0], Column("poison", 1, "i1", Role.POISON)), "must name the one result"),
+        ((ADDF[2], Column("poison", 1, "i1", Role.POISON, of="z")), "must name the one result"),
+        ((ADDF[2], Column("poison", 2, "i2", Role.POISON)), "2 bits, which does not fit"),
+        ((ADDF[2], Column("open", 7, "i7", Role.OPEN)), "7 bits, which does not fit"),
+        ((ADDF[2], Column("flags", 8, "i8", Role.FLAGS)), "8 bits, but there are 5 flags"),
+    ],
+)
+def test_columns_that_make_no_set_are_refused(columns: tuple[Column, ...], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        VectorSet(columns, [])
+
+
+def test_a_column_needs_an_identifier_and_a_width() -> None:
+    with pytest.raises(ValueError, match="identifier, not 'a b'"):
+        Column("a b", 8, "i8", Role.OPERAND)
+    with pytest.raises(ValueError, match="a width of -1 bits"):
+        Column("a", -1, "i8", Role.OPERAND)
+
+
+def test_chunks_of_another_dtype_or_shape_are_refused() -> None:
+    for codes in (np.zeros(3, np.uint16), np.zeros((3, 1), np.uint8)):
+        with pytest.raises(ValueError, match="column 'a' has codes of"):
+            VectorSet(ADDF[:1], [(codes,)]).gather()
+    with pytest.raises(ValueError, match="zip"):
+        VectorSet(ADDF[:2], [(np.zeros(3, np.uint8),)]).gather()
+
+
+def test_descriptions_of_columns_come_back_and_others_are_refused() -> None:
+    assert columns_from_text(columns_to_text(WIDE)) == WIDE
+    for text in ("", "{}", "[1]", '[{"name": "a"}]', '[{"name": "a", "width": 8, "type": "i8", "role": "king"}]', "[]"):
+        with pytest.raises(InputError):
+            columns_from_text(text)
+
+
+@given(st.lists(st.integers(0, 9), max_size=8), st.integers(1, 12))
+def test_rechunked_gives_the_same_rows_in_chunks_of_one_size(sizes: list[int], rows: int) -> None:
+    chunk = random_chunk(ADDF[:1], sum(sizes))
+    cuts = np.cumsum([0, *sizes]).tolist()[1:-1]
+    found = list(rechunked(ADDF[:1], split(chunk, cuts), rows))
+    assert [len(part[0]) for part in found] == [rows] * (sum(sizes) // rows) + [sum(sizes) % rows] * (
+        sum(sizes) % rows > 0
+    )
+    assert [code for part in found for code in part[0].tolist()] == chunk[0].tolist()

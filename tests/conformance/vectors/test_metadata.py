@@ -1,0 +1,173 @@
+"""The metadata of a set of vectors: its schema, its text, its anchors, and its page of the documentation."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+from tree import ROOT
+from vector_files import ADDF, FPTOSI, MARKED_ROWS, SUMS, WIDE, chunk_of, random_chunk, split, text_of
+
+from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.vectors import metadata
+from halfulp.conformance.vectors.columns import (
+    Column,
+    Digest,
+    Role,
+    VectorSet,
+)
+from halfulp.conformance.vectors.computation import OpComputation
+from halfulp.conformance.vectors.formats import NAMES, format_named, write_vectors
+from halfulp.conformance.vectors.packing import (
+    CONTAINERS,
+    Blocks,
+    Packing,
+)
+from halfulp.interp.ir.errors import InputError
+from halfulp.semantics.profile import Profile
+
+
+def documented(name: str = "testfloat", **more: Any) -> metadata.Document:
+    anchors = metadata.Anchors(ADDF)
+    chunk = chunk_of(ADDF, [(0, 0x80, 0, 0), *SUMS, (0x3B, 0x41, 0x46, 1), (0xFF, 0, 0xFF, 0)])
+    told = write_vectors(VectorSet(ADDF, anchors.watch(split(chunk, [2]))), io.BytesIO(), name)
+    addf = op_case("arith.addf", "f8E4M3FN")
+    arguments: dict[str, Any] = {
+        "anchors": anchors.rows(), "diverging": metadata.divergences_of_case(addf), **more,
+    }  # fmt: skip
+    return metadata.document(
+        told,
+        [metadata.VectorFile(name, "addf.tv")],
+        OpComputation(addf).source(),
+        Profile(),
+        metadata.Inputs("1"),
+        **arguments,
+    )
+
+
+def test_documents_are_valid_and_the_schema_is() -> None:
+    jsonschema.Draft202012Validator.check_schema(metadata.schema())
+    check = jsonschema.Draft202012Validator(metadata.schema()).validate
+    check(documented())
+    packed = metadata.VectorFile("bin", None, Packing(True))
+    full = documented(
+        any_nan=True,
+        shard=metadata.Shard(3, 256, (3 << 24, 4 << 24)),
+        blocks=Blocks("a", "b"),
+        created="2025-01-01",
+        unmarked="drop",
+    )
+    full["files"].append(packed.to_json())
+    full["inputs"] = metadata.Inputs("models", ("B1", "B29"), 7, (0, 512), {"depth": 2}).to_json()
+    check(full)
+    for name, columns in (("readmemh", FPTOSI), ("npz", WIDE)):
+        told = write_vectors(VectorSet(columns, [random_chunk(columns, 3)]), io.BytesIO(), name)
+        document = metadata.document(
+            told, [metadata.VectorFile(name)], OpComputation(op_case("arith.fptosi", "f16", "i12")).source(),
+            Profile(base="ml_dtypes"), metadata.Inputs("random", seed=1),
+        )  # fmt: skip
+        check(document)
+        assert document["poison"]["encoding"] == {"readmemh": "columns and X digits", "npz": "columns"}[name]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"schema_version": 2}, {"count": -1}, {"sha256": "0"}, {"columns": []}, {"more": 1}, {"files": []},
+        {"source": {"op": "arith.addf"}}, {"poison": {"encoding": "?"}}, {"inputs": {"level": "3"}},
+        {"anchors": [{"row": 0, "codes": {"a": "38"}, "values": {}}]}, {"nan": {"result": "payload", "accept": "some"}},
+        {"shard": {"index": 0, "of": 1, "rows": [0]}}, {"flags": {"invalid": 1}},
+    ],
+)  # fmt: skip
+def test_the_schema_refuses_what_is_wrong(wrong: dict[str, Any]) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(metadata.schema()).validate({**documented(), **wrong})
+
+
+def test_the_text_of_a_document_is_deterministic() -> None:
+    text = metadata.to_text(documented())
+    assert text == metadata.to_text(documented())
+    assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    assert "created" not in json.loads(text)
+
+
+def test_two_formats_of_a_set_have_one_digest() -> None:
+    assert documented("testfloat")["sha256"] == documented("npz")["sha256"] == documented("c")["sha256"]
+
+
+def test_anchors_are_rows_that_a_person_can_check() -> None:
+    assert documented()["anchors"] == [
+        {
+            "row": 0,
+            "codes": {"a": "0x00", "b": "0x80", "result": "0x00", "flags": "0x00"},
+            "values": {"a": "0.0", "b": "-0.0", "result": "0.0"},
+        },
+        {
+            "row": 3,
+            "codes": {"a": "0x3B", "b": "0x41", "result": "0x46", "flags": "0x01"},
+            "values": {"a": "1.375", "b": "2.25", "result": "3.5"},
+        },
+        {
+            "row": 4,
+            "codes": {"a": "0xFF", "b": "0x00", "result": "0xFF", "flags": "0x00"},
+            "values": {"a": "nan", "b": "0.0", "result": "nan"},
+        },
+    ]
+    assert metadata.Anchors(ADDF).rows() == []
+
+
+@pytest.mark.parametrize(
+    ("type_", "width", "code", "expected"),
+    [
+        ("i8", 8, 0x85, "-123 (133 unsigned)"), ("i8", 8, 5, "5"), ("f32", 32, 0xFF800000, "-inf"), ("f32", 32, 1, "1 * 2^-149"),
+        ("f32", 32, 0x7F7FFFFF, "16777215 * 2^104"), ("f16", 16, 1, "1 * 2^-24"), ("f64", 64, 0x3FB999999999999A, "3602879701896397 * 2^-55"),
+        ("f8E8M0FNU", 8, 0xFF, "nan"), ("!quant.uniform<i8:f32, 0.5>", 8, 0xFF, "-1 (255 unsigned)"), ("f32", 32, 0x4B800000, "16777216.0"),
+    ],
+)  # fmt: skip
+def test_values_are_exact(type_: str, width: int, code: int, expected: str) -> None:
+    assert metadata.value_text(Column("a", width, type_, Role.OPERAND), code) == expected
+
+
+def test_documents_are_read_back_and_others_refused() -> None:
+    document = documented()
+    read_back = metadata.from_text(metadata.to_text(document))
+    assert read_back == document
+    assert metadata.columns_of(read_back) == ADDF
+    assert metadata.packing_of(read_back) == CONTAINERS
+    read_back["files"] = [metadata.VectorFile("bin", "x.bin", Packing(True, "high")).to_json()]
+    assert metadata.packing_of(read_back, "x.bin") == Packing(True, "high")
+    read_back["files"][0]["packing"] = {"dense": True, "first": "middle"}
+    with pytest.raises(InputError, match="describes no packing"):
+        metadata.packing_of(read_back)
+    for text in (
+        "",
+        "[]",
+        "{}",
+        '{"schema_version": 2}',
+        json.dumps({**document, "count": True}),
+        json.dumps({**document, "columns": 1}),
+    ):
+        with pytest.raises(InputError, match="golden.json: "):
+            metadata.from_text(text, "golden.json")
+    with pytest.raises(InputError, match="does not describe a column"):
+        metadata.columns_of({**document, "columns": [{}]})
+
+
+def test_the_user_documentation_names_every_format_and_its_examples_hold() -> None:
+    text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
+    for name in NAMES:
+        assert f"`{name}`" in text
+        assert f"`{format_named(name).suffix}`" in text
+    examples = dict(re.findall(r"<!-- (\w+) -->\n\n```\w*\n(.*?)```", text, re.DOTALL))
+    rows = [(0x3B, 0x41, 0x46, 1), (0x7E, 0x7E, 0x7F, 5)]
+    assert examples["testfloat"] == text_of(ADDF, rows, "testfloat")
+    assert examples["csv"] == text_of(ADDF, rows, "csv")
+    assert examples["jsonl"] == text_of(ADDF, rows, "jsonl")
+    assert examples["readmemh"] == text_of(FPTOSI, MARKED_ROWS, "readmemh")
+    digest = Digest(ADDF)
+    digest.update(chunk_of(ADDF, rows))
+    assert digest.hexdigest() in text
