@@ -322,7 +322,7 @@ def codes(fmt: FloatFormat) -> Iterator[str]:
 def test_numbers_sampled(name: str) -> None:
     rng = random.Random(name)
     modes = list(MODES)
-    for index, given in enumerate(inputs(name, rng, 100)):
+    for index, given in enumerate(inputs(name, rng, 40)):
         check(name, given, modes[index % len(modes)])
     fmt = FORMATS[name]
     for _ in range(20):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from bisect import bisect
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -86,11 +87,13 @@ def test_neighbours_midpoint_and_error(name: str) -> None:
 def test_rules_between_neighbours(name: str, mode: str) -> None:
     """Between two finite values the rule follows from where the exact value lies, and so does the result."""
     known = values(name)
+    bounds = list(known)
     fmt = FORMATS[name]
     rng = random.Random(name + mode)
-    inner = [x for x in samples(name) if min(known) < x < max(known) and x not in known and (x > 0 or fmt.signed)]
+    inner = [x for x in samples(name) if bounds[0] < x < bounds[-1] and x not in known and (x > 0 or fmt.signed)]
     for exact in rng.sample(inner, 30):
-        low, high = max(x for x in known if x < exact), min(x for x in known if x > exact)
+        place = bisect(bounds, exact)
+        low, high = bounds[place - 1], bounds[place]
         explanation = explain(exact, name, mode)
         rule = explanation.rule
         if mode in ("downward", "upward", "toward_zero"):
