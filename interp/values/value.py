@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.bit_patterns import bits_of
+from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.coerce import as_array, as_type, codes_of, codes_of_bits, container_of
 from halfulp.interp.values.display import value_html
-from halfulp.interp.values.element_layout import concrete, shape_conflict, shape_of_codes
+from halfulp.interp.values.element_layout import concrete, shape_conflict, shape_of_codes, spell_shape
 from halfulp.interp.values.natural_arrays import natural_array, type_of_dtype
 from halfulp.interp.values.spelling import spell_value
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
+
+if TYPE_CHECKING:
+    from bitstring import Bits
 
 
 class Value:
@@ -105,6 +110,22 @@ class Value:
             raise ValueError(f"the value is poison: {self.origin(*(0,) * len(self.shape))}")
         return self.numpy().item()
 
+    def bitstring(self, *index: int) -> Bits:
+        """Return the bits of the element at ``index`` as `bitstring.Bits`; of a scalar without an index.
+
+        Raises ValueError where the element is poison, and Unsupported for elements without a bit pattern.
+        """
+        width = ty.element_width(self.element_type)
+        if width is None:
+            raise Unsupported(f"'{self.element_type}' has no bit pattern")
+        if len(index) != len(self.shape):
+            raise IndexError(
+                f"a value of shape {spell_shape(self.shape)} takes {len(self.shape)} indices, not {len(index)}"
+            )
+        if self.poisoned[index]:
+            raise ValueError(f"the element is poison: {self.origin(*index)}")
+        return bits_of(codes_to_ints(np.asarray(self.bits[index]), width)[0], width)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("a scalar Value has no length")
@@ -130,10 +151,11 @@ class Value:
         return value_html(self)
 
     @classmethod
-    def from_bits(cls, bits: npt.ArrayLike | int, type: ty.Type | str) -> Value:
+    def from_bits(cls, bits: npt.ArrayLike | Bits | Sequence[Any], type: ty.Type | str) -> Value:
         """Make a value of the given type from raw bits.
 
-        ``bits``: an array of unsigned integers (with a last axis of uint64 limbs above 64 bits), or Python integers.
+        ``bits``: an array of unsigned integers (with a last axis of uint64 limbs above 64 bits); or Python integers,
+        `bitstring.Bits`, or strings of all bits, such as ``"0b0 1111 110"`` or ``"0x7e"``, alone or in lists.
         ``type`` is an MLIR type or its spelling. Given an element type and an array, the value is a tensor of the
         array's shape. Raises TypeMismatch when a bit pattern does not fit the width or the shape is not the type's.
         """

@@ -404,8 +404,8 @@ def test_scaling_truncf_rounds_its_last_step_in_the_mode() -> None:
     }
     for mode, want in modes.items():
         body = f"arith.scaling_truncf %a, %b {mode} : {{0}}, {{1}} to {{r}}"
-        check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], rows, want)  # type: ignore[arg-type]
-        check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], rows, want, "spec,scaling=exact")  # type: ignore[arg-type]
+        check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], rows, want)
+        check(body, ["f32", "f8E8M0FNU"], ["f8E5M2"], rows, want, "spec,scaling=exact")
 
 
 def test_the_division_of_scaling_truncf_always_rounds_to_nearest() -> None:

@@ -418,7 +418,7 @@ def test_branching_on_poison_always_stops() -> None:
 """
     for on_ub in ("raise", "poison"):
         with pytest.raises(hu.UndefinedBehavior, match="poison") as caught:
-            hu.run(text, on_ub=on_ub)  # type: ignore[arg-type]
+            hu.run(text, on_ub=on_ub)
         assert caught.value.location is not None
 
 
