@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.ir.errors import InputError, did_you_mean
+from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.interp.ir.errors import InputError
 from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, holds, operation_of
 
 SPELLING = "mma.m16n8k16.f32.f16.f16.f32"

@@ -415,7 +415,8 @@ def _columns(
     from halfulp.conformance.vectors import metadata
     from halfulp.conformance.vectors.columns import Role, check_columns
     from halfulp.conformance.vectors.formats.text import digits
-    from halfulp.interp.ir.errors import InputError, did_you_mean
+    from halfulp.fp_formats.suggestions import did_you_mean
+    from halfulp.interp.ir.errors import InputError
 
     computation = asked.computation
     known = (

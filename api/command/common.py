@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from halfulp.interp.ir.errors import HalfulpError
     from halfulp.interp.ir.operations import Module
-    from halfulp.interp.text.split_input import Part
+    from halfulp.interp.text.split_input import InputPart
     from halfulp.semantics.profile import Profile
 
 SUCCESS, DIFFERENT, WRONG_USE, UNSUPPORTED, UNDEFINED = 0, 1, 2, 3, 4
@@ -96,24 +96,24 @@ class Program:
     data: bytes | memoryview
     text: str | None
 
-    def parts(self, split: bool) -> list[Part | None]:
+    def parts(self, split: bool) -> list[InputPart | None]:
         """The parts of a text between lines ``// -----``, or all of it as one; bytecode is one, None."""
-        from halfulp.interp.text.split_input import Part, split_input
+        from halfulp.interp.text.split_input import InputPart, split_input
 
         if self.text is None:
             return [None]
-        return list(split_input(self.text)) if split else [Part(self.text)]
+        return list(split_input(self.text)) if split else [InputPart(self.text)]
 
-    def module(self, part: Part | None = None, allow_unregistered: bool = True) -> Module:
+    def module(self, part: InputPart | None = None, allow_unregistered: bool = True) -> Module:
         """The module of a part, or of all. Raises HalfulpError."""
         if self.text is None:
             from halfulp.interp.loading import read_bytecode
 
             return read_bytecode(self.data, self.name, allow_unregistered)
         from halfulp.interp.loading import parse_module
-        from halfulp.interp.text.split_input import Part
+        from halfulp.interp.text.split_input import InputPart
 
-        part = part or Part(self.text)
+        part = part or InputPart(self.text)
         return parse_module(part.text, self.name, allow_unregistered=allow_unregistered, start=part.start)
 
 

@@ -22,14 +22,14 @@ from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.spelling import decimal_text, hex_text, number_text, signed_text, value_text
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported, did_you_mean
+from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.natural_arrays import natural_dtypes
 from halfulp.interp.values.parsing import parse_element
 from halfulp.interp.values.value import Value, to_value
 from halfulp.semantics.matrix_units import models as tiled
 from halfulp.semantics.matrix_units.aligned_sums import Alignment, RoundedResult, SumTrace
-from halfulp.semantics.matrix_units.chips import MODELS, Rule
+from halfulp.semantics.matrix_units.chips import MODELS, Rule, model_hint
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 _MOST_DROPPED = 24
@@ -628,7 +628,7 @@ def explain_dot(
     """
     op = operation_named(kind, a_type, b_type)
     if not isinstance(mma, str) or mma not in MODELS:
-        near = did_you_mean(str(mma), MODELS)
+        near = model_hint(str(mma))
         raise InputError(f"no model is called '{mma}'", hint=near or f"choose one of {', '.join(MODELS)}")
     notes: list[str] = []
     i, j = (0, 0) if element is None else _place(element)

@@ -7,7 +7,6 @@ column, as compilers do. ``exit_code`` is what the command line exits with.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halfulp.interp.ir.locations import FileLineCol, Location, file_position
@@ -129,22 +128,6 @@ def _rebuild(kind: type[HalfulpError], message: str, state: dict[str, Any]) -> H
     error = kind(message)
     error.__dict__.update(state)
     return error
-
-
-# Names that are compared with a wrong one, and how long they may be: an error must not cost more than the file.
-_MAX_CANDIDATES = 2000
-_MAX_NAME = 60
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """``did you mean `…`?`` with the known name closest to ``name``; None where none is close."""
-    import difflib
-
-    if len(name) > _MAX_NAME:
-        return None
-    near = [other for other in islice(known, _MAX_CANDIDATES) if abs(len(other) - len(name)) <= 2 and other != name]
-    found = difflib.get_close_matches(name, near, n=1, cutoff=0.6)
-    return f"did you mean `{found[0]}`?" if found else None
 
 
 def _line(location: Location | None, severity: str, text: str) -> str:
