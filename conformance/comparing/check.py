@@ -33,10 +33,10 @@ SHOWN = 5
 class Tally:
     """Counts of elements by how they ended, over any number of cases; each element of each result counts once.
 
-    ``known``: by the name of the divergence. ``reformed``: elements that a divergence predicts to be wrong and the
-    oracle has right. ``undefined``: elements of undefined behaviour for which the oracle has a value all the same (a
-    part of ``open``). ``failures``: what `OracleError` said. ``answered``: of one comparison, the elements that have an
-    answer for some result; tallies that were added up have none.
+    ``known``: by the name of the divergence. ``reformed``: elements that a divergence predicts to be wrong, but that
+    the oracle has right. ``undefined``: elements with undefined behaviour for which the oracle still has a value (a
+    part of ``open``). ``failures``: the messages of `OracleError`. ``answered``: of one comparison, the elements that
+    have an answer for some result; a sum of tallies has none.
     """
 
     equal: int = 0
@@ -94,7 +94,7 @@ def check(
 def ask(oracle: Oracle, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
     """Return the oracle's answers. What it refuses is unanswered, with the reason.
 
-    Raises OracleError, also for answers that are none by their number, shape, dtype or width.
+    Raises OracleError, also for answers with the wrong number, shape, dtype or width.
     """
     refusal = oracle.refuses(case)
     if refusal is not None:
@@ -124,7 +124,7 @@ def compare(
 ) -> Tally:
     """Count how given answers compare. ``rows``: the divergences that apply to this tool and case.
 
-    A mismatch is known only where it is the very bits that a row predicts, or the poison or trap that it predicts.
+    A mismatch is known only where it has exactly the bits, the poison or the trap that a row predicts.
     """
     tally = Tally()
     judged = [verdicts(type_, expected, index, answers[index]) for index, type_ in enumerate(case.result_types)]

@@ -70,8 +70,8 @@ def verdicts(type_: ty.Type, expected: Reference, index: int, answer: Answer) ->
 def foreseen(type_: ty.Type, predicted: Reference, index: int, answer: Answer) -> Mask:
     """Return a mask of the elements of result ``index`` that are exactly as predicted: the same bits, poison or a trap.
 
-    What the language leaves open of a value is not open in a prediction. Where that gives executing the op no meaning
-    and tells of no trap, it says nothing.
+    Bits that the language leaves unspecified are not unspecified in a prediction. Where the op has undefined behaviour
+    and the prediction names no trap, nothing counts as predicted.
     """
     status = np.full(element_shape(answer.bits, width_of(type_)), Status.VALUE, np.uint8)
     if answer.status is not None:
@@ -86,8 +86,8 @@ def foreseen(type_: ty.Type, predicted: Reference, index: int, answer: Answer) -
 def garbled(type_: ty.Type, shape: tuple[int, ...], answer: Answer) -> str | None:
     """Say what is wrong with the form of an answer for elements of this type and shape; None where it is right.
 
-    Codes have the dtype and limbs of their width and no bits above it, statuses are those of `Status`: one for each
-    element. Without this, NumPy would repeat a single result for all elements, and take it for as many agreements.
+    Codes have the dtype and limbs of their width and no bits above it; there is one `Status` for each element. Without
+    this check, NumPy would broadcast a single result to all elements and count it as many agreements.
     """
     width = width_of(type_)
     bits, status = np.asarray(answer.bits), answer.status
@@ -132,7 +132,8 @@ class Mismatch:
     """One wrong element: the operand codes, the expected code (None: a trap or the like), and the code that the oracle
     gave.
 
-    ``ulps``: the distance in steps between neighbouring values, for integers and numbers; None where one has no value.
+    ``ulps``: the number of steps between neighbouring values, for integers and numbers; None where one side has no
+    value.
     """
 
     element: tuple[int, ...]

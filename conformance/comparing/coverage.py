@@ -1,8 +1,8 @@
 """Measure what a set of operands exercises: the classes of operands that met, and the outcomes.
 
-The classes of a float operand are zero, subnormal, normal, the largest value, infinity, quiet and signalling NaN, as
-far as its format has them; those of an integer are 0, 1, -1, the ends of its signed range, and the rest. Outcomes are
-those of the reference: exact, inexact, tie up, tie down, overflow, underflow, invalid, poison, undefined.
+The classes of a float operand are zero, subnormal, normal, the largest value, infinity, quiet and signalling NaN, if
+the format has them; those of an integer are 0, 1, -1, the ends of its signed range, and the rest. Outcomes are those of
+the reference: exact, inexact, tie up, tie down, overflow, underflow, invalid, poison, undefined.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def covered(case: OpCase, inputs: Sequence[Codes], exhaustive: bool = False, ans
     """Return what these operands exercise. ``answered``: only these elements count, since the others were compared with
     nothing.
 
-    ``answered`` has the element shape of the operands, as `halfulp.conformance.comparing.check.Tally` has it.
+    ``answered`` has the element shape of the operands, as in `halfulp.conformance.comparing.check.Tally`.
     """
     expected = reference(case, inputs)
     chosen = np.ones(case.shape(inputs), np.bool_) if answered is None else answered

@@ -1,7 +1,7 @@
 """The known differences between real tools and the language: the rows of divergences.toml, each with the tool's bits.
 
-A row never excuses inputs: it predicts bits, by a profile or by a formula of `comparing.tool_quirks`, and an
-answer is a known divergence only where it is what the row predicts.
+A row never excuses inputs. It predicts bits, by a profile or by a formula of `comparing.tool_quirks`, and an answer is
+a known divergence only if it equals the prediction.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Example:
 class Divergence:
     """One row. ``tools``: names of oracles. ``versions``: prefixes of the versions that behave like this.
 
-    ``ops``, ``operands``, ``results``: shell patterns, of which one has to match the op and any operand's or result's
-    type. ``profile`` or ``formula``: what predicts the tool's bits. ``counts``,
-    ``sampled``: elements in the full and in the sampled run, by tool; `pin` writes them. ``sporadic``: whether it shows
-    depends on more than the operands.
+    ``ops``, ``operands``, ``results``: shell patterns; one must match the op, and one the type of any operand and any
+    result. ``profile`` or ``formula``: predicts the tool's bits. ``counts``, ``sampled``: elements in the full and in
+    the sampled run, by tool; `pin` writes them. ``sporadic``: whether the tool does this depends on more than the
+    operands.
     """
 
     name: str
@@ -91,8 +91,8 @@ class Divergence:
 class Cancellation:
     """A wrong rewrite of two casts at once: a tool replaces ``outer(inner(x))`` by x, or by one cast of x.
 
-    ``example``: a function ``@main`` whose result shows it for ``argument``, with the code that is right and the one
-    of the tool.
+    ``example``: a function ``@main`` whose result shows it for ``argument``. ``expected``, ``actual``: the right code
+    and the tool's.
     """
 
     name: str
@@ -143,7 +143,7 @@ def cancelled(
 ) -> str | None:
     """Return the name of the cancellation that predicts the answer, or None.
 
-    ``given``: the operand of ``inner``, whose result is the operand of ``outer``; ``answer``: the result of that.
+    ``given``: the operand of ``inner``; ``outer`` takes its result. ``answer``: the result of ``outer``.
     """
     for pair in pairs:
         if pair.applies(tool, version, outer.op, inner.op):
@@ -181,7 +181,7 @@ def _frozen(row: dict[str, Any]) -> dict[str, Any]:
 def pin(field: str, counts: Mapping[str, Mapping[str, int]]) -> None:
     """Write the counts of a run into the file: the ``field`` (counts or sampled) of each row, by tool and row name.
 
-    Tools that are not named keep what they have.
+    Tools that are not named keep their counts.
     """
     text = FILE.read_text(encoding="utf-8")
     for row in divergences():

@@ -57,7 +57,7 @@ def exact_value(case: OpCase, operands: tuple[int, ...]) -> Fraction | None:
 def tie(fmt: FloatFormat, exact: Fraction, code: int) -> int:
     """Tell whether a number lies midway between two values of a format, given the code it was rounded to.
 
-    1 when it was rounded up in magnitude, -1 when down, 0 when it is no tie.
+    Return 1 if it was rounded up in magnitude, -1 if down, 0 if it is not a tie.
     """
     rounded = scalar.value(fmt, code)
     magnitude = code & (fmt.code_mask >> fmt.signed)

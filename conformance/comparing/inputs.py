@@ -1,6 +1,6 @@
 """Operand codes for cases: all of them in a small space, else combinations of corner codes, and random ones.
 
-All is reproducible: the same case, level and seed give the same arrays.
+Everything is reproducible: the same case, level and seed give the same arrays.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def inputs_for(
     """Yield every input in chunks where the operands have at most ``exhaustive_bits`` bits, else about ``count``
     sampled ones.
 
-    Quantised types along an axis come in one piece, since their shape is given.
+    Quantised types along an axis come in one piece, since their shape is fixed.
     """
     if is_exhaustive(case, exhaustive_bits):
         for start in range(0, 1 << sum(case.operand_widths), CHUNK):
@@ -134,8 +134,8 @@ def corner_codes(type_: ty.Type, case: OpCase | None = None, deep: bool = False)
     """Return the codes of an element type at which behaviour changes, in ascending order.
 
     For a float: both signs of zero, the ends of the subnormal and normal range with their neighbours, one and two,
-    infinities, NaNs of each kind. ``case``: adds the ties and limits of the formats it converts to; all ties of formats
-    of up to 8 bits, or 16 if ``deep``, some of wider ones.
+    infinities, NaNs of each kind. ``case``: adds the ties and limits of the formats that it converts to: all ties of
+    formats of up to 8 bits (16 bits if ``deep``), some ties of wider formats.
     """
     width = width_of(type_)
     if isinstance(type_, ty.FloatType):

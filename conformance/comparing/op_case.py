@@ -105,8 +105,8 @@ class OpCase:
 def op_case(op: str, types: Sequence[str] | str, to: str | None = None, **properties: Any) -> OpCase:
     """Return the case of an op on operands of these element types (one for all, or one for each).
 
-    ``to``: the element type of the first result, where it does not follow. Raises Unsupported for an unknown op,
-    VerifyError and TypeMismatch where the op does not accept the types or properties.
+    ``to``: the element type of the first result, where the operands do not decide it. Raises Unsupported for an unknown
+    op, VerifyError and TypeMismatch where the op does not accept the types or properties.
     """
     definition = default_registry().require(op)
     spelled = [types] * len(definition.operands) if isinstance(types, str) else list(types)
@@ -127,7 +127,8 @@ def op_case(op: str, types: Sequence[str] | str, to: str | None = None, **proper
 def container_shape(types: Sequence[ty.Type], count: int) -> tuple[int, ...]:
     """Return a shape of about ``count`` elements that tensors of all these element types can have.
 
-    One axis, but for quantised types: channels fill their axis, and parameters per block fix the whole shape.
+    The shape has one axis, except for quantised types: channels fill their axis, and parameters per block fix the whole
+    shape.
     """
     for type_ in types:
         if isinstance(type_, ty.UniformQuantizedType):
@@ -152,8 +153,8 @@ def _kernel(case: OpCase, shape: tuple[int, ...], profile: Profile) -> Kernel:
 class Reference:
     """The expected results: codes per result, and masks over the elements (None where no element is set).
 
-    ``poison``: the language gives poison. ``undefined``: it gives no meaning to executing the op. ``open``: a uint8 of
-    `halfulp.semantics.kernel.Open` bits. ``trap``: what only a prediction of a tool may say, that the op stops it.
+    ``poison``: the result is poison. ``undefined``: executing the op is undefined behaviour. ``open``: the unspecified
+    elements, a uint8 of `halfulp.semantics.kernel.Open` bits. ``trap``: only in predictions of a tool: the op stops it.
     """
 
     bits: tuple[Codes, ...]
@@ -166,7 +167,7 @@ class Reference:
 def reference(case: OpCase, inputs: Sequence[Codes], profile: Profile = SPEC, opened: bool = True) -> Reference:
     """Compute a case's results under a profile, on the array path of the interpreter.
 
-    ``opened``: whether what the language leaves open is wanted, which takes longer than many an op.
+    ``opened``: also return what is unspecified, which takes longer than many ops.
     """
     shape = case.shape(inputs)
     if not isinstance(case.definition.evaluate, Elementwise):

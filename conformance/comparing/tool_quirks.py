@@ -141,10 +141,10 @@ def qcast_in_registers(case: OpCase, inputs: Sequence[Codes], expected: Referenc
     storage of 32 unsigned bits), where NaN and numbers out of range give the smallest integer; the result is its low
     bits.
 
-    Where the type has bounds of its own they are clamped, and how many of them depends on where they wait for it: with
-    one scale in memory, in whole bytes if unsigned; with more of them in the smallest register that holds them. As 17
-    bits are stored in two parts, LLVM takes the upper one, a lone sign, from the register's. What is folded is in the
-    storage type, where all of this is the same.
+    The result is clamped to the bounds of the storage type, if it has any, after this. How many low bits remain depends
+    on where the integers wait for it: with one scale in memory, in whole bytes if unsigned; with several scales in the
+    smallest register that holds them. 17 bits are stored in two parts, and LLVM takes the upper one, a single sign bit,
+    from the register's sign. Folded casts stay in the storage type, where all of this gives the same.
     """
     shape = case.shape(inputs)
     operation = case.operation(shape)

@@ -4,7 +4,8 @@
 
 rewrites ``recorded/bytecode.json.gz``: modules that together use every code of an attribute or a type, orders of uses,
 resources, unregistered ops and branches, each as mlir-opt 22 writes it in every version of the format, and, with those
-of ``newer/``, as iree-opt (LLVM 24) writes it. The module stands on standard input, which both call ``<stdin>``.
+of ``newer/``, as iree-opt (LLVM 24) writes it. The tools read the module from standard input, which both call
+``<stdin>``.
 """
 
 from __future__ import annotations

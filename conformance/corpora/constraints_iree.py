@@ -2,8 +2,8 @@
 
     python -m halfulp.conformance.corpora.constraints_iree
 
-rewrites ``recorded/iree_constraints_3_13.json.gz``: modules, and for each the diagnostics of iree-opt. Each term of the
-constraints is asserted, truth values also negated, so that the diagnostics tell what all of them are.
+rewrites ``recorded/iree_constraints_3_13.json.gz``: modules, and the diagnostics of iree-opt for each. Each term of the
+constraints is asserted, truth values also negated, so that the diagnostics show the values of all terms.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The corpus: small MLIR modules that show every production of the language, and the recorded answers of mlir-opt 22.
 
-The modules stand in ``corpus/``, sorted by what they show: ``attributes/``, ``types/``, ``syntax/``,
-``ops/<dialect>/``; ``invalid/`` holds what must be rejected, ``newer/`` what MLIR has learned since version 22. A file
-holds several modules between lines ``// -----``; ``syntax/generic.mlir#3`` is the name of the fourth module of a file.
+The modules are in ``corpus/``, sorted by what they show: ``attributes/``, ``types/``, ``syntax/``, ``ops/<dialect>/``;
+``invalid/`` holds modules that must be rejected, ``newer/`` features that came after MLIR 22. A file holds several
+modules between lines ``// -----``; ``syntax/generic.mlir#3`` is the name of the fourth module of a file.
 
     python -m halfulp.conformance.corpora.corpus
 
-prints how many modules use each production and each part of each op.
+prints the number of modules that use each production and each part of each op.
 """
 
 from __future__ import annotations

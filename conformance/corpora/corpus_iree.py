@@ -6,11 +6,11 @@ rewrites ``recorded/iree_opt_3_13.json.gz``, and
 
     python -m halfulp.conformance.corpora.corpus_iree FOLDER
 
-goes through the tests of IREE in a checkout: what iree-opt prints of them in generic form is read, printed, and given
-back to iree-opt, which must print the same again. The modules stand in ``corpus_iree/``, several to a file between
-lines ``// -----``: ``attributes`` and ``ops`` are what iree-opt takes, ``invalid`` what it must reject, ``document``
-the examples of the dialect's document in its own syntax, which iree-opt may reject. Of the latter it is recorded
-whether iree-opt takes what halfulp prints for them.
+runs the tests of IREE in a checkout: what iree-opt prints of them in generic form is read, printed, and given back to
+iree-opt, which must print the same again. The modules are in ``corpus_iree/``, several to a file between lines ``//
+-----``: ``attributes`` and ``ops`` hold modules that iree-opt accepts, ``invalid`` modules that it must reject,
+``document`` the examples of the dialect's document in its own syntax, which iree-opt may reject. For these the record
+says whether iree-opt accepts what halfulp prints for them.
 """
 
 from __future__ import annotations

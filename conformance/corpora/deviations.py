@@ -1,7 +1,7 @@
 """Modules of the corpus that halfulp treats differently from mlir-opt 22: on purpose, or not yet correctly.
 
-Every row is checked: a module named here that is treated as mlir-opt treats it fails the tests, as does one that is
-treated otherwise and is not named.
+Tests check every row: they fail for a module in the table that is treated as mlir-opt treats it, and for a module
+treated differently that is not in the table.
 """
 
 from __future__ import annotations

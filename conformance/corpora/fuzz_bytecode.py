@@ -2,10 +2,10 @@
 
     python -m halfulp.conformance.corpora.fuzz_bytecode -n 300000 --seed 1
 
-An input passes if reading it raises nothing but BytecodeError, with the offset of a byte of the file, or another error
-of halfulp's about the module that was read, within a second of CPU time; if what is accepted prints, and is the same
-when it is written and read again; and if the process stays under 500 MB. Input number i of a seed is always the same,
-whatever the others are: ``--first i -n 1`` repeats one, ``-o FILE`` writes it down.
+An input passes if reading it takes less than a second of CPU time and raises only BytecodeError, with the offset of a
+byte of the file, or another error of halfulp about the module that was read; if an accepted module prints, and is the
+same after it is written and read again; and if the process stays under 500 MB. Input number i of a seed is always the
+same, whatever the other inputs are: ``--first i -n 1`` repeats one, ``-o FILE`` writes it to a file.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python -m halfulp.conformance.corpora.fuzz_text -n 200000 --seed 1
 
-An input passes if reading it raises nothing but halfulp's own errors, each with a place and a rendering, within a
-second of CPU time; if what is accepted prints to a text that reads back and prints the same; and if that takes no more
-than a gigabyte. Input number i of a seed is always the same, whatever the others are: ``--first i -n 1`` repeats one.
+An input passes if reading it takes less than a second of CPU time and raises only halfulp's own errors, each with a
+location and a rendering; if an accepted module prints to a text that reads back and prints the same; and if that takes
+at most a gigabyte. Input number i of a seed is always the same, whatever the other inputs are: ``--first i -n 1``
+repeats one.
 """
 
 from __future__ import annotations
@@ -242,7 +243,7 @@ def read_all(
 ) -> tuple[list[ReadingFailure], Counter[str]]:
     """Read the inputs of these numbers. Return the failures as text, and the count of each outcome.
 
-    ``most``: the bytes that the process may take on top of what it had at its largest before.
+    ``most``: the bytes that the process may take above its earlier peak.
     """
     before = peak_memory()
     failures = []

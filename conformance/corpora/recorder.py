@@ -2,9 +2,9 @@
 
     python -m halfulp.conformance.corpora.recorder [--all]
 
-rewrites ``recorded/mlir_opt_22.json.gz``, for the modules that have changed or for all of them: per module the four
-forms mlir-opt prints, or where and why it rejects the module. The module stands on standard input, which mlir-opt calls
-``<stdin>``. Modules of ``newer/`` are not recorded: MLIR 22 does not know what they show.
+rewrites ``recorded/mlir_opt_22.json.gz``, for the modules that have changed or for all of them: the four forms that
+mlir-opt prints of a module, or where and why it rejects the module. mlir-opt reads the module from standard input,
+which it calls ``<stdin>``. Modules of ``newer/`` are not recorded, since MLIR 22 does not know their features.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _RANDOM = re.compile(r"(?<=illegal storage type size: )\d{4,}")
 def record(text: str) -> CorpusRecord:
     """Return the four forms, or ``error``: line, column and message of the first error.
 
-    Raises RuntimeError when mlir-opt ends without saying where the error is.
+    Raises RuntimeError if mlir-opt fails without the location of the error.
     """
     printed: dict[str, str] = {}
     for form, arguments in FORMS.items():

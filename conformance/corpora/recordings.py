@@ -2,9 +2,9 @@
 
     python -m halfulp.conformance.corpora.recordings [ORACLE ...]
 
-asks the oracles (all, or those named) and rewrites ``recorded/oracles.npz``, and in divergences.toml the number of
-sampled elements of each row. Inputs are not stored but made again: a checksum tells whether they are those that were
-asked.
+asks the oracles (all, or the named ones) and rewrites ``recorded/oracles.npz``, and in divergences.toml the number of
+sampled elements of each row. Inputs are not stored but made again: a checksum tells whether they are those of the
+recording.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Families of cases: which oracles answer them, and how many elements of each case are asked.
 
-`FAMILIES` is the plan. At level ``full`` small spaces are enumerated and large ones sampled deeply (`make
-conformance`); at level ``sample`` every case is asked a little, so that tests and CI see each of them.
+`FAMILIES` is the plan. At level ``full``, small spaces are enumerated and large ones sampled deeply (`make
+conformance`). At level ``sample``, every case gets a few elements, so that tests and CI see each of them.
 """
 
 from __future__ import annotations
@@ -149,8 +149,8 @@ def quantization() -> Iterator[OpCase]:
 class Family:
     """Cases that the same oracles are asked, with the number of elements of each case at each level.
 
-    A case whose operands have at most ``bits`` bits together is enumerated at level full. Where ``sample`` is 0, that
-    level leaves the family out.
+    Level full enumerates a case whose operands have at most ``bits`` bits together. Where ``sample`` is 0, level sample
+    skips the family.
     """
 
     name: str

@@ -55,7 +55,7 @@ def _interrupts_held() -> Iterator[None]:
 def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Return a pool of processes that start fresh: C++ tools do not survive a fork in every state.
 
-    Leaving it waits for what they are at, but for an interrupt, which ends them.
+    On exit the pool waits for running work; an interrupt ends the processes.
     """
     others = set(active_children())
     with _Pool(workers, get_context("spawn"), initializer=_begin) as pool:

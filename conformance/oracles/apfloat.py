@@ -1,6 +1,6 @@
 """LLVM's own APFloat, called in process through the C++ symbols of libLLVM 22 (x86-64 System V calling convention).
 
-`APFloat` is the binding, `APFloatOracle` the oracle that answers cases with it.
+`APFloat` is the binding, `APFloatOracle` the oracle that uses it for cases.
 
 Codes are Python integers. Rounding modes are `halfulp.fp_formats.policy.Rounding`; status is halfulp's flags (`Flags`).
 """

@@ -1,7 +1,7 @@
 """Cases and programs as modules without arguments, and what a tool printed of them read back.
 
-Operands are constants. An element travels as an integer of its width and is cast to its own type by the program
-itself, as no spelling of a float keeps the bits of every NaN in every tool; an integer or index stands for itself.
+Operands are constants. An element is written as an integer of its width, and the program casts it to its own type,
+since no spelling of a float keeps the bits of every NaN in every tool. An integer or index is written directly.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class Builder:
     def returns(self, value: SSAValue) -> None:
         """Return a value as integers from the function, after those returned before.
 
-        As it is where it has no bit pattern, or a shape that a tool finds out: casts of both together do not verify.
+        The value is returned without a cast where it has no bit pattern, or a shape that the tool determines: a cast of
+        both does not verify.
         """
         element = ty.element_type(value.type)
         if element_width(element) is None or isinstance(value.type, ty.MemRefType) or ty.is_dynamic(value.type):

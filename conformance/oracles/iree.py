@@ -1,8 +1,8 @@
 """Ask IREE's CPU backend: iree-compile compiles each case once, iree-run-module executes its elements.
 
-Elements travel as integers and are cast to their types inside the program, which takes more types than IREE's own
-interface does. The target is a generic x86-64 CPU, so that results do not depend on the machine; and f64 stays f64,
-which IREE makes f32 unless told otherwise.
+Elements are passed as integers, and the program casts them to their types: that allows more types than IREE's own
+interface. The target is a generic x86-64 CPU, so that results do not depend on the machine. f64 stays f64; by default
+IREE turns it into f32.
 """
 
 from __future__ import annotations

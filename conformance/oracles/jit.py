@@ -1,7 +1,7 @@
 """Oracles that lower to LLVM with mlir-opt and execute with mlir-runner: one element function in a loop, or programs.
 
-What is executed stands between calls of functions, so that neither the lowering nor LLVM sees constants to fold: the
-operands of a case are read from memory, the constants of a program are returned by functions of their own.
+Neither the lowering nor LLVM may see constants to fold. So calls of functions separate the code from its inputs: the
+operands of a case are read from memory, and functions return the constants of a program.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ SECONDS = 60.0
 class JitOracle:
     """An oracle that executes a program after ``passes``.
 
-    ``passes``: before those of `TO_LLVM`. ``runtime``: further libraries. ``floats``: the types that can be lowered.
-    ``machine``: what the code generator may not use of the CPU: AVX-512, whose bf16 instructions take subnormals for
-    zero, and with which LLVM 22 crashes on vector<1xi1>.
+    ``passes``: run before those of `TO_LLVM`. ``runtime``: further libraries. ``floats``: the types that can be
+    lowered. ``machine``: CPU features that the code generator must not use: with AVX-512, bf16 instructions take
+    subnormals as zero, and LLVM 22 crashes on vector<1xi1>.
     """
 
     name: ClassVar[str]

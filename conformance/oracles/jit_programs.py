@@ -39,8 +39,8 @@ Check = Callable[[Operation, Iterable[ty.Type]], "str | None"]
 class PreparedProgram:
     """A copy of a program for a module with others; its tensors and vectors have one dimension.
 
-    ``functions``: its functions, with names that begin with ``prefix``; each constant is the result of a function, the
-    value of which is in ``constants``.
+    ``functions``: its functions, with names that begin with ``prefix``. A function of its own returns each constant;
+    ``constants`` holds the values.
     """
 
     def __init__(self, program: ClosedProgram, prefix: str, check: Check) -> None:

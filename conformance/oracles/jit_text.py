@@ -1,7 +1,7 @@
 """Write modules whose work runs in child processes of mlir-runner, and read what these print.
 
-Everything runs in a child of the runner's process (``fork``), which a trap or an endless loop ends without harm to the
-others. A child prints its results as decimal numbers, each limb on a line; the status of the child follows in brackets.
+All work runs in a child of the runner's process (``fork``): a trap or an endless loop ends only that child. A child
+prints its results as decimal numbers, one limb per line; the status of the child follows in brackets.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ask NumPy with the dtypes of the package ml_dtypes, which most Python programs use for small floats.
 
-In f32 and f64 it is NumPy's own arithmetic, by which halfulp's quick path computes too: there the two agree by
-construction, and what proves something are the other oracles.
+f32 and f64 use NumPy's own arithmetic, as halfulp's fast path does: there the two agree by construction, and only the
+other oracles prove something.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def read(text: str, count: int) -> list[tuple[Module, list[Answer | None]]]:
 def run_folding(tool: Tool, programs: Sequence[ClosedProgram], pipeline: str) -> list[Reply]:
     """Run programs by putting them through passes; the results of their entries are then constants, or did not fold.
 
-    Those with loops of few rounds are put through `UNROLLING` after that, once for each level of nesting.
+    Programs with loops of few rounds also go through `UNROLLING`, once for each level of nesting.
     """
     results: list[Reply] = [Unanswered("")] * len(programs)
     asked: dict[int, str] = {}
@@ -214,8 +214,8 @@ def _missing(type_: ty.Type) -> Answer | None:
 class Asking:
     """One case on its way through mlir-opt; the answers are filled in place.
 
-    ``inputs``: along one axis. ``pipeline``: the passes. ``profile``: tells which elements will hardly fold.
-    ``questions``: how many ops may be asked for them.
+    ``inputs``: along one axis. ``pipeline``: the passes. ``profile``: tells which elements probably do not fold.
+    ``questions``: the number of ops that may be asked for them.
     """
 
     def __init__(
@@ -323,7 +323,7 @@ def _packed(groups: Sequence[Group]) -> Iterator[list[Group]]:
 def _doubtful(asked: OpCase, inputs: Sequence[Codes], profile: Profile) -> tuple[Mask, Mask]:
     """Return the elements with undefined behaviour, and the elements that probably do not fold.
 
-    Nothing but the order of questions depends on it.
+    Only the order of questions depends on it.
     """
     expected = reference(asked, inputs, profile)
     shape = asked.shape(inputs)

@@ -26,7 +26,7 @@ class MlirRuntime(JitOracle):
     def refuses_op(self, op: Operation) -> str | None:
         """Refuse ops that must be expanded first, and types that do not fit the 64 bits of the library's functions.
 
-        The pass extends operands to i64 and truncates results from it also where they have 64 bits, which is invalid.
+        The pass also extends 64-bit operands to i64, and truncates 64-bit results from it, which is invalid.
         """
         if op.name.startswith("arith.scaling_") or op.name in ROUNDED_DIVISIONS:
             return f"{op.name} is lowered to LLVM only after its expansion"

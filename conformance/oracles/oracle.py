@@ -1,7 +1,7 @@
 """The interface of an oracle: another implementation of the same ops, asked for its results.
 
-Every oracle has one of two faces, most have both: it evaluates cases (one op on arrays of codes), and it runs whole
-programs on given arguments. It says what it can answer, and why not; what it does not answer is never an agreement.
+An oracle evaluates cases (one op on arrays of codes), or runs whole programs on given arguments; most oracles do both.
+An oracle says what it can answer, and why not. A missing answer never counts as an agreement.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Unavailable(Exception):
 class OracleError(Exception):
     """The oracle failed: it crashed, hung or printed something unreadable. ``kind`` says which.
 
-    ``signal``: what ended its process, if a signal did.
+    ``signal``: the signal that ended its process, if one did.
     """
 
     def __init__(self, kind: str, message: str, signal: int = 0) -> None:
@@ -87,7 +87,8 @@ Reply = tuple[Answer, ...] | Unanswered | OracleError
 class Oracle(Protocol):
     """``name``: as on the command line. ``profile``: the name of the profile that predicts its results.
 
-    Making one raises `Unavailable` where the tool is missing or of the wrong version; ``version`` is what it reports.
+    The constructor raises `Unavailable` where the tool is missing or has the wrong version; ``version`` is the version
+    that it reports.
     """
 
     name: str
@@ -108,8 +109,8 @@ class ProgramOracle(Oracle, Protocol):
     def run(self, programs: Sequence[ClosedProgram]) -> Sequence[Reply]:
         """Return the results of each program, in order; many programs cost little more than one.
 
-        Where a program crashes or hangs the tool, its place holds the error. Raises OracleError only when it cannot be
-        told which program is to blame.
+        Where a program crashes or hangs the tool, the error takes the place of its results. Raises OracleError only if
+        the failing program cannot be found.
         """
 
 

@@ -36,7 +36,7 @@ DEPTH = 64
 class ByOps:
     """An oracle for programs made of ``oracle``: straight-line code of elementwise ops, constants and calls.
 
-    An op that the oracle refuses, and what is computed from it, is unanswered. A trap stops the program.
+    An op that the oracle refuses is unanswered, and so is everything computed from it. A trap stops the program.
     """
 
     def __init__(self, oracle: Oracle) -> None:

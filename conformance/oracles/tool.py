@@ -30,7 +30,7 @@ def run_bounded(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a program with ``data`` on standard input. Everything that it started ends with it.
 
-    Raises OracleError: "crash" if it does not start, "hang" after ``seconds``, "garbage" when it prints more than
+    Raises OracleError: "crash" if it does not start, "hang" after ``seconds``, "garbage" if it prints more than
     ``limit`` bytes.
     """
     name = os.path.basename(command[0])
@@ -99,8 +99,8 @@ class Tool:
     def run(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> str:
         """Run the program with ``text`` on standard input and return its standard output.
 
-        Raises OracleError: "hang" after ``seconds``, "crash" when a signal ended it, "refusal" when it exits with an
-        error of its own (the message is what it said), "garbage" when its output is not UTF-8 or has no end.
+        Raises OracleError: "hang" after ``seconds``, "crash" if a signal ended it, "refusal" if it exits with an error
+        of its own (the message is its error text), "garbage" if its output is not UTF-8 or too long.
         """
         name = os.path.basename(self.path)
         done = run_bounded([self.path, *arguments], text.encode("utf-8", "surrogateescape"), seconds)
@@ -124,7 +124,7 @@ def _first_line(said: str) -> str:
 def find_tool(program: str, variable: str, version: str, pattern: str = r"version (\d+(?:\.\d+)*)") -> Tool:
     """Find the program that ``variable`` names in the environment, or ``program`` on PATH, and check its version.
 
-    ``version``: how its version has to begin. ``pattern``: what finds the version in the output of ``--version``.
+    ``version``: the required prefix of its version. ``pattern``: finds the version in the output of ``--version``.
     Raises Unavailable with the reason.
     """
     wanted = os.environ.get(variable) or program

@@ -1,6 +1,6 @@
 """The vector format: what a program that computes one op reads and prints, and the same in NumPy's .npz files.
 
-docs/vector-format.md describes both for those who write such programs or files.
+docs/vector-format.md describes both for authors of such programs or files.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Guess what else computed a result: another rounding, other choices of a profile, swapped operands, another op.
 
-And what a result that differs looks like beside the right one, in a few words that can be counted.
+Describe also how a wrong result looks beside the right one, in a few words that can be counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compare an old set of vectors with what its recipe gives today: rows with other results, added rows, missing rows.
 
-Rows are found by their operands, in the order of the recipe: a row with undefined behaviour, or with poison where a
-format had no place for it, was left out then and may be there now, or the other way round.
+Rows are found by their operands, in the order of the recipe. A row with undefined behaviour, or with poison where a
+format had no place for it, may be missing from the old set and exist now, or the reverse.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Codings = Mapping[str, str]
 class Change:
     """A row that changed: its number in the old set (None: it is new), its inputs, its results then and now.
 
-    ``columns``: those that differ. ``old`` or ``new`` is None where the row is not in the set.
+    ``columns``: the columns that differ. ``old`` or ``new`` is None where the row is not in the set.
     """
 
     row: int | None

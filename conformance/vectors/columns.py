@@ -1,7 +1,7 @@
 """A set of vectors, independent of its file: columns of codes, a stream of chunks, and the digest of both.
 
-Codes are as everywhere: unsigned arrays of the storage dtype of their width, with a trailing axis of uint64 limbs above
-64 bits. A chunk is a tuple of such arrays, one per column, all with one element axis of the same length.
+Codes are unsigned arrays of the storage dtype of their width, with a trailing axis of uint64 limbs above 64 bits. A
+chunk is a tuple of such arrays, one per column, all with one element axis of the same length.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _ORDER = {role: position for position, role in enumerate(Role)}
 class Column:
     """A column: ``name`` (an identifier), ``width`` in bits, ``type`` as MLIR spells it, ``role``.
 
-    ``of``: of a POISON or OPEN column, the name of the RESULT that it is about; empty: of the only one, or a POISON
-    column of all results. Raises ValueError for a name that is no identifier, and a negative width.
+    ``of``: for a POISON or OPEN column, the name of its RESULT; empty for the only result, or for a POISON column of
+    all results. Raises ValueError for a name that is not an identifier, and for a negative width.
     """
 
     name: str
@@ -134,8 +134,9 @@ def check_columns(columns: Sequence[Column]) -> None:
 class VectorSet:
     """A set of vectors: ``columns``, and ``chunks``, which may be a stream that can be read once only.
 
-    ``count``: the rows, where that is known beforehand. ``description``: what the metadata says of the set beside its
-    columns. Iterating gives the chunks, each checked. Raises ValueError for columns that make no set (`check_columns`).
+    ``count``: the number of rows, if it is known beforehand. ``description``: what the metadata says of the set beside
+    its columns. Iterating gives the chunks, each checked. Raises ValueError for columns that do not make a set
+    (`check_columns`).
     """
 
     columns: tuple[Column, ...]
@@ -196,7 +197,7 @@ def rechunked(columns: Sequence[Column], chunks: Iterable[Chunk], rows: int) -> 
 def settled(columns: Sequence[Column], chunk: Chunk) -> Chunk:
     """Return a chunk with results set to 0 where they are poison, and in their unspecified bits.
 
-    What is left is what another result can be held to.
+    The rest can be compared with another result.
     """
     made = list(chunk)
     for column, codes in zip(columns, chunk, strict=True):

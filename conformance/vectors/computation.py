@@ -92,7 +92,7 @@ class OpComputation:
     """One op. ``flags``: with a column of exception flags, where the op has them. ``random_bits``: stochastic rounding
     with that many bits per row, 1 to 64.
 
-    Raises Unsupported for stochastic rounding of an op that has none, ValueError for a wrong number of bits.
+    Raises Unsupported for an op without stochastic rounding, ValueError for a wrong number of bits.
     """
 
     case: OpCase
@@ -281,8 +281,8 @@ def open_bits(type_: ty.Type, opened: Any) -> Codes:
 class ProgramComputation:
     """A function of a program: one column per scalar, or per element of an argument or result of static shape.
 
-    ``text``: the program as MLIR text. ``function``: the function's name. ``name``: what the program is called.
-    Raises InputError for no such function, Unsupported for types that make no columns, errors of the text.
+    ``text``: the program as MLIR text. ``function``: the function's name. ``name``: the name of the program. Raises
+    InputError for a missing function, Unsupported for types that cannot be columns, and the errors of the text.
     """
 
     text: str

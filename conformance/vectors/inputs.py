@@ -1,7 +1,7 @@
 """The operands of a set of vectors, by level, seed and models, as a table that is made part by part.
 
-Levels: ``1`` and ``2``, TestFloat's corners crossed; ``exhaustive``, every combination; ``random``, uniform bits;
-``weighted``, TestFloat's random mixture without its corners. Models add the rows that `models` constructs.
+Levels: ``1`` and ``2``, combinations of TestFloat's corners; ``exhaustive``, every combination; ``random``, uniform
+bits; ``weighted``, TestFloat's random mixture without its corners. Models add the rows that `models` constructs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def rows_of_types(
 ) -> Rows:
     """Return operands of these types. ``count``: the number of random ones; for other levels, the most rows.
 
-    Raises Unsupported for other types, ValueError for an unknown level, a seed that is none, too many combinations, or
+    Raises Unsupported for other types, ValueError for an unknown level, an invalid seed, too many combinations, or
     random operands without a count.
     """
     kinds = kinds_of(types, op)
@@ -130,7 +130,7 @@ def rows_for(
     """Return the operands of a set: those of the models first, then those of the level. ``level`` None: of models
     alone.
 
-    Raises as `rows_of_case` and `filled_models`; ValueError where nothing is asked for.
+    Raises as `rows_of_case` and `filled_models`; ValueError for neither a level nor models.
     """
     tables = [rows_of_models(case, models, seed)] if models else []
     if level is not None:

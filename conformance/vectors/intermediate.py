@@ -1,7 +1,7 @@
 """Exact results before rounding, and operands that produce a given one: the base of the coverage models.
 
-An exact result is sign, significand and exponent in Python integers. A quotient that does not end is cut far below what
-any model looks at, with one more bit that is set: all comparisons with shorter numbers stay true.
+An exact result is sign, significand and exponent in Python integers. An endless quotient is cut far below the bits that
+any model examines, and one more bit is set: all comparisons with shorter numbers stay true.
 """
 
 from __future__ import annotations
@@ -316,7 +316,7 @@ def random_normal(fmt: FloatFormat, dice: Dice, lead: int, length: int | None = 
 def operands_for(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
     """Yield operands whose exact result is (-1)**sign * significand * 2**exponent, or as close as the op can get.
 
-    Several ways are tried, each with random choices: none is sure, so what comes out is to be judged by its result.
+    Several ways are tried, each with random choices. None is certain, so the caller checks the result.
     """
     method = {
         "add": _summands,
@@ -429,8 +429,8 @@ def _rounded(dividend: int, divisor: int) -> int:
 def _dividends(case: ModelCase, dice: Dice, sign: int, significand: int, exponent: int) -> Iterator[tuple[int, ...]]:
     """Yield dividends: an exact multiple of a short divisor, one near a multiple, the closest one of a random divisor.
 
-    The one a little off: with a quotient q whose remainder is r, the divisor solves q * divisor = -r modulo a power of
-    two, and the dividend is what remains of the product above that power.
+    For the dividend near a multiple: with a quotient q whose remainder is r, the divisor solves q * divisor = -r modulo
+    a power of two, and the dividend is the part of the product above that power.
     """
     fmt = case.float_source
     lead = significand.bit_length() - 1 + exponent

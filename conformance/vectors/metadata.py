@@ -69,7 +69,8 @@ class VectorFile:
 class Inputs:
     """The choice of operands. ``level``: 1, 2, exhaustive, random, models or given. ``models``: the FPgen models.
 
-    ``counter``: the first and the last but one Philox counter. ``options``: whatever else the inputs depend on.
+    ``counter``: the first Philox counter, and the one after the last. ``options``: everything else that the inputs
+    depend on.
     """
 
     level: str
@@ -248,7 +249,7 @@ def whole_digest(digests: Iterable[str]) -> str:
 def parts_of(data: Document) -> list[Document]:
     """Return the documents of a sweep's shards, as `of_file` gives them, in their order; for any other set its own.
 
-    Raises InputError where the shards are not those that the digest of the whole is made of.
+    Raises InputError where the digest of the whole is not that of these shards.
     """
     shards = data.get("shards")
     if not isinstance(shards, list):

@@ -1,6 +1,6 @@
 """Pack elements that do not fill bytes, and blocks of elements with a common scale (OCP MX).
 
-Nothing here is implied by a type: OCP's specification fixes no layout, and tools differ. So a file says what was used.
+A type implies nothing of this: OCP's specification fixes no layout, and tools differ. So a file says what it uses.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def pack_blocks(scales: Codes, elements: Codes, layout: BlockLayout) -> tuple[By
 def unpack_blocks(parts: tuple[Bytes, ...], blocks: int, layout: BlockLayout) -> tuple[Codes, Codes]:
     """Return the scales and the elements of bytes that `pack_blocks` gave.
 
-    Raises ValueError where the bytes are not those of so many blocks.
+    Raises ValueError for a wrong number of bytes.
     """
     in_block, scale_bytes = layout.element_bytes, layout.scale_bytes
     sizes = (

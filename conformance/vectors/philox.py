@@ -35,7 +35,7 @@ def words(seed: int, stream: int, start: int, count: int) -> Words:
 def uniform(seed: int, stream: int, width: int, start: int, count: int) -> Codes:
     """Return uniform codes of ``width`` bits at positions ``start`` to ``start + count``.
 
-    Words are cut into pieces of the storage size, least significant first, of which the low bits are kept.
+    Words are cut into pieces of the storage size, least significant first, and the low bits of each piece are kept.
     """
     dtype = storage_dtype(width)
     if width > LIMB_BITS:

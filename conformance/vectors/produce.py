@@ -27,9 +27,9 @@ Progress = Callable[[int, int], object]
 class Order:
     """A set to make: its recipe and the formats of its files.
 
-    All files hold the same columns, so that they have one digest: those that every format has a place for. ``options``:
-    of the formats; what ``mlir`` needs is added. ``unmarked``: what becomes of poison and open bits without a column.
-    ``any_nan``: a checker is to accept any NaN where a result is one.
+    All files hold the same columns, those that every format has a place for, so that they have one digest. ``options``:
+    of the formats; the options of ``mlir`` are added. ``unmarked``: the treatment of poison and unspecified bits
+    without a column. ``any_nan``: a checker accepts any NaN where a result is one.
     """
 
     recipe: Recipe
@@ -130,9 +130,9 @@ def document(order: Order, made: ProducedSet, names: Sequence[str | None]) -> me
 def write_folder(order: Order, folder: Path, progress: Progress | None = None) -> ProducedSet:
     """Write the set into a folder, which is made if needed: a file per format, and the metadata, NAME.json.
 
-    All have names of their own until they are whole. Then the metadata of an earlier set goes, the data files get their
-    names, the metadata last: so metadata never lies beside data that it is not about. Raises InputError where a file
-    cannot be written, and what `write_stream` raises; nothing half-written is left, but by a kill.
+    Files have temporary names until they are complete. Then the metadata of an earlier set is removed, the data files
+    get their names, and the metadata last: so metadata never describes other data. Raises InputError where a file
+    cannot be written, and what `write_stream` raises. Nothing half-written is left, except after a kill.
     """
     name = order.options.name
     names = [name + order.suffix(format) for format in order.formats]

@@ -2,7 +2,7 @@
 
 The parameters of a type lie along an axis or in blocks, so an operand's place matters. Rows come in periods, one row
 for each place: row ``i`` belongs to channel ``i % channels``, or in blocks to element ``i % elements`` of the tensor in
-row-major order. `shaped` puts such a column into the shape that the case wants.
+row-major order. `shaped` reshapes such a column for the case.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def expressed_corners(
     """Return real numbers at stored integers and midway between two, as codes with their neighbours, and some in
     between.
 
-    Which integers: around the clamp edges and the zero point, and those that stand for numbers around 0; in level 2
-    every one of up to 8 bits, or 256 random ones.
+    The integers are those around the clamp edges and the zero point, and those that represent numbers around 0; in
+    level 2 all integers of up to 8 bits, or 256 random ones.
     """
     scale = scalar.value(fmt, scalar.from_fraction(fmt, Fraction(type_.scales[parameter])).code)
     zero = type_.zero_points[parameter]

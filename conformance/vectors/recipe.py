@@ -33,9 +33,9 @@ RANDOM: tuple[LevelName, ...] = ("random", "weighted")
 class Recipe:
     """The recipe of a set: the rows of ``models`` first, then those of ``level`` (None: of the models alone).
 
-    ``seed``, ``count``: as `halfulp.conformance.vectors.inputs.rows_for` takes them. ``block``: of an op on elements
-    with a scale (`SCALED`), so many rows one after another share their scale. Raises, when its rows are asked for, what
-    `rows_for` raises, and InputError for blocks of what has none.
+    ``seed``, ``count``: as `halfulp.conformance.vectors.inputs.rows_for` takes them. ``block``: for an op on elements
+    with a scale (`SCALED`), the number of consecutive rows that share their scale. Its rows raise what `rows_for`
+    raises, and InputError for blocks of an op without a scale.
     """
 
     computation: Computation
@@ -134,7 +134,8 @@ class Recipe:
 def recipe_of(data: Mapping[str, Any], file: str = "<metadata>") -> Recipe:
     """Return the recipe in a metadata document: its ``source``, ``profile`` and ``inputs``.
 
-    Raises InputError naming the file where these make no recipe, and the errors of the op or program and of its rows.
+    Raises InputError naming the file where these do not make a recipe, and the errors of the op or program and of its
+    rows.
     """
     try:
         profile = profile_of(data["profile"])
@@ -179,7 +180,7 @@ def rows_of(data: Mapping[str, Any], recipe: Recipe) -> tuple[int, int]:
 def profile_of(data: Mapping[str, Any]) -> Profile:
     """Return the profile of a document, with the recorded fields, whatever a profile of that name has today.
 
-    Fields that the document does not know are those of ``spec``. Raises ValueError for a field or value of no profile.
+    Fields that the document does not know are those of ``spec``. Raises ValueError for an unknown field or value.
     """
     fields, name = dict(data["fields"]), str(data["name"])
     unknown = fields.keys() - PROFILE_FIELDS.keys()

@@ -47,9 +47,9 @@ def differing_columns(
 ) -> dict[int, Mask]:
     """Return by column position the rows in which a column of ``actual`` is wrong; only columns with such rows.
 
-    Both chunks have all the columns. The masks of ``expected`` say what counts: not a result that is poison, not its
-    open bits, nor the flags of a row of which every result is poison. ``any_nan``: any NaN will do for a NaN. Columns
-    of operands are not compared.
+    Both chunks have all the columns. The masks of ``expected`` say what counts: not a poison result, not its
+    unspecified bits, and not the flags of a row in which every result is poison. ``any_nan``: any NaN matches a NaN.
+    Columns of operands are not compared.
     """
     found: dict[int, Mask] = {}
     for k, column in enumerate(columns):
@@ -138,9 +138,9 @@ class RowMismatch:
     """A row that differs. ``row``: counted from 0; ``line``: the line in which it begins, in a format of lines.
 
     ``inputs``: the codes of the operands and random bits; ``expected``, ``got``: those of the output columns (``got``:
-    None where the file has no such column, the word itself where it has an X or Z). ``columns``: the names of
-    those that differ, with ``remarks`` on each; ``as_if``: the alternatives that give all that was got, the likeliest
-    first. ``exact``: the result before rounding, of one float or integer op, where it is a number.
+    None where the file has no such column, the word itself where it has an X or Z). ``columns``: the names of the
+    columns that differ, with ``remarks`` on each; ``as_if``: the alternatives that give the file's results, the
+    likeliest first. ``exact``: the result before rounding, for one float or integer op, where it is a number.
     """
 
     row: int
@@ -170,10 +170,10 @@ class Check:
     """The result of a check. ``rows``: of the file; ``undefined``: not compared, for undefined behaviour; ``poison``:
     rows in which no result counts; ``differing``: rows that differ, of which ``unknown`` have an X or Z.
 
-    ``mismatches``: the first ones. ``examined``: the differing rows for which alternatives were tried, ``controls`` the
-    equal ones, ``explanations`` what came of it, the likeliest first. ``kinds``: how often each remark is true of the
-    examined rows. ``digest``: of the file's columns. ``strayed``: the first row whose operands are not those of the
-    recipe; ``reordered``: all rows together have them. ``problem``: why reading ended before the end.
+    ``mismatches``: the first ones. ``examined``: the number of differing rows for which alternatives were tried,
+    ``controls`` of equal ones, ``explanations`` the alternatives that fit, the likeliest first. ``kinds``: the number
+    of examined rows for each remark. ``digest``: of the file's columns. ``strayed``: the first row whose operands are
+    not those of the recipe; ``reordered``: all rows together have them. ``problem``: why reading ended before the end.
     """
 
     rows: int = 0
@@ -202,8 +202,8 @@ def columns_in_order(
 ) -> tuple[list[int], list[int | None]]:
     """Find a computation's inputs and outputs among the columns of a file by name; None for an output that is missing.
 
-    ``elsewhere``: the inputs are known otherwise, so that a file may have none of them. Raises InputError for an input
-    that is not there, a column that the computation does not have, other widths, and files without any result or flags.
+    ``elsewhere``: the inputs are known from elsewhere, so that a file may have none of them. Raises InputError for a
+    missing input, a column that the computation does not have, other widths, and files without any result or flags.
     """
     places = {column.name: k for k, column in enumerate(columns)}
     known = {column.name: column for column in (*computation.inputs, *computation.outputs)}
@@ -266,11 +266,10 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 class VectorChecker:
     """Comparison of the rows of a file with a computation.
 
-    ``columns``: those of the file, which may lack some outputs. ``any_nan``: as `differing_columns` has it.
-    ``ignored``: roles that are not compared. ``notes``: what the reader notes. ``foreseen``: the whole rows of the set
-    as a recipe makes them, whose outputs are used while the file has its operands, or none at all. ``most``: mismatches
-    kept in full.
-    Raises what `columns_in_order` raises.
+    ``columns``: those of the file, which may lack some outputs. ``any_nan``: as in `differing_columns`. ``ignored``:
+    roles that are not compared. ``notes``: the notes of the reader. ``foreseen``: the whole rows of the set as a recipe
+    makes them; their outputs are used as long as the file has the same operands, or no operands. ``most``: the number
+    of mismatches kept in full. Raises what `columns_in_order` raises.
     """
 
     def __init__(

@@ -17,9 +17,9 @@ CHUNK = 1 << 18
 class Rows:
     """Rows of operand codes. Row ``i`` depends on ``i`` alone, never on what was made before.
 
-    ``widths``: bits of each operand. ``count``: how many rows there are. ``make(start, stop)``: the columns of these
-    rows, one array of codes per operand. ``period``: parts must begin and end at multiples of it; above 1 for types
-    whose parameters lie along an axis, where the position of a row within the period is its place in the tensor.
+    ``widths``: bits of each operand. ``count``: the number of rows. ``make(start, stop)``: the columns of these rows,
+    one array of codes per operand. ``period``: parts begin and end at multiples of it; above 1 for types whose
+    parameters lie along an axis, where the position of a row within the period is its place in the tensor.
     """
 
     widths: tuple[int, ...]
@@ -115,8 +115,8 @@ def blocked(elements: Rows, scales: Rows, size: int, crossed: bool = True) -> Ro
     """Return rows of an element and a scale, where ``size`` consecutive rows share their scale.
 
     ``crossed``: every block of elements with every scale, the scale changing fastest; else block k has scale k, and
-    there must be as many scales as blocks. The last block is filled up with the first elements. Raises ValueError for
-    blocks of no rows.
+    there must be as many scales as blocks. The first elements fill up the last block. Raises ValueError for blocks of
+    no rows.
     """
     if size < 1:
         raise ValueError(f"a block has 1 or more rows, not {size}")

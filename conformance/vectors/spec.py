@@ -92,7 +92,7 @@ _PARTS: Mapping[str, Mapping[str, tuple[Check, str]]] = {
 def recipe_of_spec(text: str | bytes, file: str) -> Recipe:
     """Return the recipe in a file's text. Without ``options.flags`` there is no column of flags.
 
-    Raises InputError naming the file for what is no such file, and the errors of the op or program.
+    Raises InputError naming the file for a malformed file, and the errors of the op or program.
     """
     try:
         data = json.loads(text)

@@ -2,9 +2,10 @@
 weighted random values in between. The same construction serves every format and, from TestFloat's integers, every
 width.
 
-TestFloat 3e: level 1 crosses few patterns, level 2 every run and walk of ones and zeros; an op with one operand gets
-more exponents than one with several. In level 1, one case in three (one operand), six or nine is a corner throughout,
-in level 2 one in two. Its random values come from the C library; here they are Philox's, by the position of the row.
+TestFloat 3e: level 1 combines few patterns, level 2 every run and walk of ones and zeros; an op with one operand gets
+more exponents than one with several. In level 1, one case in three (one operand), six or nine consists of corners; in
+level 2 one in two. TestFloat's random values come from the C library; here they come from Philox, by the position of
+the row.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ _NARROWER_BOUNDS = (-1025, -1024, -1023, -1022, -129, -128, -127, -126, 127, 128
 class Peculiar:
     """Exceptions in TestFloat's tables to the rule that all other formats follow.
 
-    ``reach``: the exponents +-reach stand for the precision. ``negative_top``: the largest exponent of negative values.
-    ``without``: a significand pattern that is absent.
+    ``reach``: the exponents +-reach replace +-precision. ``negative_top``: the largest exponent of negative values.
+    ``without``: a missing significand pattern.
     """
 
     reach: int | None = None
@@ -205,9 +206,9 @@ class IntegerKind:
         """Return for an only operand TestFloat's patterns with the neighbours of powers of two; in level 2 also sums of
         two.
 
-        Several operands are crossed, so they get fewer: 0, +-1, the ends of both ranges with their neighbours,
-        alternating bits, and walking ones; in level 2 all that an only operand has in level 1. Amounts: every sensible
-        one, those next to the width, and walking ones.
+        Several operands are combined, so each gets fewer corners: 0, +-1, the ends of both ranges with their
+        neighbours, alternating bits, and walking ones; in level 2 everything that an only operand has in level 1. Shift
+        amounts: all below the width, those next to it, and walking ones.
         """
         return list(_integer_corners(self.width, level, alone, self.amount))
 
@@ -295,7 +296,7 @@ def corner_rows(kinds: Sequence[OperandKind], level: Level, seed: int = 0) -> Ro
     """Return TestFloat's cases of an op on one to three operands: every combination of corners, the last operand
     fastest.
 
-    More operands have too many combinations: of each, half of the values are corners, drawn at random.
+    More operands have too many combinations: half of the values of each are corners, drawn at random.
     """
     if len(kinds) > 3:
         return _drawn_corners(kinds, level, seed)

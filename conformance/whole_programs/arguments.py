@@ -37,7 +37,7 @@ ELEMENT_BYTES = 64
 class Arguments:
     """Tuples of arguments: a column of codes per argument, whose first axis counts the tuples.
 
-    ``exhaustive``: they are all there are.
+    ``exhaustive``: these are all combinations.
     """
 
     types: tuple[ty.Type, ...]
@@ -74,9 +74,9 @@ def generated(
 ) -> Arguments:
     """Generate arguments of these types; the same for the same count and seed.
 
-    All there are, where they have at most ``exhaustive_bits`` bits together, else ``count`` tuples. Dynamic dimensions
-    get `DYNAMIC_SIZE`. Raises Unsupported for types whose values cannot be made up, LimitExceeded for so many elements
-    that making them up takes more than `Settings.max_bytes`.
+    All combinations, where the arguments have at most ``exhaustive_bits`` bits together, else ``count`` tuples. Dynamic
+    dimensions get `DYNAMIC_SIZE`. Raises Unsupported for types without values to generate, LimitExceeded for more
+    elements than memory allows.
     """
     shapes = [_shape(type_, vscale) for type_ in types]
     known = tuple(concrete(type_, shape) for type_, shape in zip(types, shapes, strict=True))

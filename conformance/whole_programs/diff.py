@@ -31,7 +31,7 @@ from halfulp.semantics.profile import PROFILES, SPEC, Profile
 class Difference:
     """A program whose results differ: the first differing element, and the op that causes it, if one is found.
 
-    ``known``: the rows that explain all differences of the program (empty: they do not).
+    ``known``: the rows that explain all differences of the program; empty if they do not.
     """
 
     program: ClosedProgram
@@ -46,9 +46,10 @@ class Difference:
 class DiffReport:
     """The result of comparing programs with one oracle.
 
-    ``verdicts`` counts elements of results. ``undefined``: programs that have no meaning here, so that anything is
-    allowed, and ``undefined_answered`` those of them that have values there. ``known``: programs whose differing ops
-    are all known, by row. ``explained``: the named profiles under which all results are those of the oracle.
+    ``verdicts`` counts elements of results. ``undefined``: programs with undefined behaviour here, so that any result
+    is allowed; ``undefined_answered``: those of them for which the oracle has values. ``known``: programs whose
+    differing ops are all known, by row. ``explained``: the named profiles under which all results are those of the
+    oracle.
     """
 
     oracle: str
@@ -85,7 +86,7 @@ def against(
 ) -> DiffReport:
     """Run programs here and by an oracle, and compare. ``rows``, ``pairs``: the known divergences of the oracle.
 
-    Raises HalfulpError where one cannot be run here.
+    Raises HalfulpError for a program that cannot be run here.
     """
     report = DiffReport(oracle.name, oracle.version, len(programs))
     outcomes = [run_here(program, profile) for program in programs]

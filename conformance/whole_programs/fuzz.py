@@ -1,10 +1,10 @@
 """Compare random programs with oracles. Every result of every op counts; differences are explained or given to the
 reducer.
 
-An op is compared by itself: its expected results are computed from the operands that it had in the oracle. So an op
-after a known divergence is still compared, and one whose operands were not answered is compared where it is answered.
-Only where a tool keeps more of a wrong value than its bits, what differs after a known divergence is counted apart.
-What an oracle refuses is left out of the program it gets, and comes as an argument where other ops need it.
+Each op is compared by itself: its expected results are computed from the operands that it had in the oracle. So an op
+after a known divergence is still compared, and an op with unanswered operands is compared if it has an answer. Only if
+a tool keeps more of a wrong value than its bits, differences after a known divergence are counted separately. An op
+that the oracle refuses is left out of its program; other ops that need its result get it as an argument.
 """
 
 from __future__ import annotations
@@ -91,8 +91,7 @@ class Counts:
 
     ``results``, ``missing``: results of ops by `Cell`, answered and not; ``refused``: cells that it cannot answer, and
     why. ``tally``: elements, as for single ops; ``follows``: elements that differ after a known divergence of which the
-    oracle keeps more than the bits.
-    ``broken``: programs it failed on.
+    oracle keeps more than the bits. ``broken``: programs on which it failed.
     """
 
     oracle: str
@@ -142,8 +141,8 @@ def fuzz(
 ) -> FuzzReport:
     """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: the known divergences of the oracles.
 
-    ``most_failures``: an oracle with so many unexplained ops is asked no more. ``progress`` is called with the number
-    of programs that are done.
+    ``most_failures``: the number of unexplained ops after which an oracle is no longer asked. ``progress`` is called
+    with the number of finished programs.
     """
     asked = [_AskedOracle(oracle, rows, pairs, most_failures) for oracle in oracles]
     report = FuzzReport(seed, 0, 0, [one.counts for one in asked])

@@ -104,7 +104,7 @@ class Undefined:
 class ValueForUndefined:
     """A test for programs with undefined behaviour in the same op for which an oracle has a value for every result.
 
-    The language allows any; but a folder that takes a program without a meaning for a constant is worth a look.
+    The language allows any value. But a folder that replaces an undefined program by a constant is worth a look.
     """
 
     def __init__(self, oracle: ProgramOracle, profile: Profile = SPEC) -> None:

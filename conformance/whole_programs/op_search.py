@@ -1,9 +1,9 @@
 """Find the ops that make the results of a program differ.
 
-A copy of the function that returns every intermediate result is asked for, and each op is judged by itself: on the
-operands that the oracle had, is its result one that the language allows? So one wrong op does not hide another, and a
-known divergence is recognised by the op it belongs to. The inside of calls and regions cannot be returned: there, each
-op that ran is asked alone.
+The oracle runs a copy of the function that returns every intermediate result. Each op is then judged by itself: does
+the language allow its result for the operands that it had in the oracle? So one wrong op does not hide another, and a
+known divergence is recognised by its op. The inside of calls and regions cannot be returned: there, each op that ran is
+asked alone.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ MOST_TRACED = 1000
 class Finding:
     """An op with results that the language does not allow for its operands.
 
-    ``operands``: their values in the oracle. ``case``: the op as one, if it is one. ``known``: the rows of the table
-    of divergences that explain all of it (empty: they do not). ``note``: how far the search got.
+    ``operands``: their values in the oracle. ``case``: the op as a case, if it is one. ``known``: the rows of the table
+    of divergences that explain all of it; empty if they do not. ``note``: how far the search got.
     """
 
     op: Operation
@@ -150,9 +150,9 @@ def _returnable(value: SSAValue, block: Block) -> SSAValue | None:
 class Study:
     """The reason why a program differs: the ops that differ, in the order they run.
 
-    ``explained``: the results of the program that the oracle gives as its answers to the single ops would have it, and
-    that depend on a known divergence; they say so as long as no op differs for an unknown reason. ``failure``: of the
-    oracle, when it was asked for the ops.
+    ``explained``: the results of the program that follow from the oracle's answers to the single ops and depend on a
+    known divergence; they count only if no op differs for an unknown reason. ``failure``: the oracle's failure when it
+    was asked for the ops.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -400,7 +400,8 @@ def _same(one: Answer, other: Answer) -> bool:
 def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, follows: bool) -> Value | None:
     """Return the value of a result in the oracle, as far as it is known.
 
-    What the oracle does not tell is what it is here, unless the op was wrong or got what was (``follows``).
+    A value that the oracle does not return is taken from here, unless the op or one of its operands was wrong
+    (``follows``).
     """
     if here is None or answer is None:
         return None

@@ -1,7 +1,7 @@
 """Random programs of arith, quant and func ops, well-typed and free of undefined behaviour by construction.
 
-Each op is evaluated by its scalar kernel as soon as it is chosen, on concrete operands: one that is undefined there, or
-poison, gets other operands or is dropped. So all values of a program are known when it is done. Program i of a seed is
+The scalar kernel evaluates each op as soon as it is chosen, on concrete operands. An op with an undefined or poison
+result gets other operands or is dropped. So all values of a program are known when it is done. Program i of a seed is
 always the same.
 """
 
@@ -281,7 +281,8 @@ class RandomOp:
 class RandomProgram:
     """Program ``index`` of a seed. ``container``: scalar, vector or tensor, of ``shape``.
 
-    ``arguments``: the values that no op makes. ``outlined``: the range of steps that stands in a function of its own.
+    ``arguments``: the values that are not results of ops. ``outlined``: the range of steps that is in a function of its
+    own.
     """
 
     seed: int
@@ -318,7 +319,7 @@ def _contained(container: str, shape: tuple[int, ...], spelling: str) -> ty.Type
 def random_program(seed: int, index: int, allowed: Collection[FaultKind] = ()) -> RandomProgram:
     """Return program ``index`` of a seed.
 
-    ``allowed``: kinds of faults that elements of results may have; nothing is computed from those results.
+    ``allowed``: kinds of faults that elements of results may have; such results are not operands of other ops.
     """
     rng = random.Random(f"{seed} {index}")
     chance = rng.random()
@@ -459,7 +460,7 @@ class Built:
 def build(program: RandomProgram, leave_out: Callable[[OpCase], bool] = lambda case: False) -> Built | None:
     """Return the program in a module whose ``@main`` returns all values; None where no op is left.
 
-    ``leave_out``: the ops that are not in it. What they compute is given as an argument instead, if it can be.
+    ``leave_out``: ops that are left out. Their results are arguments instead, if they can be.
     """
     return _Building(program, leave_out).built()
 

@@ -1,8 +1,8 @@
 """Reduce a program while it stays interesting: fewer functions, results and ops, smaller shapes, simpler values.
 
-The program is kept as one function of arguments; whatever is cut off becomes an argument with the value it had here.
-At the end the arguments become constants, where the program stays interesting with them. Nothing is random: the same
-program and the same answers give the same result.
+The program is kept as one function of arguments; a part that is cut off becomes an argument with the value it had here.
+At the end the arguments become constants, if the program stays interesting. Nothing is random: the same program and the
+same answers give the same result.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ Retype = Callable[[ty.Type], ty.Type]
 def copied(op: Operation, values: dict[SSAValue, SSAValue], retype: Retype = lambda type_: type_) -> Operation:
     """Return a copy of an op with everything inside it.
 
-    ``values``: what stands for the values defined outside (any other one stays), to which those defined by the copy
-    are added. The copy has the locations of the original.
+    ``values``: replacements for values defined outside (others stay); the values that the copy defines are added. The
+    copy has the locations of the original.
     """
     blocks: dict[Block, Block] = {}
     copy = _skeleton(op, values, blocks, retype)
@@ -73,7 +73,7 @@ def definition_of(name: str) -> OpDefinition:
 def function(name: str, block: Block, results: Sequence[SSAValue], like: Operation | None = None) -> Operation:
     """Return a public function of one block that returns ``results``.
 
-    ``like``: the function that the ops are from, whose attributes may change how they run.
+    ``like``: the function that the ops are from; its attributes may change how they run.
     """
     block.append(Operation("func.return", definition_of("func.return"), list(results)))
     signature = ty.FunctionType(tuple(a.type for a in block.arguments), tuple(value.type for value in results))
@@ -129,8 +129,8 @@ def callees(module: Module, op: Operation) -> list[Operation]:
 def dependents(module: Module, seeds: Iterable[Operation]) -> set[SSAValue]:
     """Return the values of a module that depend on the results of some ops: by use, by a branch taken, through calls.
 
-    Never too few: what depends on anything inside an op with regions depends on all of it, and behind a branch whose
-    condition depends on the ops everything of its function does.
+    The result is never too small: everything that depends on an op inside an op with regions depends on the whole op,
+    and after a branch whose condition depends on the ops, everything in its function does.
     """
     found: set[SSAValue] = {result for op in seeds for result in op.results}
     ops = [op for top in module.body for op in top.walk()]

@@ -1,6 +1,6 @@
 """Run two versions of a program on the same inputs: the second must do something that the first allows.
 
-Scalar functions are run on many inputs at once, in lanes, as far as control flow lets them.
+Scalar functions run on many inputs at once, in lanes, as far as control flow allows.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MAX_STEPS = 1_000_000
 class Counterexample:
     """Arguments for which the second version does what the first does not allow.
 
-    ``mismatch`` is None, and ``trap`` says why, where the second has undefined behaviour or does not end.
+    ``mismatch`` is None and ``trap`` gives the reason where the second version has undefined behaviour or does not end.
     """
 
     arguments: tuple[Value, ...]
@@ -61,7 +61,7 @@ class Counterexample:
 class ValidationReport:
     """The result for one function. ``undefined``: the number of inputs for which the first version is undefined.
 
-    ``skipped``: inputs on which the first did not end, by the reason. ``differing``: inputs with a difference.
+    ``skipped``: inputs on which the first version did not end, by the reason. ``differing``: inputs with a difference.
     """
 
     function: str

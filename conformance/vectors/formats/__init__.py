@@ -40,9 +40,9 @@ def write_vectors(
 ) -> Written:
     """Write a set to a file in a format, in constant memory, and return what was written.
 
-    ``unmarked``: rows with poison or open bits, in a format that has no place for these: refuse the whole set, drop the
-    rows, or write the canonical result (0 for poison). Raises InputError for a refused row, naming it, and for a set
-    that the format cannot hold.
+    ``unmarked``: the treatment of rows with poison or unspecified bits, in a format without a place for these: refuse
+    the whole set, drop the rows, or write the canonical result (0 for poison). Raises InputError for a refused row,
+    naming it, and for a set that the format cannot hold.
     """
     chosen = format_named(format)
     carried = Carried(vectors, chosen, unmarked)
@@ -56,6 +56,6 @@ def read_vectors(
     """Read the set in a file, as a stream that is read once. ``columns``: needed where files do not describe
     themselves.
 
-    Raises InputError, while its chunks are read, for what is malformed, with the line where there are lines.
+    Raises InputError for a malformed file, while its chunks are read, with the line where there are lines.
     """
     return format_named(format).read(file, columns, with_file(options or Options(), file))

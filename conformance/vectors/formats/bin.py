@@ -2,8 +2,8 @@
 next with ``+file.bin``. `Options.packing` says how elements are laid out in a column; each column starts at a whole
 byte.
 
-`Options.blocks` names two columns that lie in blocks of elements with their scale, as OCP's MX formats do. These come
-first, then the other columns.
+`Options.blocks` names two columns that are stored in blocks of elements with their scale, as in OCP's MX formats. These
+come first, then the other columns.
 """
 
 from __future__ import annotations

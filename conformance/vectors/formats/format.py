@@ -34,8 +34,8 @@ SPOOLED = 1 << 24
 class Notes:
     """The notes of a reader of lines: the lines of rows, and the X and Z digits of results.
 
-    ``unknown``: by the number of the row, the words of its results and flags that have an X or Z where that counts (or
-    where nothing in the file says that it does not), by the column's name; each such digit was read as 0.
+    ``unknown``: the words of results and flags with an X or Z in a significant bit (or where the file does not say that
+    the bit is insignificant), by the number of the row and the column's name. Each such digit was read as 0.
     """
 
     unknown: dict[int, dict[str, str]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Format:
     """A file format. ``carries``: the roles it has a place for. ``describes``: its files describe their columns.
 
     ``write(vectors, file, options)`` writes a set whose roles it carries; ``read(file, columns, options)`` gives the
-    set in a file, as a stream. ``columns``: None where the file describes itself. What is malformed raises InputError,
+    set in a file, as a stream. ``columns``: None where the file describes itself. A malformed file raises InputError,
     with the line where there are lines.
     """
 

@@ -1,7 +1,8 @@
 """A self-checking MLIR program: ``@main`` calls ``@check`` for every vector, which calls ``@eval`` and asserts that the
 result has the right bits. ``halfulp run`` executes it, and so does MLIR after lowering arith, cf and func.
 
-Codes are integers and bitcast, so that NaNs arrive as they are. Open bits are not looked at; poison cannot be.
+Codes are integers with a bitcast, so that NaNs keep their bits. The program cannot check poison, and skips unspecified
+bits.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def function_of_program(text: str, function: str) -> str:
     """Return a program of scalars in which the function is named ``@eval``, and other functions keep clear of our
     names.
 
-    Raises Unsupported for a function inside of a module in the program.
+    Raises Unsupported for a function in a nested module.
     """
     module = parse_module(text)
     if module.lookup(f"@{function}") not in module.body:

@@ -1,7 +1,7 @@
 """Verilog's ``$readmemh``: one word per vector, in which each column fills whole hexadecimal digits.
 
-The first column is the most significant. The comments in front name the bits of each. A digit of a result is X where no
-bit of it counts: the result is poison, or all bits of the digit are open.
+The first column is the most significant. The comments in front name the bits of each. A digit of a result is X where
+none of its bits counts: the result is poison, or all bits of the digit are unspecified.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The interval table of a unary function: ``START RESULT …`` for each run of operands with the same result, and
 ``LAST`` with the last operand. All 2**32 conversions of f32 to f8E4M3FN are 256 lines.
 
-Runs are of what a result can be held to (`columns.settled`), so that poison and open bits do not end one.
+Runs compare only the significant bits of a result (`columns.settled`), so that poison and unspecified bits do not end
+one.
 """
 
 from __future__ import annotations
@@ -101,8 +102,8 @@ def write(vectors: VectorSet, file: BinaryIO, options: Options) -> None:
 class RunTable:
     """The runs of a file in their order: iterating gives the rows that start one, once.
 
-    ``last``: the last operand; None where there is no run, and before the end has been read. Raises InputError, while
-    the runs are read, for what is no table.
+    ``last``: the last operand; None where there is no run, and before the end has been read. Raises InputError for a
+    malformed table, while the runs are read.
     """
 
     def __init__(self, file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> None:
@@ -169,7 +170,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
 def merge(tables: Iterable[RunTable], columns: tuple[Column, ...], file: BinaryIO) -> int:
     """Write tables as one, each of which continues the one before; return the number of its runs.
 
-    Raises InputError where a table goes on elsewhere.
+    Raises InputError where a table does not continue the one before.
     """
     file.write(f"# {described(columns)}\n".encode())
     text, count = RowText(columns, _row(columns)), 0

@@ -1,6 +1,6 @@
 """A SystemVerilog package: a packed structure, a function that gives the vector of an index, and their number.
 
-A function, since a constant array of structures is beyond some simulators; X digits as in ``readmemh``.
+It is a function, since some simulators do not support a constant array of structures. X digits are as in ``readmemh``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The text of regular files: rows of hexadecimal digits between fixed characters, written and read by whole columns.
 
-A `Row` is what one vector looks like: fixed bytes and `Hex` fields. Rows of a set all have one length, so that a column
-is a strided view of the text, and digits come from byte tables. What does not look like that (comments, other spacing)
-is read line by line by the format's own function.
+A `Row` is the form of one vector: fixed bytes and `Hex` fields. All rows of a set have one length, so that a column is
+a strided view of the text, and byte tables give the digits. Other lines (comments, other spacing) are read one by one
+by the format's own function.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class _Piece:
 class RowText:
     """The text of rows: see the module. ``dont_care``: digits without a significant bit are written as X.
 
-    No bit of a digit counts where the result is poison, or where all its bits are open.
+    A digit does not count where the result is poison, or where all its bits are unspecified.
     """
 
     def __init__(self, columns: Sequence[Column], row: Row, dont_care: bool = False) -> None:

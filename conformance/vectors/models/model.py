@@ -1,8 +1,8 @@
 """A coverage model, and operands that fill its buckets.
 
-A model names buckets, says in which of them operands fall (by exact arithmetic), and constructs operands for each. The
-buckets that it could not fill are reported. Over few operands all are tried, which proves an empty bucket to be empty.
-``p`` in the texts of models: the precision of the format that is rounded to.
+A model names buckets, tells which of them operands fall in (by exact arithmetic), and constructs operands for each. The
+buckets that it could not fill are reported. Over few operands all are tried, which proves that an empty bucket is
+empty. ``p`` in the texts of models is the precision of the format that is rounded to.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ SIGNS = "+-"
 class CoverageModel:
     """One coverage model.
 
-    ``target``: what it asks for. ``kinds``: the kinds of cases it applies to. ``buckets(case)``: all it asks for, but
-    for what the range of the op excludes by itself. ``fits(case, operands)``: the buckets that operands fall in.
-    ``aim(case, bucket, dice)``: operands that should fall in a bucket; what comes is judged by ``fits``.
+    ``target``: what it covers, for people. ``kinds``: the kinds of cases it applies to. ``buckets(case)``: all buckets,
+    without those that the range of the op excludes. ``fits(case, operands)``: the buckets that operands fall in.
+    ``aim(case, bucket, dice)``: operands that should fall in a bucket; ``fits`` decides whether they do.
     """
 
     name: str

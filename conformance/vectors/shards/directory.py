@@ -98,7 +98,7 @@ def manifest_name(owner: str) -> str:
 class Manifest:
     """The manifest that one process appends to, locked against all others. An incomplete last line is removed.
 
-    Raises InputError where another process has it.
+    Raises InputError where another process holds it.
     """
 
     def __init__(self, directory: Path, owner: str, plan: SweepPlan) -> None:
@@ -161,7 +161,7 @@ def _entries(path: Path, plan: SweepPlan) -> tuple[list[ShardEntry], int]:
 def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
     """Return the shards that the manifests of a directory record, by their index.
 
-    Raises InputError for a corrupt manifest, and where two say different things of a shard.
+    Raises InputError for a corrupt manifest, and where two manifests contradict each other.
     """
     known: dict[int, ShardEntry] = {}
     for path in sorted(directory.iterdir()):
@@ -177,8 +177,8 @@ def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
 def tidy(directory: Path) -> None:
     """Remove the temporary files of processes that have ended.
 
-    Those have a manifest that nobody is at work on; or none, where an interrupt came before their first shard was made:
-    only the layout is written before there is a manifest.
+    Such a process left a manifest that nobody holds, or none, if an interrupt came before its first shard: only the
+    layout is written before the manifest.
     """
     with writing(directory):
         left = [(found, path) for path in directory.iterdir() if (found := _TEMPORARY.fullmatch(path.name))]
@@ -235,7 +235,7 @@ def _brief(value: Any) -> str:
 def begin_layout(directory: Path, owner: str, plan: SweepPlan) -> None:
     """Write the layout unless there is one or another process is quicker, and check that it is this one.
 
-    It is there before any manifest is: a directory never has one that nobody knows the meaning of.
+    The layout exists before any manifest: a directory never has a manifest of unknown meaning.
     """
     _take(directory, plan)
     if not (directory / LAYOUT).exists():

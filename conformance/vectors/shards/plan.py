@@ -34,8 +34,8 @@ NO_SHARDS = ("mlir",)
 class SweepPlan:
     """The vectors of a sweep, cut into shards of about ``shard_rows`` rows, and their format.
 
-    ``unmarked``, ``packing``: as `formats.write_vectors` takes them. Can be pickled. Raises InputError for a format
-    that has no shards, and what the recipe's rows raise.
+    ``unmarked``, ``packing``: as in `formats.write_vectors`. A plan can be pickled. Raises InputError for a format
+    without shards, and what the recipe's rows raise.
     """
 
     recipe: Recipe

@@ -53,8 +53,8 @@ def make_shard(
     """Make a shard unless its file is as recorded. ``tick`` is called with the number of finished rows, again and
     again.
 
-    Raises InputError where the file cannot be written or the rows not be said, and where a recorded shard comes out
-    otherwise than before.
+    Raises InputError where the file cannot be written, where the format cannot hold a row, and where a recorded shard
+    gives other bytes than before.
     """
     fault = None
     if known is not None:

@@ -40,12 +40,12 @@ def sweep_shards(
 ) -> Swept:
     """Make the missing shards of a plan in a directory, and complete the sweep if all shards exist.
 
-    ``part``: (i, n), of every n shards the one at place i, so that n processes share a directory. ``executor``: who
-    computes, else this thread; at most ``in_flight`` shards are asked of it at once. ``progress`` is told of rows,
-    ``tell`` of what a person should know. Whoever computes must see the directory under the same path.
+    ``part``: (i, n): shard i of every n shards, so that n processes share a directory. ``executor``: computes the
+    shards, else this thread does; at most ``in_flight`` shards are submitted at once. ``progress`` is told the number
+    of rows, ``tell`` gets notes for people. All workers must see the directory under the same path.
 
-    Raises InputError for a directory that holds another sweep, is being worked on or cannot be written, a corrupt
-    manifest, a worker that died, and what the vectors raise. Whatever is raised, shards that were made are kept.
+    Raises InputError for a directory that holds another sweep, is in use or cannot be written, a corrupt manifest, a
+    worker that died, and what the vectors raise. After any error, finished shards are kept.
     """
     place, of = part
     if not 0 <= place < of:
