@@ -1,4 +1,4 @@
-"""Values: immutability, equality, arrays in and out, and buffers."""
+"""Values: immutable, equal by type, bits and poison, made of arrays, and given back as arrays."""
 
 from __future__ import annotations
 
