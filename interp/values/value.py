@@ -216,7 +216,7 @@ def to_elements(data: Any, type_: ty.Type | None, what: str = "the value") -> Va
 
 def _of_dtype(data: npt.ArrayLike, copy: bool = False, unsigned: bool = False) -> Value:
     array = as_array(data, "the value")
-    element = type_of_dtype(array.dtype, unsigned)
+    element = type_of_dtype(array.dtype)
     if element is None:
         raise TypeMismatch(
             f"no MLIR type corresponds to dtype {array.dtype}", hint="give type=…, or use Value.from_bits"

@@ -102,7 +102,7 @@ class Writer:
         return self.new("i1", text)
 
     def scoped(self, statements: int, depth: int, type_: str) -> str:
-        """Some statements in a region of their own; a value of the type they are to yield."""
+        """Write some statements in a region of their own, and return a value of the type that they yield."""
         outer = {key: list(names) for key, names in self.values.items()}
         self.statements(statements, depth)
         result = self.any(type_)

@@ -1,4 +1,4 @@
-"""Batches of tensors and vectors: what lanes have of their own, what they share, and what they cannot have."""
+"""Batches of tensors and vectors: values of each lane, values that lanes share, and values that lanes cannot have."""
 
 from __future__ import annotations
 
