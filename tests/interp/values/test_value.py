@@ -14,9 +14,8 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.value import Value, to_value
-from halfulp.runtime import run
+from halfulp.interp.values.value import Value, as_type, to_value
+from halfulp.running import run
 from halfulp.semantics.poison import Origin, Origins
 
 
