@@ -8,10 +8,10 @@ from typing import Any
 
 from halfulp.command.options.check_vectors import CheckVectorsArguments
 from halfulp.conformance.comparing.compare import ulp_distance
-from halfulp.conformance.vectors.check import Check, Explanation, Mismatch, format_of, type_of
 from halfulp.conformance.vectors.columns import Column, Role
-from halfulp.conformance.vectors.computation import OpSubject, Subject
+from halfulp.conformance.vectors.computation import Computation, OpComputation
 from halfulp.conformance.vectors.formats.text import digits
+from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch, format_of, type_of
 from halfulp.explanations.given import MODES
 from halfulp.explanations.rounding import explain
 from halfulp.explanations.texts import flags_text, table_lines
@@ -29,18 +29,18 @@ LONGEST_FRACTION = 100
 """The most characters of a fraction; of a longer one only the decimals are shown."""
 
 
-def _what(subject: Subject) -> str:
-    asked = str(subject.task) if isinstance(subject, OpSubject) else f"@{subject.source()['function']}"
-    if isinstance(subject, OpSubject) and subject.random_bits is not None:
-        asked += f", {subject.random_bits} random bits"
-    return asked if subject.profile.name == "spec" else f"{asked}, profile {subject.profile.name}"
+def _what(computation: Computation) -> str:
+    asked = str(computation.case) if isinstance(computation, OpComputation) else f"@{computation.source()['function']}"
+    if isinstance(computation, OpComputation) and computation.random_bits is not None:
+        asked += f", {computation.random_bits} random bits"
+    return asked if computation.profile.name == "spec" else f"{asked}, profile {computation.profile.name}"
 
 
-def report_lines(found: Check, subject: Subject, golden: bool, arguments: CheckVectorsArguments) -> list[str]:
+def report_lines(found: Check, computation: Computation, golden: bool, arguments: CheckVectorsArguments) -> list[str]:
     """Put the report into words."""
     lines = []
     for mismatch in found.mismatches:
-        lines += [*_mismatch_lines(mismatch, subject, arguments), ""]
+        lines += [*_mismatch_lines(mismatch, computation, arguments), ""]
     if found.differing:
         lines += _explanation_lines(found)
     rows = f"{found.rows:,} rows" if found.problem is None else f"{found.rows:,} rows were read"
@@ -52,28 +52,28 @@ def report_lines(found: Check, subject: Subject, golden: bool, arguments: CheckV
     if found.unknown:
         counts.append(f"{found.unknown:,} with an X or Z")
     if found.rows:
-        lines.append(f"{_what(subject)}: {'; '.join([', '.join(counts[:2]), *counts[2:]])}")
+        lines.append(f"{_what(computation)}: {'; '.join([', '.join(counts[:2]), *counts[2:]])}")
     if golden:
         lines.append("this is the golden file, unchanged")
     return lines
 
 
-def _mismatch_lines(mismatch: Mismatch, subject: Subject, arguments: CheckVectorsArguments) -> list[str]:
+def _mismatch_lines(mismatch: RowMismatch, computation: Computation, arguments: CheckVectorsArguments) -> list[str]:
     line = "" if mismatch.line is None else f", line {mismatch.line}"
     table: list[tuple[str, ...]] = []
-    for column, code in list(zip(subject.inputs, mismatch.inputs, strict=True))[:MOST_COLUMNS]:
+    for column, code in list(zip(computation.inputs, mismatch.inputs, strict=True))[:MOST_COLUMNS]:
         table.append((column.name, *_cells(column, code)))
-    left_out = len(subject.inputs) - len(table)
-    brief = len(subject.outputs) > MOST_COLUMNS
+    left_out = len(computation.inputs) - len(table)
+    brief = len(computation.outputs) > MOST_COLUMNS
     if mismatch.exact is not None:
         texts = filter(None, dict.fromkeys([decimal_text(mismatch.exact), _fraction_text(mismatch.exact)]))
         table.append(("exact", " = ".join(texts), "", ""))
     notes = []
-    for k, column in enumerate(subject.outputs):
+    for k, column in enumerate(computation.outputs):
         wrong = column.name in mismatch.columns
         if not wrong and (brief or column.role in (Role.POISON, Role.OPEN)):
             continue
-        several = len([other for other in subject.outputs if other.role is column.role]) > 1
+        several = len([other for other in computation.outputs if other.role is column.role]) > 1
         own = f" {column.name}" if several or column.role is not Role.RESULT else ""
         table.append((f"expected{own}", *_cells(column, mismatch.expected[k])))
         got = mismatch.got[k]
@@ -85,17 +85,17 @@ def _mismatch_lines(mismatch: Mismatch, subject: Subject, arguments: CheckVector
             notes.append((f"{column.name}:", ", ".join(told)))
             if told[0] == "another NaN":
                 notes.append(("", "--nan=any would accept it"))
-    lines = [f"{arguments.file}: row {mismatch.row}{line}: {_what(subject)}"]
+    lines = [f"{arguments.file}: row {mismatch.row}{line}: {_what(computation)}"]
     texts_only = [row for row in table if row[0] == "exact"]
     cells = table_lines([row for row in table if row[0] != "exact"])
     width = max(len(row[0]) for row in table)
     for row in texts_only:
-        cells.insert(len(subject.inputs) - left_out, f"{'exact'.ljust(width)}  {row[1]}")
+        cells.insert(len(computation.inputs) - left_out, f"{'exact'.ljust(width)}  {row[1]}")
     lines += [f"  {cell}" for cell in cells]
     if left_out:
         lines.append(f"  and {left_out} operands more")
     lines += [f"  {' '.join(note).strip()}" for note in notes]
-    rule = _rule(mismatch, subject)
+    rule = _rule(mismatch, computation)
     if rule:
         lines.append(f"  rule: {rule}")
     if mismatch.as_if:
@@ -149,13 +149,13 @@ def _fraction_text(number: Fraction) -> str:
     return shortest if len(shortest) <= LONGEST_FRACTION else ""
 
 
-def _rule(mismatch: Mismatch, subject: Subject) -> str:
+def _rule(mismatch: RowMismatch, computation: Computation) -> str:
     """Return the rule of rounding behind the expected result, where the result differs and no flag does."""
-    if not mismatch.exact or not isinstance(subject, OpSubject) or subject.random_bits is not None:
+    if not mismatch.exact or not isinstance(computation, OpComputation) or computation.random_bits is not None:
         return ""
-    column = subject.outputs[0]
+    column = computation.outputs[0]
     fmt = format_of(column)
-    mode = dict(subject.task.properties).get("rounding", "to_nearest_even")
+    mode = dict(computation.case.properties).get("rounding", "to_nearest_even")
     if fmt is None or mode not in MODES or column.name not in mismatch.columns:
         return ""
     told = explain(Fraction(mismatch.exact), fmt, mode)
@@ -187,7 +187,7 @@ def _explanation_lines(found: Check) -> list[str]:
     return [*lines, ""]
 
 
-def _controls(told: Explanation, found: Check) -> str:
+def _controls(told: LikelyCause, found: Check) -> str:
     """Tell whether an alternative is right for equal rows too."""
     if told.equal == found.controls:
         return f", as in all {found.controls:,} equal rows tried" if found.controls else ""
@@ -195,7 +195,7 @@ def _controls(told: Explanation, found: Check) -> str:
 
 
 def report_record(
-    found: Check, subject: Subject, format_: str, golden: bool, arguments: CheckVectorsArguments
+    found: Check, computation: Computation, format_: str, golden: bool, arguments: CheckVectorsArguments
 ) -> dict[str, Any]:
     """Return the report as one JSON object."""
 
@@ -209,7 +209,7 @@ def report_record(
     return {
         "file": arguments.file,
         "format": format_,
-        "what": _what(subject),
+        "what": _what(computation),
         "rows": found.rows,
         "compared": found.compared,
         "differing": found.differing,
@@ -225,9 +225,9 @@ def report_record(
             {
                 "row": mismatch.row,
                 "line": mismatch.line,
-                "inputs": spelled(subject.inputs, mismatch.inputs),
-                "expected": spelled(subject.outputs, mismatch.expected),
-                "got": spelled(subject.outputs, mismatch.got),
+                "inputs": spelled(computation.inputs, mismatch.inputs),
+                "expected": spelled(computation.outputs, mismatch.expected),
+                "got": spelled(computation.outputs, mismatch.got),
                 "exact": None if mismatch.exact is None else str(mismatch.exact),
                 "wrong": dict(zip(mismatch.columns, map(list, mismatch.remarks), strict=True)),
                 "as_if": list(mismatch.as_if),

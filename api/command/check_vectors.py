@@ -15,16 +15,16 @@ from halfulp.command.option import first_given
 from halfulp.command.options.check_vectors import CheckVectorsArguments
 from halfulp.command.options.recipe import FIELDS
 from halfulp.command.progress import progress_bar
-from halfulp.command.recipe import subject_of
+from halfulp.command.recipe import computation_of
 from halfulp.command.sources import Sources, read_bytes, report
 from halfulp.command.vector_files import CheckedAgainst, format_of_vectors, opened, see, vectors_of
 from halfulp.conformance.vectors import metadata
-from halfulp.conformance.vectors.check import Check, Checker
 from halfulp.conformance.vectors.columns import Chunk, Role
 from halfulp.conformance.vectors.formats.format import Notes
 from halfulp.conformance.vectors.metadata import MERGED, METADATA, Document
+from halfulp.conformance.vectors.recipe import computation_of as computation_of_source
 from halfulp.conformance.vectors.recipe import profile_of, recipe_of, rows_of
-from halfulp.conformance.vectors.recipe import subject_of as subject_of_source
+from halfulp.conformance.vectors.row_check import Check, VectorChecker
 from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 
 _FOR_OP = ("type", "source", "attr", "rounding", "random_bits", "function", "keep_ub", *FIELDS, "profile")
@@ -65,9 +65,9 @@ def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
     _judge_count(found, checker.period, asked, arguments)
     golden = document is not None and found.digest == document["sha256"] and not found.problem
     if arguments.json:
-        write(json.dumps(report_record(found, checker.subject, format_.name, golden, arguments)) + "\n")
+        write(json.dumps(report_record(found, checker.computation, format_.name, golden, arguments)) + "\n")
     else:
-        write("".join(f"{line}\n" for line in report_lines(found, checker.subject, golden, arguments)))
+        write("".join(f"{line}\n" for line in report_lines(found, checker.computation, golden, arguments)))
     sys.stdout.flush()
     if found.strayed is not None and found.reordered:
         order = f"the rows are in another order than in {asked.metadata}"
@@ -90,7 +90,7 @@ def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst
             raise InputError("--op and --metadata both say what is computed: give one of them")
         if arguments.op == arguments.file == "-":
             raise InputError("both the program and the vectors are to come from the standard input")
-        return CheckedAgainst(subject_of(arguments.op, arguments, sources))
+        return CheckedAgainst(computation_of(arguments.op, arguments, sources))
     option = first_given(arguments, _FOR_OP)
     if option is not None:
         raise InputError(f"{option} goes with --op; without it, the metadata says what is computed")
@@ -108,7 +108,7 @@ def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst
         raise
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"{path}: the metadata does not say what is computed: {error!r}") from None
-    return CheckedAgainst(subject, data, path)
+    return CheckedAgainst(computation, data, path)
 
 
 def _beside(path: str) -> str | None:

@@ -15,7 +15,8 @@ from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import find_tool
 from halfulp.conformance.whole_programs import diff, validation
 from halfulp.conformance.whole_programs.arguments import generated
-from halfulp.conformance.whole_programs.diff import against, difference_lines, difference_record
+from halfulp.conformance.whole_programs.diff import against
+from halfulp.conformance.whole_programs.difference_text import difference_lines, difference_record
 from halfulp.conformance.whole_programs.validation import (
     common_functions,
     counterexample_lines,
@@ -57,19 +58,19 @@ def _diff_oracles(spelling: str, arguments: DiffArguments, sources: Sources) -> 
     return ranked(codes)
 
 
-def _oracle_code(found: diff.Report) -> int:
+def _oracle_code(found: diff.DiffReport) -> int:
     failed = [WRONG_USE] if found.failures else []
     return DIFFERENT if found.differences else ranked([*failed, SUCCESS if found.compared else UNSUPPORTED])
 
 
-def _counts(found: diff.Report | validation.Report) -> str:
+def _counts(found: diff.DiffReport | validation.ValidationReport) -> str:
     words = {Verdict.EQUAL: "equal", Verdict.OPEN: "open", Verdict.APART: "apart", Verdict.MISMATCH: "different"}
     words[Verdict.UNANSWERED] = "unanswered"
     present = [f"{found.verdicts[verdict]:,} {word}" for verdict, word in words.items() if found.verdicts[verdict]]
     return ", ".join(present) or "nothing to compare"
 
 
-def _oracle_lines(found: diff.Report) -> list[str]:
+def _oracle_lines(found: diff.DiffReport) -> list[str]:
     lines = [f"{found.oracle} {found.version}: {plural(found.programs, 'input')}; elements: {_counts(found)}"]
     if found.undefined:
         given = f"; {found.oracle} has values for {found.undefined_answered:,}" if found.undefined_answered else ""
@@ -86,7 +87,7 @@ def _oracle_lines(found: diff.Report) -> list[str]:
     return lines
 
 
-def _oracle_record(found: diff.Report) -> dict[str, Any]:
+def _oracle_record(found: diff.DiffReport) -> dict[str, Any]:
     return {
         "oracle": found.oracle,
         "version": found.version,
@@ -136,7 +137,7 @@ def _transformed(arguments: DiffArguments, before: Module, sources: Sources) -> 
     return parse_module(text, "<after>")
 
 
-def _version_lines(found: validation.Report, function: Operation) -> list[str]:
+def _version_lines(found: validation.ValidationReport, function: Operation) -> list[str]:
     every = "every input, " if found.exhaustive else ""
     lines = [f"@{found.function}: {every}{plural(found.inputs, 'input')}; elements: {_counts(found)}"]
     if found.undefined:
@@ -150,7 +151,7 @@ def _version_lines(found: validation.Report, function: Operation) -> list[str]:
     return [*lines, f"... and {plural(more, 'input')} more with differences"] if more else lines
 
 
-def _version_record(found: validation.Report) -> dict[str, Any]:
+def _version_record(found: validation.ValidationReport) -> dict[str, Any]:
     return {
         "function": found.function,
         "inputs": found.inputs,

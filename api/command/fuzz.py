@@ -12,9 +12,10 @@ from halfulp.command.reduced import reduced_text
 from halfulp.command.sources import Sources
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.oracle import ProgramOracle
-from halfulp.conformance.whole_programs.diff import Search
 from halfulp.conformance.whole_programs.fuzz import Failure, as_json, fuzz, lines
-from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference
+from halfulp.conformance.whole_programs.interesting import SameDifference
+from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.semantics.kernel import FaultKind
 
 

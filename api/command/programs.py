@@ -12,7 +12,7 @@ from halfulp.command.sources import Sources, read
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, cancellations, divergences
 from halfulp.conformance.oracles import oracle
-from halfulp.conformance.oracles.oracle import Program, ProgramOracle, Unavailable
+from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle, Unavailable
 from halfulp.conformance.oracles.programs_by_ops import ByOps
 from halfulp.conformance.whole_programs.arguments import EXHAUSTIVE_BITS, Arguments, generated, given
 from halfulp.interp.ir.errors import TypeMismatch, Unsupported
@@ -76,7 +76,7 @@ def given_arguments(arguments: ProgramOptions, function: Operation, sources: Sou
     return given(values)
 
 
-def programs_of(arguments: DiffArguments | ReduceArguments, sources: Sources, count: int) -> list[Program]:
+def programs_of(arguments: DiffArguments | ReduceArguments, sources: Sources, count: int) -> list[ClosedProgram]:
     """Return the program of the file with the given arguments, or with ``count`` tuples of generated ones."""
     module = parse(arguments.file, sources)
     function = find_entry(module, arguments.function)

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from halfulp.command.option import first_given
-from halfulp.command.options.recipe import FIELDS, RecipeOptions, SubjectOptions
+from halfulp.command.options.recipe import FIELDS, ComputationOptions, RecipeOptions
 from halfulp.command.options.verify import VerifyArguments
 from halfulp.command.semantics import profile_named, properties_of
 from halfulp.command.sources import Sources, read
 from halfulp.command.values import naming
-from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.vectors.columns import Role
-from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject, Subject
+from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
 from halfulp.conformance.vectors.inputs import LevelName
-from halfulp.conformance.vectors.intermediate import case_of
-from halfulp.conformance.vectors.models import models_for
+from halfulp.conformance.vectors.intermediate import model_case_of
+from halfulp.conformance.vectors.models.table import models_for
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir.errors import InputError, TypeMismatch
@@ -41,8 +41,8 @@ def types_in(text: str) -> list[str]:
     return [spelling.strip() for spelling in types]
 
 
-def task_named(op: str, arguments: SubjectOptions | VerifyArguments, sources: Sources, **properties: Any) -> Task:
-    """The task of an op with the types and properties of the options. Raises HalfulpError."""
+def case_named(op: str, arguments: ComputationOptions | VerifyArguments, sources: Sources, **properties: Any) -> OpCase:
+    """Return the case of an op with the types and properties of the options. Raise HalfulpError."""
     definition = default_registry().require(op)
     if arguments.type is None:
         raise InputError("which type? give --type, and for a cast --from", op=op)
@@ -62,14 +62,14 @@ def task_named(op: str, arguments: SubjectOptions | VerifyArguments, sources: So
         raise
 
 
-def profile_of(arguments: SubjectOptions) -> Profile:
+def profile_of(arguments: ComputationOptions) -> Profile:
     """Return the profile of the options. Raise InputError for an unknown one."""
     given = {field: getattr(arguments, field) for field in FIELDS if getattr(arguments, field) is not None}
     return profile_named(",".join([arguments.profile, *(f"{field}={value}" for field, value in given.items())]))
 
 
-def subject_of(named: str, arguments: SubjectOptions, sources: Sources) -> Subject:
-    """The op or program (a file that ends in .mlir or .mlirbc, or ``-``) of a command. Raises HalfulpError."""
+def computation_of(named: str, arguments: ComputationOptions, sources: Sources) -> Computation:
+    """The op or program (a file that ends in .mlir or .mlirbc, or ``-``) of a command. Raise HalfulpError."""
     profile = profile_of(arguments)
     if named == "-" or named.endswith((".mlir", ".mlirbc")):
         return _program(named, arguments, profile, sources)
@@ -90,7 +90,7 @@ def subject_of(named: str, arguments: SubjectOptions, sources: Sources) -> Subje
     return computation
 
 
-def _program(named: str, arguments: SubjectOptions, profile: Profile, sources: Sources) -> Subject:
+def _program(named: str, arguments: ComputationOptions, profile: Profile, sources: Sources) -> Computation:
     option = first_given(replace(arguments, flags=arguments.flags or None), _FOR_AN_OP)
     if option is not None:
         raise InputError(f"{option} goes with an op, but '{named}' is a program")
@@ -104,10 +104,10 @@ def _program(named: str, arguments: SubjectOptions, profile: Profile, sources: S
 
 def recipe_of(named: str, arguments: RecipeOptions, sources: Sources, block: int | None = None) -> Recipe:
     """Return the recipe for the vectors that the options describe. Raise HalfulpError, also for its operands."""
-    subject = subject_of(named, arguments, sources)
-    models = _models(subject, arguments.models)
+    computation = computation_of(named, arguments, sources)
+    models = _models(computation, arguments.models)
     level = cast("LevelName | None", arguments.level or (None if models else "1"))
-    recipe = Recipe(subject, level, models, arguments.seed, arguments.n, block)
+    recipe = Recipe(computation, level, models, arguments.seed, arguments.n, block)
     try:
         _ = recipe.rows
     except ValueError as error:
@@ -116,9 +116,9 @@ def recipe_of(named: str, arguments: RecipeOptions, sources: Sources, block: int
     return recipe
 
 
-def _models(subject: Subject, spelling: str | None) -> tuple[str, ...]:
+def _models(computation: Computation, spelling: str | None) -> tuple[str, ...]:
     """Return the models that are named, each once. Raise InputError for one that does not apply to the computation."""
-    if spelling is None or not isinstance(subject, OpSubject):
+    if spelling is None or not isinstance(computation, OpComputation):
         return ()
     model_case, names = model_case_of(computation.case), tuple(dict.fromkeys(spelling.split(",")))
     applying = () if model_case is None else tuple(model.name for model in models_for(model_case))

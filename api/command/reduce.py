@@ -12,16 +12,16 @@ from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources
 from halfulp.command.version import version_text
 from halfulp.conformance.comparing.divergences import cancellations, divergences
-from halfulp.conformance.oracles.oracle import Program, ProgramOracle
-from halfulp.conformance.whole_programs.diff import Search
-from halfulp.conformance.whole_programs.reduce import (
-    Reducer,
+from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
+from halfulp.conformance.whole_programs.interesting import (
     SameDifference,
     ValueForUndefined,
     by_script,
-    text_of,
     undefined_header,
 )
+from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.files import write_file
 from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile
@@ -64,7 +64,11 @@ def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sourc
 
 
 def _reduce_undefined(
-    spelling: str, arguments: ReduceArguments, programs: Sequence[Program], profile: Profile, oracle: ProgramOracle
+    spelling: str,
+    arguments: ReduceArguments,
+    programs: Sequence[ClosedProgram],
+    profile: Profile,
+    oracle: ProgramOracle,
 ) -> int:
     test = ValueForUndefined(oracle, profile)
     found = next((one for one in test.values(programs) if one is not None), None)
@@ -84,7 +88,7 @@ def _reduce_by_test(script: str, arguments: ReduceArguments, sources: Sources) -
     module = parse(arguments.file, sources)
     function = find_entry(module, arguments.function)
     inputs = given_arguments(arguments, function, sources)
-    program = Program(module, function_path(function).replace("@", ""), () if inputs is None else inputs.row(0))
+    program = ClosedProgram(module, function_path(function).replace("@", ""), () if inputs is None else inputs.row(0))
     test = by_script(script)
     if test([program]) is None:
         say(f"{script} does not find the program interesting as it is")

@@ -6,13 +6,14 @@ import shlex
 from collections.abc import Iterable
 
 from halfulp.command.version import version_text
-from halfulp.conformance.oracles.oracle import Program, ProgramOracle
+from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
 from halfulp.conformance.whole_programs import diff
-from halfulp.conformance.whole_programs.reduce import header, inputs_of, text_of
+from halfulp.conformance.whole_programs.difference_text import header
+from halfulp.conformance.whole_programs.program_text import inputs_of, text_of
 
 
 def reduced_text(
-    program: Program, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
+    program: ClosedProgram, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
 ) -> str:
     """Return the program, with the difference and the command that shows it in comments. ``spelling``: of the oracle
     there.
@@ -23,7 +24,9 @@ def reduced_text(
     )
 
 
-def with_command(header: Iterable[str], program: Program, output: str | None, spelling: str, more: str = "") -> str:
+def with_command(
+    header: Iterable[str], program: ClosedProgram, output: str | None, spelling: str, more: str = ""
+) -> str:
     """Put a reduced program below its header and the command that shows the difference."""
     inputs = "".join(f" {option}" for option in inputs_of(program))
     command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"

@@ -21,7 +21,9 @@ from halfulp.conformance.ops.workers import default_workers, process_pool
 from halfulp.conformance.vectors.metadata import METADATA
 from halfulp.conformance.vectors.packing import CONTAINERS, Packing
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.shards import Plan, sweep_shards, tidy
+from halfulp.conformance.vectors.shards.directory import tidy
+from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.conformance.vectors.shards.sweep import sweep_shards
 from halfulp.conformance.vectors.spec import recipe_of_spec
 from halfulp.interp.ir.errors import InputError
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 from halfulp.command.options.check_vectors import CheckVectorsArguments
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Column, Role, VectorSet, check_columns
-from halfulp.conformance.vectors.computation import Subject
+from halfulp.conformance.vectors.computation import Computation
 from halfulp.conformance.vectors.formats import NAMES, format_named, format_of_file
 from halfulp.conformance.vectors.formats.format import Format, Notes, Options, seekable
 from halfulp.conformance.vectors.formats.npz import HEADER
@@ -51,7 +51,7 @@ _SIGNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
 class CheckedAgainst:
     """The computation that a file is compared with. ``document``: the metadata; ``metadata``: its name."""
 
-    subject: Subject
+    computation: Computation
     document: Document | None = None
     metadata: str = ""
 
@@ -152,10 +152,12 @@ def _columns(
     head: bytes, names: frozenset[str] | None, format_: Format, asked: CheckedAgainst, arguments: CheckVectorsArguments
 ) -> tuple[Column, ...]:
     """Return the columns of a file that does not describe them. ``names``: the names in the file."""
-    subject = asked.subject
-    known = (*subject.inputs, *subject.outputs) if asked.document is None else metadata.columns_of(asked.document)
+    computation = asked.computation
+    known = (
+        (*computation.inputs, *computation.outputs) if asked.document is None else metadata.columns_of(asked.document)
+    )
     if arguments.columns is not None:
-        by_name = {column.name: column for column in (*subject.inputs, *subject.outputs)}
+        by_name = {column.name: column for column in (*computation.inputs, *computation.outputs)}
         given = [name.strip() for name in arguments.columns.split(",")]
         unknown = next((name for name in given if name not in by_name), None)
         if unknown is not None:

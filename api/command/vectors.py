@@ -16,19 +16,19 @@ from halfulp.command.console import DIFFERENT, SUCCESS, fail, say, write
 from halfulp.command.option import first_given
 from halfulp.command.options.vectors import BLOCK, VectorsArguments
 from halfulp.command.progress import progress_bar
-from halfulp.command.recipe import recipe_of, subject_of
+from halfulp.command.recipe import computation_of, recipe_of
 from halfulp.command.sources import Sources, read_bytes
 from halfulp.conformance.vectors import metadata
+from halfulp.conformance.vectors.changes import Change, changes, check_unaltered, digest_now
 from halfulp.conformance.vectors.columns import Role
-from halfulp.conformance.vectors.compare import Change, changes, check_unaltered, digest_now
-from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject
+from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
 from halfulp.conformance.vectors.formats import format_of_file, read_vectors
 from halfulp.conformance.vectors.formats.format import Options
 from halfulp.conformance.vectors.inputs import filled_models
 from halfulp.conformance.vectors.metadata import to_text
-from halfulp.conformance.vectors.models import coverage_table
+from halfulp.conformance.vectors.models.table import coverage_table
 from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
-from halfulp.conformance.vectors.produce import Made, Order, carried_by, document, write_folder, write_stream
+from halfulp.conformance.vectors.produce import Order, ProducedSet, carried_by, document, write_folder, write_stream
 from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
 from halfulp.files import write_file
@@ -53,8 +53,8 @@ def execute(arguments: VectorsArguments, sources: Sources) -> int:
     return _make(arguments.subject, arguments, sources)
 
 
-def _make(subject: str, arguments: VectorsArguments, sources: Sources) -> int:
-    order = _order(subject, arguments, sources)
+def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
+    order = _order(named, arguments, sources)
     if arguments.coverage:
         _say_coverage(order.recipe)
     if arguments.out is None:
@@ -69,7 +69,7 @@ def _make(subject: str, arguments: VectorsArguments, sources: Sources) -> int:
     return SUCCESS
 
 
-def _order(subject: str, arguments: VectorsArguments, sources: Sources) -> Order:
+def _order(named: str, arguments: VectorsArguments, sources: Sources) -> Order:
     """Return the order for vectors that the options describe, checked. Raise HalfulpError."""
     formats = tuple((arguments.format or "testfloat").split(","))
     carried = carried_by(formats)
@@ -95,7 +95,7 @@ def _order(subject: str, arguments: VectorsArguments, sources: Sources) -> Order
             raise InputError(f"--flags: the format '{lacking}' has no place for flags")
         arguments = replace(arguments, flags=False)
     block = (arguments.block or BLOCK) if arguments.mx is not None else None
-    recipe = recipe_of(subject, arguments, sources, block)
+    recipe = recipe_of(named, arguments, sources, block)
     packings = {"containers": CONTAINERS, "dense": Packing(True), "dense-high": Packing(True, "high")}
     blocks = None
     if arguments.mx is not None and block is not None:
@@ -124,9 +124,9 @@ def _check_place(path: Path) -> None:
 
 def default_name(recipe: Recipe) -> str:
     """Name the vectors of a recipe: ``addf_f8E4M3FN``, ``truncf_f32_to_bf16_upward``, ``file_function``."""
-    subject = recipe.subject
-    if isinstance(subject, OpSubject):
-        asked = subject.task
+    computation = recipe.computation
+    if isinstance(computation, OpComputation):
+        asked = computation.case
         operands = list(dict.fromkeys(asked.operands))
         results = [] if set(asked.results) <= set(asked.operands) else ["to", *dict.fromkeys(asked.results)]
         properties = [name if value is True else str(value) for name, value in asked.properties]
@@ -139,7 +139,7 @@ def default_name(recipe: Recipe) -> str:
     return name if name.isidentifier() else f"vectors_{name}"
 
 
-def _stream(order: Order, metadata: str | None) -> Made:
+def _stream(order: Order, metadata: str | None) -> ProducedSet:
     sys.stdout.flush()
     made = write_stream(order, order.formats[0], sys.stdout.buffer)
     sys.stdout.buffer.flush()
@@ -163,15 +163,15 @@ def _ends_by_exception() -> Iterator[None]:
 
 
 def _say_coverage(recipe: Recipe) -> None:
-    if not recipe.models or not isinstance(recipe.subject, OpSubject):
+    if not recipe.models or not isinstance(recipe.computation, OpComputation):
         raise InputError("--coverage is about the models, so that --models must name some")
     _, filled = filled_models(recipe.computation.case, recipe.models, recipe.seed)
     say(coverage_table(filled))
 
 
 def _list_models(named: str, arguments: VectorsArguments, sources: Sources) -> int:
-    subject = subject_of(named, replace(arguments, models=None), sources)
-    if not isinstance(subject, OpSubject):
+    computation = computation_of(named, replace(arguments, models=None), sources)
+    if not isinstance(computation, OpComputation):
         raise InputError("the models are about the rounding of one op, not about programs")
     _, filled = filled_models(computation.case, None, arguments.seed)
     write(coverage_table(filled) + "\n")

@@ -11,13 +11,13 @@ from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, 
 from halfulp.command.option import first_given
 from halfulp.command.options.verify import VerifyArguments
 from halfulp.command.progress import progress_bar
-from halfulp.command.recipe import task_named
+from halfulp.command.recipe import case_named
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources
 from halfulp.conformance.comparing.coverage import Coverage
 from halfulp.conformance.comparing.divergences import divergences
+from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
 from halfulp.conformance.ops.report import markdown
-from halfulp.conformance.ops.sweep import Report, jobs, sweep
 from halfulp.conformance.ops.verify import Verification, as_json, text, verify
 from halfulp.conformance.ops.workers import default_workers
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
@@ -41,7 +41,7 @@ def _asked(spelling: str | None) -> list[str]:
 
 
 def _verify_op(op: str, arguments: VerifyArguments, sources: Sources) -> int:
-    task = task_named(op, arguments, sources)
+    case = case_named(op, arguments, sources)
     profile = profile_named(arguments.profile or "spec")
     rows = () if arguments.no_known else divergences()
     codes = []

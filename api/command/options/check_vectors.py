@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from halfulp.command.option import CommandHelp, option, positive
-from halfulp.command.options.recipe import SubjectOptions
+from halfulp.command.options.recipe import ComputationOptions
 
 _ABOUT = """\
 Read a file of vectors in any of the formats, compute every row again, and tell the first that differs:
@@ -22,7 +22,7 @@ describes, else those of the metadata, else the operands and results of the op, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckVectorsArguments(SubjectOptions):
+class CheckVectorsArguments(ComputationOptions):
     """The options of ``halfulp check-vectors``."""
 
     file: str = option(metavar="FILE", help="the file to check, or - for the standard input")
@@ -53,4 +53,4 @@ class CheckVectorsArguments(SubjectOptions):
     json: bool = option("--json", action="store_true", help="print one JSON object")
 
 
-COMMAND = CommandHelp(CheckVectorsArguments, _ABOUT, titles={SubjectOptions: "what is computed"})
+COMMAND = CommandHelp(CheckVectorsArguments, _ABOUT, titles={ComputationOptions: "what is computed"})

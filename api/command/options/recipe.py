@@ -42,7 +42,7 @@ def about_field(field: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubjectOptions:
+class ComputationOptions:
     """The computation: an op with its types and properties, or a function of a program."""
 
     type: str | None = option(
@@ -77,7 +77,7 @@ class SubjectOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecipeOptions(SubjectOptions):
+class RecipeOptions(ComputationOptions):
     """The computation and its operands."""
 
     level: str | None = option(

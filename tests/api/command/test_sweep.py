@@ -23,7 +23,6 @@ from tree import ROOT
 
 from halfulp.command.main import main
 from halfulp.command.progress import _scaled
-from halfulp.conformance.vectors import shards
 from halfulp.conformance.vectors.formats import NAMES
 from halfulp.conformance.vectors.shards import plan as plan_module
 from halfulp.conformance.vectors.shards import shard as shard_module
@@ -45,7 +44,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
     def smaller(*given: Any) -> plan_module.SweepPlan:
         return plan(*given, shard_rows=1 << 12)
 
-    monkeypatch.setattr(plan_module, "SweepPlan", smaller)
+    monkeypatch.setattr("halfulp.command.sweep.SweepPlan", smaller)
     return 16
 
 
@@ -61,7 +60,7 @@ def test_a_sweep(tmp_path: Path, capsys: Captured) -> None:
 def test_all_formats_but_one_are_offered() -> None:
     from halfulp.command.options import sweep as sweep_options
 
-    assert set(sweep_options.FORMATS) == set(NAMES) - set(shards.NO_SHARDS)
+    assert set(sweep_options.FORMATS) == set(NAMES) - set(plan_module.NO_SHARDS)
 
 
 def test_runs(tmp_path: Path, capsys: Captured) -> None:
