@@ -306,7 +306,7 @@ def spelled(text: str) -> str:
 
 def attribute_docstring(name: str) -> str:
     """The string below the assignment of a constant of the package."""
-    home, attribute = hu._HOME[name]
+    home, attribute = hu._home(name)
     body = ast.parse(inspect.getsource(import_module(home))).body
     for statement, following in pairwise(body):
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
@@ -318,11 +318,18 @@ def attribute_docstring(name: str) -> str:
 
 def members(cls: type) -> Iterator[str]:
     """What a class offers: methods, and properties, that have a docstring."""
-    for name in vars(cls):
+    # Methods that a class has from another one of halfulp are its own, unless that one is public too.
+    homes = [each for each in cls.__mro__ if each is cls or is_hidden(each)]
+    for name in dict.fromkeys(name for each in homes for name in vars(each)):
         what = getattr(cls, name)
         doc = inspect.getdoc(what) if callable(what) or isinstance(what, DESCRIPTORS) else None
         if doc and not name.startswith("_"):
             yield f"- `{signature(name, what, width=None) if callable(what) else name}`: {one_line(doc)}\n"
+
+
+def is_hidden(cls: type) -> bool:
+    """Tell whether a class is of halfulp, but has no public name."""
+    return cls.__module__.startswith("halfulp") and cls.__name__ not in hu.__all__
 
 
 def one_line(doc: str) -> str:
@@ -359,7 +366,7 @@ def public(module: Any) -> list[str]:
     return [
         name
         for name, what in vars(module).items()
-        if inspect.isfunction(what) and not name.startswith("_") and what.__module__ == module.__name__
+        if inspect.isfunction(what) and not name.startswith("_") and what.__module__.startswith(module.__name__)
     ]
 
 

@@ -14,7 +14,7 @@ from halfulp.interp.ir.errors import (
 )
 from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
-from halfulp.runtime import run
+from halfulp.running import run
 
 
 def alone(text: Any, columns: Sequence[Sequence[Any]], **options: Any) -> list[tuple[Value, ...] | HalfulpError]:

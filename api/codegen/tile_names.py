@@ -11,7 +11,7 @@ from halfulp.interp.ir.errors import InputError
 from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, holds, operation_of
 
 SPELLING = "mma.m16n8k16.f32.f16.f16.f32"
-"""An instruction: its shape, and the types of D, A, B and C."""
+"""The spelling of an instruction: its shape, and the types of D, A, B and C."""
 
 _WORDS: Mapping[str, str] = {
     "e4m3": "f8E4M3FN",
@@ -34,7 +34,7 @@ _MOST_K = 4096
 
 
 def operation_named(kind: str, a_type: str | None = None, b_type: str | None = None) -> TileOp:
-    """The operation of a kind such as ``MFMA_F32_16x16x16_F16``, or of an instruction such as `SPELLING`.
+    """Return the operation of a kind such as ``MFMA_F32_16x16x16_F16``, or of an instruction such as `SPELLING`.
 
     A kind may stand in its attribute, ``#iree_gpu.mma_layout<…>``. An instruction is one of mma, wgmma, tcgen05 and
     mfma; its types are written as in PTX or in MLIR, D's first. C's may be left out where it is D's. The types of
@@ -87,7 +87,7 @@ def _type(kind: str, word: str) -> str:
 
 
 def _fits(narrow: str, wide: str) -> bool:
-    """Whether every value of one type is one of the other, in which matrix units add."""
+    """Tell whether every value of one type is a value of another type, in which matrix units add."""
     if narrow not in FORMATS or wide not in FORMATS:
         return narrow in ("i8", "i32") and wide == "i32"
     return wide in ("f16", "f32", "f64") and holds(wide, narrow)

@@ -1,4 +1,4 @@
-"""Which rule of the profile ``spec`` gave a rounded result, in words."""
+"""The rule of the profile ``spec`` behind a rounded result, in words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rounding_rule(
     code: int | None,
     midpoint: Fraction | None,
 ) -> str:
-    """The rule for a finite exact value; ``code``: what it is rounded to; ``midpoint``: of its two neighbours."""
+    """Say which rule rounds a finite exact value. ``code``: the result; ``midpoint``: that of its two neighbours."""
     if not exact and not fmt.zero:
         return f"{fmt.name} has no zero: the smallest value, in every mode"
     if negative_zero and not fmt.has_negative_zero:
@@ -51,7 +51,7 @@ def rounding_rule(
 
 
 def nan_rule(fmt: FloatFormat, bare: str = "") -> str:
-    """The rule for a NaN that is converted; ``bare``: why it has neither sign nor payload, empty where it has them."""
+    """Say which rule converts a NaN. ``bare``: why it has neither sign nor payload; empty where it has them."""
     if fmt.nan_code is None:
         return lost_nan_rule(fmt)
     if bare:
@@ -64,7 +64,7 @@ def nan_rule(fmt: FloatFormat, bare: str = "") -> str:
 
 
 def bare_nan(fmt: FloatFormat, code: int) -> str:
-    """Why a NaN has neither sign nor payload that could be kept; empty where it has them, and for what is no NaN."""
+    """Say why a NaN has neither sign nor payload to keep; an empty text where it has them, and for other values."""
     if fmt.is_invalid(code):
         return f"an invalid encoding of {fmt.name} counts as a signalling NaN"
     marked = fmt.nan_has_payload and (fmt.signed or fmt.mantissa_bits)
@@ -72,7 +72,7 @@ def bare_nan(fmt: FloatFormat, code: int) -> str:
 
 
 def default_nan(fmt: FloatFormat) -> str:
-    """What a NaN is that comes from no NaN operand with a sign and a payload."""
+    """Name the NaN that does not come from a NaN operand with sign and payload."""
     if fmt.nan_code is None:
         return lost_nan_rule(fmt)
     if not (fmt.nan_has_payload and fmt.signed):
@@ -81,24 +81,24 @@ def default_nan(fmt: FloatFormat) -> str:
 
 
 def lost_nan_rule(fmt: FloatFormat) -> str:
-    """The rule for a NaN in a format that has none."""
+    """Say what a NaN becomes in a format without NaN."""
     return f"NaN is not representable in {fmt.name}: poison"
 
 
 def infinity_rule(fmt: FloatFormat, negative: bool) -> str:
-    """The rule for an infinity that is converted."""
+    """Say which rule converts an infinity."""
     if negative and not fmt.signed:
         return negative_rule(fmt)
     return f"infinity stays infinity in {fmt.name}" if fmt.infinities else f"infinity: {instead_of_infinity(fmt)}"
 
 
 def negative_rule(fmt: FloatFormat) -> str:
-    """The rule for a negative number in a format without a sign."""
+    """Say what a negative number becomes in a format without a sign."""
     return f"{fmt.name} has no negative values: NaN{'' if fmt.nan_code is not None else f'. {lost_nan_rule(fmt)}'}"
 
 
 def instead_of_infinity(fmt: FloatFormat) -> str:
-    """What a format has in place of an infinity."""
+    """Name the result that a format has in place of an infinity."""
     if fmt.infinities:
         return "infinity"
     if fmt.nan_code is not None:

@@ -10,7 +10,7 @@ from fake_oracle import FakeOracle
 
 import halfulp.conformance.oracles as oracles
 from halfulp.command import main as cli
-from halfulp.command.common import ranked
+from halfulp.command.console import ranked
 from halfulp.conformance.oracles.oracle import Oracle, OracleError, Unavailable
 
 PROGRAM = """\

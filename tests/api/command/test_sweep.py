@@ -21,8 +21,8 @@ from clusters import local_cluster
 from command import PATIENCE, halfulp, heeds_interrupts
 from tree import ROOT
 
-from halfulp.command.common import _scaled
 from halfulp.command.main import main
+from halfulp.command.progress import _scaled
 from halfulp.conformance.vectors.formats import NAMES
 from halfulp.conformance.vectors.shards import plan as plan_module
 from halfulp.conformance.vectors.shards import shard as shard_module
@@ -31,7 +31,7 @@ ADD = ("sweep", "arith.addf", "--type", "f8E4M3FN", "--level", "exhaustive")
 ADDED = "5546a554dea3483d477f5832732db467134bffff525ec21a821324f2785e90af"
 """The digest of that sweep: of its one shard of 65,536 rows."""
 
-HALFULP = (sys.executable, "-I", "-m", "halfulp.command.main")
+HALFULP = (sys.executable, "-I", "-m", "halfulp")
 
 Captured = pytest.CaptureFixture[str]
 
@@ -44,7 +44,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
     def smaller(*given: Any) -> plan_module.SweepPlan:
         return plan(*given, shard_rows=1 << 12)
 
-    monkeypatch.setattr(plan_module, "SweepPlan", smaller)
+    monkeypatch.setattr("halfulp.command.sweep.SweepPlan", smaller)
     return 16
 
 
@@ -58,9 +58,9 @@ def test_a_sweep(tmp_path: Path, capsys: Captured) -> None:
 
 
 def test_all_formats_but_one_are_offered() -> None:
-    from halfulp.command import sweep as cli_sweep
+    from halfulp.command.options import sweep as sweep_options
 
-    assert set(cli_sweep.FORMATS) == set(NAMES) - set(plan_module.NO_SHARDS)
+    assert set(sweep_options.FORMATS) == set(NAMES) - set(plan_module.NO_SHARDS)
 
 
 def test_runs(tmp_path: Path, capsys: Captured) -> None:

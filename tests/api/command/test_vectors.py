@@ -354,7 +354,7 @@ def test_a_function_that_is_given_nothing_has_no_vectors(tmp_path: Path) -> None
 def test_binary_formats_are_not_for_a_terminal() -> None:
     master, terminal = os.openpty()
     done = subprocess.run(
-        [sys.executable, "-I", "-m", "halfulp.command.main", *ADDF, "--format=npz"],
+        [sys.executable, "-I", "-m", "halfulp", *ADDF, "--format=npz"],
         stdout=terminal,
         stderr=subprocess.PIPE,
         check=False,
@@ -372,7 +372,7 @@ def test_a_closed_pipe_ends_quietly(name: str) -> None:
             sys.executable,
             "-I",
             "-m",
-            "halfulp.command.main",
+            "halfulp",
             *ADDF,
             "--level=random",
             "-n",
@@ -396,7 +396,7 @@ def test_a_closed_pipe_ends_quietly(name: str) -> None:
 def test_a_full_disk(name: str) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "halfulp.command.main", *ADDF, f"--format={name}"],
+            [sys.executable, "-I", "-m", "halfulp", *ADDF, f"--format={name}"],
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
@@ -429,7 +429,7 @@ def test_a_set_that_is_stopped_leaves_nothing(number: int, tmp_path: Path) -> No
             sys.executable,
             "-I",
             "-m",
-            "halfulp.command.main",
+            "halfulp",
             *ADDF,
             "--level=random",
             "-n",
@@ -678,11 +678,11 @@ def test_old_sets_that_cannot_be_compared(tmp_path: Path) -> None:
 
 
 def test_names_known_without_importing() -> None:
-    from halfulp.command import recipe as cli_recipe
-    from halfulp.command import vectors as cli_vectors
+    from halfulp.command.options import recipe as recipe_options
+    from halfulp.command.options import vectors as vectors_options
 
-    assert cli_vectors.FORMATS == NAMES
-    assert cli_recipe.LEVELS == LEVELS
+    assert vectors_options.FORMATS == NAMES
+    assert recipe_options.LEVELS == LEVELS
 
 
 def test_the_examples_of_the_user_documentation(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from amounts import amounts
 
 import halfulp as hu
+from halfulp.explanations.given import MODES
 from halfulp.explanations.op import EXPLAINED, OpExplanation, explain_op
-from halfulp.explanations.rounding import MODES
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat

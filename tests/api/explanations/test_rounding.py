@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.command.explain import ROUNDINGS
-from halfulp.explanations.rounding import MODES, explain
+from halfulp.command.options.explain import ROUNDINGS
+from halfulp.explanations.given import MODES
+from halfulp.explanations.rounding import explain
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.spelling import bits_text, decimal_text, fraction_text
 

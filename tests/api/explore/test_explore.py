@@ -20,7 +20,8 @@ from amounts import amounts
 from command import halfulp
 from explore_samples import around, code_at, places
 
-from halfulp.explanations.rounding import MODES, explain
+from halfulp.explanations.given import MODES
+from halfulp.explanations.rounding import explain
 from halfulp.explanations.rules import rounding_rule
 from halfulp.explore.decisions import tables
 from halfulp.explore.page import page

@@ -20,7 +20,9 @@ from explore_samples import around, places
 from float_samples import interesting, one_code
 from tree import ROOT
 
-from halfulp.explanations.rounding import MODES, explain, flags_text
+from halfulp.explanations.given import MODES
+from halfulp.explanations.rounding import explain
+from halfulp.explanations.texts import flags_text
 from halfulp.explore.page import page as page_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat

@@ -28,7 +28,7 @@ from tree import ROOT
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.explanations.rounding import MODES
+from halfulp.explanations.given import MODES
 from halfulp.explanations.rounding_steps import largest_error, pieces
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 from halfulp.command.main import main
+from halfulp.evaluating import eval as evaluate
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value
-from halfulp.runtime import eval as evaluate
-from halfulp.runtime import load, run
+from halfulp.loading import load
+from halfulp.running import run
 from halfulp.semantics.profile import Profile
 from halfulp.traces.trace import trace
 

@@ -16,7 +16,7 @@ from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value, to_elements, to_value
-from halfulp.runtime import run
+from halfulp.running import run
 from halfulp.semantics.poison import Origin, Origins
 
 
