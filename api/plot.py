@@ -1,11 +1,4 @@
-"""Pictures of rounding: number lines, staircases, relative and quantisation errors, one rounding explained.
-
-Each function returns a matplotlib ``Figure`` that no pyplot state knows of, so they work without a display; with
-``ax=`` they draw into axes of yours and return their figure. ``dark=True`` is for dark pages. What is drawn comes from
-halfulp's own conversions: exact values and the points between them, never from NumPy's casts or from samples.
-
-Needs matplotlib: ``pip install halfulp[plot]``.
-"""
+"""Draw rounding: number lines, staircases, relative errors, quantisation errors, and one rounding in detail."""
 
 from __future__ import annotations
 
@@ -201,7 +194,9 @@ def _image(figure: Figure, ending: str) -> bytes:
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:
-    """The format of a picture by the end of its file's name, svg or png. Raises InputError for any other."""
+    """Return the format of a picture by the ending of its file name: svg or png. Raises InputError for any other
+    ending.
+    """
     name = os.fspath(path)
     ending = os.path.splitext(name)[1].removeprefix(".").lower()
     if ending not in ENDINGS:
@@ -210,9 +205,10 @@ def ending_of(path: str | os.PathLike[str]) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure to ``path``, .svg or .png: the same bytes each time, and the whole file or none.
+    """Write a figure to ``path``, .svg or .png. The bytes are the same each time. The file is written whole or not at
+    all.
 
-    Raises InputError for another ending, and when the file cannot be written.
+    Raises InputError for another ending, or if the file cannot be written.
     """
     write_file(path, _image(figure, ending_of(path)))
 
@@ -240,7 +236,7 @@ _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def short_text(number: Fraction, digits: int = 12) -> str:
-    """A number in at most so many significant digits; what was cut ends in an ellipsis."""
+    """Return a number with at most ``digits`` significant digits. An ellipsis shows that digits were dropped."""
     context = decimal.Context(digits, decimal.ROUND_DOWN, decimal.MIN_EMIN, decimal.MAX_EMAX, traps=[])
     cut = Fraction(context.divide(decimal.Decimal(number.numerator), decimal.Decimal(number.denominator)))
     mantissa, e, exponent = decimal_text(cut, digits).partition("e")
@@ -329,13 +325,13 @@ def number_line(
     ax: Axes | None = None,
     dark: bool = False,
 ) -> Figure:
-    """The values of a format as marks on a line, with its binades, and its special codes below.
+    """Draw the values of a format as marks on a line, with its binades, and its special codes below it.
 
-    All values of a format of up to 8 bits, or those from ``low`` to ``high``, which wider formats must be given. A line
-    that spans many binades is logarithmic, and linear around zero, where subnormal values are. On a line that is very
-    short beside its place, the axis shows distances from ``low``.
+    The line shows the values from ``low`` to ``high``. A format of up to 8 bits needs no limits: then all values are
+    shown. A line that spans many binades is logarithmic, and linear around zero, where the subnormals are. If the line
+    is very short compared with its place, the axis shows distances from ``low``.
 
-    Raises InputError for a window with no values or more than `MOST_MARKS`.
+    Raises InputError for a window with no values, or with more than 4,096 (`MOST_MARKS`).
     """
     format_, style = format_of(fmt), _DARK if dark else _LIGHT
     if format_.bits > 8 and (low is None or high is None):
@@ -467,12 +463,12 @@ def staircase(
     ax: Axes | None = None,
     dark: bool = False,
 ) -> Figure:
-    """What inputs from ``low`` to ``high`` are rounded to, in each of ``modes``.
+    """Draw the rounded value of each input from ``low`` to ``high``, in each of ``modes``.
 
-    Steps lie exactly where results change. Dots show ties, where the nearest modes differ. The legend says where
-    results are no numbers.
+    Steps are exactly at the inputs at which the result changes. Dots show ties, where the modes to nearest differ. The
+    legend names the inputs whose results are not numbers.
 
-    Raises InputError for an unknown mode, or a window in which the format has more than `MOST_STEPS` values.
+    Raises InputError for an unknown mode, or a window in which the format has more than 1,024 values (`MOST_STEPS`).
     """
     format_, style = format_of(fmt), _DARK if dark else _LIGHT
     names = _modes([modes] if isinstance(modes, str) else modes)
@@ -567,11 +563,12 @@ def relative_error(
     ax: Axes | None = None,
     dark: bool = False,
 ) -> Figure:
-    """How far results are from their inputs, relative to these, for inputs from ``low`` to ``high``, both positive.
+    """Draw the relative error of rounding for inputs from ``low`` to ``high``, both positive.
 
-    Over at most 12 binades, formats of few values show the error itself, others the largest one in each of up to 480
-    parts of the axis, of some four values each; over more binades, all formats show the largest one in each. A line
-    ends where results are no numbers.
+    Over at most 12 binades, a format with at most 32 values there has a curve of the error itself. For any other format
+    the axis is divided into up to 480 parts with about four values each, and the line shows the largest error of each
+    part. Over more than 12 binades, all formats show the largest error of each binade. A line ends where results are
+    not numbers.
 
     Raises InputError for an unknown mode, or a window that is not positive or goes beyond 2^-500 or 2^500.
     """
@@ -678,14 +675,15 @@ def quantisation_error(
     ax: Axes | None = None,
     dark: bool = False,
 ) -> Figure:
-    """The errors that quantising an array brings, as one histogram for each layer or channel.
+    """Draw the errors of quantising an array: one histogram for each layer or channel.
 
-    ``array``: anything `halfulp.eval` takes, of the type that ``type`` expresses. ``type``: a ``!quant.uniform`` type,
-    per layer, per channel, or with blocks (all of them in one histogram). ``channels``: which to show; by default the
-    first `MOST_ROWS`. ``bins``: of each histogram.
+    ``array``: anything that `halfulp.eval` takes, in the expressed type of ``type``.
+    ``type``: a `!quant.uniform` type: per layer, per channel, or with blocks (all blocks in one histogram).
+    ``channels``: the channels to show; by default the first 16 (`MOST_ROWS`).
+    ``bins``: the number of bins of each histogram.
 
-    The error is dcast(qcast(x)) - x. Elements that were clamped to the ends of the storage type have errors of any
-    size: they are counted beside their histogram, as are NaNs, and not in it. Each row is scaled to its highest bin.
+    The error is dcast(qcast(x)) - x. An element that was clamped to an end of the storage type can have an error of any
+    size. Such elements, and NaNs, are counted beside the histogram, not in it. Each row is scaled to its highest bin.
 
     Raises TypeMismatch for an array or type that does not fit, InputError for channels that do not exist.
     """
@@ -725,7 +723,7 @@ class ChannelErrors:
 
 
 def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
-    """The errors of `quantisation_error`, for each layer or channel.
+    """Return the errors that `quantisation_error` draws, for each layer or channel.
 
     Raises TypeMismatch for an array or type that does not fit.
     """
@@ -803,10 +801,10 @@ def _draw_errors(ax: Axes, style: _Style, rows: Sequence[ChannelErrors], bins: i
 
 
 def explanation(explained: Explanation | OpExplanation, *, ax: Axes | None = None, dark: bool = False) -> Figure:
-    """One rounding, as `halfulp.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input.
+    """Draw one rounding that `halfulp.explain` explains: its bits, its rule, its neighbours, the midpoint and the
+    input.
 
-    Of an op, as `halfulp.explain_op` gives it, the rounding of its exact result. Raises InputError where that is not
-    rounded.
+    For an op (`halfulp.explain_op`), draw the rounding of its exact result. Raises InputError if that is not rounded.
     """
     from halfulp.explain_op import OpExplanation
 

@@ -70,10 +70,12 @@ _externals: dict[str, Callable[..., Any]] = {}
 
 
 def load(source: Source) -> Module:
-    """Read and verify a module: a path, MLIR text, or bytes. A file or bytes may be text or MLIR bytecode.
+    """Read and verify a module: a path, MLIR text, or bytes. A file or bytes may hold text or MLIR bytecode.
 
-    A string that has a newline, a brace, a bracket or a quote is text; any other string is a path. Raises InputError
-    when a file cannot be read, ParseError, BytecodeError or VerifyError with the place when it is no valid MLIR.
+    A blank string, or one with a newline, ``{``, ``(`` or ``"``, is text. Any other string is a path.
+
+    Raises InputError if a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, if the content
+    is not valid MLIR.
     """
     if isinstance(source, str) and (any(mark in source for mark in '\n{("') or not source.strip()):
         return parse_module(source)
@@ -83,10 +85,13 @@ def load(source: Source) -> Module:
 def read_bytecode(source: Source, *, schema: str | None = None, allow_unregistered: bool = True) -> Module:
     """Read and verify MLIR bytecode, versions 0 to 6, from a path or bytes.
 
-    ``schema``: "mlir22" or "llvm24", whose ops and codes the file uses; None for what its producer says.
-    ``allow_unregistered``: keep ops of dialects that are not known. A file is mapped: its resources are not copied.
+    ``schema``: "mlir22" or "llvm24": the version of MLIR whose ops and codes the file uses. None: by the producer that
+    the file names.
+    ``allow_unregistered``: keep ops of unknown dialects.
 
-    Raises BytecodeError with the offset at which the file is wrong, InputError and VerifyError.
+    A file is mapped into memory: its resources are not copied.
+
+    Raises BytecodeError with the offset of the error in the file, InputError and VerifyError.
     """
     from halfulp.interp.bytecode import reader
 
@@ -106,11 +111,15 @@ def _opened(source: Any) -> tuple[bytes | memoryview, str]:
 
 
 def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", producer: str | None = None) -> bytes:
-    """A module as MLIR bytecode: for mlir22 the bytes that mlir-opt 22 writes, but for the name of the producer.
+    """Return a module as MLIR bytecode. For mlir22 these are the bytes that mlir-opt 22 writes, except for the producer
+    name.
 
-    ``version``: of the format, 0 to 6. ``schema``: "mlir22" or "llvm24", the MLIR that is to read it; both read
-    version 4. ``producer``: the name in the file, by which halfulp knows the schema again (default: MLIR22-halfulp or
-    MLIR24-halfulp). Raises InputError for a version that does not exist, Unsupported for what the schema does not have.
+    ``version``: the version of the format, 0 to 6.
+    ``schema``: "mlir22" or "llvm24": the version of MLIR that will read the bytes. Both can read version 4.
+    ``producer``: the name in the file, by which halfulp recognises the schema (default: MLIR22-halfulp or
+    MLIR24-halfulp).
+
+    Raises InputError for a version that does not exist, Unsupported for something that the schema does not have.
     """
     from halfulp.interp.bytecode import writer
 
@@ -198,37 +207,46 @@ def run(
     max_depth: int = Limits().depth,
     max_bytes: int = Limits().bytes,
 ) -> tuple[Value, ...]:
-    """Call a function of a module, and return its results, always as a tuple.
+    """Call a function of a module and return its results, always as a tuple.
 
-    ``module``: what `load` returned, or anything `load` takes. ``arguments``: NumPy or ml_dtypes arrays, Python numbers
-    for scalars, or `Value`s, of exactly the function's argument types; for a memref also a `Buffer`, which has
-    afterwards what was stored into it, while anything else is copied. ``entry``: the function's name (``@a::@b`` for a
-    nested module); it may be left out where there is just one public function with a body. ``profile``: a name,
-    ``name,field=value``, or a `Profile`. ``on_ub``: what undefined behaviour does: "raise" stops with
-    `UndefinedBehavior`, "poison" makes the offending elements poison where arithmetic is undefined; a branch on poison
-    and an access outside of memory stop all the same. ``index_width``: bits at which index wraps. ``vscale``: the
-    multiple of scalable vectors.
-    ``track_open``: keep masks of elements the language leaves open. ``externals``: Python functions for declarations,
-    by name; and one by the name "iree_codegen.query_tile_sizes", which gets a tensor type, an object with ``shape`` and
-    ``element``, and returns as many integers as the op has results.
-    ``listeners``: what happens, as it happens. ``batch``: run a function for many lanes at once (below).
-    ``mma``: how `iree_codegen.inner_tiled` adds up: "exact" (rounded once), "ieee" (fused multiply-adds one after the
-    other) or "chip:hopper" and others, as the chip's matrix unit does.
-    ``swizzle``: "physical" makes loads and stores of what `iree_codegen.swizzle_hint` returns go to the swizzled place
-    in memory, which others that use this memory see; "hint" ignores it.
-    ``check_hints``: in a batch, `iree_codegen.index_hint` is undefined where its claim about the lanes does not hold.
-    ``max_steps``, ``max_depth``, ``max_bytes``: limits on ops executed, nested calls, and bytes of one value.
+    ``module``: the result of `load`, or anything that `load` takes.
+    ``arguments``: NumPy or ml_dtypes arrays, Python numbers for scalars, or `Value`s, of exactly the function's
+    argument types. A memref also takes a `Buffer`: after the run it holds what the program stored. Anything else is
+    copied.
+    ``entry``: the name of the function (``@a::@b`` for a nested module). It may be left out if the module has only one
+    public function with a body.
+    ``profile``: a name, ``name,field=value``, or a `Profile`.
+    ``on_ub``: the effect of undefined behaviour. "raise" stops with `UndefinedBehavior`. "poison" makes the affected
+    elements of an arithmetic result poison; a branch on poison and an access outside of memory stop in any case.
+    ``index_width``: the bits of an index, 64 or 32.
+    ``vscale``: the multiple of scalable vectors.
+    ``track_open``: keep a mask of the elements that the language leaves unspecified (``open`` of a `Value`).
+    ``externals``: Python functions for function declarations, by name. The name "iree_codegen.query_tile_sizes" is
+    special: its function takes a tensor type, an object with ``shape`` and ``element``, and returns one integer for
+    each result of the op.
+    ``listeners``: objects that are told every event of the run.
+    ``batch``: run the function for many lanes at once (below).
+    ``mma``: how `iree_codegen.inner_tiled` adds: "exact" (rounded once), "ieee" (a chain of fused multiply-adds), or a
+    chip such as "chip:hopper" (as the matrix unit of that chip).
+    ``swizzle``: "physical" sends loads and stores through the result of `iree_codegen.swizzle_hint` to the swizzled
+    place in memory, and all other users of that memory see them there. "hint" ignores the swizzle.
+    ``check_hints``: in a batch, `iree_codegen.index_hint` has undefined behaviour if its claim about the lanes is
+    wrong.
+    ``max_steps``, ``max_depth``, ``max_bytes``: the limits on ops executed, on nested calls, and on the bytes of one
+    value.
 
-    In a batch each argument, a scalar, tensor or vector, has one more leading axis, with an entry for each lane, or is
-    what it is for all lanes; each result is a tensor with such an axis. Lanes go their own ways through branches,
-    loops and calls; each gets exactly what it gets alone. Undefined behaviour and poison count only in the lanes that
-    come to it: errors name the first lane, how many there are, and, in ``lanes``, all of them. An op that lanes run
-    together counts as one step. Functions of one's own (externals, registered ops and conversions) are called for each
-    lane. Lanes cannot have values of different shapes, nor memory.
-    A distributed `iree_codegen.inner_tiled` is what all lanes of a subgroup do together: of a kind for 64 lanes, lanes
-    0 to 63 of the batch are one subgroup, 64 to 127 the next.
+    In a batch, an argument (scalar, tensor or vector) has one more axis, in front, with one entry for each lane.
+    Without this axis it is the same for all lanes. Each result is a tensor with this axis. Each lane takes its own way
+    through branches, loops and calls, and its result is exactly the result that it would have alone. Undefined
+    behaviour and poison affect only the lanes in which they happen. An error names the first such lane and their
+    number; its field ``lanes`` has them all. An op that many lanes run together counts as one step. Your own functions
+    (externals, registered ops and casts) are called once for each lane. A batch cannot have values whose shape differs
+    between lanes, or memrefs.
 
-    A loaded module is compiled on its first run and must not be changed afterwards.
+    All lanes of a subgroup work together in a distributed `iree_codegen.inner_tiled`. If the kind has 64 lanes, lanes 0
+    to 63 of the batch are one subgroup, lanes 64 to 127 the next.
+
+    A loaded module is compiled at its first run. Do not change it afterwards.
 
     Raises TypeMismatch for an argument that does not fit, Unsupported, UndefinedBehavior, LimitExceeded, and the errors
     of `load`.
@@ -395,23 +413,29 @@ def eval(
     mma: str = "exact",
     **properties: Any,
 ) -> Any:
-    """Evaluate one op without writing MLIR; its result as a `Value`, or a tuple of them where it has several.
+    """Evaluate one op without MLIR text. Return its result as a `Value`, or a tuple if it has several results.
 
-    ``op``: the full name, as in "arith.addf". ``operands``: arrays, numbers or `Value`s. ``type``: the element type (or
-    whole type) of the operands, one for all or one for each; None where the dtype says it. ``to``: the element type of
-    the result of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``,
-    ``predicate="slt"``,
-    ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells them or as lists.
-    ``rounding="stochastic"`` needs ``random``: one unsigned integer per element, compared with the discarded fraction
-    at the width of its dtype. ``mma``: as for `run`.
+    ``op``: the full name, for example "arith.addf".
+    ``operands``: arrays, numbers or `Value`s.
+    ``type``: the element type (or the whole type) of the operands: one for all, or one for each; None if the dtype says
+    it.
+    ``to``: the element type of the result of a cast.
+    ``properties``: the properties of the op by name. An enum is given by keyword (``fastmath="nnan"``,
+    ``predicate="slt"``, ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), another attribute as MLIR text or
+    as a list.
+    ``random``: needed by ``rounding="stochastic"``: one unsigned integer per element. It is compared with the discarded
+    fraction at the width of its dtype.
+    ``mma``: as for `run`.
 
-    Where several operands of an op stand for any number of values, the one way to divide those given that the op
-    accepts is taken; ``operandSegmentSizes=[2, 1]`` says it where there are several.
-    `iree_codegen.inner_tiled` needs ``kind="#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"`` only: without
-    ``indexing_maps`` it has no loops (one tile), without ``iterator_types`` loops of the last map are parallel and the
-    others reductions, without ``semantics`` it is neither distributed nor opaque; and its element types are the kind's.
+    An op may have several variadic operands. The given operands are then divided among them in the one way that the op
+    accepts. If it accepts several ways, ``operandSegmentSizes=[2, 1]`` selects one.
 
-    Raises what `run` raises, and VerifyError where the op does not accept these types.
+    `iree_codegen.inner_tiled` needs only ``kind="#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"``. Without
+    ``indexing_maps`` it has no loops: it computes one tile. Without ``iterator_types``, the loops in the last map are
+    parallel, and the others are reductions. Without ``semantics`` it is neither distributed nor opaque. Its element
+    types are those of the kind.
+
+    Raises the errors of `run`, and VerifyError if the op does not accept these types.
     """
     definition = default_registry().require(op)
     if isinstance(definition.evaluate, Control) or definition.regions or not definition.results:
@@ -528,11 +552,14 @@ def convert(
 ) -> Value:
     """Convert an array, number or `Value` to another element type, rounding once.
 
-    ``to``: a float or integer type. ``rounding``: to_nearest_even (the default into floats), downward, upward,
-    toward_zero (the default into integers), to_nearest_away, or stochastic, which needs ``random``: one unsigned
-    integer per element.
-    ``type``: the source's element type, where its dtype does not say it. Elements that have no value in the target (NaN
-    in f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
+    ``to``: a float or integer type.
+    ``rounding``: to_nearest_even (the default for a float target), downward, upward, toward_zero (the default for an
+    integer target), to_nearest_away, or stochastic.
+    ``random``: needed by stochastic rounding: one unsigned integer per element.
+    ``type``: the element type of ``x``, if its dtype does not say it.
+
+    An element without a value in the target (NaN in f4E2M1FN; NaN, or a value out of range, in an integer) becomes
+    poison, or the value that the profile gives.
 
     Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
     """
@@ -598,7 +625,7 @@ def _conversion(
 
 
 def register_dialect(dialect: Dialect) -> None:
-    """Add a dialect, or more ops to a known one. Raises ValueError when an op of that name exists."""
+    """Add a dialect, or add ops to a known dialect. Raises ValueError if an op of that name exists."""
     default_registry().register(dialect)
 
 
@@ -611,15 +638,16 @@ def register_op(
     assembly: str | None = None,
     **declaration: Any,
 ) -> OpDefinition:
-    """Declare an op of one's own and what it computes.
+    """Declare an op of your own, with the function that computes it.
 
-    ``name``: ``dialect.mnemonic``. ``function`` gets the operands as `Value`s and the op's properties and attributes as
-    keywords; it returns one result, or a tuple of them, as `Value`s, arrays or numbers of the declared result types.
-    ``operands``, ``results``: names, or names with type constraints. ``assembly``: MLIR's declarative assembly format;
-    without it the op has only its generic form. ``declaration``: further fields of
-    `halfulp.interp.dialect.OpDefinition`.
+    ``name``: ``dialect.mnemonic``.
+    ``function``: takes the operands as `Value`s, and the properties and attributes of the op as keyword arguments. It
+    returns one result or a tuple of results, as `Value`s, arrays or numbers of the declared result types.
+    ``operands``, ``results``: names, or names with type constraints.
+    ``assembly``: the declarative assembly format of MLIR. Without it, the op has only its generic form.
+    ``declaration``: more fields of `halfulp.interp.dialect.OpDefinition`.
 
-    Raises ValueError when the op exists.
+    Raises ValueError if the op exists.
     """
     dialect_name, dot, mnemonic = name.partition(".")
     if not dot:
@@ -650,8 +678,9 @@ def register_cast(
     target: str | ty.Type | Sequence[str | ty.Type],
     function: Callable[..., Any],
 ) -> None:
-    """Say what builtin.unrealized_conversion_cast from these types to those computes: values in, values (or arrays)
-    out.
+    """Register the function that computes builtin.unrealized_conversion_cast from these types to those types.
+
+    It takes `Value`s and returns values, arrays or numbers.
     """
     _casts[_spellings(source), _spellings(target)] = function
 
@@ -662,7 +691,7 @@ def _spellings(types: str | ty.Type | Sequence[str | ty.Type]) -> tuple[str, ...
 
 
 def register_external(name: str, function: Callable[..., Any]) -> None:
-    """Bind a Python function to every declaration of that name: it gets `Value`s and returns values, arrays or
+    """Bind a Python function to every declaration of that name. It takes `Value`s and returns values, arrays or
     numbers.
     """
     _externals[name.removeprefix("@")] = function

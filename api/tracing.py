@@ -141,13 +141,20 @@ class Step:
 
 @dataclass(eq=False)
 class Trace:
-    """A run as it went: print it, or show it in a notebook; `html` makes a page of it, `save_npz` a folder.
+    """The record of a run. Print it, or show it in a notebook. `html` returns it as a page, `save_npz` writes it to a
+    folder.
 
-    ``function``: the one that was called. ``profile``: that of the run; ``profiles``: by function, those of
-    functions that ran and whose attributes ask for another. ``mma``: the model of matrix units. ``arguments``: its
-    arguments. ``steps``: those that were kept: the first ones, the last ones, and of those between, some in which
-    poison was born. ``rows``: how many steps there were; ``executed``: how many ops ran. ``results``: of the run;
-    none where ``error`` stopped it. ``lines``: the source that is shown; the first is line number ``first_line``.
+    ``function``: the called function.
+    ``profile``: the profile of the run.
+    ``profiles``: the profiles of functions that ran with another profile because of their attributes, by function.
+    ``mma``: the model of matrix units.
+    ``arguments``: the arguments of the function.
+    ``steps``: the steps that were kept: the first ones, the last ones, and some others that created poison.
+    ``rows``: the number of all steps.
+    ``executed``: the number of ops that ran.
+    ``results``: the results of the run; empty if ``error`` stopped it.
+    ``error``: the error that stopped the run, or None.
+    ``lines``: the source lines that are shown. The first one has the line number ``first_line``.
     ``sites``: the ops that ran.
     """
 
@@ -168,7 +175,7 @@ class Trace:
 
     @property
     def numerics(self) -> str:
-        """The profile and, where it is not the default, the model of matrix units."""
+        """The profile and, if it is not the default, the model of matrix units."""
         return f"profile {self.profile}" + (f", matrix units {self.mma}" if self.mma != "exact" else "")
 
     def __str__(self) -> str:
@@ -186,7 +193,7 @@ class Trace:
         return fragment(self)
 
     def html(self) -> str:
-        """A page of its own: one file that needs nothing else."""
+        """Return the trace as an HTML page: one file that needs no other."""
         from halfulp.tracing_page import page
 
         return page(self)
@@ -194,7 +201,7 @@ class Trace:
     def save_npz(self, directory: str | os.PathLike[str]) -> None:
         """Write the values that the trace keeps: ``values.npz`` with raw codes, and ``index.json``.
 
-        Large values are there if the trace was made with ``keep=True``. Raises InputError.
+        Large values are included if the trace was made with ``keep=True``. Raises InputError.
         """
         from halfulp.tracing_npz import Archive
 
@@ -202,7 +209,7 @@ class Trace:
             archive.finish(self)
 
     def births(self) -> Mapping[tuple[str, str, str], int]:
-        """By op, place and reason: the number of the step in which poison was first born."""
+        """Return the number of the first step that created poison, by op, place and reason."""
         first: dict[tuple[str, str, str], int] = {}
         for step in self.steps:
             for birth in step.births:
@@ -210,7 +217,9 @@ class Trace:
         return first
 
     def gaps(self) -> Iterator[tuple[int, Step | None]]:
-        """The steps that were kept, each with how many before it were not; at the end None, where some are missing."""
+        """Yield each kept step with the number of dropped steps before it; at the end, yield the number of dropped
+        steps, if any, with None.
+        """
         number = 0
         for step in self.steps:
             yield step.number - number - 1, step
@@ -504,16 +513,19 @@ def trace(
     max_depth: int = Limits().depth,
     max_bytes: int = Limits().bytes,
 ) -> Trace:
-    """Run a function as `run` does, and note every op that runs: its line, its values, poison, where control goes.
+    """Run a function as `run` does, and record every op that runs: its line, its values, poison and branches.
 
-    ``limit``: how many steps are kept; of a longer run the first, the last, and some in which poison was born.
-    ``keep``: keep large values too, not only their summaries: as much memory as all of them take. ``npz``: a folder to
-    write the values to while the program runs. Of a large buffer each step notes the beginning only, with
-    ``keep`` all of it. Everything else is as for `run`.
+    ``limit``: the number of steps to keep. Of a longer run, the first steps, the last steps and some steps that created
+    poison are kept.
+    ``keep``: keep large values too, not only summaries of them. This takes the memory of all these values.
+    ``npz``: a folder to which the values are written while the program runs. For a large buffer each step has only the
+    beginning; with ``keep`` it has all of it.
 
-    A program that stops, because it is undefined or for another reason, has a trace up to there, with the error in
-    ``Trace.error``. Raises the errors of `run` for what is wrong before the first op runs, InputError where the folder
-    cannot be written, ValueError for a limit below 1.
+    All other arguments are those of `run`.
+
+    If the program stops with an error, for example undefined behaviour, the trace ends there, and `Trace.error` has the
+    error. Raises the errors of `run` for a problem before the first op runs, InputError if the folder cannot be
+    written, ValueError for a limit below 1.
     """
     from halfulp.tracing_npz import Archive, no_archive
 

@@ -24,10 +24,12 @@ _AXES = "xyz"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Workgroups:
-    """A dispatch: its ``count`` of workgroups (x, y, z), and what its dispatch_config says beside that.
+    """A dispatch: its ``count`` of workgroups (x, y, z), and the other entries of its dispatch_config.
 
-    ``workgroup_size``: one to three numbers, and ``subgroup_size``, ``workgroup_local_memory``: as they are written;
-    None where they are not.
+    ``workgroup_size``: one to three numbers.
+    ``subgroup_size``, ``workgroup_local_memory``: numbers.
+
+    An entry is None if the dispatch_config does not have it.
     """
 
     count: tuple[int, int, int]
@@ -36,7 +38,7 @@ class Workgroups:
     workgroup_local_memory: int | None = None
 
     def known(self) -> dict[str, Any]:
-        """What is known, by name."""
+        """Return the entries that are not None, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -57,19 +59,23 @@ def workgroups(
     max_depth: int = Limits().depth,
     max_bytes: int = Limits().bytes,
 ) -> Workgroups:
-    """How many workgroups a function is dispatched with.
+    """Compute the number of workgroups with which a function is dispatched.
 
-    Where the module has an `iree_codegen.dispatch_config` for the function, that decides: ``arguments`` are the
-    workload values, its region computes the count, and the function does not run; it need not even be there. Else
-    ``arguments`` are those of the function, which runs: the count is, in each dimension, the signed maximum over all
-    `iree_codegen.workgroup_count_hint` that run in it and in what it calls. Dimensions that a hint does not name are 1.
+    If the module has an `iree_codegen.dispatch_config` for the function, its region computes the count. ``arguments``
+    are then the workload values. The function does not run, and need not exist.
 
-    ``entry``: the function's name, also that in a dispatch_config; it may be left out where the module has just one
-    dispatch_config, or none and one public function with a body. Everything else is as for `run`.
+    Otherwise ``arguments`` are those of the function, and the function runs. The count is, in each dimension, the
+    signed maximum over all `iree_codegen.workgroup_count_hint` ops that run in it and in the functions that it calls. A
+    dimension that a hint does not name is 1.
 
-    Raises InputError where there is no such function, where no hint has run, and for a hint of more than three sizes;
-    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, whatever ``on_ub`` says;
-    and the errors of `run`.
+    ``entry``: the name of the function, also of that in a dispatch_config. It may be left out if the module has only
+    one dispatch_config, or none and only one public function with a body.
+
+    All other arguments are those of `run`.
+
+    Raises InputError if there is no such function, if no hint ran, and for a hint with more than three sizes;
+    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, also with
+    ``on_ub="poison"``; and the errors of `run`.
     """
     if not isinstance(module, Module):
         module = load(module)

@@ -17,7 +17,7 @@ import numpy as np
 
 
 class NanEncoding(Enum):
-    """Where a format keeps its NaNs."""
+    """The codes that a format uses for NaN."""
 
     IEEE = "IEEE"  # largest exponent, non-zero fraction; the top fraction bit is set in quiet NaNs
     ALL_ONES = "all ones"  # largest exponent and all fraction bits set, with either sign; always quiet
@@ -29,14 +29,18 @@ class NanEncoding(Enum):
 class FloatFormat:
     """A binary floating-point format.
 
-    ``exponent_bits``, ``mantissa_bits``: field widths in bits; ``mantissa_bits`` counts the fraction only (63 for x87).
+    ``exponent_bits``, ``mantissa_bits``: the widths of the fields in bits. ``mantissa_bits`` counts only the fraction
+    (63 for x87).
     ``bias``: a normal value is 1.fraction * 2**(exponent field - bias).
-    ``signed``: False for formats without a sign bit. ``infinities``: with `NanEncoding.IEEE` the usual encoding, else
-    the largest magnitude that is not NaN.
-    ``zero``: False means that exponent field 0 is an ordinary binade: no zero and no subnormals (f8E8M0FNU).
-    ``explicit_integer_bit``: the leading significand bit is stored, in a format of more than 64 bits (x87).
+    ``signed``: False for a format without a sign bit.
+    ``infinities``: True if the format has infinities. With `NanEncoding.IEEE` they have the usual code; otherwise the
+    code with the largest magnitude that is not NaN.
+    ``nan``: the codes that are NaN.
+    ``zero``: False if exponent field 0 is an ordinary binade: the format has no zero and no subnormals (f8E8M0FNU).
+    ``explicit_integer_bit``: True if the leading bit of the significand is stored, in a format of more than 64 bits
+    (x87).
 
-    Raises ValueError for a combination that is no format.
+    Raises ValueError if the fields do not describe a format.
     """
 
     name: str
@@ -95,17 +99,17 @@ class FloatFormat:
 
     @cached_property
     def bits(self) -> int:
-        """Width of a code in bits."""
+        """The width of a code in bits."""
         return self.signed + self.exponent_bits + self.explicit_integer_bit + self.mantissa_bits
 
     @cached_property
     def precision(self) -> int:
-        """Significand bits of a normal value, the leading one included."""
+        """The number of significand bits of a normal value, with the leading one."""
         return self.mantissa_bits + 1
 
     @cached_property
     def limbs(self) -> int:
-        """How many uint64 words a code takes in an array; above 1 they are a trailing axis, least significant first."""
+        """The number of uint64 words of a code in an array. If more than 1: a last axis, least significant first."""
         return -(-self.bits // 64)
 
     @cached_property
@@ -117,48 +121,48 @@ class FloatFormat:
 
     @cached_property
     def emin(self) -> int:
-        """Exponent of the smallest normal value."""
+        """The exponent of the smallest normal value."""
         return int(self.zero) - self.bias
 
     @cached_property
     def emax(self) -> int:
-        """Exponent of the largest finite value."""
+        """The exponent of the largest finite value."""
         return (self.max_magnitude >> self.mantissa_bits) - self.bias
 
     # Magnitudes: codes without sign and explicit integer bit.
 
     @cached_property
     def min_normal_magnitude(self) -> int:
-        """Magnitude of the smallest normal value."""
+        """The magnitude of the smallest normal value."""
         return int(self.zero) << self.mantissa_bits
 
     @cached_property
     def magnitude_mask(self) -> int:
-        """Exponent and fraction bits of a magnitude: the largest one, finite or not."""
+        """The exponent and fraction bits of a magnitude: the largest one, finite or not."""
         return (1 << (self.exponent_bits + self.mantissa_bits)) - 1
 
     @cached_property
     def fraction_mask(self) -> int:
-        """Fraction bits of a magnitude."""
+        """The fraction bits of a magnitude."""
         return (1 << self.mantissa_bits) - 1
 
     @cached_property
     def max_magnitude(self) -> int:
-        """Magnitude of the largest finite value."""
+        """The magnitude of the largest finite value."""
         if self.nan is NanEncoding.IEEE:
             return self.magnitude_mask - (1 << self.mantissa_bits)
         return self.magnitude_mask - self.infinities - (self.nan is NanEncoding.ALL_ONES)
 
     @cached_property
     def infinity_magnitude(self) -> int | None:
-        """Magnitude of infinity."""
+        """The magnitude of infinity; None without infinities."""
         return self.max_magnitude + 1 if self.infinities else None
 
     # Codes.
 
     @cached_property
     def sign_mask(self) -> int | None:
-        """The sign bit of a code."""
+        """The sign bit of a code; None without a sign."""
         return 1 << (self.bits - 1) if self.signed else None
 
     @cached_property
@@ -168,27 +172,27 @@ class FloatFormat:
 
     @cached_property
     def max_code(self) -> int:
-        """Code of the largest finite value."""
+        """The code of the largest finite value."""
         return self.from_magnitude(self.max_magnitude)
 
     @cached_property
     def min_normal_code(self) -> int:
-        """Code of the smallest positive normal value."""
+        """The code of the smallest positive normal value."""
         return self.from_magnitude(self.min_normal_magnitude)
 
     @cached_property
     def infinity_code(self) -> int | None:
-        """Code of +infinity."""
+        """The code of +infinity; None without infinities."""
         return None if self.infinity_magnitude is None else self.from_magnitude(self.infinity_magnitude)
 
     @cached_property
     def quiet_bit(self) -> int:
-        """The code bit that tells quiet NaNs from signalling ones; 0 where every NaN is quiet."""
+        """The bit of a code that is set in quiet NaNs and clear in signalling ones; 0 if every NaN is quiet."""
         return 1 << (self.mantissa_bits - 1) if self.nan is NanEncoding.IEEE else 0
 
     @cached_property
     def nan_code(self) -> int | None:
-        """Code of the default NaN: positive where NaNs have signs, quiet, payload 0."""
+        """The code of the default NaN: quiet, payload 0, and positive if NaNs have signs; None without NaN."""
         match self.nan:
             case NanEncoding.IEEE:
                 return self.from_magnitude(self.max_magnitude + 1) | self.quiet_bit
@@ -201,16 +205,16 @@ class FloatFormat:
 
     @cached_property
     def nan_has_payload(self) -> bool:
-        """Whether a NaN has fraction bits, and a sign if the format has one."""
+        """True if a NaN has fraction bits, and a sign if the format is signed."""
         return self.nan in (NanEncoding.IEEE, NanEncoding.ALL_ONES)
 
     @cached_property
     def has_negative_zero(self) -> bool:
-        """Whether -0 and +0 differ."""
+        """True if -0 and +0 have different codes."""
         return self.signed and self.nan is not NanEncoding.NEGATIVE_ZERO
 
     def from_magnitude(self, magnitude: int) -> int:
-        """The positive code of a magnitude: its integer bit is put in where the format stores one."""
+        """Return the positive code of a magnitude. The integer bit is added if the format stores one."""
         if not self.explicit_integer_bit:
             return magnitude
         field, fraction = magnitude >> self.mantissa_bits, magnitude & self.fraction_mask
@@ -219,14 +223,14 @@ class FloatFormat:
     # Classes of codes.
 
     def is_invalid(self, code: int) -> bool:
-        """Whether a code with an explicit integer bit is an unnormal, a pseudo-infinity or a pseudo-NaN."""
+        """Tell whether a code with an explicit integer bit is an unnormal, a pseudo-infinity or a pseudo-NaN."""
         if not self.explicit_integer_bit:
             return False
         integer_bit = (code >> self.mantissa_bits) & 1
         return not integer_bit and (code >> self.precision) & ((1 << self.exponent_bits) - 1) != 0
 
     def is_nan(self, code: int) -> bool:
-        """Whether a code is a NaN; invalid x87 operands are treated as NaNs and count."""
+        """Tell whether a code is a NaN. An invalid x87 code counts as a NaN."""
         match self.nan:
             case NanEncoding.IEEE:
                 return self.is_invalid(code) or self._magnitude(code) > self.max_magnitude + 1
@@ -238,19 +242,19 @@ class FloatFormat:
                 return False
 
     def is_signalling(self, code: int) -> bool:
-        """Whether a code is a signalling NaN; invalid x87 operands count."""
+        """Tell whether a code is a signalling NaN. An invalid x87 code counts as one."""
         return self.is_nan(code) and (self.is_invalid(code) or (self.quiet_bit != 0 and not code & self.quiet_bit))
 
     def is_infinite(self, code: int) -> bool:
-        """Whether a code is an infinity of either sign."""
+        """Tell whether a code is an infinity of either sign."""
         return self.infinities and not self.is_invalid(code) and self._magnitude(code) == self.infinity_magnitude
 
     def is_zero(self, code: int) -> bool:
-        """Whether a code is a zero of either sign."""
+        """Tell whether a code is a zero of either sign."""
         return self.zero and code & (self.code_mask >> self.signed) == 0 and not self.is_nan(code)
 
     def is_subnormal(self, code: int) -> bool:
-        """Whether a code is a non-zero value below the smallest normal one."""
+        """Tell whether a code is a subnormal: not zero, but smaller than the smallest normal value."""
         if self.explicit_integer_bit:
             return not (code >> self.mantissa_bits) & ((1 << (self.exponent_bits + 1)) - 1) and not self.is_zero(code)
         return 0 < self._magnitude(code) < self.min_normal_magnitude
@@ -292,7 +296,7 @@ FORMATS: Mapping[str, FloatFormat] = _rows()
 
 
 def float_format(name: str) -> FloatFormat:
-    """The builtin format of that MLIR name. Raises ValueError naming the choices."""
+    """Return the builtin format with this MLIR name. Raises ValueError, with the possible names."""
     try:
         return FORMATS[name]
     except KeyError:

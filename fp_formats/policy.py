@@ -52,48 +52,66 @@ class Flushing(NamedTuple):
 
 @dataclass(frozen=True)
 class FloatPolicy:
-    """A field for each choice that documents leave open or real tools make differently; the defaults are our own.
+    """One field for each choice that documents leave open or that real tools make differently.
 
-    ``nan_result``: what a NaN result of arithmetic, minimum, maximum or conversion looks like.
-        payload: the first NaN operand, quieted; a generated NaN is the positive default.
-        canonical: always the positive default NaN (RISC-V).
-        canonical_signed: the default NaN with the sign of the first NaN operand; a generated NaN is negative, and the
-        NaN of the FNUZ formats counts as negative, since its code has the sign bit set (ml_dtypes on x86).
-        negative: as payload, but a generated NaN is negative (x86).
-        canonical_bf16: as payload, but conversions to bf16 give the positive default (MLIR's arith-expand).
-    ``conversion_overflow``: overflow and infinities in conversions and from integers: by the format, or to the largest
-        finite value. Arithmetic always overflows by the format.
-    ``nan_to_nanless``: NaN in a format without NaN: poison; zero of the NaN's sign; zero of the opposite sign; +max.
-    ``infinity_to_nanless``: an infinity converted to a format with neither infinity nor NaN: max or zero of its sign.
-    ``divide_by_zero_nanless``: x/0 with x not 0 in such a format: max or zero, of the quotient's sign.
-    ``negative_to_unsigned``: a negative value or infinity in an unsigned format: NaN, or the code of its absolute value
-        with the top bit set.
-    ``zero_to_zeroless``: zero in a format without zero: the smallest value, or NaN.
-    ``zeroless_nan_widened``: the NaN of a format without zero converted to a format with infinities: NaN or +infinity.
-    ``zeroless_smallest_widened``: the smallest value of a format without zero in one with zero: itself, or +0.
-    ``float_to_zeroless``: floats converted to a format without zero: rounded; or cut off, toward zero and without their
-        sign, after sources wider than f32 were rounded to f32, to nearest even (MLIR's arith-expand).
-    ``float_to_nanless``: floats converted to a format with neither infinity nor NaN: rounded as asked; or to nearest
-        with ties away from zero, where what is smaller than the smallest value loses its sign, and half of that value
-        gives zero (MLIR's arith-expand).
-    ``number_of_signalling``: maximum_number and minimum_number with a signalling NaN: it counts as any NaN, so that a
-        number wins; or the first signalling NaN wins, quieted (MLIR's folder).
-    ``wide_source``: conversions to formats narrower than f32, from floats wider than f32 and from integers: rounded
-        once; twice through f32 (to nearest even first); or so to bf16 alone.
-    ``extrema``: minimum, maximum and the like: by value, -0 < +0, NaNs quieted; or the operand that a comparison
-        selects, unchanged, and of equal ones the second (MLIR's arith-expand); or by value but for maximum_number and
-        minimum_number, which return the second operand unchanged where the first is a NaN, and the first of equal ones,
-        zeros among them (x86).
-    ``remainder``: that of the quotient rounded toward zero (fmod), or to nearest even (IEEE 754's remainder).
-    ``denormals``: subnormal operands, results or both become zero; ``denormal_zero``: of their sign, or +0. Which
-        results are subnormal, ``tininess`` says.
-    ``denormals_f32``: of f32 alone what ``denormals`` is of all formats, as LLVM's ``denormal-fp-math-f32`` says it; or
-        f32 is like the others. ``denormal_zero_f32``: so, too, of f32.
-    ``float_to_int``: NaN and values out of range: poison; saturated with NaN to 0 (Arm); saturated with NaN to the
-        largest integer (RISC-V fcvt); or modulo 2**width with NaN and infinities to 0 (RISC-V fcvtmod).
-    ``tininess``: when the underflow flag, and the flushing of results, look at the result: after or before rounding.
+    The defaults are the choices of halfulp itself.
 
-    Raises ValueError for an unknown value, naming field, value and choices.
+    ``nan_result``: the NaN that arithmetic, a minimum, a maximum or a conversion returns.
+        payload: the first NaN operand, made quiet; without a NaN operand the default NaN, which is positive.
+        canonical: always the default NaN (RISC-V).
+        canonical_signed: the default NaN with the sign of the first NaN operand, negative without a NaN operand. The
+        NaN of a FNUZ format counts as negative, because its code has the sign bit set (ml_dtypes on x86).
+        negative: as payload, but the NaN is negative without a NaN operand (x86).
+        canonical_bf16: as payload, but a conversion to bf16 returns the default NaN (MLIR's arith-expand).
+    ``conversion_overflow``: an infinity, or a value that is too large, in a conversion from a float or an integer.
+        Arithmetic always overflows as format says. format: infinity, or the value that the format has instead.
+        saturate: the largest finite value with the same sign.
+    ``nan_to_nanless``: a NaN that is converted to a format without NaN. poison: poison. zero: zero with the sign of the
+        NaN. zero_inverted: zero with the opposite sign. max: the largest finite value, positive.
+    ``infinity_to_nanless``: an infinity that is converted to a format without infinities and NaN. max: the largest
+        finite value with the same sign. zero: zero with the same sign.
+    ``divide_by_zero_nanless``: x/0 with x not 0, in a format without infinities and NaN. The result has the sign of the
+        quotient. max: the largest finite value. zero: zero.
+    ``negative_to_unsigned``: a negative value or infinity in an unsigned format. nan: NaN. sign_bit: the code of the
+        absolute value with the top bit set.
+    ``zero_to_zeroless``: zero in a format without zero. smallest: the smallest value. nan: NaN.
+    ``zeroless_nan_widened``: the NaN of a format without zero, converted to a format with infinities. nan: NaN.
+        infinity: +infinity.
+    ``zeroless_smallest_widened``: the smallest value of a format without zero, converted to a format with zero. value:
+        the same value. zero: +0.
+    ``float_to_zeroless``: a float that is converted to a format without zero. rounded: in the given mode. cut: toward
+        zero and without the sign; a source wider than f32 is first rounded to f32, to nearest even (MLIR's
+        arith-expand).
+    ``float_to_nanless``: a float that is converted to a format without infinities and NaN. rounded: in the given mode.
+        ties_away: to nearest, ties away from zero; but a value that is smaller in magnitude than the smallest positive
+        value loses its sign, and half of that smallest value becomes zero (MLIR's arith-expand).
+    ``number_of_signalling``: maximum_number and minimum_number (arith.maxnumf, arith.minnumf) with a signalling NaN.
+        number: it counts as any NaN, so the other operand is the result if it is a number. quieted: the result is the
+        first signalling NaN, made quiet (MLIR's folder).
+    ``wide_source``: the rounding of a conversion to a format narrower than f32, from a float wider than f32 or from an
+        integer. once: rounded once. through_f32: rounded to f32, to nearest even, and then to the format.
+        bf16_through_f32: through f32 to bf16, once to all other formats.
+    ``extrema``: the result of a minimum or maximum. value: by value, with -0 < +0; a NaN result is quiet. selected: the
+        operand that a comparison selects, unchanged; if both are equal, the second (MLIR's arith-expand).
+        number_selected: as value, except for maximum_number and minimum_number, which return an operand unchanged: the
+        second if the first is a NaN; the first if both are equal, where -0 equals +0 (x86).
+    ``remainder``: x - n * y, where n is the rounded quotient x / y. fmod: n is rounded toward zero. ieee: n is rounded
+        to nearest even (the remainder of IEEE 754).
+    ``denormals``: the subnormals that become zero. A result counts as subnormal if it is tiny: see ``tininess``. ieee:
+        none. flush_operands: operands. flush_results: results. flush_both: operands and results.
+    ``denormal_zero``: the zero that replaces a subnormal. signed: it has the sign of the subnormal. positive: it is +0.
+    ``denormals_f32``: the same as ``denormals``, for f32 alone (LLVM's ``denormal-fp-math-f32``). as_others: f32 has no
+        rule of its own.
+    ``denormal_zero_f32``: the same as ``denormal_zero``, for f32 alone. as_others: f32 has no rule of its own.
+    ``float_to_int``: a NaN, or a value out of range, that is converted to an integer. poison: poison. saturate: the
+        nearest integer of the type, and 0 for NaN (Arm). saturate_nan_max: the nearest integer of the type, and the
+        largest one for NaN (RISC-V fcvt). modular: the value modulo 2**width, and 0 for NaN and infinities (RISC-V
+        fcvtmod).
+    ``tininess``: the value that is tested for "tiny", that is, smaller in magnitude than the smallest normal value. The
+        underflow flag and the flushing of results depend on it. after: the value that is rounded as if the exponent had
+        no lower limit. before: the exact value.
+
+    Raises ValueError for an unknown value; the message has the field, the value and the choices.
     """
 
     nan_result: Literal["payload", "canonical", "canonical_signed", "negative", "canonical_bf16"] = "payload"

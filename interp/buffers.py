@@ -83,15 +83,16 @@ class Allocation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffer:
-    """A strided view of memory that other buffers may view as well: what a memref is.
+    """The run-time value of a memref: a strided view of memory that other buffers may also view.
 
-    ``offset`` and ``strides`` count elements of the ``allocation``; strides may be 0 or negative. ``swizzle``: where
-    elements and vectors lie that ops directly load from a hint's result and store to it, if not at their index
-    (`halfulp.semantics.swizzle`); only for elements that lie one after the other. ``is_view``: made by taking a part of
-    another buffer.
+    ``allocation``: the memory.
+    ``offset``, ``strides``: counted in elements of the allocation. Strides may be 0 or negative.
+    ``swizzle``: the permutation for ops that load directly from the result of a hint, or store to it
+    (`halfulp.semantics.swizzle`). Only for elements that lie one after the other.
+    ``is_view``: True if the buffer is a part of another buffer.
 
-    Made of an array or value by `from_numpy`, and read by `load` and `numpy`; given as an argument of `halfulp.run`, it
-    has afterwards what the program stored. A buffer must not be used by two runs at a time.
+    `from_numpy` makes a buffer from an array or value, and `load` and `numpy` read it. If it is an argument of
+    `halfulp.run`, it holds what the program stored after the run. Two runs must not use a buffer at the same time.
 
     Raises ValueError for elements outside the allocation.
     """
@@ -113,9 +114,10 @@ class Buffer:
     def allocate(
         cls, type_: ty.MemRefType, shape: tuple[int, ...], source: str = CALLER, symbols: Sequence[int] = ()
     ) -> Buffer:
-        """A buffer over memory of its own, filled with zeros and just as large as its layout needs.
+        """Return a buffer over new memory, filled with zeros, of exactly the size that its layout needs.
 
-        ``symbols``: what a dynamic layout leaves open. Raises Unsupported for layouts and elements that are not run.
+        ``symbols``: the values that a dynamic layout needs. Raises Unsupported for a layout or element type that does
+        not run.
         """
         strides, offset = chosen_layout(type_, shape, symbols)
         return cls(type_, Allocation(type_.element, spanned(shape, strides, offset)[1], source), offset, shape, strides)
@@ -124,13 +126,14 @@ class Buffer:
     def from_numpy(
         cls, data: npt.ArrayLike | Value | Buffer, type: ty.Type | str | None = None, *, max_bytes: int = MOST_BYTES
     ) -> Buffer:
-        """A buffer with a copy of an array or value, or of what another buffer holds.
+        """Return a buffer with a copy of an array, a value or another buffer.
 
-        ``type``: of the memref, or its spelling, layout included (``"memref<2x3xf32, strided<[8, 1]>>"``), or of the
-        elements; without it the type that the dtype or value names, elements one after the other. Where a layout leaves
-        strides open, so they lie as well; memory between elements is poison. ``max_bytes``: a limit on that memory.
+        ``type``: the type of the memref or its spelling, with a layout if needed (``"memref<2x3xf32, strided<[8,
+        1]>>"``), or the type of the elements. Without it, the type follows from the dtype or value, and elements lie
+        one after the other. They also lie one after the other if a layout has unknown strides. Memory between elements
+        is poison. ``max_bytes``: a limit on that memory.
 
-        Raises TypeMismatch where dtype, shape or layout do not fit, Unsupported, LimitExceeded.
+        Raises TypeMismatch if dtype, shape or layout do not fit; Unsupported; LimitExceeded.
         """
         parsed = None if type is None else as_type(type)
         data = data.load() if isinstance(data, Buffer) else data
@@ -145,16 +148,16 @@ class Buffer:
 
     @property
     def layout(self) -> tuple[tuple[int, ...], int]:
-        """Strides and offset."""
+        """The strides and the offset."""
         return self.strides, self.offset
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the elements lie one after the other, the last index running fastest."""
+        """True if the elements lie one after the other, in row-major order."""
         return self.strides == row_major(self.shape)
 
     def view(self) -> Codes:
-        """The codes as a strided, writable view of the memory."""
+        """Return the codes as a strided, writable view of the memory."""
         return self._strided(self.allocation.bits)
 
     @property
@@ -177,7 +180,7 @@ class Buffer:
         return np.ndarray(shape, memory.dtype, memory, self.offset * element, strides)
 
     def places(self) -> npt.NDArray[np.int64]:
-        """Where in memory each element lies, in elements."""
+        """Return the place of each element in memory, counted in elements."""
         places = np.array(self._start, np.int64)
         for size, stride in zip(self.shape, self._steps, strict=True):
             places = places[..., np.newaxis] + np.arange(size, dtype=np.int64) * stride
@@ -186,14 +189,14 @@ class Buffer:
     def part(
         self, type_: ty.MemRefType, start: int, shape: tuple[int, ...], strides: tuple[int, ...], is_view: bool = True
     ) -> Buffer:
-        """Another view of the same memory; ``start``: its offset. What is swizzled here is not so there."""
+        """Return another view of the same memory with the offset ``start``. The view is not swizzled."""
         return Buffer(type_, self.allocation, start, shape, strides, None, is_view)
 
     def load(self, type: ty.Type | None = None, origins: Origins | None = None) -> Value:
-        """A copy of the elements as a value: a tensor, or of the ``type`` given. ``origins``: the table that the poison
-        of the value is to have.
+        """Return a copy of the elements as a tensor, or as a value of ``type``. ``origins``: the table for the value's
+        poison.
 
-        Raises UndefinedBehavior where the memory was freed.
+        Raises UndefinedBehavior if the memory was freed.
         """
         memory = self._alive()
         if origins is not None and memory.origins is not origins:
@@ -209,7 +212,7 @@ class Buffer:
         )
 
     def first(self, count: int) -> Value:
-        """A copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
+        """Return a copy of the first ``count`` elements in row-major order, or of all, as a tensor of rank 1."""
         numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
         where = np.full(len(numbers[0]) if numbers else 1, self._start, np.int64)
         for number, stride in zip(numbers, self._steps, strict=True):
@@ -218,12 +221,12 @@ class Buffer:
         return load_at(memory, where, ty.TensorType((len(where),), self.type.element), memory.origins or Origins())
 
     def poisoned(self) -> int:
-        """How many elements are poison."""
+        """Return the number of elements that are poison."""
         poison = self._alive().poison
         return 0 if poison is None else int(np.count_nonzero(self._strided(poison)))
 
     def numpy(self) -> npt.NDArray[Any]:
-        """A copy of the elements as the natural NumPy or ml_dtypes array (see `Value.numpy`)."""
+        """Return a copy of the elements as the natural NumPy or ml_dtypes array (see `Value.numpy`)."""
         return self.load().numpy()
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -232,11 +235,10 @@ class Buffer:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
 
     def store(self, value: Value | Buffer | npt.ArrayLike, origins: Origins | None = None) -> None:
-        """Write all elements of a value, array or buffer, whose shape must be this buffer's. Where elements of the
-        buffer share a place, the last one in row-major order stays. ``origins``: the table that poison in memory is to
-        have.
+        """Write all elements of a value, array or buffer of the same shape. If elements of this buffer share a place,
+        the last one in row-major order is kept. ``origins``: the table for poison in memory.
 
-        Raises TypeMismatch for another shape or element type, UndefinedBehavior where the memory was freed.
+        Raises TypeMismatch for another shape or element type, UndefinedBehavior if the memory was freed.
         """
         value = value.load() if isinstance(value, Buffer) else value
         if not isinstance(value, Value):

@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """Base of all listeners: override what is of interest. Operands and results are `Value`s (or buffers)."""
+    """The base of all listeners: override the methods that you need. Operands and results are `Value`s or buffers."""
 
     def run_will_start(self, function: Operation, arguments: Sequence[Any]) -> None:
-        """``function`` is about to be called from outside, with these arguments."""
+        """Called before ``function`` is called from outside, with these arguments."""
 
     def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
-        """``op`` is about to run on ``operands``."""
+        """Called before ``op`` runs on ``operands``."""
 
     def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
-        """``op`` has run. A call, and an op with regions, is reported when it ends, without operands."""
+        """Called after ``op`` has run. For a call or an op with regions: at its end, without operands."""
 
     def poison_born(self, op: Operation, origin: Origin, count: int) -> None:
-        """``count`` elements that were not poison before became poison in ``op``."""
+        """Called when ``count`` elements that were not poison became poison in ``op``."""
 
     def undefined_behavior(self, op: Operation, report: UndefinedBehavior) -> None:
-        """``op`` is undefined on its operands; the run is about to stop, or, with ``on_ub="poison"``, to go on."""
+        """Called if ``op`` is undefined on its operands. The run then stops; with ``on_ub="poison"`` it continues."""
 
     def lanes(self, numbers: npt.NDArray[np.intp]) -> None:
-        """In a batch: what is told next, until this is called again, happens in the lanes of these numbers."""
+        """Called in a batch: the following calls are about the lanes with these numbers, until the next such call."""
 
     def branch(self, op: Operation, target: Block) -> None:
-        """The terminator ``op`` passes control to ``target``."""
+        """Called when the terminator ``op`` passes control to ``target``."""

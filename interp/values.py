@@ -137,10 +137,16 @@ def spell_shape(shape: tuple[int, ...]) -> str:
 class Value:
     """An immutable MLIR value: ``type``, ``bits``, ``poison`` and ``open``.
 
-    bits: read-only array of codes (see the module's text). poison: None when no element is poison, else uint16 of the
-    element shape, 0 for clean, otherwise a key of ``origins``. open: None, or a uint8 mask of
-    `halfulp.semantics.kernel.Open` bits (kept only when asked for). Two values are equal when their types, their
-    poisoned elements and the bits of all other elements are. Values are picklable and can be shared between threads.
+    ``bits``: a read-only array of codes: unsigned integers of 8, 16, 32 or 64 bits. Elements wider than 64 bits have a
+    last axis of uint64 words, least significant first.
+    ``poison``: None if no element is poison. Otherwise a uint16 array with the shape of the elements: 0 for an element
+    that is not poison, else a key of ``origins``.
+    ``open``: None, or a uint8 mask of the elements that the language leaves unspecified, in bits of
+    `halfulp.semantics.kernel.Open`. It is kept only with ``track_open=True``.
+    ``origins``: the table of the origins of poison, or None.
+
+    Two values are equal if their types, their poisoned elements and the bits of all other elements are equal. Values
+    can be pickled and shared between threads.
     """
 
     __slots__ = ("bits", "open", "origins", "poison", "type")
@@ -174,34 +180,34 @@ class Value:
 
     @property
     def element_type(self) -> ty.Type:
-        """The type of one element; the type itself for a scalar."""
+        """The type of one element; for a scalar, its type."""
         return ty.element_type(self.type)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape in elements, without the limb axis."""
+        """The shape in elements, without the axis of words."""
         trailing = len(code_layout(self.element_type)[1])
         return self.bits.shape[: self.bits.ndim - trailing]
 
     @property
     def poisoned(self) -> npt.NDArray[np.bool_]:
-        """The bool mask of poisoned elements."""
+        """A bool mask of the elements that are poison."""
         return np.zeros(self.shape, np.bool_) if self.poison is None else self.poison != 0
 
     def origin(self, *index: int) -> Origin | None:
-        """Where the poison of the element at ``index`` was born; None when it is not poison."""
+        """Return the origin of the poison of the element at ``index``, or None if it is not poison."""
         if self.poison is None or self.origins is None:
             return None
         poison_id = int(self.poison[index])
         return self.origins[poison_id] if poison_id else None
 
     def numpy(self) -> npt.NDArray[Any]:
-        """The natural NumPy or ml_dtypes array, without a copy where the codes already are its bits.
+        """Return the natural NumPy or ml_dtypes array, without a copy if the codes are already its bits.
 
         Signless and signed integers are signed, i1 is bool, index is int64. Integers of a width without a dtype are
-        sign-extended (unsigned ones zero-extended) into the next one; wider than 64 bits they are Python integers in an
-        object array. tf32 is widened to float32, which is exact. f80 and f128 stay raw bits. Poisoned elements show
-        whatever their bits are: see ``poisoned``. The array is read-only.
+        sign-extended (unsigned ones zero-extended) to the next dtype. Integers wider than 64 bits are Python integers
+        in an object array. tf32 is widened to float32, which is exact. f80 and f128 stay raw bits. A poisoned element
+        shows its bits: see ``poisoned``. The array is read-only.
         """
         array = _natural(self.element_type, self.bits)
         array.flags.writeable = False
@@ -216,7 +222,7 @@ class Value:
         return array.copy() if copy else array
 
     def item(self) -> Any:
-        """The one element as a Python number. Raises ValueError when there are more, or when it is poison."""
+        """Return the only element as a Python number. Raises ValueError if there are more, or if it is poison."""
         if self.poisoned.any():
             raise ValueError(f"the value is poison: {self.origin(*(0,) * len(self.shape))}")
         return self.numpy().item()
@@ -251,11 +257,13 @@ class Value:
 
     @classmethod
     def from_bits(cls, bits: npt.ArrayLike | int, type: ty.Type | str) -> Value:
-        """A value of the given type from raw bits.
+        """Return a value of the given type, made from raw bits.
 
-        ``bits``: an array of unsigned integers (with a last axis of uint64 limbs above 64 bits), or Python integers.
-        ``type`` is an MLIR type or its spelling. Given an element type and an array, the value is a tensor of the
-        array's shape. Raises TypeMismatch when a bit pattern does not fit the width or the shape is not the type's.
+        ``bits``: an array of unsigned integers (above 64 bits with a last axis of uint64 words), or Python integers.
+        ``type``: an MLIR type or its spelling. With an element type and an array, the value is a tensor of the array's
+        shape.
+
+        Raises TypeMismatch if a bit pattern does not fit the width, or the shape is not that of the type.
         """
         parsed = as_type(type)
         element = ty.element_type(parsed)
@@ -275,10 +283,12 @@ class Value:
 
     @classmethod
     def from_numpy(cls, array: npt.ArrayLike, type: ty.Type | str | None = None, *, copy: bool = True) -> Value:
-        """A value from a NumPy or ml_dtypes array, or a Python number; without ``type``, the type that the dtype names.
+        """Return a value made from a NumPy or ml_dtypes array, or a Python number. Without ``type``, the dtype decides
+        the type.
 
-        An array becomes a tensor, a rank-0 array or number a scalar; it is copied, or without ``copy`` must not change
-        as long as the value is used. Raises TypeMismatch when dtype or shape do not fit.
+        An array becomes a tensor. An array of rank 0, or a number, becomes a scalar. The array is copied; with
+        ``copy=False`` it is not, and must not change while the value is used. Raises TypeMismatch if dtype or shape do
+        not fit.
         """
         if type is not None:
             return to_value(array, as_type(type), copy=copy)

@@ -16,7 +16,7 @@ from typing import Any
 from halfulp.fp_formats.policy import FloatPolicy, Rounding, policy_choices
 
 SEMANTICS_VERSION = 2
-"""Raised whenever any result changes; written into every golden file, with a line in the CHANGELOG."""
+"""The version of the results. It rises when any result changes; every golden file has it, and the CHANGELOG a line."""
 
 _ROUNDINGS = tuple(mode.spelling for mode in Rounding if mode is not Rounding.STOCHASTIC)
 
@@ -40,24 +40,28 @@ def profile_choices() -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Profile:
-    """One choice per field; a field left out (None) is that of the profile named by ``base``.
+    """One choice for each field. A field that is None has the value of the profile with the name ``base``.
 
-    The fields up to ``tininess`` are those of `halfulp.fp_formats.policy.FloatPolicy`. Of the others:
+    The fields up to ``tininess`` are those of `halfulp.fp_formats.policy.FloatPolicy`. The others are:
 
-    ``invalid_nanless``: what an invalid operation (0/0, x rem 0) gives in a format without NaN: as ``nan_to_nanless``,
-        which is for conversions alone.
-    ``integer_flags``: nsw, nuw, exact and nneg: poison when broken, or ignored.
-    ``qcast_rounding``: how quant.qcast rounds to an integer. ``qcast_out_of_range``: a value outside the storage type
-        saturates, or is poison, before the clamp. ``zero_point``: as it is, or wrapped to the storage width.
-    ``scaling``: arith.scaling_extf and scaling_truncf step by step as their document says, or the exact product or
-        quotient rounded once (the intent of the OCP microscaling format).
-    ``narrow_floats``: arithmetic, comparisons and conversions of floats narrower than f32: their own, or done in f32 by
-        the lossy conversions of `halfulp.fp_formats.emulation` (IREE). There the remainder of wider floats never
-        flushes denormals.
-    ``conversion_rounding``: conversions between floats round as their ``roundingmode`` says, or always to nearest even.
-    ``to_integer_rounding``: how arith.fptosi and fptoui round.
+    ``invalid_nanless``: an invalid operation (0/0, x rem 0) in a format without NaN. The values are those of
+        ``nan_to_nanless``, which applies to conversions alone.
+    ``integer_flags``: the flags nsw, nuw, exact and nneg. poison: a broken flag gives poison. ignored: they have no
+        effect.
+    ``qcast_rounding``: the rounding of quant.qcast to an integer.
+    ``qcast_out_of_range``: a value outside the storage type in quant.qcast, before the clamp. saturate: the nearest
+        integer of the type. poison: poison.
+    ``zero_point``: the zero point of a quantised type. exact: as written. wrap: wrapped to the storage width.
+    ``scaling``: arith.scaling_extf and arith.scaling_truncf. document: step by step, as the document of the op says.
+        exact: the exact product or quotient, rounded once (the intent of the OCP microscaling format).
+    ``narrow_floats``: arithmetic, comparisons and conversions of floats narrower than f32. own: computed in their own
+        format. emulated: computed in f32, with the lossy conversions of `halfulp.fp_formats.emulation` (IREE); then the
+        remainder of wider floats never flushes subnormals.
+    ``conversion_rounding``: the rounding of conversions between floats. given: by their ``roundingmode``.
+        to_nearest_even: always to nearest even.
+    ``to_integer_rounding``: the rounding of arith.fptosi and arith.fptoui.
 
-    Raises ValueError for an unknown base, or an unknown value, naming the field and its choices.
+    Raises ValueError for an unknown base; for an unknown value, with the field and its choices.
     """
 
     name: str = ""
@@ -110,20 +114,21 @@ class Profile:
 
     @cached_property
     def conversions(self) -> FloatPolicy:
-        """The float-level fields as fp_formats takes them, for conversions between types."""
+        """The fields of `FloatPolicy`, for conversions between types."""
         return FloatPolicy(**{field.name: getattr(self, field.name) for field in fields(FloatPolicy)})
 
     @cached_property
     def arithmetic(self) -> FloatPolicy:
-        """The same for all other ops: they overflow by the format, and have a field of their own for invalid
-        operations.
+        """The fields of `FloatPolicy`, for all ops but conversions.
+
+        They overflow as the format says, and take ``invalid_nanless`` in place of ``nan_to_nanless``.
         """
         own: dict[str, Any] = {"conversion_overflow": "format", "nan_to_nanless": self.invalid_nanless}
         return replace(self.conversions, **own)
 
     @property
     def keeps_integer_flags(self) -> bool:
-        """Whether nsw, nuw, exact and nneg mean anything."""
+        """True if nsw, nuw, exact and nneg have an effect."""
         return self.integer_flags == "poison"
 
     def __hash__(self) -> int:

@@ -775,11 +775,13 @@ def parse_module(
     schema: Schema = Schema.MLIR22,
     start: tuple[int, int] = (1, 1),
 ) -> Module:
-    """Read a file of MLIR text. Several top-level operations, or none, stand in an implicit module.
+    """Parse a file of MLIR text. If it has several top-level operations, or none, they are put into an implicit module.
 
-    ``allow_unregistered``: keep operations, types and attributes of dialects that ``registry`` does not have.
-    ``verify``: check the rules of the language and of the ops. ``schema``: the version whose layout of i1 blobs the
-    text uses (all else is told apart by itself). ``start``: the line and column at which the text begins in its file.
+    ``allow_unregistered``: keep operations, types and attributes of dialects that are not in ``registry``.
+    ``verify``: check the rules of the language and of the ops.
+    ``schema``: the version of MLIR whose layout of i1 blobs the text uses. All other differences are recognised.
+    ``start``: the line and column of the file at which the text begins.
+
     Raises ParseError and VerifyError.
     """
     parser = _parser(text, filename, allow_unregistered, registry, start)
