@@ -168,7 +168,7 @@ TERMS = {
 }
 """The words of the glossary by their anchors, each with the expression that finds it on a page."""
 
-LINKING = [README, *(DOCS / f"{name}.md" for name in (
+LINKING = [README, ROOT / "CONTRIBUTING.md", *(DOCS / f"{name}.md" for name in (
     "index", "semantics", "profiles", "formats", "api", "extending", "running", "ops", "codegen",
 ))]  # fmt: skip
 """The pages on which each of these words is linked at its first use."""
@@ -254,7 +254,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_site_has_every_page_and_its_links_lead_somewhere(site: Path) -> None:
     found = {path.resolve(): Page(path) for path in site.rglob("*.html")}
-    assert {page.stem for page in pages()} - {"README"} <= {path.stem for path in found}
+    assert {page.stem for page in pages()} - {"README"} | {"contributing"} <= {path.stem for path in found}
     assert not list(site.rglob("*.py"))
     checked = 0
     for path, page in found.items():
