@@ -17,14 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.explain import MODES, format_of
-from halfulp.files import write_file
-from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.policy import Rounding
-from halfulp.fp_formats.spelling import bit_fields, decimal_text, hex_text, value_text
-from halfulp.interp.errors import InputError, TypeMismatch
-from halfulp.steps import (
+from halfulp.explanations.rounding import MODES, format_of
+from halfulp.explanations.rounding_steps import (
     Piece,
     code_at,
     count,
@@ -36,7 +30,13 @@ from halfulp.steps import (
     rounded,
     value_at,
 )
-from halfulp.steps import relative_error as distance
+from halfulp.explanations.rounding_steps import relative_error as distance
+from halfulp.files import write_file
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.spelling import bit_fields, decimal_text, hex_text, value_text
+from halfulp.interp.ir.errors import InputError, TypeMismatch
 
 __all__ = [
     "explanation",
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from halfulp.explain import Explanation
-    from halfulp.explain_op import OpExplanation
-    from halfulp.interp import types as ty
+    from halfulp.explanations.op import OpExplanation
+    from halfulp.explanations.rounding import Explanation
+    from halfulp.interp.ir import types as ty
 
 Number = int | float | Fraction
 
@@ -727,10 +727,10 @@ def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
 
     Raises TypeMismatch for an array or type that does not fit.
     """
-    from halfulp.interp import types as ty
-    from halfulp.interp.dialects.quant import quantization
-    from halfulp.interp.ir import Operation
-    from halfulp.interp.values import Value, as_type
+    from halfulp.interp.dialects.quant.ops import quantization
+    from halfulp.interp.ir import types as ty
+    from halfulp.interp.ir.operations import Operation
+    from halfulp.interp.values.value import Value, as_type
     from halfulp.runtime import convert, eval
     from halfulp.semantics.profile import as_profile
     from halfulp.semantics.quant import qcast
@@ -801,12 +801,11 @@ def _draw_errors(ax: Axes, style: _Style, rows: Sequence[ChannelErrors], bins: i
 
 
 def explanation(explained: Explanation | OpExplanation, *, ax: Axes | None = None, dark: bool = False) -> Figure:
-    """Draw one rounding that `halfulp.explain` explains: its bits, its rule, its neighbours, the midpoint and the
-    input.
+    """Draw one rounding that `hu.explain` explains: its bits, its rule, its neighbours, the midpoint and the input.
 
-    For an op (`halfulp.explain_op`), draw the rounding of its exact result. Raises InputError if that is not rounded.
+    For an op (`hu.explain_op`), draw the rounding of its exact result. Raises InputError if that is not rounded.
     """
-    from halfulp.explain_op import OpExplanation
+    from halfulp.explanations.op import OpExplanation
 
     explanation = explained.rounding if isinstance(explained, OpExplanation) else explained
     if explanation is None:

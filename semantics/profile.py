@@ -55,8 +55,8 @@ class Profile:
     ``scaling``: arith.scaling_extf and arith.scaling_truncf. document: step by step, as the document of the op says.
         exact: the exact product or quotient, rounded once (the intent of the OCP microscaling format).
     ``narrow_floats``: arithmetic, comparisons and conversions of floats narrower than f32. own: computed in their own
-        format. emulated: computed in f32, with the lossy conversions of `halfulp.fp_formats.emulation` (IREE); then the
-        remainder of wider floats never flushes subnormals.
+        format. emulated: computed in f32, with the lossy conversions of `halfulp.fp_formats.paths.emulation` (IREE);
+        then the remainder of wider floats never flushes subnormals.
     ``conversion_rounding``: the rounding of conversions between floats. given: by their ``roundingmode``.
         to_nearest_even: always to nearest even.
     ``to_integer_rounding``: the rounding of arith.fptosi and arith.fptoui.
