@@ -73,20 +73,22 @@ def constraints(
     """Judge whether the constraints of a module hold: one verdict for each assert of each
     `iree_codegen.smt.constraints`.
 
-    What is not given is taken from the module where it says it: dimensions that are constants, knobs from the
-    lowering_config of the op marked with the set's root_op and from the function's translation_info, all of them or,
-    where these do not fit, none.
+    Dimensions and knobs that you do not give are taken from the module, if it has them. A dimension is taken if it is a
+    constant. Knobs are taken from the lowering_config of the op that is marked with the root_op of the set, and from
+    the translation_info of the function: all of them, or none if these do not match the knobs.
 
-    ``knobs``: numbers by name; of a one_of_knob the index, or the spelling, of an option.
-    ``dims``: numbers in order, or by name (of the block argument, ``m`` or ``%m``) or position; None: not given.
-    ``model``: "smt" (SMT-LIB: unbounded, Euclidean division; the default), "solver" (as smt, but any other key of a
-    lookup has its last value, as in what IREE gives to solvers) or "iree" (IREE's evaluator: 64 bits, truncating
-    division, fewer ops; without ``knobs`` only what the module's configuration fits is evaluated), with
-    ``,field=value`` for other choices, or an SmtModel.
-    ``entry``: only those in this function (``@a::@b`` for a nested module). ``target``: only those of this set.
+    ``knobs``: numbers by name. For a one_of_knob: the index of an option, or its spelling.
+    ``dims``: numbers in order; or numbers by name (of the block argument, ``m`` or ``%m``) or by position. None: not
+    given.
+    ``model``: "smt" (SMT-LIB: unbounded integers, Euclidean division; the default); "solver" (as smt, but a lookup of a
+    missing key returns the last value, as in the input that IREE gives to solvers); "iree" (the evaluator of IREE: 64
+    bits, truncating division, fewer ops; without ``knobs``, only constraints that match the module's configuration are
+    evaluated). A name may be followed by ``,field=value`` for other choices. It may also be an SmtModel.
+    ``entry``: evaluate only the constraints in this function (``@a::@b`` for a nested module).
+    ``target``: evaluate only the constraints of this set.
 
-    Raises InputError for what does not exist, TypeMismatch for what is no integer, Unsupported at an op that the model
-    does not evaluate.
+    Raises InputError for a name that does not exist, TypeMismatch for a value that is not an integer, Unsupported for
+    an op that the model does not evaluate.
     """
     chosen = as_model(model)
     given = () if dims is None else dims

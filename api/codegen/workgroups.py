@@ -29,8 +29,10 @@ _AXES = "xyz"
 class Workgroups:
     """A dispatch: its ``count`` of workgroups (x, y, z), and the other numbers of its dispatch_config.
 
-    ``workgroup_size``: one to three numbers, and ``subgroup_size``, ``workgroup_local_memory``: as they are written;
-    None where they are not.
+    ``workgroup_size``: one to three numbers.
+    ``subgroup_size``, ``workgroup_local_memory``: numbers.
+
+    An entry is None if the dispatch_config does not have it.
     """
 
     count: tuple[int, int, int]
@@ -51,19 +53,22 @@ class Workgroups:
 def workgroups(module: Module | Source, *arguments: Any, **options: Unpack[CallKeywords]) -> Workgroups:
     """Compute the workgroup count of a dispatch.
 
-    Where the module has an `iree_codegen.dispatch_config` for the function, that decides: ``arguments`` are the
-    workload values, its region computes the count, and the function does not run; it need not even be there. Else
-    ``arguments`` are those of the function, which runs: the count is, in each dimension, the signed maximum over all
-    `iree_codegen.workgroup_count_hint` that run in it and in what it calls. Dimensions that a hint does not name are 1.
+    If the module has an `iree_codegen.dispatch_config` for the function, its region computes the count. ``arguments``
+    are then the workload values. The function does not run, and need not exist.
 
     ``entry`` also names the function of a dispatch_config. It may be left out where the module has only one
     dispatch_config, too.
 
     {options}
 
-    Raises InputError where there is no such function, where no hint has run, and for a hint of more than three sizes;
-    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, whatever ``on_ub`` says;
-    and the errors of `run`.
+    ``entry``: the name of the function, also of that in a dispatch_config. It may be left out if the module has only
+    one dispatch_config, or none and only one public function with a body.
+
+    All other arguments are those of `run`.
+
+    Raises InputError if there is no such function, if no hint ran, and for a hint with more than three sizes;
+    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, also with
+    ``on_ub="poison"``; and the errors of `run`.
     """
     if not isinstance(module, Module):
         module = load(module)

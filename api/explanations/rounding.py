@@ -50,14 +50,15 @@ def explain(
 ) -> RoundingExplanation:
     """Explain how one number is rounded to a float type.
 
-    ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a scalar `Value`, or text: a
-    decimal number (read through f64, as MLIR reads a literal), a fraction such as ``1/3``, ``nan``, ``inf``, raw bits
-    ``0x7F`` of the type itself, or a typed element such as ``f32=0x7F800001`` or ``0x7F800001 : f32``. ``type``: a
-    float type; it may be left out where the value has one (``0x7F : f8E4M3FN``). ``rounding``: one of the five modes by
-    MLIR's keyword. ``profile``: a name, ``name,field=value``, or a `Profile`.
+    ``value``: a Python or NumPy number, a `fractions.Fraction` or `decimal.Decimal`, a scalar `Value`, or text. Text is
+    a decimal number (read as f64, like a literal in MLIR), a fraction such as ``1/3``, ``nan``, ``inf``, raw bits
+    ``0x7F`` of ``type``, or an element with its own type, such as ``f32=0x7F800001`` or ``0x7F800001 : f32``.
+    ``type``: a float type. It may be left out if the value has one (``0x7F : f8E4M3FN``).
+    ``rounding``: one of the five modes, by its keyword in MLIR.
+    ``profile``: a name, ``name,field=value``, or a `Profile`.
 
-    Raises InputError for what is no number or mode, Unsupported for a type that is no float type, ValueError for an
-    unknown profile.
+    Raises InputError for a value that is not a number, or an unknown mode; Unsupported for a type that is not a float
+    type; ValueError for an unknown profile.
     """
     if rounding not in MODES:
         raise InputError(f"rounding is {rounding!r}, but must be one of {', '.join(MODES)}")

@@ -64,7 +64,7 @@ class Value:
 
     @property
     def element_type(self) -> ty.Type:
-        """The type of one element; the type itself for a scalar."""
+        """The type of one element; for a scalar, its type."""
         return ty.element_type(self.type)
 
     @property
@@ -74,7 +74,7 @@ class Value:
 
     @property
     def poisoned(self) -> npt.NDArray[np.bool_]:
-        """The bool mask of poisoned elements."""
+        """A bool mask of the elements that are poison."""
         return np.zeros(self.shape, np.bool_) if self.poison is None else self.poison != 0
 
     def origin(self, *index: int) -> Origin | None:
@@ -88,9 +88,9 @@ class Value:
         """Return the natural NumPy or ml_dtypes array, without a copy where the codes already are its bits.
 
         Signless and signed integers are signed, i1 is bool, index is int64. Integers of a width without a dtype are
-        sign-extended (unsigned ones zero-extended) into the next one; wider than 64 bits they are Python integers in an
-        object array. tf32 is widened to float32, which is exact. f80 and f128 stay raw bits. Poisoned elements show
-        whatever their bits are: see ``poisoned``. The array is read-only.
+        sign-extended (unsigned ones zero-extended) to the next dtype. Integers wider than 64 bits are Python integers
+        in an object array. tf32 is widened to float32, which is exact. f80 and f128 stay raw bits. A poisoned element
+        shows its bits: see ``poisoned``. The array is read-only.
         """
         array = natural_array(self.element_type, self.bits)
         array.flags.writeable = False
@@ -165,8 +165,9 @@ class Value:
     def from_numpy(cls, array: npt.ArrayLike, type: ty.Type | str | None = None, *, copy: bool = True) -> Value:
         """Make a value from a NumPy or ml_dtypes array or a Python number; without ``type``, of the dtype's type.
 
-        An array becomes a tensor, a rank-0 array or number a scalar; it is copied, or without ``copy`` must not change
-        as long as the value is used. Raises TypeMismatch when dtype or shape do not fit.
+        An array becomes a tensor. An array of rank 0, or a number, becomes a scalar. The array is copied; with
+        ``copy=False`` it is not, and must not change while the value is used. Raises TypeMismatch if dtype or shape do
+        not fit.
         """
         return _of_dtype(array, copy) if type is None else to_value(array, as_type(type), copy=copy)
 
