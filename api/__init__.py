@@ -16,32 +16,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halfulp import plot as plot
-    from halfulp.constraints import constraints as constraints
-    from halfulp.explain import explain as explain
-    from halfulp.explain_dot import explain_dot as explain_dot
-    from halfulp.explain_op import explain_op as explain_op
+    from halfulp.codegen.constraints import constraints as constraints
+    from halfulp.codegen.workgroups import Workgroups as Workgroups
+    from halfulp.codegen.workgroups import workgroups as workgroups
+    from halfulp.explanations.dot import explain_dot as explain_dot
+    from halfulp.explanations.op import explain_op as explain_op
+    from halfulp.explanations.rounding import explain as explain
     from halfulp.fp_formats.formats import FORMATS as float_formats  # noqa: F401
     from halfulp.fp_formats.formats import FloatFormat as FloatFormat
     from halfulp.fp_formats.formats import NanEncoding as NanEncoding
     from halfulp.fp_formats.formats import float_format as float_format
-    from halfulp.interp.buffers import Buffer as Buffer
-    from halfulp.interp.dialect import Dialect as Dialect
-    from halfulp.interp.dialect import Trait as Trait
-    from halfulp.interp.errors import AssertionFailed as AssertionFailed
-    from halfulp.interp.errors import BytecodeError as BytecodeError
-    from halfulp.interp.errors import HalfulpError as HalfulpError
-    from halfulp.interp.errors import InputError as InputError
-    from halfulp.interp.errors import LimitExceeded as LimitExceeded
-    from halfulp.interp.errors import ParseError as ParseError
-    from halfulp.interp.errors import TypeMismatch as TypeMismatch
-    from halfulp.interp.errors import UndefinedBehavior as UndefinedBehavior
-    from halfulp.interp.errors import Unsupported as Unsupported
-    from halfulp.interp.errors import VerifyError as VerifyError
-    from halfulp.interp.events import Listener as Listener
-    from halfulp.interp.ir import Module as Module
+    from halfulp.interp.declare.declarations import Dialect as Dialect
+    from halfulp.interp.declare.declarations import Trait as Trait
+    from halfulp.interp.ir.errors import AssertionFailed as AssertionFailed
+    from halfulp.interp.ir.errors import BytecodeError as BytecodeError
+    from halfulp.interp.ir.errors import HalfulpError as HalfulpError
+    from halfulp.interp.ir.errors import InputError as InputError
+    from halfulp.interp.ir.errors import LimitExceeded as LimitExceeded
+    from halfulp.interp.ir.errors import ParseError as ParseError
+    from halfulp.interp.ir.errors import TypeMismatch as TypeMismatch
+    from halfulp.interp.ir.errors import UndefinedBehavior as UndefinedBehavior
+    from halfulp.interp.ir.errors import Unsupported as Unsupported
+    from halfulp.interp.ir.errors import VerifyError as VerifyError
+    from halfulp.interp.ir.operations import Module as Module
+    from halfulp.interp.run.events import Listener as Listener
     from halfulp.interp.text.parser import parse_module as parse  # noqa: F401
     from halfulp.interp.text.printer import print_module as print_module
-    from halfulp.interp.values import Value as Value
+    from halfulp.interp.values.buffers import Buffer as Buffer
+    from halfulp.interp.values.value import Value as Value
     from halfulp.runtime import convert as convert
     from halfulp.runtime import eval as eval
     from halfulp.runtime import load as load
@@ -55,10 +57,8 @@ if TYPE_CHECKING:
     from halfulp.semantics.profile import PROFILES as profiles  # noqa: F401
     from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version  # noqa: F401
     from halfulp.semantics.profile import Profile as Profile
-    from halfulp.tracing import Trace as Trace
-    from halfulp.tracing import trace as trace
-    from halfulp.workgroups import Workgroups as Workgroups
-    from halfulp.workgroups import workgroups as workgroups
+    from halfulp.traces.trace import Trace as Trace
+    from halfulp.traces.trace import trace as trace
 
 _ERRORS = (
     "AssertionFailed BytecodeError HalfulpError InputError LimitExceeded ParseError TypeMismatch UndefinedBehavior "
@@ -70,30 +70,30 @@ _RUNTIME = (
 
 # Loaded on first use, so that importing halfulp, and the command line's help, stay quick.
 _HOME: dict[str, tuple[str, str]] = {
-    "Buffer": ("halfulp.interp.buffers", "Buffer"),
-    "Dialect": ("halfulp.interp.dialect", "Dialect"),
+    "Buffer": ("halfulp.interp.values.buffers", "Buffer"),
+    "Dialect": ("halfulp.interp.declare.declarations", "Dialect"),
     "FloatFormat": ("halfulp.fp_formats.formats", "FloatFormat"),
-    "Listener": ("halfulp.interp.events", "Listener"),
-    "Module": ("halfulp.interp.ir", "Module"),
+    "Listener": ("halfulp.interp.run.events", "Listener"),
+    "Module": ("halfulp.interp.ir.operations", "Module"),
     "NanEncoding": ("halfulp.fp_formats.formats", "NanEncoding"),
     "Profile": ("halfulp.semantics.profile", "Profile"),
-    "Trait": ("halfulp.interp.dialect", "Trait"),
-    "Value": ("halfulp.interp.values", "Value"),
-    "constraints": ("halfulp.constraints", "constraints"),
-    "explain": ("halfulp.explain", "explain"),
-    "explain_dot": ("halfulp.explain_dot", "explain_dot"),
-    "explain_op": ("halfulp.explain_op", "explain_op"),
+    "Trait": ("halfulp.interp.declare.declarations", "Trait"),
+    "Value": ("halfulp.interp.values.value", "Value"),
+    "constraints": ("halfulp.codegen.constraints", "constraints"),
+    "explain": ("halfulp.explanations.rounding", "explain"),
+    "explain_dot": ("halfulp.explanations.dot", "explain_dot"),
+    "explain_op": ("halfulp.explanations.op", "explain_op"),
     "float_format": ("halfulp.fp_formats.formats", "float_format"),
     "float_formats": ("halfulp.fp_formats.formats", "FORMATS"),
-    "Trace": ("halfulp.tracing", "Trace"),
+    "Trace": ("halfulp.traces.trace", "Trace"),
     "parse": ("halfulp.interp.text.parser", "parse_module"),
     "print_module": ("halfulp.interp.text.printer", "print_module"),
     "profiles": ("halfulp.semantics.profile", "PROFILES"),
     "semantics_version": ("halfulp.semantics.profile", "SEMANTICS_VERSION"),
-    "trace": ("halfulp.tracing", "trace"),
-    "Workgroups": ("halfulp.workgroups", "Workgroups"),
-    "workgroups": ("halfulp.workgroups", "workgroups"),
-    **{name: ("halfulp.interp.errors", name) for name in _ERRORS.split()},
+    "trace": ("halfulp.traces.trace", "trace"),
+    "Workgroups": ("halfulp.codegen.workgroups", "Workgroups"),
+    "workgroups": ("halfulp.codegen.workgroups", "workgroups"),
+    **{name: ("halfulp.interp.ir.errors", name) for name in _ERRORS.split()},
     **{name: ("halfulp.runtime", name) for name in _RUNTIME.split()},
 }
 # Modules that are reached as attributes of the package.
@@ -103,7 +103,7 @@ __all__ = sorted([*_HOME, *_MODULES])
 
 
 class _Front(ModuleType):
-    """The package: `explain` stays the function, whoever imports the module ``halfulp.explain`` first."""
+    """The package: `explain` stays the function, whoever imports the module ``halfulp.explanations.rounding`` first."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, ModuleType) and value.__name__ == _HOME.get(name, ("",))[0]:

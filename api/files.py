@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from halfulp.interp.errors import InputError
+from halfulp.interp.ir.errors import InputError
 
 
 def write_file(path: str | os.PathLike[str], data: bytes | memoryview) -> None:

@@ -24,14 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.explain import MODES, format_of
-from halfulp.files import write_file
-from halfulp.fp_formats import scalar
-from halfulp.fp_formats.formats import FloatFormat
-from halfulp.fp_formats.policy import Rounding
-from halfulp.fp_formats.spelling import bit_fields, decimal_text, hex_text, value_text
-from halfulp.interp.errors import InputError, TypeMismatch
-from halfulp.steps import (
+from halfulp.explanations.rounding import MODES, format_of
+from halfulp.explanations.rounding_steps import (
     Piece,
     code_at,
     count,
@@ -43,7 +37,13 @@ from halfulp.steps import (
     rounded,
     value_at,
 )
-from halfulp.steps import relative_error as distance
+from halfulp.explanations.rounding_steps import relative_error as distance
+from halfulp.files import write_file
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Rounding
+from halfulp.fp_formats.spelling import bit_fields, decimal_text, hex_text, value_text
+from halfulp.interp.ir.errors import InputError, TypeMismatch
 
 __all__ = [
     "explanation",
@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from halfulp.explain import Explanation
-    from halfulp.explain_op import OpExplanation
-    from halfulp.interp import types as ty
+    from halfulp.explanations.op import OpExplanation
+    from halfulp.explanations.rounding import Explanation
+    from halfulp.interp.ir import types as ty
 
 Number = int | float | Fraction
 
@@ -729,10 +729,10 @@ def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
 
     Raises TypeMismatch for an array or type that does not fit.
     """
-    from halfulp.interp import types as ty
-    from halfulp.interp.dialects.quant import quantization
-    from halfulp.interp.ir import Operation
-    from halfulp.interp.values import Value, as_type
+    from halfulp.interp.dialects.quant.ops import quantization
+    from halfulp.interp.ir import types as ty
+    from halfulp.interp.ir.operations import Operation
+    from halfulp.interp.values.value import Value, as_type
     from halfulp.runtime import convert, eval
     from halfulp.semantics.profile import as_profile
     from halfulp.semantics.quant import qcast
@@ -803,12 +803,12 @@ def _draw_errors(ax: Axes, style: _Style, rows: Sequence[ChannelErrors], bins: i
 
 
 def explanation(explained: Explanation | OpExplanation, *, ax: Axes | None = None, dark: bool = False) -> Figure:
-    """One rounding, as `halfulp.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input.
+    """One rounding, as `hu.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input.
 
-    Of an op, as `halfulp.explain_op` gives it, the rounding of its exact result. Raises InputError where that is not
+    Of an op, as `hu.explain_op` gives it, the rounding of its exact result. Raises InputError where that is not
     rounded.
     """
-    from halfulp.explain_op import OpExplanation
+    from halfulp.explanations.op import OpExplanation
 
     explanation = explained.rounding if isinstance(explained, OpExplanation) else explained
     if explanation is None:

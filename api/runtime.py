@@ -14,18 +14,18 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import cpu
+from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp import attributes as at
-from halfulp.interp import types as ty
-from halfulp.interp.buffers import Buffer, to_argument
-from halfulp.interp.build import completed, single_op_module
 from halfulp.interp.bytecode.encoding import MAGIC
-from halfulp.interp.dialect import Dialect, OpDefinition, Schema, TypeConstraint, default_registry
-from halfulp.interp.dialects.constraints import ANY
-from halfulp.interp.errors import InputError, TypeMismatch, Unsupported
-from halfulp.interp.events import Listener
-from halfulp.interp.executor import (
+from halfulp.interp.declare.build import completed, single_op_module
+from halfulp.interp.declare.constraints import ANY
+from halfulp.interp.declare.declarations import Dialect, OpDefinition, Schema, TypeConstraint, default_registry
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
+from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.run.events import Listener
+from halfulp.interp.run.executor import (
     Control,
     Elementwise,
     ElementwiseStep,
@@ -39,10 +39,10 @@ from halfulp.interp.executor import (
     program_for,
     result_types,
 )
-from halfulp.interp.ir import Block, Module, Operation, Region, SSAValue
-from halfulp.interp.stochastic import stochastic_kernel
+from halfulp.interp.run.stochastic import stochastic_kernel
 from halfulp.interp.text.parser import parse_module
-from halfulp.interp.values import (
+from halfulp.interp.values.buffers import Buffer, to_argument
+from halfulp.interp.values.value import (
     Value,
     as_array,
     as_type,
@@ -462,7 +462,7 @@ def _operand(definition: OpDefinition, index: int, operand: Any, spelling: str |
 
 
 def _limbs(element: ty.Type) -> bool:
-    from halfulp.interp.values import code_layout
+    from halfulp.interp.values.value import code_layout
 
     return bool(code_layout(element)[1])
 
@@ -617,7 +617,7 @@ def register_op(
     keywords; it returns one result, or a tuple of them, as `Value`s, arrays or numbers of the declared result types.
     ``operands``, ``results``: names, or names with type constraints. ``assembly``: MLIR's declarative assembly format;
     without it the op has only its generic form. ``declaration``: further fields of
-    `halfulp.interp.dialect.OpDefinition`.
+    `halfulp.interp.declare.declarations.OpDefinition`.
 
     Raises ValueError when the op exists.
     """

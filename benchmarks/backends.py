@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 from benchmarks.rows import Absent
-from halfulp.fp_formats import compiled
+from halfulp.fp_formats.paths import compiled
 
 NUMPY, NUMBA = BACKENDS = ("numpy", "numba")
 

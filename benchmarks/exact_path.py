@@ -12,8 +12,9 @@ from benchmarks import mlir
 from benchmarks.backends import NUMPY, backend
 from benchmarks.rows import Measured, Row, Sizes, Target, agree, best
 from benchmarks.samples import random, sample
-from halfulp.fp_formats import exact, fast
+from halfulp.fp_formats import exact
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 
 FUNCTIONS = {"addf": "add", "mulf": "multiply", "divf": "divide"}

@@ -16,7 +16,7 @@ from halfulp.conformance.oracles.mlir_native import MlirNative
 from halfulp.conformance.oracles.oracle import OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.fp_formats.codes import limb_count, storage_dtype
-from halfulp.interp.values import as_type, element_width
+from halfulp.interp.values.value import as_type, element_width
 
 NATIVE = "mlir-runner"
 APFLOAT = "mlir-runner, APFloat"

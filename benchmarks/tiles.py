@@ -10,10 +10,11 @@ import numpy as np
 
 from benchmarks.rows import Measured, Row, Sizes, Target, agree, best
 from benchmarks.samples import random
-from halfulp.fp_formats import exact, fast
+from halfulp.fp_formats import exact
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.semantics import tiled
-from halfulp.semantics.tiled_kinds import TileOp
+from halfulp.fp_formats.paths import fast
+from halfulp.semantics.matrix_units import models as tiled
+from halfulp.semantics.matrix_units.kinds import TileOp
 
 TILES = 10_000
 SECONDS = Target(most=2)

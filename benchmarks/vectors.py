@@ -31,7 +31,7 @@ def rows() -> Iterator[Row]:
 
 def _command(format: str, count: int) -> list[str]:
     asked = ["--level=random", "-n", str(count), f"--format={format}"]
-    return [sys.executable, "-m", "halfulp.cli", "vectors", *OP, *asked]
+    return [sys.executable, "-m", "halfulp.command.main", "vectors", *OP, *asked]
 
 
 def _columns(count: int) -> Any:

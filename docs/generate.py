@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 import halfulp as hu
-from halfulp import cli
+from halfulp.command import main as cli
 from halfulp.fp_formats.policy import FloatPolicy
-from halfulp.interp.dialect import Trait, default_registry
+from halfulp.interp.declare.declarations import Trait, default_registry
+from halfulp.semantics.matrix_units.chips import CHIPS
+from halfulp.semantics.matrix_units.kinds import KINDS, operation_of
+from halfulp.semantics.matrix_units.models import supports
 from halfulp.semantics.profile import profile_choices
-from halfulp.semantics.tiled import supports
-from halfulp.semantics.tiled_chips import CHIPS
-from halfulp.semantics.tiled_kinds import KINDS, operation_of
 
 FOLDER = Path(__file__).parent
 

@@ -11,13 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from halfulp.interp.attributes import ArrayAttr, Attribute, DictionaryAttr, StringAttr, SymbolRefAttr, TypeAttr
-from halfulp.interp.dialect import Arity, EnumDefinition, OpDefinition, Slot, Trait, Unprefixed
-from halfulp.interp.errors import VerifyError, did_you_mean
-from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue, is_symbol_table
-from halfulp.interp.locations import Location
-from halfulp.interp.operands import SEGMENTS, all_operands, shares_name, shares_of, spread
-from halfulp.interp.types import FunctionType, Type
+from halfulp.interp.declare.declarations import Arity, EnumDefinition, OpDefinition, Slot, Trait, Unprefixed
+from halfulp.interp.declare.operands import SEGMENTS, all_operands, shares_name, shares_of, spread
+from halfulp.interp.ir.attributes import ArrayAttr, Attribute, DictionaryAttr, StringAttr, SymbolRefAttr, TypeAttr
+from halfulp.interp.ir.errors import VerifyError, did_you_mean
+from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.operations import (
+    Block,
+    BlockArgument,
+    Module,
+    Operation,
+    OpResult,
+    Region,
+    SSAValue,
+    is_symbol_table,
+)
+from halfulp.interp.ir.types import FunctionType, Type
 
 
 def verify(module: Module) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.fp_formats import cpu, exact, fast, native_scalar, scalar
+from halfulp.fp_formats import exact, scalar
 from halfulp.fp_formats.codes import ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import cpu, fast, native_scalar
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.floats import (

@@ -1,4 +1,4 @@
-"""Operations on formats narrower than f32 that are done in f32, as `halfulp.fp_formats.emulation` converts."""
+"""Operations on formats narrower than f32 that are done in f32, as `halfulp.fp_formats.paths.emulation` converts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from halfulp.fp_formats import emulation, exact, fast, scalar
+from halfulp.fp_formats import exact, scalar
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.paths import emulation, fast
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics.profile import Profile
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats import cpu, exact, fast, native_scalar, scalar
+from halfulp.fp_formats import exact, scalar
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.paths import cpu, fast, native_scalar
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.semantics import emulated
 from halfulp.semantics.kernel import Codes, Fault, Kernel, Mask, Open, Outcome, Scalar, faults_of, poison

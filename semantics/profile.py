@@ -52,7 +52,7 @@ class Profile:
     ``scaling``: arith.scaling_extf and scaling_truncf step by step as their document says, or the exact product or
         quotient rounded once (the intent of the OCP microscaling format).
     ``narrow_floats``: arithmetic, comparisons and conversions of floats narrower than f32: their own, or done in f32 by
-        the lossy conversions of `halfulp.fp_formats.emulation` (IREE). There the remainder of wider floats never
+        the lossy conversions of `halfulp.fp_formats.paths.emulation` (IREE). There the remainder of wider floats never
         flushes denormals.
     ``conversion_rounding``: conversions between floats round as their ``roundingmode`` says, or always to nearest even.
     ``to_integer_rounding``: how arith.fptosi and fptoui round.

@@ -12,9 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from halfulp.fp_formats import fast, scalar
+from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import Rounding
 from halfulp.semantics.floats import is_nan
 from halfulp.semantics.kernel import Codes, Kernel, Outcome, Scalar, faults_of, poison

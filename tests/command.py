@@ -47,7 +47,7 @@ def tell():
     os.write({pipe}, str(peak).encode())
 if os.path.exists("/proc/self/status"):
     atexit.register(tell)
-runpy.run_module("halfulp.cli", run_name="__main__", alter_sys=True)
+runpy.run_module("halfulp.command.main", run_name="__main__", alter_sys=True)
 """
 
 

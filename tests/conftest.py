@@ -203,7 +203,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture
 def iree_opt() -> str:
     """The path of iree-opt. Where it is absent the test is skipped, or fails if real MLIR is required."""
-    from halfulp.conformance.corpus_iree import find_iree_opt
+    from halfulp.conformance.corpora.corpus_iree import find_iree_opt
 
     found = find_iree_opt()
     if found is not None:

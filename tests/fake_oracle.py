@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from halfulp.conformance.comparing.op_case import Task, reference
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Status, Unanswered
-from halfulp.conformance.rewrite import definition_of, module_with
-from halfulp.conformance.task import Task, reference
-from halfulp.interp.errors import HalfulpError, UndefinedBehavior
-from halfulp.interp.executor import Settings, program_for
-from halfulp.interp.ir import Module
-from halfulp.interp.values import Value
+from halfulp.conformance.whole_programs.rewrite import definition_of, module_with
+from halfulp.interp.ir.errors import HalfulpError, UndefinedBehavior
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.executor import Settings, program_for
+from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Codes
 from halfulp.semantics.profile import as_profile
 

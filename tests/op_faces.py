@@ -14,11 +14,11 @@ import numpy as np
 
 import halfulp as hu
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.interp.dialect import EnumDefinition
-from halfulp.interp.executor import Elementwise, Settings
-from halfulp.interp.ir import Operation
-from halfulp.interp.types import element_type
-from halfulp.interp.values import Value, as_type, element_width
+from halfulp.interp.declare.declarations import EnumDefinition
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import element_type
+from halfulp.interp.run.executor import Elementwise, Settings
+from halfulp.interp.values.value import Value, as_type, element_width
 from halfulp.semantics.kernel import Fault, FaultKind
 from halfulp.semantics.profile import as_profile
 

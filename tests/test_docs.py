@@ -23,7 +23,7 @@ from documents import DOCS, GENERATED, README, commands, pages, printed_by, prog
 from tree import ROOT, pyproject
 
 import halfulp as hu
-from halfulp import cli
+from halfulp.command import main as cli
 from halfulp.interp.dialects import BUILT_IN
 from halfulp.semantics.profile import profile_choices
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 # Pages whose examples have tests of their own, and those tests.
 ELSEWHERE = {
-    "plots.md": "tests/api/test_plot.py",
-    "sweeps.md": "tests/api/test_sweep.py",
-    "trace.md": "tests/api/test_trace.py",
-    "vector-files.md": "tests/api/test_vectors.py",
-    "vector-format.md": "tests/conformance/test_vectorfile.py",
+    "plots.md": "tests/api/plot/test_plot.py",
+    "sweeps.md": "tests/api/command/test_sweep.py",
+    "trace.md": "tests/api/traces/test_trace.py",
+    "vector-files.md": "tests/api/command/test_vectors.py",
+    "vector-format.md": "tests/conformance/oracles/test_vector_format.py",
 }
 HERE = [page for page in pages() if page.name not in ELSEWHERE]
 

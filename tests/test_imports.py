@@ -181,7 +181,7 @@ SLOW = {
 }
 
 
-@pytest.mark.parametrize("statement", ["import halfulp", "import halfulp.cli"])
+@pytest.mark.parametrize("statement", ["import halfulp", "import halfulp.command.main"])
 def test_import_pulls_in_nothing_slow(statement: str, tmp_path: Path) -> None:
     script = f"import sys; before = set(sys.modules); {statement}; print(*(set(sys.modules) - before))"
     done = subprocess.run(

@@ -8,8 +8,8 @@ import numpy as np
 
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.values import Value
-from halfulp.semantics.tiled_kinds import Kind
+from halfulp.interp.values.value import Value
+from halfulp.semantics.matrix_units.kinds import Kind
 
 MFMA = "MFMA_F32_32x32x8_F16"
 SEED = 20261121

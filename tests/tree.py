@@ -17,6 +17,9 @@ LAYERS = {
     "api": "halfulp",
 }
 
+# Folders that only the tests use: the wheel leaves them out.
+NOT_SHIPPED = ("halfulp/conformance/corpora/",)
+
 
 def pyproject() -> dict[str, Any]:
     """The parsed pyproject.toml."""
@@ -33,10 +36,20 @@ def package_files(root: Path = ROOT) -> dict[str, Path]:
     }
 
 
-def modules(root: Path = ROOT) -> dict[str, Path]:
-    """Every module of the five folders by its import name."""
+def shipped(files: dict[str, Path]) -> dict[str, Path]:
+    """Select the files that the wheel holds."""
+    return {name: path for name, path in files.items() if not name.startswith(NOT_SHIPPED)}
+
+
+def modules_of(files: dict[str, Path]) -> dict[str, Path]:
+    """Name the modules among these files as Python imports them."""
     return {
         name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): path
-        for name, path in package_files(root).items()
+        for name, path in files.items()
         if name.endswith(".py")
     }
+
+
+def modules(root: Path = ROOT) -> dict[str, Path]:
+    """Every module of the five folders by its import name."""
+    return modules_of(package_files(root))

@@ -3,7 +3,7 @@
 Rounding a number to a format depends on little: on its sign, the mode, where it lies between the two values around it,
 whether the lower of these is even, and where in the format they are. A `Region` is a run of magnitudes (see
 `halfulp.fp_formats.formats`) in which that is all, and every entry of its table is what `halfulp.fp_formats.scalar`
-makes of one number in that situation, and what `halfulp.explain_rules` says of that. The page compares numbers,
+makes of one number in that situation, and what `halfulp.explanations.rules` says of that. The page compares numbers,
 exactly, to find out in which situation one is; it rounds nothing.
 """
 
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from halfulp.explain import MODES, explain, given_number
-from halfulp.explain_rules import infinity_rule, nan_rule, rounding_rule
+from halfulp.explanations.rounding import MODES, explain, given_number
+from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Rounding
@@ -183,7 +183,7 @@ def format_row(fmt: FloatFormat) -> dict[str, Any]:
 
 
 def tables() -> dict[str, Any]:
-    """All that the page looks up: modes, formats, and the words of `halfulp.explain` that all formats share."""
+    """All that the page looks up: modes, formats, and the words of `explanations.rounding` that all formats share."""
     f64 = FORMATS["f64"]
     return {
         "modes": list(MODES),

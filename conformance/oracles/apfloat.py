@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable
-from halfulp.conformance.task import Task
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags, Rounding
-from halfulp.interp import types as ty
 from halfulp.interp.dialects.arith import CMPF_PREDICATE
+from halfulp.interp.ir import types as ty
 from halfulp.semantics.kernel import Codes
 
 LIBRARY = "libLLVM.so.22.1"

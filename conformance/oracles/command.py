@@ -7,10 +7,10 @@ import shlex
 import shutil
 from collections.abc import Sequence
 
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Unavailable
 from halfulp.conformance.oracles.tool import Tool
-from halfulp.conformance.task import Task
-from halfulp.conformance.vectorfile import read_answers, request, without_shape
+from halfulp.conformance.oracles.vector_format import read_answers, request, without_shape
 from halfulp.semantics.kernel import Codes
 
 SECONDS = 60.0

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.oracles.oracle import Answer, Status
-from halfulp.conformance.task import Task
 from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
-from halfulp.interp.executor import Elementwise
-from halfulp.interp.values import element_width
+from halfulp.interp.run.executor import Elementwise
+from halfulp.interp.values.value import element_width
 from halfulp.semantics.kernel import Codes, Fault, FaultKind
 from halfulp.semantics.profile import SEMANTICS_VERSION
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.oracles.oracle import (
     Answer,
     OracleError,
@@ -31,17 +32,16 @@ from halfulp.conformance.oracles.oracle import (
     unanswered,
 )
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.conformance.task import Task
 from halfulp.fp_formats.codes import storage_dtype
-from halfulp.interp import attributes as at
-from halfulp.interp import types as ty
-from halfulp.interp.build import apply_op, function_of, module_of
-from halfulp.interp.dialect import default_registry
-from halfulp.interp.errors import HalfulpError
-from halfulp.interp.ir import Block, Operation, SSAValue
+from halfulp.interp.declare.build import apply_op, function_of, module_of
+from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.operations import Block, Operation, SSAValue
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values import element_width
+from halfulp.interp.values.value import element_width
 from halfulp.semantics.kernel import Codes
 
 VERSION = "3.13"

@@ -14,18 +14,18 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from halfulp.conformance.comparing.op_case import Task, reference
+from halfulp.conformance.oracles.closed_programs import refused_by_schema
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, Unanswered, Unavailable
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.conformance.programs import refused_by_schema
-from halfulp.conformance.rewrite import module_with
-from halfulp.conformance.task import Task, reference
+from halfulp.conformance.whole_programs.rewrite import module_with
 from halfulp.fp_formats.codes import LIMB_BITS, code_shape, limb_count, storage_dtype
-from halfulp.interp import attributes as at
-from halfulp.interp import types as ty
-from halfulp.interp.dialect import default_registry
-from halfulp.interp.ir import Block, BlockArgument, Module, Operation, Region, SSAValue
+from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, Region, SSAValue
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values import Value, element_width
+from halfulp.interp.values.value import Value, element_width
 from halfulp.semantics.kernel import Codes, Mask
 
 TO_LLVM = ("--convert-vector-to-llvm", "--convert-scf-to-cf", "--convert-to-llvm", "--reconcile-unrealized-casts")

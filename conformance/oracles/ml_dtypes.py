@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.oracles.oracle import Answer, Unavailable
-from halfulp.conformance.task import Task
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp import types as ty
 from halfulp.interp.dialects.arith import CMPF_PREDICATE
-from halfulp.interp.values import natural_dtypes
+from halfulp.interp.ir import types as ty
+from halfulp.interp.values.value import natural_dtypes
 from halfulp.semantics.kernel import Codes
 
 VERSION = "0."

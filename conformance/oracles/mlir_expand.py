@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from halfulp.conformance.oracles.jit import JitOracle
 from halfulp.conformance.oracles.mlir_native import MlirNative, without_code
-from halfulp.interp import types as ty
-from halfulp.interp.ir import Operation
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation
 
 _AS_INTEGERS = ("f4E2M1FN", "f8E8M0FNU")
 _HAVE_CODE = ("extf", "truncf", "scaling_extf", "scaling_truncf", "bitcast", "select", "constant")

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance import programs as pr
-from halfulp.conformance.compare import differing
+from halfulp.conformance.comparing.compare import differing
+from halfulp.conformance.comparing.op_case import Task, reference, task
+from halfulp.conformance.oracles import closed_programs as pr
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, Unanswered, unanswered
 from halfulp.conformance.oracles.tool import Tool, find_tool
-from halfulp.conformance.task import Task, reference, task
 from halfulp.fp_formats.codes import code_shape, ints_to_codes, storage_dtype
-from halfulp.interp import types as ty
-from halfulp.interp.errors import HalfulpError
-from halfulp.interp.ir import Module
-from halfulp.interp.values import element_width
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.values.value import element_width
 from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import SPEC, Profile
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from halfulp.conformance.oracles.jit import JitOracle
-from halfulp.interp import types as ty
-from halfulp.interp.ir import Operation
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation
 
 ROUNDED_DIVISIONS = ("arith.ceildivsi", "arith.ceildivui", "arith.floordivsi")
 _WIDE = ("f80", "f128")

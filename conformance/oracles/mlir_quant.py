@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halfulp.conformance import programs as pr
+from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.oracles import closed_programs as pr
 from halfulp.conformance.oracles.jit import UTILITIES, library
 from halfulp.conformance.oracles.mlir_fold import RUNNING, VERSION, Asking, flattened, run_folding
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, Reply, Status, unanswered
 from halfulp.conformance.oracles.tool import find_tool
-from halfulp.conformance.task import Task
 from halfulp.fp_formats.codes import LIMB_BITS, ints_to_codes
-from halfulp.interp import types as ty
-from halfulp.interp.values import element_width
+from halfulp.interp.ir import types as ty
+from halfulp.interp.values.value import element_width
 from halfulp.semantics.kernel import Codes, Mask
 from halfulp.semantics.profile import PROFILES
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 from halfulp.conformance.oracles.jit import JitOracle
 from halfulp.conformance.oracles.mlir_native import ROUNDED_DIVISIONS, without_code
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp import types as ty
-from halfulp.interp.ir import Operation
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation
 
 _MOVES = ("arith.constant", "arith.select", "arith.bitcast")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Unavailable, unanswered
-from halfulp.conformance.task import Task
-from halfulp.conformance.vectorfile import (
+from halfulp.conformance.oracles.vector_format import (
     Record,
     Recording,
     header_of,

@@ -14,9 +14,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.conformance.task import Task
-from halfulp.interp.ir import Module
-from halfulp.interp.values import Value
+from halfulp.conformance.comparing.op_case import Task
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.values.value import Value
 from halfulp.semantics.kernel import Codes
 
 
@@ -118,7 +118,7 @@ class HoldingOracle(Oracle, Protocol):
 def unanswered(task: Task, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:
     """Answers that say of every element that there is none."""
     from halfulp.fp_formats.codes import code_shape, storage_dtype
-    from halfulp.interp.values import element_width
+    from halfulp.interp.values.value import element_width
 
     shape = task.shape(inputs)
     status = np.full(shape, Status.UNANSWERED, np.uint8)

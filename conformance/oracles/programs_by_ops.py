@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halfulp.conformance.comparing.op_case import Task
+from halfulp.conformance.oracles.closed_programs import constant_of
 from halfulp.conformance.oracles.oracle import (
     Answer,
     Oracle,
@@ -17,14 +19,12 @@ from halfulp.conformance.oracles.oracle import (
     Unanswered,
     unanswered,
 )
-from halfulp.conformance.programs import constant_of
-from halfulp.conformance.rewrite import task_of
-from halfulp.conformance.task import Task
+from halfulp.conformance.whole_programs.rewrite import task_of
 from halfulp.fp_formats.codes import code_shape, element_shape, storage_dtype
-from halfulp.interp import types as ty
-from halfulp.interp.executor import result_types
-from halfulp.interp.ir import Operation, SSAValue
-from halfulp.interp.values import element_width
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.executor import result_types
+from halfulp.interp.values.value import element_width
 from halfulp.semantics.kernel import Codes, Mask
 
 STEPS = 10_000

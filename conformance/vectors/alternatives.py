@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from halfulp.conformance.compare import ulp_distance
-from halfulp.conformance.task import Task, task
+from halfulp.conformance.comparing.compare import ulp_distance
+from halfulp.conformance.comparing.op_case import Task, task
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
+from halfulp.conformance.vectors.computation import Computed, OpSubject, Subject
 from halfulp.conformance.vectors.intermediate import case_of, exact, operand
-from halfulp.conformance.vectors.subject import Computed, OpSubject, Subject
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.fp_formats.policy import Flags
-from halfulp.interp import types as ty
-from halfulp.interp.build import property_of
-from halfulp.interp.dialect import EnumDefinition
-from halfulp.interp.errors import HalfulpError
+from halfulp.interp.declare.build import property_of
+from halfulp.interp.declare.declarations import EnumDefinition
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError
 from halfulp.semantics.profile import PROFILES, Profile, profile_choices
 
 

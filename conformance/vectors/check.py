@@ -17,13 +17,13 @@ import numpy as np
 from halfulp.conformance.vectors import quantised
 from halfulp.conformance.vectors.alternatives import Alternative, alternatives, exact_result, remarks
 from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, joined, rechunked, results_of
+from halfulp.conformance.vectors.computation import Computed, OpSubject, ProgramSubject, Subject
 from halfulp.conformance.vectors.formats.format import Notes
-from halfulp.conformance.vectors.subject import Computed, OpSubject, ProgramSubject, Subject
 from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.interp import types as ty
-from halfulp.interp.errors import HalfulpError, InputError
-from halfulp.interp.values import as_type
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.interp.values.value import as_type
 from halfulp.semantics import floats
 from halfulp.semantics.kernel import Mask
 

@@ -20,7 +20,7 @@ from halfulp.conformance.vectors.metadata import Document, value_text
 from halfulp.conformance.vectors.recipe import Recipe, rows_of
 from halfulp.conformance.vectors.rows import CHUNK, empty
 from halfulp.fp_formats.codes import Codes, code_shape, storage_dtype
-from halfulp.interp.errors import InputError
+from halfulp.interp.ir.errors import InputError
 from halfulp.semantics.kernel import Mask
 
 _GIVEN = (Role.OPERAND, Role.RANDOM)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from halfulp.conformance.task import Task
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.vectors import quantised, testfloat
 from halfulp.conformance.vectors.intermediate import Case, case_of
 from halfulp.conformance.vectors.models import Filled, fill, models_for
@@ -17,9 +17,9 @@ from halfulp.conformance.vectors.philox import uniform
 from halfulp.conformance.vectors.rows import Rows, exhaustive, of_tuples, one_after_another
 from halfulp.conformance.vectors.testfloat import FloatKind, IntegerKind, Kind
 from halfulp.fp_formats.codes import Codes
-from halfulp.interp import types as ty
-from halfulp.interp.errors import Unsupported
-from halfulp.interp.values import element_width
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.values.value import element_width
 
 LevelName = Literal["1", "2", "exhaustive", "random", "weighted"]
 

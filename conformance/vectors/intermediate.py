@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
-from halfulp.conformance.task import Task
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.vectors.philox import Dice
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import SPEC
-from halfulp.interp import types as ty
-from halfulp.interp.values import element_width
+from halfulp.interp.ir import types as ty
+from halfulp.interp.values.value import element_width
 
 
 @dataclass(frozen=True)

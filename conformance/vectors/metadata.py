@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.conformance.divergences import divergences
-from halfulp.conformance.task import Task
+from halfulp.conformance.comparing.divergences import divergences
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, columns_from_text
 from halfulp.conformance.vectors.formats.format import Options, Unmarked, Written
 from halfulp.conformance.vectors.formats.text import spelled
@@ -29,9 +29,9 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags
-from halfulp.interp import types as ty
-from halfulp.interp.errors import HalfulpError, InputError
-from halfulp.interp.values import as_type
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.interp.values.value import as_type
 from halfulp.semantics.profile import SEMANTICS_VERSION, Profile, profile_choices
 
 SCHEMA_VERSION = 1

@@ -11,13 +11,13 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors import metadata
 from halfulp.conformance.vectors.columns import Chunk, Role, VectorSet
+from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject
 from halfulp.conformance.vectors.formats import format_named
 from halfulp.conformance.vectors.formats.format import Carried, Options, Unmarked, Written
 from halfulp.conformance.vectors.formats.mlir import function_of_program, function_of_task
 from halfulp.conformance.vectors.packing import CONTAINERS
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.subject import OpSubject, ProgramSubject
-from halfulp.interp.errors import InputError
+from halfulp.interp.ir.errors import InputError
 
 Progress = Callable[[int, int], object]
 """Told how many rows are done, and of how many."""

@@ -12,14 +12,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from halfulp.conformance.task import Task
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.vectors.philox import Dice, uniform
 from halfulp.conformance.vectors.rows import Rows
 from halfulp.conformance.vectors.testfloat import FloatKind, IntegerKind, Level
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, ints_to_codes, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
-from halfulp.interp import types as ty
+from halfulp.interp.ir import types as ty
 
 EVERY_BITS = 8
 """Stored integers of up to so many bits are all taken in level 2, and stored operands also in level 1."""

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
 
-from halfulp.conformance.task import Task, task
+from halfulp.conformance.comparing.op_case import Task, task
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet
+from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject, Subject
 from halfulp.conformance.vectors.inputs import LevelName, first, rounding_bits, rows_for, rows_of_types
 from halfulp.conformance.vectors.metadata import Document, Inputs
 from halfulp.conformance.vectors.rows import CHUNK, Rows, blocked, one_operand
-from halfulp.conformance.vectors.subject import OpSubject, ProgramSubject, Subject
-from halfulp.interp.errors import HalfulpError, InputError
+from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.semantics.profile import Profile, profile_choices
 
 LEVELS: tuple[LevelName, ...] = get_args(LevelName)

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet
+from halfulp.conformance.vectors.computation import OpSubject
 from halfulp.conformance.vectors.formats import format_named, write_vectors
 from halfulp.conformance.vectors.formats.format import Carried, Options, Unmarked, Written
 from halfulp.conformance.vectors.formats.runs import Table, check_unary, merge
@@ -47,8 +48,7 @@ from halfulp.conformance.vectors.metadata import (
 )
 from halfulp.conformance.vectors.packing import CONTAINERS, Packing
 from halfulp.conformance.vectors.recipe import Recipe
-from halfulp.conformance.vectors.subject import OpSubject
-from halfulp.interp.errors import HalfulpError, InputError
+from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.semantics.profile import SEMANTICS_VERSION, profile_choices
 
 if sys.platform != "win32":

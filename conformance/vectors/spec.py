@@ -19,12 +19,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from halfulp.conformance.task import task
+from halfulp.conformance.comparing.op_case import task
 from halfulp.conformance.vectors.inputs import LevelName
 from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
-from halfulp.interp.errors import HalfulpError, InputError, did_you_mean
-from halfulp.interp.values import as_type
+from halfulp.interp.ir.errors import HalfulpError, InputError, did_you_mean
+from halfulp.interp.values.value import as_type
 from halfulp.semantics.profile import as_profile, profile_choices
 
 Check = Callable[[Any], bool]

@@ -15,14 +15,14 @@ from math import ldexp, prod
 from typing import Any, NamedTuple, Protocol
 
 from halfulp.fp_formats.scalar import FINITE, RNE, from_fraction, unpack
-from halfulp.interp import affine
-from halfulp.interp import attributes as at
-from halfulp.interp import locations as loc
-from halfulp.interp import types as ty
 from halfulp.interp.bytecode.encoding import Cursor
 from halfulp.interp.bytecode.rules import MAX_RANK, wrong
-from halfulp.interp.dialect import Schema
-from halfulp.interp.text.affine import MAX_DEPTH
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir import affine_expressions as affine
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import locations as loc
+from halfulp.interp.ir import types as ty
+from halfulp.interp.text.affine_parser import MAX_DEPTH
 from halfulp.interp.text.attribute_parser import elements_of_blob, store_codes
 
 Thing = at.Attribute | ty.Type

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NoReturn
 
-from halfulp.interp.errors import BytecodeError
+from halfulp.interp.ir.errors import BytecodeError
 
 MAGIC = b"ML\xefR"
 MAX_VERSION = 6

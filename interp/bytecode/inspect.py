@@ -8,9 +8,9 @@ from typing import Any
 
 from halfulp.interp.bytecode.encoding import Cursor
 from halfulp.interp.bytecode.reader import File, Reader, read_as, schema_of
-from halfulp.interp.dialect import Registry, Schema, default_registry
-from halfulp.interp.errors import BytecodeError
-from halfulp.interp.ir import Blob, Resource
+from halfulp.interp.declare.declarations import Registry, Schema, default_registry
+from halfulp.interp.ir.errors import BytecodeError
+from halfulp.interp.ir.operations import Blob, Resource
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,17 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from halfulp.interp import attributes as at
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES, Thing
 from halfulp.interp.bytecode.encoding import NATIVE_PROPERTIES, Varints, varint, zigzag
 from halfulp.interp.bytecode.properties import Layout, layout_of, segments_of
-from halfulp.interp.dialect import OpDefinition, Schema, Trait
-from halfulp.interp.errors import Unsupported
-from halfulp.interp.ir import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
-from halfulp.interp.locations import FileLineCol
-from halfulp.interp.operands import SEGMENTS, all_operands
+from halfulp.interp.declare.declarations import OpDefinition, Schema, Trait
+from halfulp.interp.declare.operands import SEGMENTS, all_operands
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.locations import FileLineCol
+from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation, OpResult, Region, SSAValue
+from halfulp.interp.ir.types import DialectType, OpaqueType
 from halfulp.interp.text.nested import parts as nested_parts
-from halfulp.interp.types import DialectType, OpaqueType
 
 
 class Entry:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from halfulp.interp.attributes import Attribute, DenseArrayAttr
 from halfulp.interp.bytecode.encoding import SEGMENT_ARRAYS, Cursor, Emitter
-from halfulp.interp.dialect import OpDefinition, Schema, Trait
-from halfulp.interp.operands import SEGMENTS
-from halfulp.interp.types import I32
+from halfulp.interp.declare.declarations import OpDefinition, Schema, Trait
+from halfulp.interp.declare.operands import SEGMENTS
+from halfulp.interp.ir.attributes import Attribute, DenseArrayAttr
+from halfulp.interp.ir.types import I32
 
 MAX_SPARSE_POSITION = 256
 """Beyond this position MLIR writes every number of operands."""

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from halfulp.interp import attributes as at
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, ATTRIBUTES, TYPE_CODES, UNSUPPORTED, Codec, Thing, boolean
 from halfulp.interp.bytecode.encoding import (
     DIALECT_VERSIONS,
@@ -30,14 +29,15 @@ from halfulp.interp.bytecode.encoding import (
     varint,
 )
 from halfulp.interp.bytecode.properties import layout_of, read_segments
-from halfulp.interp.dialect import OpDefinition, Registry, Schema, default_registry
-from halfulp.interp.errors import BytecodeError, HalfulpError
-from halfulp.interp.ir import Blob, Block, Module, Operation, Region, Resources, SSAValue
-from halfulp.interp.locations import FileLineCol, Location, UnknownLoc, file_position
-from halfulp.interp.operands import SEGMENTS, add_defaults, is_inherent, move_inherent, split_successor_operands
+from halfulp.interp.declare.declarations import OpDefinition, Registry, Schema, default_registry
+from halfulp.interp.declare.operands import SEGMENTS, add_defaults, is_inherent, move_inherent, split_successor_operands
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.errors import BytecodeError, HalfulpError
+from halfulp.interp.ir.locations import FileLineCol, Location, UnknownLoc, file_position
+from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Region, Resources, SSAValue
+from halfulp.interp.ir.types import FloatType, IndexType, IntegerType, Type
 from halfulp.interp.text.cursor import MAX_NESTING
 from halfulp.interp.text.nested import parts
-from halfulp.interp.types import FloatType, IndexType, IntegerType, Type
 
 MAX_UNWRITTEN = 1 << 19, 8
 """How many things a file may have made without a byte for each, such as the numbers of a splat, or the entries of a

@@ -8,10 +8,10 @@ from math import isfinite
 from typing import Any
 
 from halfulp.fp_formats.scalar import value as value_of
-from halfulp.interp import attributes as at
-from halfulp.interp import locations as loc
-from halfulp.interp import types as ty
-from halfulp.interp.text.quantized import MAX_STORAGE_WIDTH
+from halfulp.interp.dialects.quant.types import MAX_STORAGE_WIDTH
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import locations as loc
+from halfulp.interp.ir import types as ty
 from halfulp.interp.text.type_parser import SPACES, is_element
 
 MAX_RANK = 1 << 12

@@ -33,11 +33,11 @@ from halfulp.interp.bytecode.numbering import (
     use_orders,
 )
 from halfulp.interp.bytecode.properties import Layout
-from halfulp.interp.dialect import Schema
-from halfulp.interp.errors import InputError, LimitExceeded
-from halfulp.interp.ir import Blob, Block, Module, Operation, Resource, SSAValue
-from halfulp.interp.locations import UnknownLoc
-from halfulp.interp.operands import all_operands
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.declare.operands import all_operands
+from halfulp.interp.ir.errors import InputError, LimitExceeded
+from halfulp.interp.ir.locations import UnknownLoc
+from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Resource, SSAValue
 from halfulp.interp.text.schema import check_schema
 
 PRODUCERS = {Schema.MLIR22: "MLIR22-halfulp", Schema.LLVM24: "MLIR24-halfulp"}

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.interp.affine import AffineExpr, Binary, Constant, Dimension, Symbol
-from halfulp.interp.attributes import AffineMapAttr
-from halfulp.interp.dialect import Arity, Dialect, Property, Slot, Trait
-from halfulp.interp.dialects import constraints as c
-from halfulp.interp.errors import VerifyError
-from halfulp.interp.executor import Elementwise, Settings
-from halfulp.interp.ir import Operation, OpResult, SSAValue
-from halfulp.interp.text.tiles import apply_parser, print_apply
-from halfulp.interp.values import narrowed_index
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait
+from halfulp.interp.dialects.iree_codegen.forms import apply_parser, print_apply
+from halfulp.interp.ir.affine_expressions import AffineExpr, Binary, Constant, Dimension, Symbol
+from halfulp.interp.ir.attributes import AffineMapAttr
+from halfulp.interp.ir.errors import VerifyError
+from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
+from halfulp.interp.run.executor import Elementwise, Settings
+from halfulp.interp.values.value import narrowed_index
 from halfulp.semantics.kernel import Codes, Fault, Kernel, Mask, Outcome, Scalar, faults_of, undefined
 
 affine = Dialect("affine", partial=True)

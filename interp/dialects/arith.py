@@ -13,9 +13,8 @@ import numpy as np
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
-from halfulp.interp import attributes as at
-from halfulp.interp import types as ty
-from halfulp.interp.dialect import (
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import (
     Dialect,
     EnumDefinition,
     OpDefinition,
@@ -27,12 +26,13 @@ from halfulp.interp.dialect import (
     same_type,
     type_of_property,
 )
-from halfulp.interp.dialects import constraints as c
 from halfulp.interp.dialects.constants import constant_value
-from halfulp.interp.errors import UndefinedBehavior
-from halfulp.interp.executor import Cast, Constant, Elementwise, Pure, Run, Settings, decided, in_lanes, lift
-from halfulp.interp.ir import Operation
-from halfulp.interp.values import Value, alike, over_lanes, spell_shape
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import UndefinedBehavior
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import Cast, Constant, Elementwise, Pure, Run, Settings, decided, in_lanes, lift
+from halfulp.interp.values.value import Value, alike, over_lanes, spell_shape
 from halfulp.semantics import casts, floats, integer, select
 from halfulp.semantics.kernel import Kernel, Open
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait
-from halfulp.interp.dialects import constraints as c
-from halfulp.interp.executor import Cast, Pure, Run, Settings, lift
-from halfulp.interp.ir import Operation
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import Cast, Pure, Run, Settings, lift
 
 builtin = Dialect("builtin")
 

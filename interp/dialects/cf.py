@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.interp import attributes as at
-from halfulp.interp import types as ty
-from halfulp.interp.dialect import Arity, Dialect, Property, Slot, SuccessorSlot, Trait, Unprefixed
-from halfulp.interp.dialects import constraints as c
-from halfulp.interp.errors import AssertionFailed
-from halfulp.interp.executor import (
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, SuccessorSlot, Trait, Unprefixed
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import AssertionFailed
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import (
     Action,
     Compiler,
     Control,
@@ -27,8 +28,7 @@ from halfulp.interp.executor import (
     passing,
     undecided,
 )
-from halfulp.interp.ir import Operation
-from halfulp.interp.values import Value
+from halfulp.interp.values.value import Value
 
 cf = Dialect("cf")
 

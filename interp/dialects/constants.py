@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from halfulp.fp_formats.codes import ints_to_codes
-from halfulp.interp import attributes as at
-from halfulp.interp import types as ty
-from halfulp.interp.errors import InputError, Unsupported
-from halfulp.interp.executor import Compiler, Settings, check_allocation
-from halfulp.interp.ir import Operation
-from halfulp.interp.values import Value, element_width, narrowed_index, runtime_shape
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import Compiler, Settings, check_allocation
+from halfulp.interp.values.value import Value, element_width, narrowed_index, runtime_shape
 
 
 def constant_value(op: Operation, compiler: Compiler) -> Value:

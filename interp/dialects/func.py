@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from halfulp.interp import attributes as at
-from halfulp.interp import types as ty
-from halfulp.interp.dialect import Arity, Dialect, Property, RegionSlot, Slot, Trait, TypeRule
-from halfulp.interp.dialects import constraints as c
-from halfulp.interp.errors import LimitExceeded, Unsupported
-from halfulp.interp.executor import (
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait, TypeRule
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import LimitExceeded, Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import (
     Action,
     Compiler,
     Constant,
@@ -26,7 +27,6 @@ from halfulp.interp.executor import (
     lower,
     result_types,
 )
-from halfulp.interp.ir import Operation
 
 func = Dialect("func")
 

@@ -4,7 +4,7 @@ are written.
 
 from __future__ import annotations
 
-from halfulp.interp.dialect import Dialect, EnumDefinition, Parameter
+from halfulp.interp.declare.declarations import Dialect, EnumDefinition, Parameter
 from halfulp.interp.text.parameters import INTEGER, TYPE, keyword
 
 iree_cpu = Dialect("iree_cpu", partial=True)

@@ -4,8 +4,8 @@ how code is made. Targets and encodings are kept as they are written.
 
 from __future__ import annotations
 
-from halfulp.interp.attributes import ArrayAttr, Attribute, DialectAttr
-from halfulp.interp.dialect import AttributeDefinition, Dialect, EnumDefinition, Parameter
+from halfulp.interp.declare.declarations import AttributeDefinition, Dialect, EnumDefinition, Parameter
+from halfulp.interp.ir.attributes import ArrayAttr, Attribute, DialectAttr
 from halfulp.interp.text.parameters import (
     ATTRIBUTE,
     BOOLEAN,
@@ -20,7 +20,7 @@ from halfulp.interp.text.parameters import (
     nested,
     with_interface,
 )
-from halfulp.semantics.tiled_kinds import KINDS, Kind
+from halfulp.semantics.matrix_units.kinds import KINDS, Kind
 
 iree_gpu = Dialect("iree_gpu", partial=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halfulp.interp.dialect import Dialect, EnumDefinition
+from halfulp.interp.declare.declarations import Dialect, EnumDefinition
 
 linalg = Dialect("linalg", partial=True)
 

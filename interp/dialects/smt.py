@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from halfulp.interp import attributes as at
-from halfulp.interp import types as ty
-from halfulp.interp.dialect import (
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import (
     Arity,
     AttributeConstraint,
     Dialect,
@@ -21,15 +20,16 @@ from halfulp.interp.dialect import (
     TypeRule,
     same_type,
 )
-from halfulp.interp.dialects import constraints as c
-from halfulp.interp.ir import Operation
-from halfulp.interp.text.tiles import (
+from halfulp.interp.dialects.iree_codegen.forms import (
     int_constant_parser,
     print_int_constant,
     print_same_type,
     same_type_parser,
     smt_integer,
 )
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation
 
 smt = Dialect("smt", partial=True)
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.interp import types as ty
-from halfulp.interp.dialect import Arity, Dialect, Slot, TypeRule, derived_type
-from halfulp.interp.dialects import constraints as c
-from halfulp.interp.errors import UndefinedBehavior, spell_place
-from halfulp.interp.executor import Pure, Run, Settings, check_allocation
-from halfulp.interp.ir import Operation
-from halfulp.interp.values import Value, shape_conflict, spell_shape
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Arity, Dialect, Slot, TypeRule, derived_type
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import UndefinedBehavior, spell_place
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import Pure, Run, Settings, check_allocation
+from halfulp.interp.values.value import Value, shape_conflict, spell_shape
 from halfulp.semantics.poison import Origin
 
 tensor = Dialect("tensor", partial=True)
@@ -95,7 +95,7 @@ def result_shape(op: Operation, type_: ty.Type, sizes: tuple[int, ...], settings
 
 def _empty(op: Operation, settings: Settings) -> Function:
     """A tensor nobody has written to: every element is poison."""
-    from halfulp.interp.values import code_layout
+    from halfulp.interp.values.value import code_layout
 
     type_ = op.results[0].type
 
@@ -129,7 +129,7 @@ def _from_elements(op: Operation, settings: Settings) -> Function:
 
     def make(run: Run, elements: Operands) -> tuple[Any, ...]:
         if not elements:
-            from halfulp.interp.values import code_layout
+            from halfulp.interp.values.value import code_layout
 
             dtype, trailing = code_layout(ty.element_type(type_))
             return (Value(type_, np.zeros(shape + trailing, dtype)),)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from halfulp.interp.dialect import Dialect, EnumDefinition, Property, Trait
-from halfulp.interp.dialects import constraints as c
-from halfulp.interp.errors import UndefinedBehavior, Unsupported, spell_place
-from halfulp.interp.executor import (
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Dialect, EnumDefinition, Property, Trait
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported, spell_place
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import element_type
+from halfulp.interp.run.executor import (
     Action,
     Compiler,
     Control,
@@ -22,9 +24,7 @@ from halfulp.interp.executor import (
     check_allocation,
     in_lanes,
 )
-from halfulp.interp.ir import Operation
-from halfulp.interp.types import element_type
-from halfulp.interp.values import Value, code_layout, runtime_shape
+from halfulp.interp.values.value import Value, code_layout, runtime_shape
 from halfulp.semantics.poison import Origin
 
 ub = Dialect("ub")

@@ -7,9 +7,8 @@ from math import prod
 from typing import Any
 
 from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.interp import attributes as at
-from halfulp.interp import types as ty
-from halfulp.interp.dialect import (
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import (
     Arity,
     Dialect,
     EnumDefinition,
@@ -18,16 +17,17 @@ from halfulp.interp.dialect import (
     TypeRule,
     Unprefixed,
 )
-from halfulp.interp.dialects import constraints as c
-from halfulp.interp.dialects.memref import MEMREF
-from halfulp.interp.dialects.memref_ops import load_vector, store_vector
+from halfulp.interp.dialects.memref.evaluate import load_vector, store_vector
+from halfulp.interp.dialects.memref.ops import MEMREF
 from halfulp.interp.dialects.tensor import Function, Operands, element_at, numbers, picked, repeated, replaced
-from halfulp.interp.errors import Unsupported
-from halfulp.interp.executor import Pure, Run, Settings, check_allocation
-from halfulp.interp.ir import Operation
-from halfulp.interp.layouts import strides_and_offset
-from halfulp.interp.spelling import spell_element
-from halfulp.interp.values import Value, element_width, runtime_shape
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import Pure, Run, Settings, check_allocation
+from halfulp.interp.values.memref_layout import strides_and_offset
+from halfulp.interp.values.spelling import spell_element
+from halfulp.interp.values.value import Value, element_width, runtime_shape
 
 vector = Dialect("vector", partial=True)
 

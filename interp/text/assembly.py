@@ -18,17 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halfulp.interp.attributes import (
-    Attribute,
-    DenseArrayAttr,
-    EnumAttr,
-    IntegerAttr,
-    StringAttr,
-    SymbolRefAttr,
-    TypeAttr,
-    UnitAttr,
-)
-from halfulp.interp.dialect import (
+from halfulp.interp.declare.declarations import (
     Arity,
     AttributeConstraint,
     EnumDefinition,
@@ -39,9 +29,19 @@ from halfulp.interp.dialect import (
     TypeConstraint,
     TypeKind,
 )
-from halfulp.interp.ir import Block, Operation, Region, SSAValue, Successor
-from halfulp.interp.operands import SEGMENTS, default_properties, spread
-from halfulp.interp.types import I1, I32, I64, INDEX, F, FunctionType, NoneType, TensorType, Type
+from halfulp.interp.declare.operands import SEGMENTS, default_properties, spread
+from halfulp.interp.ir.attributes import (
+    Attribute,
+    DenseArrayAttr,
+    EnumAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TypeAttr,
+    UnitAttr,
+)
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue, Successor
+from halfulp.interp.ir.types import I1, I32, I64, INDEX, F, FunctionType, NoneType, TensorType, Type
 
 if TYPE_CHECKING:
     from halfulp.interp.text.parser import Parser
@@ -461,7 +461,7 @@ def _parse_variable(name: str, slots: _Slots, definition: OpDefinition) -> _Step
         def region(p: Parser, state: _State) -> None:
             state.regions.append(p.region(definition.name))
             if implicit is not None:
-                from halfulp.interp.text.structured import terminated
+                from halfulp.interp.dialects.scf.forms import terminated
 
                 terminated(p, state.start, state.regions[-1], implicit)
 

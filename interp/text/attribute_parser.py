@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from halfulp.interp.attributes import (
+from halfulp.interp.declare.declarations import Dialect, EnumDefinition, Schema
+from halfulp.interp.ir.attributes import (
     INDEX_WIDTH,
     AffineMapAttr,
     ArrayAttr,
@@ -33,9 +34,8 @@ from halfulp.interp.attributes import (
     UnitAttr,
     integer_of_code,
 )
-from halfulp.interp.dialect import Dialect, EnumDefinition, Schema
-from halfulp.interp.literals import read_decimal, unescaped
-from halfulp.interp.locations import (
+from halfulp.interp.ir.literals import read_decimal, unescaped
+from halfulp.interp.ir.locations import (
     CallSiteLoc,
     FileLineCol,
     FileRange,
@@ -44,10 +44,7 @@ from halfulp.interp.locations import (
     NameLoc,
     UnknownLoc,
 )
-from halfulp.interp.text.affine import AffineParser
-from halfulp.interp.text.parameters import read_parameters
-from halfulp.interp.text.type_parser import TypeParser, is_integer
-from halfulp.interp.types import (
+from halfulp.interp.ir.types import (
     I1,
     I64,
     ComplexType,
@@ -62,7 +59,10 @@ from halfulp.interp.types import (
     element_count,
     is_dynamic,
 )
-from halfulp.interp.values import shape_problem
+from halfulp.interp.text.affine_parser import AffineParser
+from halfulp.interp.text.parameters import read_parameters
+from halfulp.interp.text.type_parser import TypeParser, is_integer
+from halfulp.interp.values.value import shape_problem
 
 _ESCAPED = re.compile(r'(?:[^\\]|\\(?:["\\nt]|[0-9a-fA-F]{2}))*')
 _UNIT = UnitAttr()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from halfulp.interp.errors import ParseError, did_you_mean
-from halfulp.interp.ir import Source
-from halfulp.interp.locations import Location
+from halfulp.interp.ir.errors import ParseError, did_you_mean
+from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.operations import Source
 from halfulp.interp.text.lexer import lexical_error, token_offsets, tokenize
 
 # Brackets, regions and types inside one another. Python's own stack holds several frames for each.

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from halfulp.interp.attributes import (
+from halfulp.interp.declare.declarations import OpDefinition
+from halfulp.interp.declare.operands import SEGMENTS
+from halfulp.interp.dialects.scf.forms import STRUCTURED, keyword_of
+from halfulp.interp.ir.attributes import (
     ArrayAttr,
     Attribute,
     DenseArrayAttr,
@@ -18,15 +21,12 @@ from halfulp.interp.attributes import (
     TypeAttr,
     python_codes,
 )
-from halfulp.interp.dialect import OpDefinition
-from halfulp.interp.ir import Block, Operation, Region, SSAValue, Successor
-from halfulp.interp.literals import spell_symbol
-from halfulp.interp.locations import Location
-from halfulp.interp.operands import SEGMENTS
+from halfulp.interp.ir.literals import spell_symbol
+from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue, Successor
+from halfulp.interp.ir.types import I1, I32, FunctionType, IntegerType, ShapedType, Type, VectorType
 from halfulp.interp.text.attribute_parser import store_codes
 from halfulp.interp.text.parser import Argument
-from halfulp.interp.text.structured import STRUCTURED, keyword_of
-from halfulp.interp.types import I1, I32, FunctionType, IntegerType, ShapedType, Type, VectorType
 
 if TYPE_CHECKING:
     from halfulp.interp.text.assembly import CustomParse, CustomPrint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from halfulp.interp.attributes import (
+from halfulp.interp.ir.attributes import (
     ArrayAttr,
     Attribute,
     DenseElementsAttr,
@@ -19,8 +19,8 @@ from halfulp.interp.attributes import (
     StringAttr,
     TypeAttr,
 )
-from halfulp.interp.locations import CallSiteLoc, FusedLoc, NameLoc, UnknownLoc
-from halfulp.interp.types import (
+from halfulp.interp.ir.locations import CallSiteLoc, FusedLoc, NameLoc, UnknownLoc
+from halfulp.interp.ir.types import (
     ComplexType,
     DialectType,
     FunctionType,

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from halfulp.interp.attributes import (
+from halfulp.interp.declare.declarations import AttributeDefinition, EnumDefinition, Parameter, ParameterKind
+from halfulp.interp.ir.attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
@@ -22,8 +23,7 @@ from halfulp.interp.attributes import (
     SymbolRefAttr,
     spell_nested,
 )
-from halfulp.interp.dialect import AttributeDefinition, EnumDefinition, Parameter, ParameterKind
-from halfulp.interp.literals import is_bare_identifier, quoted
+from halfulp.interp.ir.literals import is_bare_identifier, quoted
 from halfulp.interp.text.assembly import Directive, Element, Group, Literal, Out, TypeOf, Variable, read_format
 
 if TYPE_CHECKING:

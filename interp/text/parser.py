@@ -11,10 +11,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, NoReturn, TypeVar
 
-from halfulp.interp.attributes import Attribute, DictionaryAttr
-from halfulp.interp.dialect import OpDefinition, Registry, Schema, default_registry
-from halfulp.interp.errors import ParseError, did_you_mean
-from halfulp.interp.ir import (
+from halfulp.interp.declare.declarations import OpDefinition, Registry, Schema, default_registry
+from halfulp.interp.declare.operands import add_defaults, is_inherent, move_inherent, split_successor_operands
+from halfulp.interp.ir.attributes import Attribute, DictionaryAttr
+from halfulp.interp.ir.errors import ParseError, did_you_mean
+from halfulp.interp.ir.locations import Location
+from halfulp.interp.ir.operations import (
     Blob,
     Block,
     BlockArgument,
@@ -28,12 +30,10 @@ from halfulp.interp.ir import (
     SSAValue,
     Successor,
 )
-from halfulp.interp.locations import Location
-from halfulp.interp.operands import add_defaults, is_inherent, move_inherent, split_successor_operands
+from halfulp.interp.ir.types import FunctionType, Type
 from halfulp.interp.text.assembly import CustomParse, compile_parser
 from halfulp.interp.text.attribute_parser import AttributeParser
 from halfulp.interp.text.nested import nested_size
-from halfulp.interp.types import FunctionType, Type
 
 # The dialect whose ops may be written without its name inside the regions of an op.
 DEFAULT_DIALECTS = {"builtin.module": "builtin", "func.func": "func"}

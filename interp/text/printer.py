@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from halfulp.interp.attributes import (
+from halfulp.interp.declare.declarations import Schema, Trait
+from halfulp.interp.declare.operands import all_operands
+from halfulp.interp.ir.attributes import (
     AffineMapAttr,
     Attribute,
     DenseElementsAttr,
@@ -19,22 +21,20 @@ from halfulp.interp.attributes import (
     Names,
     UnitAttr,
 )
-from halfulp.interp.dialect import Schema, Trait
-from halfulp.interp.ir import Blob, Block, BlockArgument, Module, Operation, Region, Resource, SSAValue
-from halfulp.interp.literals import decimal_text, escaped, is_bare_identifier, quoted
-from halfulp.interp.locations import FileLineCol, Location
-from halfulp.interp.operands import all_operands
-from halfulp.interp.text.assembly import compile_printer
-from halfulp.interp.text.nested import parts
-from halfulp.interp.text.parser import DEFAULT_DIALECTS
-from halfulp.interp.text.schema import check_schema
-from halfulp.interp.types import (
+from halfulp.interp.ir.literals import decimal_text, escaped, is_bare_identifier, quoted
+from halfulp.interp.ir.locations import FileLineCol, Location
+from halfulp.interp.ir.operations import Blob, Block, BlockArgument, Module, Operation, Region, Resource, SSAValue
+from halfulp.interp.ir.types import (
     I1,
     FunctionType,
     IntegerType,
     TupleType,
     Type,
 )
+from halfulp.interp.text.assembly import compile_printer
+from halfulp.interp.text.nested import parts
+from halfulp.interp.text.parser import DEFAULT_DIALECTS
+from halfulp.interp.text.schema import check_schema
 
 _NO_NAMES: Mapping[object, str] = {}
 # MLIR gives a tuple type an alias when it has more elements than this.

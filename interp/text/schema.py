@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from halfulp.interp.attributes import Attribute
-from halfulp.interp.dialect import EnumDefinition, OpDefinition, Property, Schema
-from halfulp.interp.errors import Unsupported
-from halfulp.interp.ir import Module, Operation
+from halfulp.interp.declare.declarations import EnumDefinition, OpDefinition, Property, Schema
+from halfulp.interp.ir.attributes import Attribute
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.types import AnyQuantizedType, QuantileType, Type, UniformQuantizedType
 from halfulp.interp.text.nested import parts
-from halfulp.interp.types import AnyQuantizedType, QuantileType, Type, UniformQuantizedType
 
 NAMES = {Schema.MLIR22: "MLIR 22", Schema.LLVM24: "LLVM 24"}
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.attributes import (
+from halfulp.interp.declare.declarations import Registry
+from halfulp.interp.ir.attributes import (
     AffineMapAttr,
     Attribute,
     DialectAttr,
@@ -18,9 +19,7 @@ from halfulp.interp.attributes import (
     StridedLayoutAttr,
     StringAttr,
 )
-from halfulp.interp.dialect import Registry
-from halfulp.interp.text.cursor import Cursor
-from halfulp.interp.types import (
+from halfulp.interp.ir.types import (
     MAX_INTEGER_WIDTH,
     AnyQuantizedType,
     CalibratedQuantizedType,
@@ -38,6 +37,7 @@ from halfulp.interp.types import (
     UniformQuantizedType,
     VectorType,
 )
+from halfulp.interp.text.cursor import Cursor
 
 _INTEGER = re.compile(r"(si|ui|i)(\d+)")
 _SHAPED = re.compile(r"(tensor|vector|memref)<((?:(?:\d+|\?|\[\d+\])x)*|\*x)([a-z][A-Za-z0-9]*)>")
@@ -442,6 +442,6 @@ def is_element(kind: str, element: Type) -> bool:
 
 @cache
 def _builtin_types() -> Mapping[str, Callable[[TypeParser], Type]]:
-    from halfulp.interp.text.quantized import PARSERS
+    from halfulp.interp.dialects.quant.types import PARSERS
 
     return PARSERS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.cli import main
+from halfulp.command.main import main
 
 COUNT = """\
 func.func @main(%m: memref<?xi32>, %n: index) -> index {

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp import cli
+from halfulp.command import main as cli
 from halfulp.interp.bytecode.encoding import MAGIC, Section, varint
 
 TEXT = """func.func @main(%x: tensor<4xf8E4M3FN>, %y: tensor<4xf8E4M3FN>) -> tensor<4xf8E4M3FN> {
@@ -278,7 +278,7 @@ def large(tmp_path: Path) -> Path:
 
 
 def _sections(data: bytes) -> tuple[bytes, list[tuple[int, bytes]]]:
-    from halfulp.conformance.fuzz_bytecode import Parts
+    from halfulp.conformance.corpora.fuzz_bytecode import Parts
 
     parts = Parts.of(data)
     assert parts is not None

@@ -11,13 +11,13 @@ from command import halfulp
 from tile_programs import MFMA, SEED, random_codes, small
 
 import halfulp as hu
-from halfulp.interp.dialect import Arity, Dialect, Property, Slot, Trait
-from halfulp.interp.dialects import constraints as c
-from halfulp.interp.executor import Pure
-from halfulp.interp.ir import Operation
-from halfulp.interp.operands import operand_sizes
-from halfulp.interp.values import Value
-from halfulp.semantics.tiled_kinds import KINDS
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait
+from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import Pure
+from halfulp.interp.values.value import Value
+from halfulp.semantics.matrix_units.kinds import KINDS
 
 KIND = f"#iree_gpu.mma_layout<{MFMA}>"
 TILED = "iree_codegen.inner_tiled"

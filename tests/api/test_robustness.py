@@ -244,7 +244,7 @@ MANY = "1x" * 70
     ],
 )
 def test_shapes_that_no_array_has(body: str, type_: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from halfulp.cli import main
+    from halfulp.command.main import main
 
     (tmp_path / "f.mlir").write_text(
         f"func.func @f() -> {type_} {{ {body} return %r : {type_} }}\n"
@@ -265,7 +265,7 @@ def test_shapes_that_no_array_has(body: str, type_: str, capsys: pytest.CaptureF
     ],
 )
 def test_inputs_of_shapes_that_no_array_has(given: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from halfulp.cli import main
+    from halfulp.command.main import main
 
     (tmp_path / "f.mlir").write_text("func.func @f(%a: tensor<*xf32>) { return }")
     assert main(["run", str(tmp_path / "f.mlir"), f"--input={given}"]) == 2

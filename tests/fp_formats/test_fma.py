@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfulp.conformance.oracles import apfloat
-from halfulp.fp_formats import exact, fast, scalar
+from halfulp.fp_formats import exact, scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.paths import fast
 from halfulp.fp_formats.policy import SPEC, Flags, FloatPolicy, Rounding
 
 MODES = tuple(Rounding)[:5]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from halfulp.interp.errors import VerifyError
-from halfulp.interp.ir import Block, Operation
-from halfulp.interp.locations import FileLineCol
+from halfulp.interp.ir.errors import VerifyError
+from halfulp.interp.ir.locations import FileLineCol
+from halfulp.interp.ir.operations import Block, Operation
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.verifier import verify
 

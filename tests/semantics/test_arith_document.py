@@ -15,19 +15,19 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from op_faces import outcomes_of, value
+from tree import ROOT
 
 import halfulp as hu
-from halfulp.interp.dialect import default_registry
-from halfulp.interp.types import element_type, shape_of
-from halfulp.interp.values import as_type, element_width
+from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.ir.types import element_type, shape_of
+from halfulp.interp.values.value import as_type, element_width
 
-EXAMPLES = Path(__file__).parents[1] / "data" / "arith_examples.txt"
+EXAMPLES = ROOT / "tests" / "data" / "arith_examples.txt"
 
 CORRECTIONS: Mapping[str, tuple[str, str]] = {
     # The document's statement: what is wrong, and the statement that was meant.

@@ -1,6 +1,6 @@
 """Narrow floats emulated in f32, and the rest of the profile `iree-3.13`: both faces agree, and known answers of IREE.
 
-That the profile predicts IREE itself is checked in tests/conformance/test_iree.py.
+That the profile predicts IREE itself is checked in tests/conformance/oracles/test_iree.py.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import halfulp as hu
-from halfulp.conformance.inputs import every_input, is_exhaustive, sampled_inputs
-from halfulp.conformance.task import Task, task
-from halfulp.fp_formats import emulation
+from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
+from halfulp.conformance.comparing.op_case import Task, task
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.errors import HalfulpError
+from halfulp.fp_formats.paths import emulation
+from halfulp.interp.ir.errors import HalfulpError
 from halfulp.semantics.kernel import Fault
 from halfulp.semantics.profile import PROFILES
 

@@ -12,17 +12,17 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from tree import ROOT
 
 from halfulp.semantics import integer
 from halfulp.semantics.kernel import Kernel
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = ROOT / "tests" / "data"
 
 
 def load_recorder() -> ModuleType:

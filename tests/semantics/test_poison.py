@@ -10,9 +10,9 @@ import pytest
 from op_faces import outcomes_of, value
 
 import halfulp as hu
-from halfulp.interp.dialect import default_registry
-from halfulp.interp.executor import Elementwise
-from halfulp.interp.values import Value, as_type
+from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.run.executor import Elementwise
+from halfulp.interp.values.value import Value, as_type
 from halfulp.semantics.poison import OTHER, Origin, Origins
 from halfulp.semantics.select import select_poison
 

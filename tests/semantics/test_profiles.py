@@ -23,7 +23,7 @@ from op_faces import Outcome, check, every_face, outcomes_of, value, width_of
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.interp.values import as_type, natural_dtypes
+from halfulp.interp.values.value import as_type, natural_dtypes
 from halfulp.semantics.profile import PROFILES, Profile, as_profile, profile_choices
 
 POISON: Outcome = "poison"

@@ -20,7 +20,7 @@ from op_faces import outcomes_of, value
 
 import halfulp as hu
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.interp.values import as_type
+from halfulp.interp.values.value import as_type
 
 
 def plus(a: Number, b: Number) -> Number:
@@ -303,7 +303,7 @@ def test_mlir22_quant_is_what_the_lowering_computes(mlir_opt: Any) -> None:
 def test_mlir22_quant_wraps_the_zero_point() -> None:
     from dataclasses import replace
 
-    from halfulp.interp.types import UniformQuantizedType
+    from halfulp.interp.ir.types import UniformQuantizedType
 
     t = as_type(str(Type("f32", 8, True, 1.0)))
     assert isinstance(t, UniformQuantizedType)

@@ -16,8 +16,8 @@ import pytest
 from op_faces import value
 
 import halfulp as hu
-from halfulp.interp.types import UniformQuantizedType, element_type
-from halfulp.interp.values import Value, as_type
+from halfulp.interp.ir.types import UniformQuantizedType, element_type
+from halfulp.interp.values.value import Value, as_type
 
 
 def cast_program(op: str, source: str, target: str) -> str:

@@ -20,7 +20,7 @@ from halfulp.conformance.vectors.formats.arrays import Aside, checked_widths, ex
 from halfulp.conformance.vectors.formats.format import Format, Options, malformed, needed, seekable
 from halfulp.conformance.vectors.packing import BlockLayout, Bytes, pack, pack_blocks, unpack, unpack_blocks
 from halfulp.fp_formats.codes import Codes
-from halfulp.interp.errors import InputError
+from halfulp.interp.ir.errors import InputError
 
 
 class _Layout:

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from halfulp.conformance.vectors.columns import Chunk, Column, Digest, Role, VectorSet, results_of, settled
 from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
 from halfulp.fp_formats.codes import LIMB_BITS, Codes, limb_count
-from halfulp.interp.errors import InputError
-from halfulp.interp.locations import FileLineCol
+from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.locations import FileLineCol
 
 Unmarked = Literal["refuse", "drop", "canonical"]
 

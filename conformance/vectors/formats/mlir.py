@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import BinaryIO
 
-from halfulp.conformance.task import Task
+from halfulp.conformance.comparing.op_case import Task
 from halfulp.conformance.vectors.columns import Chunk, Column, Role, VectorSet, results_of
 from halfulp.conformance.vectors.formats.format import Format, Options, same_columns
 from halfulp.conformance.vectors.formats.numbering import INDEX, numbered, without_numbers
@@ -26,12 +26,12 @@ from halfulp.conformance.vectors.formats.text import (
     whole,
     write_rows,
 )
-from halfulp.interp import types as ty
-from halfulp.interp.attributes import StringAttr, SymbolRefAttr
-from halfulp.interp.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import StringAttr, SymbolRefAttr
+from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 from halfulp.interp.text.parser import parse_module
 from halfulp.interp.text.printer import print_module
-from halfulp.interp.values import as_type
+from halfulp.interp.values.value import as_type
 
 FUNCTION = "eval"
 

@@ -23,7 +23,7 @@ from halfulp.conformance.vectors.formats.arrays import (
     trailing,
 )
 from halfulp.conformance.vectors.formats.format import Format, Options, malformed, same_columns, seekable
-from halfulp.interp.errors import HalfulpError
+from halfulp.interp.ir.errors import HalfulpError
 
 HEADER = "halfulp"
 VERSION = 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from halfulp.conformance.vectors.columns import Chunk, Column, Role
 from halfulp.conformance.vectors.formats.format import Options, malformed
-from halfulp.interp.errors import InputError
+from halfulp.interp.ir.errors import InputError
 
 INDEX = Column("halfulp_index", 32, "i32", Role.OPERAND)
 

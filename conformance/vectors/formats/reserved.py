@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from halfulp.interp.errors import InputError
+from halfulp.interp.ir.errors import InputError
 
 _C = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register

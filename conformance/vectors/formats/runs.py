@@ -28,7 +28,7 @@ from halfulp.conformance.vectors.formats.text import (
     whole,
 )
 from halfulp.fp_formats.codes import LIMB_BITS, Codes
-from halfulp.interp.errors import InputError
+from halfulp.interp.ir.errors import InputError
 
 
 def _row(columns: tuple[Column, ...]) -> list[bytes | Hex]:

@@ -1,0 +1,92 @@
+"""Names of tile operations: the kinds of `#iree_gpu`, and instructions spelled as in PTX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.interp.ir.errors import InputError, did_you_mean
+from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, holds, operation_of
+
+SPELLING = "mma.m16n8k16.f32.f16.f16.f32"
+"""An instruction: its shape, and the types of D, A, B and C."""
+
+_WORDS: Mapping[str, str] = {
+    "e4m3": "f8E4M3FN",
+    "e5m2": "f8E5M2",
+    "e3m2": "f6E3M2FN",
+    "e2m3": "f6E2M3FN",
+    "e2m1": "f4E2M1FN",
+    "ue8m0": "f8E8M0FNU",
+    "ue4m3": "f8E4M3FN",
+    "s8": "i8",
+    "s32": "i32",
+}
+_TYPES = (*FORMATS, "i8", "i32")
+_NAME = re.compile(
+    r"(?P<unit>mma|wgmma|tcgen05|mfma)\.m(?P<m>\d{1,4})n(?P<n>\d{1,4})k(?P<k>\d{1,4})"
+    r"\.(?P<d>\w+)\.(?P<a>\w+)\.(?P<b>\w+)(?:\.(?P<c>(?!ue)\w+))?(?:\.(?P<scale>ue\w+)\.block(?P<block>\d{1,3}))?"
+)
+_ATTRIBUTE = re.compile(r"#iree_gpu\.(?:virtual_)?mma_layout<\s*(\w+)\s*(?:,.*)?>")
+_MOST_K = 4096
+
+
+def operation_named(kind: str, a_type: str | None = None, b_type: str | None = None) -> TileOp:
+    """The operation of a kind such as ``MFMA_F32_16x16x16_F16``, or of an instruction such as `SPELLING`.
+
+    A kind may stand in its attribute, ``#iree_gpu.mma_layout<…>``. An instruction is one of mma, wgmma, tcgen05 and
+    mfma; its types are written as in PTX or in MLIR, D's first. C's may be left out where it is D's. The types of
+    scales and how many elements share one follow them: ``mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16``. ``a_type``,
+    ``b_type``: of the scaled kinds, which leave them open. Raises InputError.
+    """
+    kind = str(kind)  # what is no text at all names no operation, either
+    if written := _ATTRIBUTE.fullmatch(kind.strip()):
+        kind = written[1]
+    if kind in KINDS:
+        return _of_kind(kind, a_type, b_type)
+    if a_type is not None or b_type is not None:
+        raise InputError(f"'{kind}' is no kind whose element types are open, but some are given")
+    found = _NAME.fullmatch(kind)
+    if found is None:
+        near = did_you_mean(kind, KINDS)
+        hint = near or f"a kind such as MFMA_F32_16x16x16_F16, or an instruction such as {SPELLING}"
+        raise InputError(f"no tile operation is called '{kind}'", hint=hint)
+    d, a, b, c = (_type(kind, found[name] or found["d"]) for name in "dabc")
+    shape = int(found["m"]), int(found["n"]), int(found["k"])
+    scale, block = found["scale"], int(found["block"] or 0)
+    if not 0 < shape[2] <= _MOST_K or (scale and (not block or shape[2] % block)):
+        raise InputError(f"'{kind}' has {shape[2]} elements along K{f' in blocks of {block}' if scale else ''}")
+    for name, narrow in (("A", a), ("B", b), ("C", c)):
+        if not _fits(narrow, d):
+            raise InputError(f"'{kind}': {name}'s {narrow} has values that D's {d} has not")
+    return TileOp(kind, a, b, c, d, shape, 1, found["unit"], _type(kind, scale) if scale else "", block)
+
+
+def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:
+    row = KINDS[kind]
+    given = []
+    for name, own, chosen in (("a_type", row.types[0], a_type), ("b_type", row.types[1], b_type)):
+        if own and chosen not in (None, own):
+            raise InputError(f"{name} is '{chosen}', but {kind} has {own}")
+        if not own and chosen is None:
+            raise InputError(f"{kind} leaves the types of A and B open", hint=f"name it: {name}='f8E4M3FN'")
+        element = own or _type(kind, str(chosen))
+        if not own and not _fits(element, row.types[2]):
+            raise InputError(f"{name} is '{element}', but must be a float type that {row.types[2]} has all numbers of")
+        given.append(element)
+    return operation_of(row, *given)
+
+
+def _type(kind: str, word: str) -> str:
+    name = _WORDS.get(word, word)
+    if name not in _TYPES:
+        raise InputError(f"'{kind}': '{word}' is no element type", hint=did_you_mean(word, (*_WORDS, *_TYPES)))
+    return name
+
+
+def _fits(narrow: str, wide: str) -> bool:
+    """Whether every value of one type is one of the other, in which matrix units add."""
+    if narrow not in FORMATS or wide not in FORMATS:
+        return narrow in ("i8", "i32") and wide == "i32"
+    return wide in ("f16", "f32", "f64") and holds(wide, narrow)

@@ -1,0 +1,210 @@
+"""How many workgroups a dispatch starts: `iree_codegen.dispatch_config` and `workgroup_count_hint` as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.errors import InputError, TypeMismatch, UndefinedBehavior
+from halfulp.interp.ir.operations import Module, Operation, is_symbol_table
+from halfulp.interp.run.events import Listener
+from halfulp.interp.run.executor import Limits, Settings, argument_types, program_for
+from halfulp.interp.text.assembly import DYNAMIC
+from halfulp.interp.values.value import Value, to_value
+from halfulp.runtime import Source, find_entry, function_path, load, run, user_functions
+from halfulp.semantics.profile import Profile, as_profile
+
+CONFIG = "iree_codegen.dispatch_config"
+HINT = "iree_codegen.workgroup_count_hint"
+_AXES = "xyz"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Workgroups:
+    """A dispatch: its ``count`` of workgroups (x, y, z), and what its dispatch_config says beside that.
+
+    ``workgroup_size``: one to three numbers, and ``subgroup_size``, ``workgroup_local_memory``: as they are written;
+    None where they are not.
+    """
+
+    count: tuple[int, int, int]
+    workgroup_size: tuple[int, ...] | None = None
+    subgroup_size: int | None = None
+    workgroup_local_memory: int | None = None
+
+    def known(self) -> dict[str, Any]:
+        """What is known, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def __repr__(self) -> str:
+        return f"Workgroups({', '.join(f'{name}={value!r}' for name, value in self.known().items())})"
+
+
+def workgroups(
+    module: Module | Source,
+    *arguments: Any,
+    entry: str | None = None,
+    profile: Profile | str = "spec",
+    on_ub: Literal["raise", "poison"] = "raise",
+    index_width: Literal[64, 32] = 64,
+    vscale: int | None = None,
+    externals: Mapping[str, Callable[..., Any]] | None = None,
+    max_steps: int = Limits().steps,
+    max_depth: int = Limits().depth,
+    max_bytes: int = Limits().bytes,
+) -> Workgroups:
+    """How many workgroups a function is dispatched with.
+
+    Where the module has an `iree_codegen.dispatch_config` for the function, that decides: ``arguments`` are the
+    workload values, its region computes the count, and the function does not run; it need not even be there. Else
+    ``arguments`` are those of the function, which runs: the count is, in each dimension, the signed maximum over all
+    `iree_codegen.workgroup_count_hint` that run in it and in what it calls. Dimensions that a hint does not name are 1.
+
+    ``entry``: the function's name, also that in a dispatch_config; it may be left out where the module has just one
+    dispatch_config, or none and one public function with a body. Everything else is as for `run`.
+
+    Raises InputError where there is no such function, where no hint has run, and for a hint of more than three sizes;
+    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, whatever ``on_ub`` says;
+    and the errors of `run`.
+    """
+    if not isinstance(module, Module):
+        module = load(module)
+    limits = Limits(max_steps, max_depth, max_bytes)
+    dispatch = find_dispatch(module, entry)
+    if dispatch.name == CONFIG:
+        functions, casts = user_functions(externals)
+        settings = Settings(
+            as_profile(profile), on_ub, index_width, vscale, limits=limits, externals=functions, casts=casts
+        )
+        return _configured(module, dispatch, arguments, settings)
+    hints = _Hints(index_width)
+    run(
+        module,
+        *arguments,
+        entry=function_path(dispatch),
+        profile=profile,
+        on_ub=on_ub,
+        index_width=index_width,
+        vscale=vscale,
+        externals=externals,
+        listeners=[hints],
+        max_steps=max_steps,
+        max_depth=max_depth,
+        max_bytes=max_bytes,
+    )
+    if hints.count is None:
+        raise InputError(
+            f"no {HINT} ran in '@{dispatch.symbol_name}', and there is no {CONFIG} for it", location=dispatch.location
+        )
+    return Workgroups(hints.count)
+
+
+def find_dispatch(module: Module, entry: str | None = None) -> Operation:
+    """The op that decides: the dispatch_config of the function named, or of the only one that has one; else the
+    function. Raises InputError.
+    """
+    configs = [
+        op for op in module.walk() if op.name == CONFIG and op.parent_op is not None and is_symbol_table(op.parent_op)
+    ]
+    if entry is not None:
+        wanted = "::".join(f"@{name.removeprefix('@')}" for name in entry.split("::"))
+        configs = [op for op in configs if _path(op) == wanted]
+    if not configs:
+        return find_entry(module, entry)
+    if len(configs) > 1:
+        first, *others = configs
+        same = all(_path(op) == _path(first) for op in others)
+        what = f"'{_path(first)}' has {len(configs)} of them" if same else f"of {', '.join(map(_path, configs))}"
+        raise InputError(
+            f"which {CONFIG} is to run? {what}",
+            location=others[0].location if same else None,
+            op=CONFIG,
+            hint=None if same else 'name the function: entry="…" (--function=…)',
+        )
+    return configs[0]
+
+
+def named(dispatch: Operation) -> str:
+    """What to call the op that `find_dispatch` has found in messages."""
+    return f"the dispatch_config of {_path(dispatch)}" if dispatch.name == CONFIG else f"@{dispatch.symbol_name}"
+
+
+def _path(config: Operation) -> str:
+    """The path of the function that a dispatch_config is for."""
+    function = config.properties["function_ref"]
+    assert isinstance(function, at.SymbolRefAttr)
+    assert config.parent_op is not None
+    around = function_path(config.parent_op)
+    return f"{around}::@{function.root}" if around else f"@{function.root}"
+
+
+def _configured(module: Module, config: Operation, arguments: Sequence[Any], settings: Settings) -> Workgroups:
+    """The count that the region of a dispatch_config computes from the workload."""
+    types, name = argument_types(config), named(config)
+    if len(arguments) != len(types):
+        raise TypeMismatch(
+            f"{name} takes {len(types)} workload values ({', '.join(map(str, types))}), but {len(arguments)} are given",
+            location=config.location,
+        )
+    values = []
+    for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
+        what = f"workload value {index} of {name}"
+        values.append(settings.accepted(to_value(argument, type_, what, settings.vscale), what))
+    results = program_for(module, settings).run(config, values)
+    end = config.regions[0].blocks[0].operations[-1]
+    x, y, z = (_size(value, axis, end, settings.index_width) for value, axis in zip(results, _AXES, strict=True))
+    sizes, subgroup = config.properties.get("workgroup_size"), config.properties.get("subgroup_size")
+    memory = config.properties.get("workgroup_local_memory")
+    return Workgroups(
+        (x, y, z),
+        tuple(sizes.values) if isinstance(sizes, at.DenseArrayAttr) else None,
+        subgroup.value if isinstance(subgroup, at.IntegerAttr) else None,
+        memory.value if isinstance(memory, at.IntegerAttr) else None,
+    )
+
+
+class _Hints(Listener):
+    """The greatest count that hints have asked for so far; None before the first."""
+
+    def __init__(self, index_width: int) -> None:
+        self.index_width = index_width
+        self.count: tuple[int, int, int] | None = None
+
+    def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
+        """Take the sizes of a hint."""
+        if op.name != HINT:
+            return
+        written = op.properties["static_sizes"]
+        assert isinstance(written, at.DenseArrayAttr)
+        if len(written.codes) > len(_AXES):
+            raise InputError(
+                f"{HINT}: {len(written.codes)} sizes, but a workgroup count has {len(_AXES)}",
+                location=op.location,
+                op=op.name,
+            )
+        given = iter(operands)
+        sizes = [
+            _size(next(given), axis, op, self.index_width) if code == DYNAMIC else number
+            for axis, code, number in zip(_AXES, written.codes, written.values, strict=False)
+        ]
+        x, y, z = (*sizes, *(1 for _ in _AXES[len(sizes) :]))
+        before = self.count or (x, y, z)
+        self.count = max(before[0], x), max(before[1], y), max(before[2], z)
+
+
+def _size(value: Value, axis: str, op: Operation, width: int) -> int:
+    """One dimension of a count as a signed number. Raises UndefinedBehavior for poison."""
+    if value.poison is not None:
+        raise UndefinedBehavior(
+            f"{op.name}: undefined behaviour: the workgroup count {axis} is poison: {value.origin()}",
+            location=op.location,
+            op=op.name,
+            values=(value,),
+        )
+    (code,) = codes_to_ints(value.bits, 64)
+    code &= (1 << width) - 1
+    return code - (1 << width) if code >> (width - 1) else code

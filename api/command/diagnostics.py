@@ -1,0 +1,132 @@
+"""What happens to an error on the command line: JSON for other programs, and mlir-opt's way of testing errors.
+
+``--verify-diagnostics`` reads what is expected from comments, as mlir-opt does:
+
+    // expected-error @+1 {{part of the message}}
+    // expected-note-re @below {{a {{pattern}}}}
+
+``@+N``, ``@-N``, ``@below`` (the next line without such a comment), ``@above`` and no mark (the line itself) say where.
+As in mlir-opt, one comment stands for any number of equal diagnostics, and may be in another part of a split file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import partial
+
+from halfulp.interp.ir.errors import BytecodeError, HalfulpError, ParseError
+from halfulp.interp.ir.locations import FileLineCol, Location, file_position
+
+_EXPECTED = re.compile(
+    r"expected-(error|note|remark|warning)(-re)? *(@[+-]\d{1,9}|@above|@below|@unknown)? *\{\{(.*)\}\}[ \t]*$"
+)
+
+
+def as_json(error: HalfulpError) -> str:
+    """One line of JSON: file, line, column, severity, message, the notes likewise, and the hint; of bytecode
+    the offset of the byte that is wrong, too.
+    """
+    record: dict[str, object] = _record(error.location, "error", error.message)
+    record["notes"] = [_record(location, "note", text) for location, text in error.notes]
+    record["hint"] = error.hint
+    if isinstance(error, BytecodeError):
+        record |= {"file": error.filename, "offset": error.offset}
+    return json.dumps(record, ensure_ascii=True)
+
+
+def _record(location: Location | None, severity: str, message: str) -> dict[str, object]:
+    place = None if location is None else file_position(location)
+    file, line, column = (None, None, None) if place is None else (place.file, place.line, place.column)
+    return {"file": file, "line": line, "column": column, "severity": severity, "message": message}
+
+
+@dataclass(eq=False, slots=True)
+class Expectation:
+    """A diagnostic that a comment asks for.
+
+    ``line``: where it is expected; None for one without a place. ``place``: that of the comment. ``met``: whether it
+    was produced.
+    """
+
+    severity: str
+    line: int | None
+    text: str
+    pattern: re.Pattern[str]
+    place: FileLineCol
+    met: bool = False
+
+
+def expectations(text: str, filename: str) -> list[Expectation]:
+    """Those of a text, in order of what they point at. Raises ParseError for one whose pattern is none."""
+    found: list[Expectation] = []
+    below: list[partial[Expectation]] = []
+    last_plain = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        match = _EXPECTED.search(line.rstrip("\r"))
+        if match is None:
+            found += [expected(line=number) for expected in below]
+            below.clear()
+            last_plain = number
+            continue
+        severity, is_pattern, where, wanted = match.groups()
+        place = FileLineCol(filename, number, len(line[: match.start()].encode("utf-8", "replace")) + 1)
+        pattern = _pattern(wanted, place) if is_pattern else re.compile(re.escape(wanted))
+        expected = partial(Expectation, severity, text=wanted, pattern=pattern, place=place)
+        if where == "@below":
+            below.append(expected)
+        elif where == "@unknown":
+            found.append(expected(line=None))
+        else:
+            relative = int(where[1:]) if where and where != "@above" else 0
+            found.append(expected(line=last_plain if where == "@above" else number + relative))
+    # At the end of a text nothing is below.
+    return found + [expected(line=0) for expected in below]
+
+
+def _pattern(text: str, place: FileLineCol) -> re.Pattern[str]:
+    """Plain text with regular expressions in double braces."""
+    parts = re.split(r"\{\{(.*?)\}\}", text)
+    if any("{{" in part for part in parts[::2]):
+        raise ParseError("found start of regex with no end '}}'", location=place)
+    try:
+        return re.compile("".join(f"(?:{part})" if index % 2 else re.escape(part) for index, part in enumerate(parts)))
+    except re.error as error:
+        raise ParseError(f"invalid regex: {error}", location=place) from None
+
+
+class Checker:
+    """Compares the errors of a file with those that its comments ask for; what differs are errors themselves."""
+
+    def __init__(self, text: str, filename: str) -> None:
+        self.filename = filename
+        self.expected = expectations(text, filename)
+
+    def unexpected(self, error: HalfulpError) -> list[HalfulpError]:
+        """What of an error and its notes no comment asks for."""
+        produced = [("error", error.location, error.message), *(("note", *note) for note in error.notes)]
+        return [wrong for one in produced if (wrong := self._compare(*one)) is not None]
+
+    def _compare(self, severity: str, location: Location | None, message: str) -> HalfulpError | None:
+        place = None if location is None else file_position(location)
+        if place is not None and place.file != self.filename:
+            near = []
+        else:
+            line = None if place is None else place.line
+            near = [one for one in self.expected if one.line == line and one.pattern.search(message)]
+        for one in near:
+            if one.severity == severity:
+                one.met = True
+                return None
+        if near:
+            wrong = f"'{severity}' diagnostic emitted when expecting a '{near[-1].severity}'"
+            return HalfulpError(wrong, location=near[-1].place)
+        return HalfulpError(f"unexpected {severity}: {message}", location=location)
+
+    def unmet(self) -> list[HalfulpError]:
+        """The comments whose diagnostics were not produced, in order."""
+        left = sorted((one for one in self.expected if not one.met), key=lambda one: (one.place.line, one.place.column))
+        return [
+            HalfulpError(f'expected {one.severity} "{one.text}" was not produced', location=one.place) for one in left
+        ]

@@ -1,0 +1,290 @@
+"""Values on the command line: what ``--input``, ``--output`` and ``--expected_output`` mean."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.files import write_file
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
+from halfulp.interp.ir.locations import FileLineCol
+from halfulp.interp.values.spelling import parse_type_head, parse_value, spell_element, spell_type, value_of_attribute
+from halfulp.interp.values.value import Value, code_layout, element_width, natural_dtypes, runtime_shape, to_value
+from halfulp.runtime import read_file
+from halfulp.semantics.poison import Origin
+
+NPY_MAGIC = b"\x93NUMPY"
+MOST_DIFFERENCES = 100
+"""So many differences of one result are listed one by one."""
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+# A type ends where the first equals sign stands outside its angle brackets; an arrow's > closes none.
+_STRUCTURE = re.compile(r"->|[<>=:]|\"")
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """What stands before the first ``=`` or ``:`` outside angle brackets and strings, that mark, and the rest."""
+    depth = 0
+    quoted = False
+    for match in _STRUCTURE.finditer(text):
+        mark = match[0]
+        if mark == '"':
+            quoted = not quoted
+        elif quoted or mark == "->":
+            continue
+        elif mark == "<":
+            depth += 1
+        elif mark == ">":
+            depth -= 1
+        elif not depth:
+            return text[: match.start()].strip(), mark, text[match.end() :].strip()
+    return text.strip(), "", ""
+
+
+@contextmanager
+def naming(what: str, text: str, sources: dict[str, str]) -> Iterator[None]:
+    """Let errors inside say which option they are about; a place in them points into its text, kept in ``sources``."""
+    try:
+        yield
+    except HalfulpError as error:
+        place = error.location
+        if isinstance(place, FileLineCol) and place.file in ("<type>", "<attribute>"):
+            error.location = FileLineCol(what, place.line, place.column)
+            sources[what] = text
+        elif place is None:
+            error.message = f"{what}: {error.message}"
+        raise
+
+
+def read_value(
+    text: str, type_: ty.Type | None, what: str, sources: dict[str, str], vscale: int | None = None
+) -> Value:
+    """A value from the text of an option.
+
+    ``type_``: the type it is to have, where that is known; elements without a type of their own take it. ``what`` names
+    the option in errors. ``sources``: where the text is noted when an error points into it.
+
+    Raises InputError, ParseError, TypeMismatch.
+    """
+    head, mark, rest = _split(text)
+    if mark == ":":
+        from halfulp.interp.text.parser import parse_attribute
+
+        with naming(what, text, sources):
+            value = value_of_attribute(parse_attribute(text))
+            _check_text(value.type)
+            return value
+    if mark == "=":
+        with naming(what, head, sources):
+            given = parse_type_head(head)
+        if not rest.startswith("@"):
+            with naming(what, text, sources):
+                return _elements(given, rest, vscale)
+        return _from_file(rest[1:], given, what, vscale)
+    if head.startswith("@"):
+        return _from_file(head[1:], type_, what, vscale)
+    if type_ is None:
+        raise InputError(f"{what}: '{_short(text)}' has no type", hint='write type=elements, as in "4xf32=1 2 3 4"')
+    with naming(what, text, sources):
+        return _elements(type_, text, vscale)
+
+
+def _elements(type_: ty.Type, text: str, vscale: int | None) -> Value:
+    """Elements of a type; the number of elements of a scalable vector comes from ``vscale``."""
+    if isinstance(type_, ty.VectorType) and any(type_.scalable):
+        shape = runtime_shape(type_, vscale)
+        value = parse_value(ty.TensorType(shape, type_.element), text)
+        return Value(type_, value.bits, value.poison, None, value.origins)
+    return parse_value(type_, text)
+
+
+def _check_text(type_: ty.Type) -> None:
+    if element_width(ty.element_type(type_)) is None:
+        raise InputError(f"values of type '{type_}' cannot be given")
+
+
+def check_size(value: Value, what: str, limit: int) -> None:
+    """Refuse an input that would take more than ``limit`` bytes. Raises LimitExceeded."""
+    dtype, trailing = code_layout(value.element_type)
+    size = prod(value.shape) * prod(trailing) * dtype.itemsize
+    if size > limit:
+        raise LimitExceeded(
+            f"{what}: a value of type '{value.type}' takes {size} bytes; the limit is {limit}",
+            hint="raise the limit with --max-bytes",
+        )
+
+
+def _from_file(path: str, type_: ty.Type | None, what: str, vscale: int | None) -> Value:
+    """A value from a .npy file, or, where the type is given, from raw little-endian elements."""
+    if not path:
+        raise InputError(f"{what}: @ needs the name of a file")
+    if path.lower().endswith(".npz"):
+        raise InputError(
+            f"{what}: {path!r} is an archive of arrays (.npz), but one array is expected (.npy)",
+            hint=f"np.save('x.npy', np.load({path!r})['NAME']), then @x.npy",
+        )
+    data = read_file(path)
+    if data.startswith(NPY_MAGIC):
+        array = read_npy(data, path)
+        return Value.from_numpy(array) if type_ is None else _from_array(array, type_, f"{what}: {path}", vscale)
+    if type_ is None or path.endswith(".npy"):
+        raise InputError(
+            f"{what}: {path!r} is no .npy file", hint="raw little-endian elements need a type: 4xf32=@file.bin"
+        )
+    return _from_raw(data, type_, f"{what}: {path}", vscale)
+
+
+def read_npy(data: bytes, path: str) -> npt.NDArray[Any]:
+    """The array of a .npy file. Raises InputError for one that is malformed, too short, or holds Python objects."""
+    stream = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        read: Callable[..., Any] = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }.get(version, np.lib.format.read_array_header_2_0)
+        shape, _, dtype = read(stream)
+        if dtype.hasobject:
+            raise InputError(f"{path!r} holds Python objects (dtype {dtype}), which are never loaded")
+        # NumPy would ask for the memory that the header promises before it looks for the data.
+        present, needed = len(data) - stream.tell(), prod(shape) * dtype.itemsize
+        if present < needed:
+            raise InputError(f"{path!r} is cut short: its header promises {needed} bytes of data, {present} are there")
+        stream.seek(0)
+        array: npt.NDArray[Any] = np.load(stream, allow_pickle=False)
+    except InputError:
+        raise
+    except Exception as error:  # whatever NumPy's own parser of the header, Python literals included, may raise
+        raise InputError(f"{path!r} is no readable .npy file: {str(error).splitlines()[0]}") from None
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _from_array(array: npt.NDArray[Any], type_: ty.Type, what: str, vscale: int | None) -> Value:
+    """An array of the natural dtype, or of raw codes where .npy files cannot hold that dtype (see `stored_array`)."""
+    element = ty.element_type(type_)
+    dtype, trailing = code_layout(element)
+    if dtype != np.dtype(object) and not holds_naturally(element):
+        if array.dtype == np.dtype((np.void, dtype.itemsize)):  # what np.save makes of an ml_dtypes array
+            array = array.view(dtype)
+        if array.dtype == dtype:
+            shape = array.shape[: array.ndim - len(trailing)]
+            container = ty.TensorType(shape, element) if shape else element
+            with _prefixed(what):
+                return to_value(Value.from_bits(array, container), type_, what, vscale)
+    return to_value(array, type_, what, vscale)
+
+
+@contextmanager
+def _prefixed(what: str) -> Iterator[None]:
+    try:
+        yield
+    except HalfulpError as error:
+        if not error.message.startswith(what):
+            error.message = f"{what}: {error.message}"
+        raise
+
+
+def _from_raw(data: bytes, type_: ty.Type, what: str, vscale: int | None) -> Value:
+    """Elements as they lie in memory: row-major, little-endian, each in whole bytes."""
+    element = ty.element_type(type_)
+    shape = runtime_shape(type_, vscale)
+    width = element_width(element)
+    if width is None or shape is None or None in shape:
+        raise InputError(f"{what}: '{type_}' is no type whose raw elements can be read")
+    sizes = tuple(size for size in shape if size is not None)
+    stride = -(-width // 8)
+    needed = prod(sizes) * stride
+    if len(data) != needed:
+        raise InputError(f"{what}: {needed} bytes are needed for '{type_}', but the file has {len(data)}")
+    dtype, trailing = code_layout(element)
+    stored = prod(trailing) * dtype.itemsize
+    codes = np.zeros((prod(sizes), stored), np.uint8)
+    codes[:, :stride] = np.frombuffer(data, np.uint8).reshape(prod(sizes), stride) if stride else 0
+    bits = codes.view(dtype.newbyteorder("<")).astype(dtype).reshape(sizes + trailing)
+    container = ty.TensorType(sizes, element) if sizes else element
+    with _prefixed(what):
+        return to_value(Value.from_bits(bits, container), type_, what, vscale)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def holds_naturally(element: ty.Type) -> bool:
+    """Whether a .npy file can hold the natural array of an element type: NumPy itself, not ml_dtypes, has its dtype."""
+    dtype = natural_dtypes().get(element)
+    return dtype is not None and dtype.kind in "biuf" and dtype.isbuiltin == 1
+
+
+def stored_array(value: Value) -> npt.NDArray[Any]:
+    """What ``--output`` writes: the natural array where a .npy file can hold it, else the raw codes."""
+    if code_layout(value.element_type)[0] == np.dtype(object):
+        raise InputError(f"values of type '{value.type}' cannot be written to a file")
+    return value.numpy() if holds_naturally(value.element_type) else value.bits
+
+
+def write_npy(path: str, value: Value) -> None:
+    """Write a value as a .npy file, whole or not at all. Raises InputError."""
+    stream = io.BytesIO()
+    np.save(stream, stored_array(value), allow_pickle=False)
+    write_file(path, stream.getbuffer())
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+
+def differences(expected: Value, actual: Value) -> list[str]:
+    """What distinguishes two values, a line each; nothing when type, poison and bits agree."""
+    element = actual.element_type
+    if expected.element_type != element or expected.shape != actual.shape:
+        return [f"expected {spell_type(expected.type, expected.shape)}, got {spell_type(actual.type, actual.shape)}"]
+    width = element_width(element)
+    if width is None:
+        return [] if expected == actual else ["the values differ"]
+    trailing = tuple(range(len(actual.shape), actual.bits.ndim))
+    unequal = np.any(expected.bits != actual.bits, axis=trailing) if trailing else expected.bits != actual.bits
+    wrong = (expected.poisoned != actual.poisoned) | (unequal & ~actual.poisoned)
+    places = np.argwhere(wrong)
+    if not len(places):
+        return []
+    lines = [f"{len(places)} of {prod(actual.shape)} elements differ"] if actual.shape else []
+    for place in places[:MOST_DIFFERENCES]:
+        index = tuple(int(k) for k in place)
+        where = f"{list(index)}: " if index else ""
+        lines.append(f"{where}expected {_element(expected, index, width)}, got {_element(actual, index, width)}")
+    if len(places) > MOST_DIFFERENCES:
+        lines.append(f"... and {len(places) - MOST_DIFFERENCES} more")
+    return lines
+
+
+def _element(value: Value, index: tuple[int, ...], width: int) -> str:
+    if value.poisoned[index]:
+        return "poison"
+    code = codes_to_ints(value.bits[index][np.newaxis], width)[0]
+    text, raw = spell_element(value.element_type, code), f"0x{code:0{-(-width // 4)}X}"
+    return raw if text == raw else f"{text} ({raw})"
+
+
+def poison_origins(value: Value) -> list[tuple[Origin, int, tuple[int, ...]]]:
+    """Where the poison of a value was born: each origin, how many elements have it, and the first of them."""
+    if value.poison is None or value.origins is None:
+        return []
+    found = []
+    for poison_id in np.unique(value.poison[value.poison != 0]):
+        mask = value.poison == poison_id
+        first = tuple(int(k) for k in np.argwhere(mask)[0])
+        found.append((value.origins[int(poison_id)], int(np.count_nonzero(mask)), first))
+    return found

@@ -1,0 +1,1 @@
+"""Explanations of single results: one rounding, one op, one dot product."""

@@ -1,0 +1,1 @@
+"""Traces: every op of a run with its values, as text, HTML and files."""

@@ -1,0 +1,204 @@
+"""A trace as one self-contained HTML page, and as a table for notebooks.
+
+What comes from the program reaches the page as JSON, out of which nothing is read as HTML, and is put there as text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.resources import files
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from halfulp.command.common import UNPRINTABLE
+from halfulp.traces.text import birth_text, ending, origin_text, plural, poison_sources
+from halfulp.traces.values import TracedValue, look_at
+
+if TYPE_CHECKING:
+    from halfulp.traces.trace import Step, Trace
+
+_LONGEST_LINE = 1000
+_MOST_LINES = 3000
+"""Of a longer source only the lines around those that ran are shown."""
+_AROUND = 20
+_IN_NOTEBOOK = 40
+"""So many steps from the beginning, and half as many from the end, are in a notebook's table."""
+
+
+_STEP = (
+    "number",
+    "site",
+    "depth",
+    "ends",
+    "operands",
+    "results",
+    "births",
+    "undefined",
+    "where",
+    "lanes",
+    "from",
+)
+"""What the row of a step holds, in this order."""
+
+
+class _Texts:
+    """The distinct texts of a page: most values occur several times."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """The place of a text among all."""
+        number = self._numbers.setdefault(text, len(self.all))
+        if number == len(self.all):
+            self.all.append(text)
+        return number
+
+
+def page(trace: Trace) -> str:
+    """The page, to be written in UTF-8; it asks for nothing but itself."""
+    template = files(__package__).joinpath("trace.html").read_text(encoding="utf-8")
+    # "<" cannot end the script element then, or begin a comment in it.
+    data = json.dumps(_data(trace), separators=(",", ":")).replace("<", "\\u003c")
+    head, _, rest = template.partition("@TITLE@")
+    middle, _, tail = rest.partition("@DATA@")
+    return f"{head}{_whole(escape(_title(trace)))}{middle}{data}{tail}"
+
+
+def _whole(text: str) -> str:
+    """A text without control characters, and without the surrogates that stand for bytes that were no text."""
+    return text.translate(UNPRINTABLE)
+
+
+def _title(trace: Trace) -> str:
+    return f"{trace.function}: {trace.file}"
+
+
+def _data(trace: Trace) -> dict[str, Any]:
+    texts = _Texts()
+    births = trace.births()
+    numbers = {site: number for number, site in enumerate(trace.sites)}
+    runs: dict[int, int] = {}
+    born: dict[int, int] = {}
+    for site in trace.sites:
+        if site.line is not None:
+            runs[site.line] = runs.get(site.line, 0) + site.runs
+            born[site.line] = born.get(site.line, 0) + site.births
+    steps = [
+        [
+            step.number,
+            numbers[step.site],
+            step.depth,
+            int(step.ends),
+            [_value(seen, texts) for seen in step.operands],
+            [_value(seen, texts) for seen in step.results],
+            [birth_text(birth) for birth in step.births],
+            step.undefined or "",
+            step.where,
+            step.lanes_text,
+            [[births.get((one.op, one.location, one.reason), 0), origin_text(one)] for one in poison_sources(step)],
+        ]
+        for step in trace.steps
+    ]
+    own = [f"in {function} {profile}" for function, profile in trace.profiles.items()]
+    return {
+        "title": _title(trace),
+        "function": trace.function,
+        "summary": ", ".join([trace.numerics, *own, f"{plural(trace.executed, 'op')} ran"]),
+        "arguments": [_value(seen, texts) for seen in trace.arguments],
+        "results": [_value(look_at(f"result[{k}]", value, False), texts) for k, value in enumerate(trace.results)],
+        "stopped": "" if trace.error is None else trace.error.message,
+        "first": trace.first_line,
+        "lines": [[number, text] for number, text in _source(trace, runs)],
+        "runs": runs,
+        "born": {line: count for line, count in born.items() if count},
+        "sites": {
+            "fields": ["op", "line", "function", "source"],
+            "rows": [[site.op, site.line, site.function, site.source] for site in trace.sites],
+        },
+        "steps": {
+            "fields": _STEP,
+            "rows": steps,
+        },
+        "rows": trace.rows,
+        "texts": texts.all,
+    }
+
+
+def _value(seen: TracedValue, texts: _Texts) -> list[int]:
+    summary = "" if seen.statistics is None else str(seen.statistics)
+    return [
+        texts.number(seen.name),
+        texts.number(seen.text),
+        texts.number(summary) if summary else -1,
+        int(seen.poisoned > 0),
+    ]
+
+
+def _source(trace: Trace, runs: dict[int, int]) -> Iterator[tuple[int, str]]:
+    wanted = None
+    if len(trace.lines) > _MOST_LINES:
+        wanted = {number for line in runs for number in range(line - _AROUND, line + _AROUND + 1)}
+    for number, text in enumerate(trace.lines, trace.first_line):
+        if wanted is None or number in wanted:
+            yield number, text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
+
+
+# --- notebooks --------------------------------------------------------------------------------------------------------
+
+_CELL = "text-align:left;vertical-align:top;padding:1px 8px"
+_POISON = "background:repeating-linear-gradient(135deg,rgba(230,140,30,.35) 0 5px,transparent 5px 10px)"
+
+
+def fragment(trace: Trace) -> str:
+    """A table of the first and the last steps, for notebooks: HTML without scripts."""
+    steps = trace.steps
+    if len(steps) > 2 * _IN_NOTEBOOK:
+        steps = [*steps[:_IN_NOTEBOOK], *steps[-_IN_NOTEBOOK // 2 :]]
+    rows = []
+    before = 0
+    for step in steps:
+        if step.number > before + 1:
+            rows.append(
+                f'<tr><td></td><td colspan="3"><i>… {plural(step.number - before - 1, "more step")}</i></td></tr>'
+            )
+        before = step.number
+        rows.append(_row(step))
+    if trace.rows > before:
+        rows.append(f'<tr><td></td><td colspan="3"><i>… {plural(trace.rows - before, "more step")}</i></td></tr>')
+    style = "border-left:4px solid #d3304f;padding-left:6px;font-weight:600" if trace.error is not None else ""
+    table = (
+        f'<div><b>{escape(_title(trace))}</b><table style="font-family:monospace;border-collapse:collapse">'
+        f"{''.join(rows)}</table>"
+        f'<div style="{style}">{escape(ending(trace))}</div></div>'
+    )
+    return _whole(table)
+
+
+def _missing(count: int) -> str:
+    return f'<tr><td></td><td colspan="3"><i>… {plural(count, "more step")}</i></td></tr>' if count else ""
+
+
+def _row(step: Step) -> str:
+    source = f"end of {step.op}" if step.ends else step.source
+    notes = [f"poison born: {birth_text(birth)}" for birth in step.births]
+    notes += [text for text in (step.where and f"⇒ {step.where}", step.lanes_text, step.undefined) if text]
+    place = "" if step.line is None else str(step.line)
+    cells = (
+        f'<td style="{_CELL};opacity:.6">{step.number}</td>'
+        f'<td style="{_CELL};opacity:.6">{place}</td>'
+        f'<td style="{_CELL};padding-left:{8 + 16 * min(step.depth, 10)}px;white-space:pre-wrap">{escape(source)}</td>'
+        f'<td style="{_CELL}">{_cell(step.operands)}{" → " if step.results else ""}{_cell(step.results)}'
+        f"{''.join(f'<br><b>{escape(note)}</b>' for note in notes)}</td>"
+    )
+    return f"<tr>{cells}</tr>"
+
+
+def _cell(values: Sequence[TracedValue]) -> str:
+    return ", ".join(
+        f'<span style="{_POISON if seen.poisoned else ""}">{escape(seen.name)} {escape(str(seen))}</span>'
+        for seen in islice(values, 20)
+    )

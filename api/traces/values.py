@@ -1,0 +1,247 @@
+"""What a trace notes of a value: all of a small one, a summary of a large one, made while the value is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import exact
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.ir import types as ty
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.spelling import spell_element, spell_type, spell_value
+from halfulp.interp.values.value import Value, code_layout, element_width, numeric
+from halfulp.semantics.poison import Origin
+
+Codes = npt.NDArray[Any]
+
+WHOLE = 16
+"""Values of so many elements are shown, and kept, whole."""
+FIRST = 8
+"""So many elements of a larger value are shown."""
+MOST_ORIGINS = 4
+_LONGEST = 2000
+_LONGEST_TYPE = 120
+_WIDEST = 2048
+"""Elements of more bits are not spelled: their decimal digits cost more than the op did."""
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """A large value in numbers: its elements, of these the poisoned ones, and among the others NaNs and infinities.
+
+    ``minimum`` and ``maximum``: the codes of the least and the greatest finite number; None where there is none, or
+    where the elements have no order. ``least`` and ``greatest``: the same as text.
+    """
+
+    elements: int
+    poisoned: int
+    nans: int
+    infinities: int
+    minimum: int | None
+    maximum: int | None
+    least: str | None
+    greatest: str | None
+
+    def __str__(self) -> str:
+        parts = [] if self.least is None else [f"min {self.least}", f"max {self.greatest}"]
+        counts = ((self.nans, "NaN"), (self.infinities, "infinite"), (self.poisoned, "poison"))
+        return ", ".join([*parts, *(f"{count} {what}" for count, what in counts if count)])
+
+
+class TracedValue:
+    """A value as a step saw it.
+
+    ``name``: as the source spells it. ``poisoned``: how many elements are poison. ``statistics``: of a value of more
+    than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself: of a small one always, of a
+    large one if the trace keeps values, else None.
+    """
+
+    __slots__ = ("__weakref__", "_origins", "_text", "_type", "name", "poisoned", "shape", "statistics", "value")
+
+    def __init__(
+        self,
+        name: str,
+        type: ty.Type | None,
+        shape: tuple[int, ...],
+        poisoned: int = 0,
+        statistics: Statistics | None = None,
+        value: Value | None = None,
+        text: str | None = None,
+        origins: tuple[Origin, ...] | None = None,
+    ) -> None:
+        self.name = name
+        self._type = type
+        self.shape = shape
+        self.poisoned = poisoned
+        self.statistics = statistics
+        self.value = value
+        self._text = text
+        self._origins = origins
+
+    def named(self, name: str) -> TracedValue:
+        """The same value by another name."""
+        return TracedValue(
+            name, self._type, self.shape, self.poisoned, self.statistics, self.value, self._text, self._origins
+        )
+
+    @property
+    def type(self) -> str:
+        """The type in MLIR's spelling; in a batch, the type in each lane."""
+        return _clipped("" if self._type is None else str(self._type), _LONGEST)
+
+    @property
+    def text(self) -> str:
+        """``type=elements`` as `halfulp run` prints it; of a large value its first elements."""
+        if self._text is None:
+            assert self.value is not None
+            self._text = _spelled(self.value)
+        return self._text
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """Where its poison was born: the first few places."""
+        if self._origins is None:
+            self._origins = () if self.value is None else _origins(self.value)
+        return self._origins
+
+    def __str__(self) -> str:
+        summary = "" if self.statistics is None else str(self.statistics)
+        return f"{self.text} ({summary})" if summary else self.text
+
+    def __repr__(self) -> str:
+        return f"TracedValue({self.name}: {self})"
+
+
+def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
+    """What is noted of a value, or of whatever else an operand may be; ``keep``: large values are kept as well."""
+    if isinstance(slot, Buffer):
+        if slot.allocation.freed is not None:
+            return TracedValue(name, slot.type, slot.shape, text=f"(freed{slot.allocation.freed})", origins=())
+        if prod(slot.shape) > WHOLE and not keep:
+            return _glanced_at(name, slot)
+        slot = slot.load(slot.type)
+    if not isinstance(slot, Value):
+        operation = getattr(slot, "op", None)
+        symbol = getattr(operation, "symbol_name", None)
+        return TracedValue(name, None, (), text=f"@{symbol}" if symbol else "(not a value)", origins=())
+    if not slot.bits.ndim:
+        return TracedValue(name, slot.type, (), 0 if slot.poison is None else int(slot.poison != 0), value=slot)
+    shape = slot.shape
+    poisoned = 0 if slot.poison is None else int(np.count_nonzero(slot.poison))
+    if prod(shape) <= WHOLE:
+        # A copy: the bits of an argument are the caller's, who may write to them before the trace is looked at.
+        copied = Value(slot.type, slot.bits.copy(), slot.poison, None, slot.origins)
+        return TracedValue(name, slot.type, shape, poisoned, value=copied)
+    kept = slot if keep else None
+    return TracedValue(name, slot.type, shape, poisoned, statistics(slot), kept, _spelled(slot), _origins(slot))
+
+
+def _glanced_at(name: str, buffer: Buffer) -> TracedValue:
+    """What is noted of a large buffer: every step that touches it sees it, so that there is time for little."""
+    first = buffer.first(FIRST)
+    elements = _spelled(first).partition("=")[2]
+    head = _clipped(spell_type(ty.TensorType(buffer.shape, buffer.type.element), buffer.shape), _LONGEST_TYPE)
+    poisoned = buffer.poisoned()
+    return TracedValue(
+        name, buffer.type, buffer.shape, poisoned, text=f"{head}={elements} ...", origins=_origins(first)
+    )
+
+
+def summary(value: Value) -> str:
+    """A value as text, summarised if it is large."""
+    return str(look_at("", value, False))
+
+
+def _clipped(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def _spelled(value: Value) -> str:
+    head = spell_type(value.type, value.shape)
+    width = element_width(numeric(value.element_type))
+    if width is not None and width > _WIDEST:
+        return f"{_clipped(head, _LONGEST_TYPE)}=..."
+    limit = FIRST if prod(value.shape) > WHOLE else None
+    elements = spell_value(value, limit)[len(head) + 1 :]
+    return f"{_clipped(head, _LONGEST_TYPE)}={_clipped(elements, _LONGEST)}"
+
+
+def _origins(value: Value) -> tuple[Origin, ...]:
+    if value.poison is None or value.origins is None:
+        return ()
+    ids = np.unique(value.poison)
+    return tuple(value.origins[int(poison_id)] for poison_id in ids[ids != 0][:MOST_ORIGINS])
+
+
+def statistics(value: Value) -> Statistics:
+    """Counts and extremes of a value, a part at a time, so that little memory is needed beside the value's own."""
+    element = numeric(value.element_type)
+    count = prod(value.shape)
+    codes = value.bits.reshape((count, *code_layout(element)[1]))
+    poison = None if value.poison is None else value.poison.reshape(-1)
+    ordered = isinstance(element, ty.FloatType | ty.IntegerType | ty.IndexType) and element_width(element) != 0
+    poisoned = nans = infinities = 0
+    extremes: list[Codes] = []
+    for start in range(0, count, _CHUNK):
+        part = codes[start : start + _CHUNK]
+        usable = np.ones(len(part), np.bool_)
+        if poison is not None:
+            usable = poison[start : start + _CHUNK] == 0
+            poisoned += len(part) - int(np.count_nonzero(usable))
+        if isinstance(element, ty.FloatType):
+            nan = exact.is_nan(element.format, part) & usable
+            infinite = exact.is_infinite(element.format, part) & usable
+            nans += int(np.count_nonzero(nan))
+            infinities += int(np.count_nonzero(infinite))
+            usable &= ~(nan | infinite)
+        if ordered:
+            finite = part if usable.all() else part[usable]
+            if len(finite):
+                extremes.append(finite[_extremes(element, finite)])
+    least = greatest = None
+    if extremes:
+        found = np.concatenate(extremes)
+        width = element_width(element)
+        assert width is not None
+        least, greatest = codes_to_ints(found[_extremes(element, found)], width)
+    spelled = [
+        None if code is None or (element_width(element) or 0) > _WIDEST else spell_element(element, code)
+        for code in (least, greatest)
+    ]
+    return Statistics(count, poisoned, nans, infinities, least, greatest, *spelled)
+
+
+def _extremes(element: ty.Type, codes: Codes) -> list[int]:
+    """Where the least and the greatest of some numbers are: codes, one or more, with a limb axis where there is one."""
+    limbs = codes.reshape(len(codes), -1)[:, ::-1]
+    width = element_width(element)
+    assert width is not None
+    top = limbs.dtype.type(1 << ((width - 1) % (8 * limbs.dtype.itemsize)))
+    if isinstance(element, ty.FloatType):
+        # Sign and magnitude: turned into unsigned numbers of the same order.
+        if element.format.signed:
+            negative = (limbs[:, :1] & top) != 0
+            limbs = np.where(negative, ~limbs, limbs)
+            limbs[:, 0] ^= np.where(negative[:, 0], 0, top)
+            limbs[:, 0] &= limbs.dtype.type((int(top) << 1) - 1)
+    elif element != ty.I1 and not (isinstance(element, ty.IntegerType) and element.signedness == "unsigned"):
+        limbs = limbs.copy()
+        limbs[:, 0] ^= top
+    if limbs.shape[1] == 1:
+        return [int(limbs[:, 0].argmin()), int(limbs[:, 0].argmax())]
+    return [_extreme(limbs, np.min), _extreme(limbs, np.max)]
+
+
+def _extreme(limbs: Codes, choose: Any) -> int:
+    """The first row that is least, or greatest, in the order of its columns."""
+    rows = np.arange(len(limbs))
+    for column in limbs.T:
+        held = column[rows]
+        rows = rows[held == choose(held)]
+    return int(rows[0])

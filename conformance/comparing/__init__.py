@@ -1,0 +1,1 @@
+"""The comparison of one op with an oracle: cases, inputs, exact results, verdicts."""

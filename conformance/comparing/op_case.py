@@ -1,0 +1,191 @@
+"""A task: one op for concrete element types and properties, which the reference computes and an oracle is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from halfulp.fp_formats.codes import element_shape
+from halfulp.interp.declare.build import single_op_module
+from halfulp.interp.declare.declarations import OpDefinition, default_registry
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.executor import Elementwise, Settings, program_for
+from halfulp.interp.values.value import Value, as_type, element_width
+from halfulp.semantics.kernel import Codes, FaultKind, Kernel, Mask
+from halfulp.semantics.profile import SPEC, Profile
+
+Properties = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One op for concrete types; made by `task`, which checks that the op accepts them.
+
+    ``operands``, ``results``: element types as MLIR spells them. ``properties``: keywords with their values, as in
+    ``(("predicate", "slt"),)``. The operands of a task are arrays of codes of one element shape; a quantised type along
+    an axis needs its number of channels there.
+    """
+
+    op: str
+    operands: tuple[str, ...]
+    results: tuple[str, ...]
+    properties: Properties = ()
+
+    @cached_property
+    def definition(self) -> OpDefinition:
+        """The declaration of the op."""
+        return default_registry().require(self.op)
+
+    @cached_property
+    def operand_types(self) -> tuple[ty.Type, ...]:
+        """The element types of the operands."""
+        return tuple(as_type(spelling) for spelling in self.operands)
+
+    @cached_property
+    def result_types(self) -> tuple[ty.Type, ...]:
+        """The element types of the results."""
+        return tuple(as_type(spelling) for spelling in self.results)
+
+    @property
+    def operand_widths(self) -> tuple[int, ...]:
+        """Bits of the operands' codes."""
+        return tuple(element_width(type_) or 0 for type_ in self.operand_types)
+
+    def module(self, shape: Sequence[int] | None) -> Module:
+        """A module whose function ``@eval`` applies the op to tensors of that shape, or to scalars (None)."""
+        return single_op_module(
+            self.definition,
+            [type_ if shape is None else ty.TensorType(tuple(shape), type_) for type_ in self.operand_types],
+            dict(self.properties),
+            self.result_types[0],
+        )
+
+    def operation(self, shape: Sequence[int] | None) -> Operation:
+        """The op itself, in such a module."""
+        return self.module(shape).body[0].regions[0].blocks[0].operations[0]
+
+    def kernel(self, shape: Sequence[int], profile: Profile = SPEC) -> Kernel:
+        """What the op computes under a profile. Raises Unsupported where it is not elementwise."""
+        return _kernel(self, tuple(shape), profile)
+
+    def shape(self, inputs: Sequence[Codes]) -> tuple[int, ...]:
+        """The element shape of these operands."""
+        return element_shape(inputs[0], self.operand_widths[0])
+
+    def values(self, inputs: Sequence[Codes]) -> tuple[Value, ...]:
+        """The operands as tensors."""
+        shape = self.shape(inputs)
+        return tuple(
+            Value(ty.TensorType(shape, type_), codes) for type_, codes in zip(self.operand_types, inputs, strict=True)
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without what was derived: a declaration holds functions that cannot be pickled.
+        return Task, (self.op, self.operands, self.results, self.properties)
+
+    def __str__(self) -> str:
+        """``arith.truncf bf16 -> f8E4M3FN rounding=upward``; operands of one type are named once."""
+        operands = self.operands[:1] if len(set(self.operands)) == 1 else self.operands
+        results = () if self.results[:1] == operands else self.results
+        words = [self.op, ", ".join(operands), *(["->", ", ".join(results)] if results else [])]
+        return " ".join([*words, *(f"{name}={value}" for name, value in self.properties)])
+
+
+def task(op: str, types: Sequence[str] | str, to: str | None = None, **properties: Any) -> Task:
+    """The task of an op on operands of these element types (one for all, or one for each).
+
+    ``to``: the element type of the first result, where it does not follow. Raises Unsupported for an unknown op,
+    VerifyError and TypeMismatch where the op does not accept the types or properties.
+    """
+    definition = default_registry().require(op)
+    spelled = [types] * len(definition.operands) if isinstance(types, str) else list(types)
+    operands = [as_type(spelling) for spelling in spelled]
+    result = None if to is None else as_type(to)
+    shape = container_shape([*operands, *([] if result is None else [result])], 1)
+    tensors = [ty.TensorType(shape, type_) for type_ in operands]
+    module = single_op_module(definition, tensors, properties, result)
+    applied = module.body[0].regions[0].blocks[0].operations[0]
+    return Task(
+        op,
+        tuple(map(str, operands)),
+        tuple(str(ty.element_type(value.type)) for value in applied.results),
+        tuple(sorted(properties.items())),
+    )
+
+
+def container_shape(types: Sequence[ty.Type], count: int) -> tuple[int, ...]:
+    """The shape of about ``count`` elements that tensors of all these element types can have.
+
+    One axis, but for quantised types: channels fill their axis, and parameters per block fix the whole shape.
+    """
+    for type_ in types:
+        if isinstance(type_, ty.UniformQuantizedType):
+            if type_.block_sizes is not None:
+                sizes = dict(type_.block_sizes)
+                return tuple(blocks * sizes.get(axis, 1) for axis, blocks in enumerate(type_.parameter_shape))
+            if type_.axis is not None:
+                rows, channels = max(1, count // len(type_.scales)), len(type_.scales)
+                return (*(1,) * (type_.axis - 1), rows, channels) if type_.axis else (channels, rows)
+    return (count,)
+
+
+@lru_cache(maxsize=1024)
+def _kernel(task: Task, shape: tuple[int, ...], profile: Profile) -> Kernel:
+    evaluator = task.definition.evaluate
+    if not isinstance(evaluator, Elementwise):
+        raise Unsupported(f"'{task.op}' does not do the same to every element")
+    return evaluator.build(task.operation(shape), Settings(profile))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What the results must be: codes per result, and masks over the elements (None where nothing is set).
+
+    ``poison``: the language gives poison. ``undefined``: it gives no meaning to executing the op. ``open``: a uint8 of
+    `halfulp.semantics.kernel.Open` bits. ``trap``: what only a prediction of a tool may say, that the op stops it.
+    """
+
+    bits: tuple[Codes, ...]
+    poison: Mask | None = None
+    undefined: Mask | None = None
+    open: Any = None
+    trap: Mask | None = None
+
+
+def reference(task: Task, inputs: Sequence[Codes], profile: Profile = SPEC, opened: bool = True) -> Reference:
+    """What the task's results must be under a profile, by the array path of the interpreter.
+
+    ``opened``: whether what the language leaves open is wanted, which takes longer than many an op.
+    """
+    shape = task.shape(inputs)
+    if not isinstance(task.definition.evaluate, Elementwise):
+        return _run(task, inputs, profile)
+    kernel = task.kernel(shape, profile)
+    outcome = kernel.array(*inputs)
+    masks: Mapping[FaultKind, list[Mask]] = {kind: [] for kind in FaultKind}
+    seen = np.zeros(shape, np.bool_)
+    for fault, mask in outcome.faults:
+        masks[fault.kind].append(mask & ~seen)
+        seen |= mask
+    bits = kernel.open(tuple(inputs), outcome.results) if opened and kernel.open is not None else None
+    poison, undefined = _together(masks[FaultKind.POISON]), _together(masks[FaultKind.UNDEFINED])
+    return Reference(outcome.results, poison, undefined, bits)
+
+
+def _run(task: Task, inputs: Sequence[Codes], profile: Profile) -> Reference:
+    """The same through the executor, for an op without a kernel; such an op has no undefined behaviour."""
+    module = task.module(task.shape(inputs))
+    settings = Settings(profile, track_open=True)
+    results = program_for(module, settings).run(module.body[0], task.values(inputs))
+    poison = [value.poisoned for value in results if value.poison is not None]
+    return Reference(tuple(value.bits for value in results), _together(poison), None, results[0].open)
+
+
+def _together(masks: Sequence[Mask]) -> Mask | None:
+    return np.logical_or.reduce(masks) if masks else None

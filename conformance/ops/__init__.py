@@ -1,0 +1,1 @@
+"""Every op against every oracle, and the report on it."""

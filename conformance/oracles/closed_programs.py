@@ -1,0 +1,296 @@
+"""Tasks and programs as modules that need no arguments, and what a tool printed of them read back.
+
+Operands are constants. An element travels as an integer of its width and is cast to its own type by the program
+itself, as no spelling of a float keeps the bits of every NaN in every tool; an integer or index stands for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from halfulp.conformance.comparing.op_case import Task, container_shape
+from halfulp.conformance.oracles.oracle import Answer, Program, Status, Unanswered
+from halfulp.conformance.whole_programs.rewrite import copied
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.interp.declare.build import function_of
+from halfulp.interp.declare.declarations import OpDefinition, Schema, default_registry
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.operations import Block, Module, Operation, OpResult, Region, SSAValue, symbols_of
+from halfulp.interp.run.executor import argument_types, result_types
+from halfulp.interp.text.parser import parse_module, split_input
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.values.value import Value, code_layout, element_width
+from halfulp.semantics.kernel import Codes
+
+MARKER = "// -----"
+"""What stands between the modules of one text."""
+
+ENTRY = "halfulp_entry"
+"""The function that a closed program starts in."""
+
+
+def text_of(module: Module) -> str:
+    """The module as MLIR 22 reads it. Raises Unsupported for what only a newer version has."""
+    return print_module(module, schema=Schema.MLIR22)
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Modules as one text for ``--split-input-file``."""
+    return f"{MARKER}\n".join(texts)
+
+
+def separated(text: str) -> list[Module]:
+    """The modules that a tool printed with ``--split-input-file``. Raises ParseError and VerifyError."""
+    return [parse_module(part.text, verify=False) for part in split_input(text)]
+
+
+def integer_type(element: ty.Type) -> ty.Type:
+    """The type in which the codes of an element type travel."""
+    if isinstance(element, ty.IndexType):
+        return element
+    return ty.IntegerType(element_width(element) or 0)
+
+
+class Builder:
+    """The body of a function without arguments, growing."""
+
+    def __init__(self) -> None:
+        self.block = Block()
+        self.returned: list[SSAValue] = []
+        self._scalars: dict[tuple[ty.Type, int], SSAValue] = {}
+
+    def module(self) -> Module:
+        """A module with that one function, ``@halfulp_entry``."""
+        return module_around([function_of(ENTRY, self.block, self.returned)])
+
+    def append(self, name: str, operands: Sequence[SSAValue], result: ty.Type, **properties: at.Attribute) -> SSAValue:
+        """Append an op with one result."""
+        op = Operation(name, _definition(name), list(operands), [result], dict(properties))
+        self.block.append(op)
+        return op.results[0]
+
+    def constant(self, codes: Codes, container: ty.Type) -> SSAValue:
+        """A constant of codes, cast to the type, which is a tensor, a vector or a scalar."""
+        element = ty.element_type(container)
+        carrier = integer_type(element)
+        if element is container:
+            code = codes_to_ints(codes, element_width(element) or 0)[0]
+            known = self._scalars.get((element, code))
+            if known is None:
+                known = self._scalars[element, code] = self._cast(self._integer(code, carrier), element)
+            return known
+        stored = ty.with_element(container, carrier)
+        assert isinstance(stored, ty.TensorType | ty.VectorType)
+        value = at.DenseElementsAttr(stored, np.ascontiguousarray(codes))
+        return self._cast(self.append("arith.constant", [], stored, value=value), container)
+
+    def returns(self, value: SSAValue) -> None:
+        """Return a value as integers, after those returned before.
+
+        As it is where it has no bit pattern, or a shape that a tool finds out: casts of both together do not verify.
+        """
+        element = ty.element_type(value.type)
+        if element_width(element) is None or isinstance(value.type, ty.MemRefType) or ty.is_dynamic(value.type):
+            self.returned.append(value)
+        else:
+            self.returned.append(self._cast(value, ty.with_element(value.type, integer_type(element))))
+
+    def ask(self, task: Task, inputs: Sequence[Codes], shape: tuple[int, ...] | None) -> None:
+        """Apply a task's op to tensors of that shape, or to scalars, and return the results."""
+        operands = [
+            self.constant(codes, element if shape is None else ty.TensorType(shape, element))
+            for codes, element in zip(inputs, task.operand_types, strict=True)
+        ]
+        like = _example(task, shape)
+        types = [t if shape is None else ty.TensorType(shape, t) for t in task.result_types]
+        op = Operation(like.name, like.definition, operands, types, dict(like.properties))
+        self.block.append(op)
+        for result in op.results:
+            self.returns(result)
+
+    def _integer(self, code: int, type_: ty.Type) -> SSAValue:
+        value = at.IntegerAttr(at.integer_of_code(code, type_), type_)
+        return self.append("arith.constant", [], type_, value=value)
+
+    def _cast(self, value: SSAValue, type_: ty.Type) -> SSAValue:
+        if value.type == type_:
+            return value
+        elements = (ty.element_type(value.type), ty.element_type(type_))
+        quantized = any(isinstance(element, ty.QuantizedType) for element in elements)
+        return self.append("quant.scast" if quantized else "arith.bitcast", [value], type_)
+
+
+@lru_cache(maxsize=64)
+def _example(task: Task, shape: tuple[int, ...] | None) -> Operation:
+    """The op of a task, with its properties, on arguments."""
+    return task.operation(shape)
+
+
+def module_around(functions: Sequence[Operation]) -> Module:
+    """A module that shows these functions, which stay where they are."""
+    top = Block(operations=list(functions))
+    return Module(Operation("builtin.module", _definition("builtin.module"), regions=[Region([top])]))
+
+
+def _definition(name: str) -> OpDefinition:
+    definition = default_registry().find(name)
+    assert definition is not None
+    return definition
+
+
+@dataclass(frozen=True)
+class Closed:
+    """A program whose entry ``@halfulp_entry`` calls the function with its arguments as constants."""
+
+    text: str
+    results: tuple[ty.Type, ...]
+
+
+def closed(program: Program) -> Closed | Unanswered:
+    """The program without arguments, or why there is none in the language of MLIR 22."""
+    module = program.module
+    function = module.lookup(program.function)
+    if function is None or function.name != "func.func":
+        return Unanswered(f"there is no function {program.function}")
+    if function.parent_op is not module.operation:
+        return Unanswered("the function is inside a nested module")
+    if module.lookup(ENTRY) is not None:
+        return Unanswered(f"the module has a function @{ENTRY} of its own")
+    builder = Builder()
+    operands = []
+    for value, type_ in zip(program.arguments, argument_types(function), strict=True):
+        operand = _argument(builder, value, type_)
+        if isinstance(operand, Unanswered):
+            return operand
+        operands.append(operand)
+    types = result_types(function)
+    callee = at.SymbolRefAttr(function.symbol_name or "")
+    call = Operation("func.call", _definition("func.call"), operands, types, {"callee": callee})
+    builder.block.append(call)
+    for result in call.results:
+        builder.returns(result)
+    functions = [_private(op) for op in _needed(module, function)]
+    around = module_around([*functions, function_of(ENTRY, builder.block, builder.returned)])
+    around.resources = module.resources
+    try:
+        text = text_of(around)
+    except HalfulpError as error:
+        return Unanswered(str(error))
+    if MARKER in text:
+        return Unanswered("its text holds the marker that separates programs")
+    return Closed(text, types)
+
+
+def _private(function: Operation) -> Operation:
+    """A copy that a tool may drop once its calls are inlined: what it would print of it may not even be readable."""
+    copy = copied(function, {})
+    if function.name == "func.func":
+        copy.properties["sym_visibility"] = at.StringAttr("private")
+    return copy
+
+
+def _needed(module: Module, function: Operation) -> list[Operation]:
+    """The function and what it names, directly or not: what else stands in the module must not disturb it."""
+    symbols = symbols_of(module.operation)
+    needed, stack = {function.symbol_name}, [function]
+    while stack:
+        for op in stack.pop().walk():
+            for attribute in (*op.properties.values(), *op.attributes.values()):
+                name = attribute.root if isinstance(attribute, at.SymbolRefAttr) else None
+                if name is not None and name in symbols and name not in needed:
+                    needed.add(name)
+                    stack.append(symbols[name])
+    return [op for op in module.body if op.symbol_name in needed]
+
+
+def _argument(builder: Builder, value: Value, type_: ty.Type) -> SSAValue | Unanswered:
+    if value.poison is not None and value.poison.any():
+        if not value.poison.all():
+            return Unanswered("MLIR 22 has no constant of which some elements are poison")
+        return builder.append("ub.poison", [], type_)
+    if element_width(value.element_type) is None or isinstance(type_, ty.MemRefType):
+        return Unanswered(f"there are no constants of type {type_}")
+    operand = builder.constant(value.bits, value.type)
+    return operand if operand.type == type_ else builder.append("tensor.cast", [operand], type_)
+
+
+def returned_values(module: Module) -> list[Answer | None]:
+    """What ``@halfulp_entry`` returns in a module that a tool printed: None for what is no constant.
+
+    Raises ValueError where there is no such function.
+    """
+    entry = entry_of(module)
+    blocks = entry.regions[0].blocks
+    ends = [block.operations[-1] for block in blocks if block.operations[-1].name == "func.return"]
+    if len(ends) != 1:
+        return [None] * len(result_types(entry))
+    return [constant_of(value) for value in ends[0].operands]
+
+
+def entry_of(module: Module) -> Operation:
+    """The function ``@halfulp_entry``. Raises ValueError where there is none."""
+    tables = [module.operation, *module.body]  # mlir-opt prints the module around what we may have taken for one
+    functions = (
+        op for table in tables for region in table.regions for block in region.blocks for op in block.operations
+    )
+    entry = next((op for op in functions if op.symbol_name == ENTRY), None)
+    if entry is None:
+        raise ValueError(f"no function @{ENTRY} in what the tool printed")
+    return entry
+
+
+def has_loop_to_unroll(module: Module, most: int) -> bool:
+    """Whether the entry has outermost ``scf.for`` of constant bounds, none of them of more than ``most`` rounds."""
+    counts = []
+    stack = [op for block in entry_of(module).regions[0].blocks for op in block.operations]
+    while stack:
+        op = stack.pop()
+        if op.name == "scf.for":
+            bounds = [constant_of(value) for value in op.operands[:3]]
+            if all(bound is not None for bound in bounds):
+                low, high, step = (at.integer_of_code(int(bound.bits), ty.I64) for bound in bounds if bound)
+                counts.append((high - low) // max(step, 1))
+        else:
+            stack += [inner for region in op.regions for block in region.blocks for inner in block.operations]
+    return bool(counts) and max(counts) <= most
+
+
+def constant_of(value: SSAValue) -> Answer | None:
+    """The codes of a constant, or None where the value is no constant. A cast of a tensor's shape is looked through."""
+    while isinstance(value, OpResult) and value.owner.name == "tensor.cast":
+        value = value.owner.operands[0]
+    if not isinstance(value, OpResult):
+        return None
+    attribute = value.owner.properties.get("value")
+    element = ty.element_type(value.type)
+    width = element_width(element)
+    if width is None:
+        return None
+    if value.owner.name == "ub.poison":
+        shape = ty.shape_of(value.type) or ()
+        sizes = tuple(size or 0 for size in shape)
+        dtype, limbs = code_layout(element)
+        return Answer(np.zeros(sizes + limbs, dtype), np.full(sizes, Status.POISON, np.uint8))
+    if value.owner.name != "arith.constant":
+        return None
+    if isinstance(attribute, at.IntegerAttr | at.FloatAttr):
+        return Answer(ints_to_codes([attribute.code], width, ()))
+    return Answer(attribute.array()) if isinstance(attribute, at.DenseElementsAttr) else None
+
+
+def refused_by_schema(task: Task) -> str | None:
+    """Why MLIR 22 does not read the op: it, or a property of it, is newer."""
+    definition = task.definition
+    if definition.since > Schema.MLIR22:
+        return f"MLIR 22 has no {task.op}"
+    try:
+        text_of(task.module(container_shape((*task.operand_types, *task.result_types), 1)))
+    except HalfulpError as error:
+        return f"MLIR 22 does not know it: {error}"
+    return None

@@ -1,0 +1,314 @@
+"""The vector format: what a program that computes one op reads and prints, and the same in NumPy's .npz files.
+
+docs/vector-format.md describes both for those who write such programs or files.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import string
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from halfulp.conformance.comparing.compare import differing
+from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Status, unanswered
+from halfulp.fp_formats.codes import code_shape, codes_to_ints, ints_to_codes, storage_dtype
+from halfulp.interp.ir.errors import HalfulpError, TypeMismatch
+from halfulp.interp.values.value import element_width
+from halfulp.semantics.kernel import Codes
+
+VERSION = 1
+WORDS: Mapping[str, Status] = {"poison": Status.POISON, "trap": Status.TRAP, "-": Status.UNANSWERED}
+"""What may stand in place of the codes of one element's results."""
+
+_HEX = frozenset(string.hexdigits)
+
+NPZ_BYTES = 1 << 30
+"""The most that the arrays of one .npz file may take in memory."""
+
+Header = dict[str, Any]
+
+
+def header_of(task: Task) -> Header:
+    """What names a task in either form of the format."""
+    return {
+        "op": task.op,
+        "operands": list(task.operands),
+        "results": list(task.results),
+        "properties": dict(task.properties),
+    }
+
+
+def without_shape(task: Task) -> str | None:
+    """Why the format cannot hold a task, or None: parameters along an axis make no sense of single elements."""
+    along = any(type_.startswith("!quant") and "{" in type_ for type_ in (*task.operands, *task.results))
+    return "the vector format has no shapes, but a quantised type has an axis" if along else None
+
+
+def request(task: Task, inputs: Sequence[Codes]) -> str:
+    """The lines that a program reads: a header, then the operands' codes of each element."""
+    columns = [_hex(codes, width) for codes, width in zip(inputs, task.operand_widths, strict=True)]
+    header = {"version": VERSION, **header_of(task), "count": len(columns[0])}
+    return "\n".join([json.dumps(header, default=str), *map(" ".join, zip(*columns, strict=True)), ""])
+
+
+def _hex(codes: Codes, width: int) -> list[str]:
+    digits = max(1, -(-width // 4))
+    return [f"{code:0{digits}x}" for code in codes_to_ints(codes, width)]
+
+
+def read_answers(task: Task, inputs: Sequence[Codes], text: str) -> tuple[Answer, ...]:
+    """The answers a program printed: a line per element with the codes of its results, or one of `WORDS`.
+
+    Raises OracleError ("garbage") for anything else.
+    """
+    shape = task.shape(inputs)
+    lines = text.splitlines()
+    count = int(np.prod(shape, dtype=np.int64))
+    if len(lines) != count:
+        raise OracleError("garbage", f"{len(lines)} lines of results for {count} elements")
+    widths = [element_width(type_) or 0 for type_ in task.result_types]
+    status = np.zeros(count, np.uint8)
+    rows: list[tuple[int, ...]] = []
+    for number, line in enumerate(lines):
+        if line.strip() in WORDS:
+            status[number] = WORDS[line.strip()]
+            rows.append((0,) * len(widths))
+        else:
+            rows.append(_codes_of_line(line, widths, number))
+    statuses = status.reshape(shape) if status.any() else None
+    columns = list(zip(*rows, strict=True)) or [()] * len(widths)
+    why = "the program gave no answer"
+    return tuple(
+        Answer(ints_to_codes(column, width, shape), statuses, why)
+        for column, width in zip(columns, widths, strict=True)
+    )
+
+
+def _codes_of_line(line: str, widths: Sequence[int], number: int) -> tuple[int, ...]:
+    words = line.split()
+    digits = [word.removeprefix("0x") for word in words]
+    codes = [int(word, 16) for word in digits] if all(map(_HEX.issuperset, digits)) and all(digits) else []
+    if len(codes) != len(widths) or any(code >> width for code, width in zip(codes, widths, strict=True)):
+        expected = " and ".join(f"a code of {width} bits" for width in widths)
+        raise OracleError("garbage", f"result {number + 1} is {line[:80]!r}, but must be {expected} in hexadecimal")
+    return tuple(codes)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Record:
+    """The results of one task for given operands: codes per operand and result, a `Status` per element or None."""
+
+    task: Task
+    operands: tuple[Codes, ...]
+    results: tuple[Codes, ...]
+    status: Codes | None = None
+
+
+def save_records(path: str | Path, records: Iterable[Record], tool: str, version: str) -> None:
+    """Write an .npz file: an array ``header`` (JSON as UTF-8 bytes), and for task k the arrays ``k/operand0`` …,
+    ``k/result0`` …, and ``k/status`` where some element has no value.
+    """
+    arrays: dict[str, Any] = {}
+    tasks = []
+    for k, record in enumerate(records):
+        tasks.append(header_of(record.task))
+        arrays |= {f"{k}/operand{n}": codes for n, codes in enumerate(record.operands)}
+        arrays |= {f"{k}/result{n}": codes for n, codes in enumerate(record.results)}
+        if record.status is not None:
+            arrays[f"{k}/status"] = record.status
+    header = json.dumps({"version": VERSION, "tool": tool, "tool_version": version, "tasks": tasks}, default=str)
+    np.savez_compressed(path, header=np.frombuffer(header.encode(), np.uint8), **arrays)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A file of records, read lazily but bounded. ``headers``: what names the task of each; ``tasks``: the numbers of
+    the records of a task, by what `key_of` says of it.
+    """
+
+    tool: str
+    version: str
+    headers: Sequence[Header]
+    tasks: Mapping[str, Sequence[int]]
+    path: str
+    data: bytes
+
+    def distinct_tasks(self) -> list[Task]:
+        """The tasks in the file, each once. Raises OracleError ("garbage") for one that is none."""
+        return [self._task(numbers[0]) for numbers in self.tasks.values()]
+
+    def _task(self, number: int) -> Task:
+        header = self.headers[number]
+        try:
+            operands, results, properties = header["operands"], header["results"], header["properties"]
+            made = task(header["op"], operands, results[0], **properties)
+            if list(made.results) != results or list(made.operands) != operands:
+                raise TypeMismatch(f"it has the types {made}")
+        except (HalfulpError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise OracleError("garbage", f"{self.path}: task {number} is none: {error}") from None
+        return made
+
+    def record(self, task: Task) -> Record | None:
+        """All records of a task as one, in the order of the file; None where there is none.
+
+        Raises OracleError ("garbage"), also where the same operands have different results.
+        """
+        numbers = self.tasks.get(key_of(header_of(task)))
+        if numbers is None:
+            return None
+        parts = [self._part(task, number) for number in numbers]
+        statuses = [np.zeros(len(p.operands[0]), np.uint8) if p.status is None else p.status for p in parts]
+        whole = Record(
+            task,
+            tuple(np.concatenate(columns) for columns in zip(*(part.operands for part in parts), strict=True)),
+            tuple(np.concatenate(columns) for columns in zip(*(part.results for part in parts), strict=True)),
+            np.concatenate(statuses) if any(part.status is not None for part in parts) else None,
+        )
+        pair = _contradiction(whole)
+        if pair is not None:
+            places = [(number, k) for number, status in zip(numbers, statuses, strict=True) for k in range(len(status))]
+            one, other = (f"element {places[k][1]} of task {places[k][0]}" for k in pair)
+            raise OracleError("garbage", f"{self.path}: {one} and {other} have the same operands, but not one result")
+        return whole
+
+    def _part(self, task: Task, number: int) -> Record:
+        with _opened(self.path, self.data) as arrays:
+            operands = tuple(
+                _array(arrays, f"{number}/operand{n}", width, self.path) for n, width in enumerate(task.operand_widths)
+            )
+            results = tuple(
+                _array(arrays, f"{number}/result{n}", element_width(type_) or 0, self.path)
+                for n, type_ in enumerate(task.result_types)
+            )
+            status = _array(arrays, f"{number}/status", 2, self.path) if f"{number}/status" in arrays else None
+        if len({len(codes) for codes in (*operands, *results, *([] if status is None else [status]))}) != 1:
+            raise OracleError("garbage", f"{self.path}: the arrays of {task} have different lengths")
+        return Record(task, operands, results, status)
+
+
+def key_of(header: Mapping[str, Any]) -> str:
+    """What two headers of one task have in common."""
+    return json.dumps(
+        [header[name] for name in ("op", "operands", "results", "properties")], sort_keys=True, default=str
+    )
+
+
+def load_recording(path: str) -> Recording:
+    """Read the header of a file. Raises OSError where it cannot be read, OracleError ("garbage") where it is wrong."""
+    with open(path, "rb") as file:
+        data = file.read(NPZ_BYTES + 1)
+    if len(data) > NPZ_BYTES:
+        raise OracleError("garbage", f"{path} has more than {NPZ_BYTES} bytes")
+    with _opened(path, data) as arrays:
+        try:
+            header = json.loads(_array(arrays, "header", 8, path).tobytes().decode())
+            if header["version"] != VERSION:
+                raise OracleError("garbage", f"{path} is of version {header['version']!r}, not {VERSION}")
+            headers = list(header["tasks"])
+            tasks: dict[str, list[int]] = {}
+            for number, named in enumerate(headers):
+                tasks.setdefault(key_of(named), []).append(number)
+            return Recording(str(header["tool"]), str(header["tool_version"]), headers, tasks, path, data)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise OracleError("garbage", f"{path} has no valid header: {error!r}") from None
+
+
+class _opened:
+    """The arrays of an .npz file; nothing in it is ever unpickled."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self._path = path
+        self._data = data
+
+    def __enter__(self) -> Any:
+        try:
+            with zipfile.ZipFile(io.BytesIO(self._data)) as archive:
+                size = sum(member.file_size for member in archive.infolist())
+            if size > NPZ_BYTES:
+                raise OracleError("garbage", f"{self._path} would take {size} bytes, more than {NPZ_BYTES}")
+            self._arrays = np.load(io.BytesIO(self._data), allow_pickle=False)
+        except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+            raise OracleError("garbage", f"{self._path} is no .npz file: {error}") from None
+        return self._arrays
+
+    def __exit__(self, *_: object) -> None:
+        self._arrays.close()
+
+
+def _array(arrays: Any, name: str, width: int, path: str) -> Codes:
+    """An array of codes, of the element type and shape that the width asks for. Raises OracleError."""
+    try:
+        array = arrays[name]
+    except Exception as error:  # zlib, zipfile and NumPy each raise their own
+        raise OracleError("garbage", f"{path}: no array {name}: {error}") from None
+    if not isinstance(array, np.ndarray) or array.dtype != storage_dtype(width):
+        raise OracleError("garbage", f"{path}: {name} is no array of {storage_dtype(width)}")
+    if array.shape != code_shape(array.shape[:1], width):
+        raise OracleError("garbage", f"{path}: {name} has the shape {array.shape}")
+    limbs = array if array.ndim == 1 else array[:, -1]
+    spare = width % 64 if width > 64 else width
+    if spare < 8 * array.dtype.itemsize and spare and bool((limbs >> spare).any()):
+        raise OracleError("garbage", f"{path}: {name} holds codes of more than {width} bits")
+    return array
+
+
+def _contradiction(record: Record) -> tuple[int, int] | None:
+    """Two elements with the same operands and different results, if there are any; no answer contradicts nothing."""
+    count = len(record.operands[0])
+    status = np.zeros(count, np.uint8) if record.status is None else record.status
+    answered = np.flatnonzero(status != Status.UNANSWERED)
+    rows = _rows(record.operands, record.task.operand_widths, (count,))[answered]
+    order = answered[np.argsort(rows, kind="stable")]
+    rows = np.sort(rows, kind="stable")
+    same = rows[1:] == rows[:-1]
+    one, other = order[:-1][same], order[1:][same]
+    differs = status[one] != status[other]
+    for type_, codes in zip(record.task.result_types, record.results, strict=True):
+        differs |= differing(type_, codes[one], codes[other]) & (status[one] == Status.VALUE)
+    found = np.flatnonzero(differs)
+    return (int(one[found[0]]), int(other[found[0]])) if len(found) else None
+
+
+def look_up(record: Record, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
+    """The recorded answers for operands in any order; what was not recorded is unanswered."""
+    task = record.task
+    shape = task.shape(inputs)
+    widths = task.operand_widths
+    known = _rows(record.operands, widths, (len(record.operands[0]),))
+    asked = _rows(inputs, widths, shape)
+    order = np.argsort(known, kind="stable")
+    if record.status is not None:  # of the same operands, those with an answer
+        order = order[record.status[order] != Status.UNANSWERED]
+    if not len(order):
+        return unanswered(task, inputs, "the file has no such operands")
+    place = np.minimum(np.searchsorted(known[order], asked), len(order) - 1)
+    found = order[place]
+    status = np.zeros(len(asked), np.uint8) if record.status is None else record.status[found]
+    status = np.where(known[found] == asked, status, np.uint8(Status.UNANSWERED)).reshape(shape)
+    answers = []
+    for codes, type_ in zip(record.results, task.result_types, strict=True):
+        bits = codes[found].reshape(code_shape(shape, element_width(type_) or 0))
+        answers.append(Answer(bits, status if status.any() else None, "the file has no such operands"))
+    return tuple(answers)
+
+
+def _rows(columns: Sequence[Codes], widths: Sequence[int], shape: tuple[int, ...]) -> Any:
+    """The operands of each element as one string of bytes, which can be compared and sorted."""
+    count = int(np.prod(shape, dtype=np.int64))
+    parts = [
+        np.ascontiguousarray(codes.reshape(code_shape((count,), width))).view(np.uint8).reshape(count, -1)
+        for codes, width in zip(columns, widths, strict=True)
+    ]
+    rows = np.ascontiguousarray(np.concatenate(parts, axis=1))
+    return rows.view(np.dtype((np.void, rows.shape[1]))).ravel()

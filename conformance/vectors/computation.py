@@ -1,0 +1,515 @@
+"""What a set of vectors is about, and computes: one op for concrete types, or a whole function of a program.
+
+A `Subject` knows its columns before anything is computed, by declarations alone, so that every part of a set has the
+same ones. Subjects can be pickled: processes compute parts of a set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from halfulp.conformance.comparing.op_case import Task, reference
+from halfulp.conformance.vectors import quantised
+from halfulp.conformance.vectors.columns import FLAG_BITS, Chunk, Column, Role
+from halfulp.conformance.vectors.rows import exhaustive
+from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes, storage_dtype
+from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import SymbolRefAttr
+from halfulp.interp.ir.errors import AssertionFailed, InputError, UndefinedBehavior, Unsupported
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.executor import Elementwise, Program, Settings, argument_types, program_for, result_types
+from halfulp.interp.run.stochastic import stochastic_kernel
+from halfulp.interp.text.parser import parse_module
+from halfulp.interp.values.value import Value, element_width
+from halfulp.semantics.kernel import FaultKind, Kernel, Mask, Open
+from halfulp.semantics.profile import SPEC, Profile
+
+TABLE_BITS = 16
+"""Subjects whose inputs have no more bits together are computed once for all of them, and looked up from then on."""
+
+TABLE_ROWS = 1 << 12
+"""Fewer rows than these are not worth such a table."""
+
+MOST_ELEMENTS = 1024
+"""Elements that the arguments and the results of a function may have together: each is a column."""
+
+
+class Computed(NamedTuple):
+    """The output columns of some rows, and which of these have undefined behaviour (None: none)."""
+
+    outputs: Chunk
+    undefined: Mask | None = None
+
+
+class Subject(Protocol):
+    """What is computed. ``keep_ub``: rows with undefined behaviour count as poison; else they are left out."""
+
+    @property
+    def profile(self) -> Profile:
+        """The semantics."""
+
+    @property
+    def keep_ub(self) -> bool:
+        """Whether rows with undefined behaviour stay."""
+
+    @property
+    def operand_types(self) -> tuple[ty.Type, ...]:
+        """The element type of each operand column."""
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The columns that are given: operands, and the random bits of stochastic rounding last."""
+
+    @property
+    def outputs(self) -> tuple[Column, ...]:
+        """The columns that are computed."""
+
+    def compute(self, inputs: Chunk) -> Computed:
+        """The outputs of some rows."""
+
+    def source(self) -> dict[str, Any]:
+        """What the metadata says of it."""
+
+
+# --- one op -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OpSubject:
+    """One op. ``flags``: with a column of exception flags, where the op has any. ``random_bits``: stochastic rounding
+    with so many bits per row, 1 to 64.
+
+    Raises Unsupported for stochastic rounding of an op that has none, ValueError for a wrong number of bits.
+    """
+
+    task: Task
+    profile: Profile = SPEC
+    keep_ub: bool = False
+    flags: bool = True
+    random_bits: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.random_bits is not None:
+            if not 1 <= self.random_bits <= 64:
+                raise ValueError(f"stochastic rounding takes 1 to 64 random bits, not {self.random_bits}")
+            _ = self._kernel
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without what was derived: kernels cannot be pickled, and tables are large.
+        return OpSubject, (self.task, self.profile, self.keep_ub, self.flags, self.random_bits)
+
+    @property
+    def operand_types(self) -> tuple[ty.Type, ...]:
+        """The element types of the operands."""
+        return self.task.operand_types
+
+    @cached_property
+    def _operation(self) -> Operation:
+        return self.task.operation(self._shape(quantised.period(self.task)))
+
+    @cached_property
+    def _kernel(self) -> Kernel | None:
+        """The op's kernel, or None for one that has none; of stochastic rounding that of no rows."""
+        if self.random_bits is not None:
+            return self._stochastic(np.zeros((0,), storage_dtype(self.random_bits)))
+        if not isinstance(self.task.definition.evaluate, Elementwise):
+            return None
+        return self.task.kernel(self._shape(quantised.period(self.task)), self.profile)
+
+    def _stochastic(self, random: Codes) -> Kernel:
+        assert self.random_bits is not None
+        return stochastic_kernel(self._operation, (random, self.random_bits), self.profile)
+
+    def _shape(self, rows: int) -> tuple[int, ...]:
+        return quantised.shaped(self.task, np.empty((rows,), np.uint8)).shape
+
+    @cached_property
+    def inputs(self) -> tuple[Column, ...]:
+        """The operands, named a, b, c, and ``random``."""
+        operands = zip("abc", self.task.operand_widths, self.task.operands, strict=False)
+        columns = [Column(name, width, spelling, Role.OPERAND) for name, width, spelling in operands]
+        if self.random_bits is not None:
+            columns.append(Column("random", self.random_bits, f"i{self.random_bits}", Role.RANDOM))
+        return tuple(columns)
+
+    @cached_property
+    def outputs(self) -> tuple[Column, ...]:
+        """The results, and what the op can have of flags, poison and open bits."""
+        task, kernel = self.task, self._kernel
+        widths = [element_width(type_) or 0 for type_ in task.result_types]
+        several = len(widths) > 1
+        columns = [
+            Column(f"result{k}" if several else "result", width, spelling, Role.RESULT)
+            for k, (width, spelling) in enumerate(zip(widths, task.results, strict=True))
+        ]
+        if kernel is None:
+            return tuple(columns)
+        if self.flags and kernel.flags is not None:
+            columns.append(Column("flags", FLAG_BITS, f"i{FLAG_BITS}", Role.FLAGS))
+        kinds = {fault.kind for fault in kernel.faults}
+        if FaultKind.POISON in kinds or (self.keep_ub and FaultKind.UNDEFINED in kinds):
+            columns.append(Column("poison", 1, "i1", Role.POISON))
+        if kernel.opens & (Open.SIGN.value | Open.VALUE.value):
+            columns.append(Column("open", widths[0], f"i{widths[0]}", Role.OPEN, columns[0].name if several else ""))
+        return tuple(columns)
+
+    def compute(self, inputs: Chunk) -> Computed:
+        """The outputs of some rows; of quantised types along an axis, of whole periods."""
+        bits = sum(column.width for column in self.inputs)
+        if bits <= TABLE_BITS and len(inputs[0]) >= TABLE_ROWS and quantised.period(self.task) == 1:
+            return self._looked_up(inputs)
+        return self._computed(inputs)
+
+    @cached_property
+    def _table(self) -> Computed:
+        return self._computed(exhaustive([column.width for column in self.inputs]).part(0, 1 << self._input_bits))
+
+    @property
+    def _input_bits(self) -> int:
+        return sum(column.width for column in self.inputs)
+
+    def _looked_up(self, inputs: Chunk) -> Computed:
+        index = inputs[0].astype(np.intp)
+        for column, codes in zip(self.inputs[1:], inputs[1:], strict=True):
+            index <<= column.width
+            index |= codes
+        table = self._table
+        undefined = None if table.undefined is None else table.undefined[index]
+        return Computed(tuple(np.take(codes, index, axis=0) for codes in table.outputs), undefined)
+
+    def _computed(self, inputs: Chunk) -> Computed:
+        if self.random_bits is not None:
+            return self._of_kernel(self._stochastic(inputs[-1]), inputs[:-1])
+        if not quantised.has_blocks(self.task):
+            return self._of_task(inputs)
+        rows, step = len(inputs[0]), quantised.period(self.task)
+        parts = [self._of_task(tuple(c[start : start + step] for c in inputs)) for start in range(0, rows, step)]
+        outputs = tuple(np.concatenate(columns) for columns in zip(*(part.outputs for part in parts), strict=True))
+        masks = [part.undefined if part.undefined is not None else np.zeros(step, np.bool_) for part in parts]
+        return Computed(outputs, np.concatenate(masks) if any(part.undefined is not None for part in parts) else None)
+
+    def _of_kernel(self, kernel: Kernel, operands: Chunk) -> Computed:
+        outcome = kernel.array(*operands)
+        faulty = np.zeros(len(operands[0]), np.bool_)
+        for _, mask in outcome.faults:
+            faulty |= mask
+        wanted = any(column.role is Role.OPEN for column in self.outputs)
+        opened = kernel.open(operands, outcome.results) if wanted and kernel.open is not None else None
+        return self._columns(kernel, operands, outcome.results, faulty, None, opened)
+
+    def _of_task(self, operands: Chunk) -> Computed:
+        task = self.task
+        tensors = tuple(quantised.shaped(task, codes) for codes in operands)
+        found = reference(task, tensors, self.profile, any(column.role is Role.OPEN for column in self.outputs))
+
+        def flat(mask: Mask | None) -> Mask | None:
+            return None if mask is None else quantised.flat(task, mask, 1)
+
+        widths = [element_width(type_) or 0 for type_ in task.result_types]
+        results = tuple(quantised.flat(task, bits, width) for bits, width in zip(found.bits, widths, strict=True))
+        return self._columns(
+            self._kernel, operands, results, flat(found.poison), flat(found.undefined), flat(found.open)
+        )
+
+    def _columns(
+        self,
+        kernel: Kernel | None,
+        operands: Chunk,
+        results: tuple[Codes, ...],
+        poison: Mask | None,
+        undefined: Mask | None,
+        opened: Any,
+    ) -> Computed:
+        rows, outputs = len(operands[0]), list(results)
+        for column in self.outputs[len(results) :]:
+            made: Codes = np.zeros(code_shape((rows,), column.width), storage_dtype(column.width))
+            if column.role is Role.FLAGS:
+                assert kernel is not None
+                assert kernel.flags is not None
+                made = kernel.flags(*operands)
+            elif column.role is Role.POISON:
+                for mask in (poison, undefined if self.keep_ub else None):
+                    made |= 0 if mask is None else mask.view(np.uint8)
+            elif opened is not None:
+                made = open_bits(self.task.result_types[0], opened)
+            outputs.append(made)
+        return Computed(tuple(outputs), undefined)
+
+    def source(self) -> dict[str, Any]:
+        """The op with its types and properties, and the random bits."""
+        random = {} if self.random_bits is None else {"random_bits": self.random_bits}
+        return {
+            "op": self.task.op,
+            "operands": list(self.task.operands),
+            "results": list(self.task.results),
+            "properties": dict(self.task.properties),
+            **random,
+        }
+
+
+def open_bits(type_: ty.Type, opened: Any) -> Codes:
+    """Masks of a result's bits that are open, from `Open` bits. That any NaN will do is not a matter of bits: a checker
+    is told of it apart.
+    """
+    width = element_width(type_) or 0
+    full = ints_to_codes([(1 << width) - 1], width, ())
+    signs = type_.format.sign_mask or 0 if isinstance(type_, ty.FloatType) else 0
+    sign = ints_to_codes([signs], width, ())
+    limbs = (slice(None), np.newaxis) if full.ndim else (slice(None),)
+    zero = np.zeros_like(full)
+    masks: Codes = np.where((opened & Open.SIGN.value != 0)[limbs], sign, zero)
+    return np.where((opened & Open.VALUE.value != 0)[limbs], full, masks)
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProgramSubject:
+    """A function of a program: one column per scalar, or per element of an argument or result of static shape.
+
+    ``text``: the program as MLIR text. ``function``: the function's name. ``name``: what the program is called.
+    Raises InputError for no such function, Unsupported for types that make no columns, errors of the text.
+    """
+
+    text: str
+    function: str
+    name: str = "<program>"
+    profile: Profile = SPEC
+    keep_ub: bool = False
+    _parsed: Module | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _ = self.inputs, self.outputs
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ProgramSubject, (self.text, self.function, self.name, self.profile, self.keep_ub)
+
+    @cached_property
+    def module(self) -> Module:
+        """The program."""
+        return self._parsed or parse_module(self.text, self.name)
+
+    @cached_property
+    def _function(self) -> Operation:
+        found = self.module.lookup(f"@{self.function}")
+        if found is None or found.name != "func.func":
+            raise InputError(f"{self.name}: there is no function '{self.function}'")
+        if not found.regions[0].blocks:
+            raise Unsupported(f"'@{self.function}' is a declaration without a body", location=found.location)
+        return found
+
+    @cached_property
+    def _program(self) -> Program:
+        return program_for(self.module, Settings(self.profile, track_open=True))
+
+    @cached_property
+    def scalars(self) -> bool:
+        """Whether all arguments and results are scalars."""
+        types = (*argument_types(self._function), *self._result_types)
+        return not any(isinstance(type_, ty.ShapedType) for type_ in types)
+
+    @cached_property
+    def _result_types(self) -> tuple[ty.Type, ...]:
+        return tuple(result_types(self._function))
+
+    @cached_property
+    def operand_types(self) -> tuple[ty.Type, ...]:
+        """The element type of each operand column."""
+        return tuple(
+            ty.element_type(type_)
+            for type_ in argument_types(self._function)
+            for _ in range(self._size(type_, "argument"))
+        )
+
+    def _size(self, type_: ty.Type, what: str) -> int:
+        """Columns of an argument or result."""
+        element = ty.element_type(type_)
+        shape: tuple[int | None, ...] | None = ()
+        if isinstance(type_, ty.TensorType | ty.VectorType):
+            shape = type_.shape
+        wrong = shape is None or None in shape or element_width(element) is None or isinstance(type_, ty.MemRefType)
+        if wrong or (isinstance(type_, ty.VectorType) and any(type_.scalable)):
+            raise Unsupported(
+                f"'@{self.function}' has {'an' if what == 'argument' else 'a'} {what} of type '{type_}', of which no "
+                "columns can be made",
+                location=self._function.location,
+                hint="vectors are made for scalars, and for tensors and vectors of static shape",
+            )
+        size = prod(extent or 0 for extent in shape or ())
+        if size > MOST_ELEMENTS:
+            raise Unsupported(f"'{type_}' has {size} elements, but at most {MOST_ELEMENTS} can be columns")
+        return size
+
+    def _named(self, types: Sequence[ty.Type], what: str, short: str, role: Role) -> list[Column]:
+        columns = []
+        for number, type_ in enumerate(types):
+            element = ty.element_type(type_)
+            shape = tuple(size or 0 for size in type_.shape or ()) if isinstance(type_, ty.ShapedType) else ()
+            base = short if len(types) == 1 and role is Role.RESULT else f"{short}{number}"
+            self._size(type_, what)
+            for index in np.ndindex(shape):
+                name = "_".join([base, *map(str, index)])
+                columns.append(Column(name, element_width(element) or 0, str(element), role))
+        if len(columns) > MOST_ELEMENTS:
+            raise Unsupported(f"{len(columns)} elements of {what}s are too many: at most {MOST_ELEMENTS}")
+        return columns
+
+    @cached_property
+    def inputs(self) -> tuple[Column, ...]:
+        """The arguments: arg0, arg1, or arg0_1_2 for an element."""
+        columns = tuple(self._named(argument_types(self._function), "argument", "arg", Role.OPERAND))
+        if not columns:
+            raise Unsupported(
+                f"'@{self.function}' is given nothing, so that there are no vectors of it",
+                location=self._function.location,
+            )
+        return columns
+
+    @cached_property
+    def outputs(self) -> tuple[Column, ...]:
+        """The results with a poison column each, and open bits where an op of the program may leave some open."""
+        results = self._named(self._result_types, "result", "result", Role.RESULT)
+        if not results:
+            raise Unsupported(f"'@{self.function}' has no results", location=self._function.location)
+
+        def about(prefix: str, column: Column) -> tuple[str, str]:
+            return (prefix, "") if len(results) == 1 else (f"{prefix}_{column.name}", column.name)
+
+        columns = list(results)
+        for column in results:
+            name, of = about("poison", column)
+            columns.append(Column(name, 1, "i1", Role.POISON, of))
+        if self._may_be_open:
+            for column in results:
+                name, of = about("open", column)
+                columns.append(Column(name, column.width, f"i{column.width}", Role.OPEN, of))
+        return tuple(columns)
+
+    @cached_property
+    def _may_be_open(self) -> bool:
+        """Whether an op that the function may come to may leave its result open in more than the bits of a NaN."""
+        settings = Settings(self.profile)
+        for op in self._within_reach():
+            definition = default_registry().find(op.name)
+            if definition is not None and isinstance(definition.evaluate, Elementwise):
+                kernel = definition.evaluate.build(op, settings)
+                if kernel.opens & (Open.SIGN.value | Open.VALUE.value):
+                    return True
+        return False
+
+    def _within_reach(self) -> Iterator[Operation]:
+        """The ops of the function, and those of all functions that it refers to, directly or not."""
+        functions = [self._function]
+        for function in functions:
+            for op in function.walk():
+                yield op
+                for attribute in (*op.properties.values(), *op.attributes.values()):
+                    found = self.module.lookup(attribute, op) if isinstance(attribute, SymbolRefAttr) else None
+                    if found is not None and all(found is not known for known in functions):
+                        functions.append(found)
+
+    def compute(self, inputs: Chunk) -> Computed:
+        """The outputs of some rows: of scalars all at once, else row by row."""
+        return self._in_lanes(inputs) if self.scalars else self._one_by_one(inputs)
+
+    def _in_lanes(self, inputs: Chunk) -> Computed:
+        rows = len(inputs[0])
+        values = [Value(type_, codes) for type_, codes in zip(self.operand_types, inputs, strict=True)]
+        active = np.ones(rows, np.bool_)
+        # Each time some lanes come to undefined behaviour, all others start again without them.
+        while active.any():
+            try:
+                results = self._program.run(self._function, values, rows, None if active.all() else active)
+                break
+            except (UndefinedBehavior, AssertionFailed) as error:
+                if error.lanes is None:
+                    active[:] = False
+                else:
+                    active[error.lanes] = False
+        undefined = None if active.all() else ~active
+        if not active.any():
+            return self._spread([None] * rows, undefined)
+        columns: list[Codes] = []
+        for value, type_ in zip(results, self._result_types, strict=True):
+            bits = np.broadcast_to(value.bits, code_shape((rows,), element_width(type_) or 0))
+            columns.append(np.where(_rowwise(active, bits), bits, np.zeros_like(bits)))
+        columns += [
+            (np.broadcast_to(value.poisoned, (rows,)) & active | (~active if self.keep_ub else False)).view(np.uint8)
+            for value in results
+        ]
+        if self._may_be_open:
+            for value, type_ in zip(results, self._result_types, strict=True):
+                opened = np.zeros(rows, np.uint8) if value.open is None else np.broadcast_to(value.open, (rows,))
+                columns.append(open_bits(type_, np.where(active, opened, np.uint8(0))))
+        return Computed(tuple(columns), undefined)
+
+    def _one_by_one(self, inputs: Chunk) -> Computed:
+        rows = len(inputs[0])
+        found: list[tuple[Value, ...] | None] = []
+        for row in range(rows):
+            try:
+                found.append(self._program.run(self._function, self._arguments(inputs, row)))
+            except (UndefinedBehavior, AssertionFailed):
+                found.append(None)
+        undefined = np.array([values is None for values in found], np.bool_)
+        return self._spread(found, undefined if undefined.any() else None)
+
+    def _arguments(self, inputs: Chunk, row: int) -> list[Value]:
+        values, position = [], 0
+        for type_ in argument_types(self._function):
+            element = ty.element_type(type_)
+            shape = tuple(size or 0 for size in type_.shape or ()) if isinstance(type_, ty.ShapedType) else ()
+            size = prod(shape)
+            whole = code_shape(shape, element_width(element) or 0)
+            codes = [inputs[position + k][row] for k in range(size)]
+            dtype = storage_dtype(element_width(element) or 0)
+            values.append(Value(type_, np.array(codes, dtype).reshape(whole)))
+            position += size
+        return values
+
+    def _spread(self, found: Sequence[tuple[Value, ...] | None], undefined: Mask | None) -> Computed:
+        """Rows of results as columns."""
+        results = [column for column in self.outputs if column.role is Role.RESULT]
+        made = [np.zeros(code_shape((len(found),), c.width), storage_dtype(c.width)) for c in self.outputs]
+        for row, values in enumerate(found):
+            if values is None:
+                for k in range(len(results), 2 * len(results)):
+                    made[k][row] = self.keep_ub
+                continue
+            position = 0
+            for value in values:
+                width = element_width(value.element_type) or 0
+                size = prod(value.shape)
+                limbs = value.bits.shape[len(value.shape) :]
+                codes, poison = value.bits.reshape((size, *limbs)), value.poisoned.reshape(size)
+                opened = np.zeros(size, np.uint8) if value.open is None else np.reshape(value.open, size)
+                masks = open_bits(value.element_type, opened) if self._may_be_open and width else None
+                for k in range(size):
+                    made[position][row] = codes[k]
+                    made[position + len(results)][row] = poison[k]
+                    if masks is not None:
+                        made[position + 2 * len(results)][row] = masks[k]
+                    position += 1
+        return Computed(tuple(made), undefined)
+
+    def source(self) -> dict[str, Any]:
+        """The program with its digest, and the function."""
+        return {
+            "program": self.name,
+            "program_sha256": hashlib.sha256(self.text.encode("utf-8", "surrogateescape")).hexdigest(),
+            "program_text": self.text,
+            "function": self.function,
+        }
+
+
+def _rowwise(mask: Mask, codes: Codes) -> Mask:
+    return mask.reshape(mask.shape + (1,) * (codes.ndim - 1))

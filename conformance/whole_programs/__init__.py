@@ -1,0 +1,1 @@
+"""Whole programs: compared, validated, reduced and made at random."""

@@ -1,0 +1,389 @@
+"""Random programs against oracles: every result of every op counted, what differs explained or handed to the reducer.
+
+An op is compared by itself: its expected results are computed from the operands that it had in the oracle. So an op
+after a known divergence is still compared, and one whose operands were not answered is compared where it is answered.
+Only where a tool keeps more of a wrong value than its bits, what differs after a known divergence is counted apart.
+What an oracle refuses is left out of the program it gets, and comes as an argument where other ops need it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from halfulp.conformance.comparing.check import Tally, compare
+from halfulp.conformance.comparing.compare import Mismatch
+from halfulp.conformance.comparing.divergences import Cancellation, Cast, Divergence, cancelled
+from halfulp.conformance.comparing.op_case import Task, reference
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Program, ProgramOracle, Reply, Status, Unanswered
+from halfulp.conformance.whole_programs.diff import ask, code_text, given_text, is_unanswered
+from halfulp.conformance.whole_programs.random_programs import (
+    Built,
+    Cell,
+    RandomProgram,
+    Step,
+    build,
+    cells,
+    element,
+    random_programs,
+)
+from halfulp.interp.ir import types as ty
+from halfulp.semantics.kernel import Codes, FaultKind, Mask
+
+BATCH = 500
+"""Programs that an oracle is given at a time."""
+
+ENOUGH = 20
+"""Results of an op and type that are enough to say that it was compared."""
+
+
+KEEPING_NUMBERS = frozenset({"mlir-fold", "mlir-quant"})
+"""Oracles that keep scalars as numbers: an infinity of f4E2M1FN is 0 when it is looked at, but not in what follows."""
+
+FEW, SELDOM = 10, 1000
+"""How many elements may be told apart for that: so many, or one in so many of those compared. More are failures."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An op of a random program whose results nothing explains: ``index`` and ``seed`` make the program again."""
+
+    oracle: str
+    seed: int
+    index: int
+    task: Task
+    mismatch: Mismatch
+    program: Program
+
+    def lines(self) -> list[str]:
+        """For people."""
+        operands = zip(self.task.operand_types, self.mismatch.operands, strict=True)
+        type_ = self.task.result_types[self.mismatch.result]
+        return [
+            f"{self.task} differs by {self.oracle} in program {self.index} of seed {self.seed}",
+            *(f"  operand {number}: {code_text(kind, code)}" for number, (kind, code) in enumerate(operands)),
+            f"  expected: {code_text(type_, self.mismatch.expected)}",
+            f"  got:      {given_text(type_, self.mismatch)}",
+        ]
+
+
+@dataclass
+class Counts:
+    """What one oracle answered.
+
+    ``results``, ``missing``: results of ops by `Cell`, answered and not; ``refused``: cells that it cannot answer, and
+    why. ``tally``: elements, as for single ops; ``follows``: elements that differ after a known divergence of which the
+    oracle keeps more than the bits.
+    ``broken``: programs it failed on.
+    """
+
+    oracle: str
+    version: str
+    results: Counter[Cell] = field(default_factory=Counter)
+    missing: Counter[Cell] = field(default_factory=Counter)
+    refused: dict[Cell, str] = field(default_factory=dict)
+    reasons: Counter[str] = field(default_factory=Counter)
+    tally: Tally = field(default_factory=Tally)
+    follows: int = 0
+    broken: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+
+    def seldom(self) -> list[tuple[Cell, int]]:
+        """The ops and types that the oracle answers, with fewer results than `ENOUGH`, the fewest first."""
+        found = [
+            (cell, self.results[cell]) for cell in cells() if cell not in self.refused and self.results[cell] < ENOUGH
+        ]
+        return sorted(found, key=lambda pair: (pair[1], str(pair[0])))
+
+
+@dataclass
+class Report:
+    """What a run gave: ``programs`` made, ``steps`` ops in them, and the counts of each oracle."""
+
+    seed: int
+    programs: int
+    steps: int
+    counts: list[Counts]
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Those of all oracles."""
+        return [failure for counts in self.counts for failure in counts.failures]
+
+
+def fuzz(
+    oracles: Sequence[ProgramOracle],
+    count: int,
+    seed: int = 1,
+    first: int = 0,
+    rows: Sequence[Divergence] = (),
+    pairs: Sequence[Cancellation] = (),
+    allowed: Collection[FaultKind] = (),
+    most_failures: int = 5,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> Report:
+    """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: what is known of them.
+
+    ``most_failures``: an oracle with so many unexplained ops is asked no more. ``progress`` is called with the number
+    of programs that are done.
+    """
+    asked = [_Asked(oracle, rows, pairs, most_failures) for oracle in oracles]
+    report = Report(seed, 0, 0, [one.counts for one in asked])
+    programs = random_programs(seed, count, first, allowed)
+    while batch := list(islice(programs, BATCH)):
+        report.programs += len(batch)
+        report.steps += sum(len(program.steps) for program in batch)
+        for one in asked:
+            one.take(batch)
+        progress(report.programs, count)
+        if all(one.done for one in asked):
+            break
+    return report
+
+
+class _Asked:
+    """One oracle on the way through the programs."""
+
+    def __init__(
+        self,
+        oracle: ProgramOracle,
+        rows: Sequence[Divergence],
+        pairs: Sequence[Cancellation],
+        most_failures: int,
+    ) -> None:
+        self.oracle = oracle
+        self.rows = rows
+        self.pairs = pairs
+        self.most_failures = most_failures
+        self.counts = Counts(oracle.name, oracle.version)
+        self._refusals: dict[Task, str | None] = {}
+
+    @property
+    def done(self) -> bool:
+        """Whether enough is wrong."""
+        return len(self.counts.failures) >= self.most_failures
+
+    def take(self, batch: Sequence[RandomProgram]) -> None:
+        """Ask for some programs, and count."""
+        if self.done:
+            return
+        built = [(program, build(program, self._refuses)) for program in batch]
+        for program, made in built:
+            self._count_refused(program, made)
+        asked = [(program, made) for program, made in built if made is not None]
+        replies = ask(self.oracle, [made.program for _, made in asked])
+        for (program, made), reply in zip(asked, replies, strict=True):
+            self._count(program, made, reply)
+
+    def _refuses(self, task: Task) -> bool:
+        if task not in self._refusals:
+            self._refusals[task] = self.oracle.refuses(task)
+        return self._refusals[task] is not None
+
+    def _count_refused(self, program: RandomProgram, made: Built | None) -> None:
+        kept = set() if made is None else set(made.returned)
+        for step in program.steps:
+            if step.results[0] in kept:
+                continue
+            cell, why = step.op.cell, self._refusals.get(step.op.task)
+            if why is not None and all(name == "predicate" for name, _ in step.op.task.properties):
+                self.counts.refused.setdefault(cell, why)
+            self._missing(step, why or "an operand is of a type that is made by an op that was refused")
+
+    def _missing(self, step: Step, why: str) -> None:
+        self.counts.missing[step.op.cell] += 1
+        self.counts.reasons[why] += 1
+
+    def _count(self, program: RandomProgram, made: Built, reply: Reply) -> None:
+        if isinstance(reply, tuple) and len(reply) != len(made.returned):
+            reply = OracleError("garbage", f"{len(reply)} results where {len(made.returned)} are expected")
+        if isinstance(reply, OracleError):
+            self.counts.broken[f"{reply} (program {program.index} of seed {program.seed})"] += 1
+            reply = Unanswered(f"the oracle failed: {reply.kind}")
+        steps = [step for step in program.steps if step.results[0] in set(made.returned)]
+        if isinstance(reply, Unanswered):
+            for step in steps:
+                self._missing(step, reply.why)
+            return
+        answers = dict(zip(made.returned, reply, strict=True))
+        if all(answer.status is not None and (answer.status == Status.TRAP).all() for answer in reply):
+            # The program as a whole has no results: that says something of the ops alone that are known to stop it.
+            stopping = {step.results[0]: self._stops(program, step) for step in steps}
+            if any(mask is not None for mask in stopping.values()):
+                for step in steps:
+                    mask = stopping[step.results[0]]
+                    if mask is None:
+                        self._missing(step, "another op stopped the program")
+                        continue
+                    status = np.where(mask, np.uint8(Status.TRAP), np.uint8(Status.UNANSWERED))
+                    for number in step.results:
+                        answers[number] = replace(answers[number], status=status)
+                steps = [step for step in steps if stopping[step.results[0]] is not None]
+        changed: dict[int, Codes] = {}
+        beyond: set[int] = set()
+        for step in steps:
+            self._step(program, made, step, [answers[number] for number in step.results], changed, beyond)
+
+    def _stops(self, program: RandomProgram, step: Step) -> Mask | None:
+        """Where a row predicts that the op stops the program; None where nowhere."""
+        task = step.op.task
+        inputs = [program.array(number) for number in step.operands]
+        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
+        for row in rows:
+            mask = row.predict(task, inputs, reference(task, inputs)).undefined
+            if mask is not None and mask.any():
+                return mask
+        return None
+
+    def _step(
+        self,
+        program: RandomProgram,
+        made: Built,
+        step: Step,
+        answers: list[Answer],
+        changed: dict[int, Codes],
+        beyond: set[int],
+    ) -> None:
+        """Count one op. ``changed``: the values that the oracle has otherwise than we do; ``beyond``: those of which it
+        may know a number that their bits do not tell.
+        """
+        counts = self.counts
+        follows = not beyond.isdisjoint(step.operands)
+        if follows:
+            beyond.update(self._kept(program, step))
+        if all(map(is_unanswered, answers)):
+            self._missing(step, answers[0].why or "no result")
+            return
+        counts.results[step.op.cell] += 1
+        if self._as_expected(program, step, answers, changed):
+            counts.tally.equal += len(answers) * max(1, int(np.prod(program.shape)))
+            return
+        inputs = [changed.get(number, program.array(number)) for number in step.operands]
+        task = step.op.task
+        shapes = [program.array(number).shape for number in step.results]
+        if any(answer.bits.shape != shape for answer, shape in zip(answers, shapes, strict=True)):
+            counts.broken[f"garbage: {task}: a result of a wrong shape in program {program.index}"] += 1
+            return
+        rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, task)]
+        tally = compare(task, inputs, reference(task, inputs), answers, rows)
+        pair = self._cancelled(program, step, answers, changed) if tally.unexplained else None
+        if pair is not None:
+            tally.known[pair] += tally.unexplained
+            tally.unexplained = 0
+        if tally.known:
+            beyond.update(self._kept(program, step))
+        if follows and tally.unexplained and counts.follows < max(FEW, counts.tally.compared // SELDOM):
+            counts.follows += tally.unexplained
+            tally.unexplained = 0
+        if tally.unexplained and len(counts.failures) < self.most_failures:
+            mismatch = tally.mismatches[0][1]
+            counts.failures.append(Failure(counts.oracle, program.seed, program.index, task, mismatch, made.program))
+        counts.tally.add(tally)
+        for number, answer in zip(step.results, answers, strict=True):
+            if answer.status is None or not answer.status.any():
+                changed[number] = answer.bits
+
+    def _kept(self, program: RandomProgram, step: Step) -> list[int]:
+        """The results that the oracle keeps as numbers, of formats in which not every number has bits."""
+        if self.oracle.name not in KEEPING_NUMBERS or program.container != "scalar":
+            return []
+        return [number for number in step.results if _lacks_numbers(element(program.values[number].type))]
+
+    def _cancelled(
+        self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]
+    ) -> str | None:
+        """The pair of casts that were taken for one or none, if the result is what a row of them predicts."""
+        inner = next((other for other in program.steps if step.operands[0] in other.results), None)
+        if inner is None:
+            return None
+        given = changed.get(inner.operands[0], program.array(inner.operands[0]))
+        source, between, target = (
+            program.values[number].type for number in (inner.operands[0], step.operands[0], step.results[0])
+        )
+        first, second = Cast(inner.op.task.op, source, between), Cast(step.op.task.op, between, target)
+        name, version = self.oracle.name, self.oracle.version
+        return cancelled(self.pairs, name, version, first, second, given, answers[0].bits)
+
+    def _as_expected(
+        self, program: RandomProgram, step: Step, answers: list[Answer], changed: dict[int, Codes]
+    ) -> bool:
+        if step.faulty or any(number in changed for number in step.operands):
+            return False
+        return all(
+            answer.status is None and np.array_equal(answer.bits, program.array(number))
+            for number, answer in zip(step.results, answers, strict=True)
+        )
+
+
+def _lacks_numbers(type_: ty.Type) -> bool:
+    """Whether a format has no bits for infinities, NaN or negative numbers."""
+    return isinstance(type_, ty.FloatType) and (type_.format.nan_code is None or not type_.format.signed)
+
+
+# --- telling ----------------------------------------------------------------------------------------------------------
+
+
+def lines(report: Report, shown: int = 10) -> Iterator[str]:
+    """A report for people, without its failures."""
+    yield f"{report.programs:,} programs of seed {report.seed}, {report.steps:,} ops"
+    for counts in report.counts:
+        tally = counts.tally
+        refused = f", {len(counts.refused):,} not supported" if counts.refused else ""
+        compared = f"{counts.results.total():,} results of {len(counts.results):,} ops and types"
+        yield f"{counts.oracle} {counts.version}: {compared}{refused}"
+        known = tally.known.total()
+        yield (
+            f"  elements: {tally.compared:,} compared, {tally.equal:,} equal, {tally.open + tally.apart:,} open, "
+            f"{known:,} known, {tally.unexplained:,} UNEXPLAINED"
+        )
+        if counts.follows:
+            yield f"  different after a known divergence of which more than the bits is kept: {counts.follows:,}"
+        if tally.undefined:
+            yield f"  undefined here, with values in {counts.oracle}: {tally.undefined:,}"
+        yield from (f"  known divergence: {name} ({count:,})" for name, count in tally.known.most_common())
+        yield f"  results unanswered: {counts.missing.total():,}"
+        for why, count in counts.reasons.most_common(shown):
+            yield f"    {why} ({count:,})"
+        yield from (f"  failed: {what} ({count:,})" for what, count in counts.broken.most_common(shown))
+        seldom = counts.seldom()
+        if seldom:
+            few = ", ".join(f"{cell} ({count})" for cell, count in seldom[:shown])
+            yield f"  compared fewer than {ENOUGH} times: {len(seldom):,} ops and types: {few}"
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """A report for programs."""
+    return {
+        "seed": report.seed,
+        "programs": report.programs,
+        "ops": report.steps,
+        "oracles": [_record(counts) for counts in report.counts],
+    }
+
+
+def _record(counts: Counts) -> dict[str, Any]:
+    tally = counts.tally
+    return {
+        "oracle": counts.oracle,
+        "version": counts.version,
+        "elements": {
+            "compared": tally.compared,
+            "equal": tally.equal,
+            "open": tally.open,
+            "apart": tally.apart,
+            "undefined": tally.undefined,
+            "after a known divergence": counts.follows,
+            "unexplained": tally.unexplained,
+        },
+        "known": dict(tally.known),
+        "results": {str(cell): count for cell, count in sorted(counts.results.items(), key=lambda pair: str(pair[0]))},
+        "unanswered": dict(counts.reasons.most_common()),
+        "not supported": {str(cell): why for cell, why in counts.refused.items()},
+        "failed": dict(counts.broken),
+        "failures": [failure.lines()[0] for failure in counts.failures],
+    }

@@ -1,0 +1,237 @@
+"""Copies of functions and ops, for comparing and shrinking programs: nothing here changes the IR it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from halfulp.conformance.comparing.op_case import Task
+from halfulp.interp.declare.declarations import EnumDefinition, OpDefinition, Property, default_registry
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.run.executor import Elementwise
+from halfulp.interp.run.function_attributes import ruling_attributes
+from halfulp.interp.values.value import element_width
+
+Retype = Callable[[ty.Type], ty.Type]
+
+
+def copied(op: Operation, values: dict[SSAValue, SSAValue], retype: Retype = lambda type_: type_) -> Operation:
+    """A copy of an op with all that is inside it.
+
+    ``values``: what stands for the values defined outside (any other one stays), to which those defined by the copy
+    are added. The copy has the locations of the original.
+    """
+    blocks: dict[Block, Block] = {}
+    copy = _skeleton(op, values, blocks, retype)
+    for inner in copy.walk():
+        inner.operands = [values.get(value, value) for value in inner.operands]
+        inner.successors = [
+            (blocks.get(block, block), [values.get(value, value) for value in passed])
+            for block, passed in inner.successors
+        ]
+    return copy
+
+
+def _skeleton(op: Operation, values: dict[SSAValue, SSAValue], blocks: dict[Block, Block], retype: Retype) -> Operation:
+    regions = []
+    for region in op.regions:
+        regions.append(Region())
+        for block in region.blocks:
+            blocks[block] = twin = Block(label=block.label)
+            regions[-1].append(twin)
+            for argument in block.arguments:
+                values[argument] = twin.add_argument(retype(argument.type), argument.name)
+            for inner in block.operations:
+                twin.append(_skeleton(inner, values, blocks, retype))
+    copy = Operation(
+        op.name,
+        op.definition,
+        list(op.operands),
+        [retype(result.type) for result in op.results],
+        dict(op.properties),
+        dict(op.attributes),
+        regions,
+        list(op.successors),
+        op._location,
+    )
+    copy.raw_properties, copy.source, copy.token = op.raw_properties, op.source, op.token
+    values.update(zip(op.results, copy.results, strict=True))
+    return copy
+
+
+def definition_of(name: str) -> OpDefinition:
+    """The declaration of a built-in op."""
+    found = default_registry().find(name)
+    assert found is not None
+    return found
+
+
+def function(name: str, block: Block, results: Sequence[SSAValue], like: Operation | None = None) -> Operation:
+    """A public function of one block, which is ended by returning ``results``.
+
+    ``like``: the function that the ops are from, whose attributes may change how they run.
+    """
+    block.append(Operation("func.return", definition_of("func.return"), list(results)))
+    signature = ty.FunctionType(tuple(a.type for a in block.arguments), tuple(value.type for value in results))
+    properties: dict[str, at.Attribute] = {"function_type": at.TypeAttr(signature), "sym_name": at.StringAttr(name)}
+    made = Operation("func.func", definition_of("func.func"), properties=properties, regions=[Region([block])])
+    if like is not None:
+        made.attributes.update(ruling_attributes(like))
+    return made
+
+
+def module_with(functions: Iterable[Operation], like: Module) -> Module:
+    """A module of copies of these top-level ops, with the resources and the text of another one."""
+    top = Block()
+    for op in functions:
+        top.append(copied(op, {}))
+    found = Module(Operation("builtin.module", definition_of("builtin.module"), regions=[Region([top])]), like.source)
+    found.resources = like.resources
+    return found
+
+
+def captured(op: Operation) -> list[SSAValue]:
+    """The values from outside that an op reads, its operands first, each once."""
+    inside: set[SSAValue] = set()
+    read: dict[SSAValue, None] = {}
+    for inner in op.walk():
+        inside.update(inner.results)
+        for region in inner.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+    for inner in op.walk():
+        for value in (*inner.operands, *(value for _, passed in inner.successors for value in passed)):
+            if value not in inside:
+                read[value] = None
+    return list(read)
+
+
+def callees(module: Module, op: Operation) -> list[Operation]:
+    """The functions at the top level that an op calls or names, also through others, in the order of the module."""
+    found: dict[Operation, None] = {}
+    waiting = [op]
+    while waiting:
+        for inner in waiting.pop().walk():
+            for attribute in (*inner.properties.values(), *inner.attributes.values()):
+                target = module.lookup(attribute, None) if isinstance(attribute, at.SymbolRefAttr) else None
+                if target is not None and target.parent_op is module.operation and target not in found:
+                    found[target] = None
+                    waiting.append(target)
+    return [top for top in module.body if top in found]
+
+
+def dependents(module: Module, seeds: Iterable[Operation]) -> set[SSAValue]:
+    """The values of a module that depend on the results of some ops: by use, by a branch taken, through calls.
+
+    Never too few: what depends on anything inside an op with regions depends on all of it, and behind a branch whose
+    condition depends on the ops everything of its function does.
+    """
+    found: set[SSAValue] = {result for op in seeds for result in op.results}
+    ops = [op for top in module.body for op in top.walk()]
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for op in ops:
+            used = not found.isdisjoint(op.operands) or any(not found.isdisjoint(passed) for _, passed in op.successors)
+            if op.name == "func.call":
+                _through_call(module, op, found)
+            elif op.name == "func.func" or not (used or op.regions):
+                continue
+            elif op.successors and not found.isdisjoint(op.operands):
+                found.update(_values_inside(function_around(op)))
+            elif op.regions:
+                inner = _values_inside(op)
+                if used or not found.isdisjoint(inner) or any(not found.isdisjoint(o.operands) for o in op.walk()):
+                    found.update(inner, op.results)
+            else:
+                found.update(op.results)
+                for block, passed in op.successors:
+                    found.update(
+                        argument for argument, value in zip(block.arguments, passed, strict=False) if value in found
+                    )
+    return found
+
+
+def _through_call(module: Module, call: Operation, found: set[SSAValue]) -> None:
+    """Follow what depends into the function that is called, and out of it."""
+    callee = call.properties.get("callee")
+    target = module.lookup(callee, None) if isinstance(callee, at.SymbolRefAttr) else None
+    if target is None or not target.regions or not target.regions[0].blocks:
+        if not found.isdisjoint(call.operands):
+            found.update(call.results)
+        return
+    arguments = target.regions[0].blocks[0].arguments
+    found.update(inner for inner, given in zip(arguments, call.operands, strict=False) if given in found)
+    for returned in returns(target):
+        found.update(result for result, value in zip(call.results, returned.operands, strict=False) if value in found)
+
+
+def returns(target: Operation) -> list[Operation]:
+    """The ops that end a function."""
+    ends = [block.operations[-1] for block in target.regions[0].blocks if block.operations]
+    return [op for op in ends if op.name == "func.return"]
+
+
+def _values_inside(op: Operation) -> set[SSAValue]:
+    """All values that are defined inside an op, not by it."""
+    found: set[SSAValue] = set()
+    for inner in op.walk():
+        if inner is not op:
+            found.update(inner.results)
+        for region in inner.regions:
+            for block in region.blocks:
+                found.update(block.arguments)
+    return found
+
+
+def function_around(op: Operation) -> Operation:
+    """The function that an op is in."""
+    while op.name != "func.func" and op.parent_op is not None:
+        op = op.parent_op
+    return op
+
+
+def isolated(module: Module, op: Operation, name: str = "op") -> Module:
+    """A module whose function ``@name`` applies the op alone to its `captured` values and returns its results."""
+    others = callees(module, op)
+    while any(other.symbol_name == name for other in others):
+        name += "_"
+    block = Block()
+    values: dict[SSAValue, SSAValue] = {value: block.add_argument(value.type) for value in captured(op)}
+    copy = copied(op, values)
+    block.append(copy)
+    found = module_with(others, module)
+    found.operation.regions[0].blocks[0].append(function(name, block, copy.results, like=function_around(op)))
+    return found
+
+
+def task_of(op: Operation) -> Task | None:
+    """The op as a task, or None where it is none: not the same for every element, or carried, not computed with."""
+    definition = op.definition
+    if definition is None or not (isinstance(definition.evaluate, Elementwise) or op.name == "arith.select"):
+        return None
+    types = [ty.element_type(value.type) for value in (*op.operands, *op.results)]
+    if any(element_width(type_) is None for type_ in types):
+        return None
+    spelled = [str(type_) for type_ in types]
+    count = len(op.operands)
+    return Task(op.name, tuple(spelled[:count]), tuple(spelled[count:]), keywords(op.properties, definition.properties))
+
+
+_KEYWORDS = {"roundingmode": "rounding", "overflowFlags": "overflow", "isExact": "exact"}
+
+
+def keywords(properties: Mapping[str, at.Attribute], declared: Sequence[Property]) -> tuple[tuple[str, Any], ...]:
+    """Properties as `halfulp.interp.declare.build.op_properties` takes them, without those that have their default."""
+    found: list[tuple[str, Any]] = []
+    for prop in declared:
+        attribute, name = properties.get(prop.name), _KEYWORDS.get(prop.name, prop.name)
+        if attribute is None:
+            continue
+        if not isinstance(prop.kind, EnumDefinition):
+            found.append((name, True if isinstance(attribute, at.UnitAttr) else attribute))
+        elif isinstance(attribute, at.EnumAttr | at.IntegerAttr) and attribute.value != prop.default:
+            found.append((name, prop.kind.spell(attribute.value).replace(" ", "")))
+    return tuple(sorted(found))

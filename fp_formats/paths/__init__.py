@@ -1,0 +1,1 @@
+"""Fast paths: each equals `exact` over its whole declared domain."""

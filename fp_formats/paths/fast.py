@@ -1,0 +1,459 @@
+"""The operations of `exact`, with the same signatures and results, by quicker paths where one is proven.
+
+A path is taken only inside its domain, which `path_of` and `conversion_path` declare and the tests enumerate against
+`exact`. NumPy's NaNs are never trusted: results are searched for NaNs, and those elements computed by `exact`.
+All paths go through their operands in chunks, so that nothing of their size is made but the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import exact
+from halfulp.fp_formats.exact import Codes, Random, Result
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.paths import cpu, error_free
+from halfulp.fp_formats.paths.error_free import Index, Kernel
+from halfulp.fp_formats.paths.fast_conversions import (
+    F32,
+    F64,
+    NATIVE,
+    SUMS,
+    conversion_path,
+    convert,
+    dtype_of,
+    from_integer,
+    narrow,
+    to_integer,
+)
+from halfulp.fp_formats.paths.tables import CHUNK, Mask, by_pairs, by_table, common_shape, in_chunks, table_of
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.scalar import RNE, STOCHASTIC
+
+__all__ = [
+    "add",
+    "compare",
+    "conversion_path",
+    "convert",
+    "divide",
+    "flush",
+    "fma",
+    "from_integer",
+    "is_nan",
+    "maximum",
+    "maximum_number",
+    "minimum",
+    "minimum_number",
+    "multiply",
+    "negate",
+    "path_of",
+    "remainder",
+    "subtract",
+    "to_integer",
+]
+
+THROUGH_F32 = (FORMATS["bf16"], FORMATS["f16"])
+NATIVE_CHUNK = 1 << 21  # bytes: results are still in a cache when they are searched, and few calls do
+
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+}
+_EXTREMA: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    # The operation, and what it does to the bits of equal operands, which are zeros where they differ.
+    "maximum": (np.maximum, np.bitwise_and),
+    "minimum": (np.minimum, np.bitwise_or),
+    "maximum_number": (np.maximum, np.bitwise_and),
+    "minimum_number": (np.minimum, np.bitwise_or),
+}
+
+
+@cpu.forgotten
+@lru_cache(maxsize=4096)
+def path_of(operation: str, fmt: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> str | None:
+    """The quicker path of an operation of `exact` on a format, or None; for conversions see `conversion_path`.
+
+    native: NumPy's arithmetic of that format, to nearest even; NaN results, and the sign of zero in minimum and
+    maximum, apart.
+    error_free: the same, moved to the neighbour where the sign of the error says so (`error_free`), in the other modes.
+    through_f32: in f32 to nearest even and rounded again, which for bf16 and f16 equals rounding once to nearest even;
+    in the other modes in f32 to odd, then rounded in the mode, which is right for whatever is two bits shorter.
+    through_f64: fma of f32 and narrower formats, whose products are exact in f64: added in f64 to odd, then rounded.
+    table: a table of all operands, or all pairs, in any mode and policy.
+    bits: integer operations on codes; comparisons of bf16 and f16 take place in f32.
+    No path gives flags or rounds stochastically.
+    """
+    if operation == "negate" and fmt.signed and fmt.has_negative_zero and fmt.limbs == 1:
+        return "bits"
+    if operation in ("negate", "flush"):
+        return "table" if fmt.bits <= 16 else None
+    if operation == "fma":
+        quick = fmt in (*THROUGH_F32, F32) and rounding != STOCHASTIC
+        return "through_f64" if quick and not policy.flushing(fmt).any and cpu.keeps_subnormals() else None
+    if fmt.bits <= 8 and rounding != STOCHASTIC:
+        return "table"
+    if policy.flushing(fmt).any or not cpu.keeps_subnormals():
+        return None
+    if operation in _ARITHMETIC and rounding != STOCHASTIC:
+        if fmt in NATIVE:
+            return "native" if rounding == RNE else "error_free"
+        return "through_f32" if fmt in THROUGH_F32 else None
+    if operation in _EXTREMA and policy.extrema != "value":
+        return None
+    if operation in _EXTREMA or operation == "compare":
+        return "native" if fmt in NATIVE else "bits" if fmt in THROUGH_F32 else None
+    return None
+
+
+def _arithmetic(
+    operation: str,
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int,
+    policy: FloatPolicy,
+    random: Random,
+    want_flags: bool,
+) -> Result:
+    def exactly(x: Codes, y: Codes) -> Result:
+        result: Result = getattr(exact, operation)(fmt, x, y, rounding, policy, random, want_flags)
+        return result
+
+    path = None if want_flags else path_of(operation, fmt, int(rounding), policy)
+    if path == "table":
+        key = (operation, fmt, int(rounding), policy)
+        return by_pairs(key, fmt.bits, exactly, a, b) or exactly(a, b)
+    if path is None:
+        return exactly(a, b)
+    shape = common_shape(a, b)
+    kernel, longest = _KERNELS[path](operation, fmt, int(rounding), math.prod(shape))
+
+    def work(out: Codes, x: Codes, y: Codes) -> Mask | None:
+        index = kernel(out, x, y)
+        if index is not None:
+            out[index] = exactly(x[index], y[index]).codes
+        return None
+
+    with np.errstate(all="ignore"):
+        return in_chunks(shape, fmt.storage_dtype, work, a, b, longest=longest)
+
+
+# Kernels, as in `error_free`, each with the longest chunk that suits it.
+
+
+def _native(operation: str, fmt: FloatFormat, rounding: int, elements: int) -> tuple[Kernel, int]:
+    dtype, ufunc = NATIVE[fmt], _ARITHMETIC[operation]
+
+    def kernel(out: Codes, x: Codes, y: Codes) -> Index | None:
+        return nans_of(ufunc(x.view(dtype), y.view(dtype), out=out.view(dtype)))
+
+    return kernel, NATIVE_CHUNK // dtype.itemsize
+
+
+def _error_free(operation: str, fmt: FloatFormat, rounding: int, elements: int) -> tuple[Kernel, int]:
+    return error_free.kernel(operation, fmt, rounding, elements), error_free.CHUNK
+
+
+def _through_f32(operation: str, fmt: FloatFormat, rounding: int, elements: int) -> tuple[Kernel, int]:
+    dtype, ufunc = dtype_of(fmt), _ARITHMETIC[operation]
+    longest = CHUNK if rounding == RNE else error_free.CHUNK
+    first, second, third = np.empty((3, min(elements, longest)), np.float32)
+    index = np.empty(first.size, np.intp)
+    # NumPy widens f16 slower than a table does.
+    table = fmt.name == "f16" and table_of(("f32", fmt), 16, lambda x: exact.convert(fmt, F32, x), elements)
+
+    def widen(codes: Codes, out: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        if table:
+            index[: codes.size] = codes
+            np.take(table.codes, index[: codes.size], out=out.view(np.uint32), mode="wrap")
+        else:
+            out[...] = codes.view(dtype)
+        return out
+
+    def to_nearest_even(out: Codes, x: Codes, y: Codes) -> Index | None:
+        p, q = widen(x, first[: x.size]), widen(y, second[: y.size])
+        ufunc(p, q, out=p)
+        if (F32.name, fmt.name) in SUMS:
+            narrow(F32, fmt, p.view(np.uint32), out)
+        else:
+            np.copyto(out.view(dtype), p, casting="unsafe")
+        return nans_of(p)
+
+    if rounding == RNE:
+        return to_nearest_even, longest
+    to_odd = error_free.kernel(operation, F32, rounding, elements, odd=True)
+
+    def by_odd(out: Codes, x: Codes, y: Codes) -> Index | None:
+        p, q, result = widen(x, first[: x.size]), widen(y, second[: y.size]), third[: x.size].view(np.uint32)
+        unknown = to_odd(result, p.view(np.uint32), q.view(np.uint32))
+        out[...] = convert(F32, fmt, result, rounding).codes
+        return unknown
+
+    return by_odd, longest
+
+
+def nans_of(floats: npt.NDArray[Any]) -> Index | None:
+    """The indices of NaNs, or None if there are none, which is found faster."""
+    largest = np.maximum.reduce(floats)
+    return np.flatnonzero(np.isnan(floats)) if largest != largest else None
+
+
+_KERNELS = {"native": _native, "error_free": _error_free, "through_f32": _through_f32}
+
+
+def add(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.add`."""
+    return _arithmetic("add", fmt, a, b, rounding, policy, random, want_flags)
+
+
+def subtract(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.subtract`."""
+    return _arithmetic("subtract", fmt, a, b, rounding, policy, random, want_flags)
+
+
+def multiply(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.multiply`."""
+    return _arithmetic("multiply", fmt, a, b, rounding, policy, random, want_flags)
+
+
+def divide(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.divide`."""
+    return _arithmetic("divide", fmt, a, b, rounding, policy, random, want_flags)
+
+
+def remainder(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.remainder`."""
+    return _arithmetic("remainder", fmt, a, b, rounding, policy, random, want_flags)
+
+
+def fma(
+    fmt: FloatFormat,
+    a: Codes,
+    b: Codes,
+    c: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.fma`."""
+    if want_flags or path_of("fma", fmt, int(rounding), policy) is None:
+        return exact.fma(fmt, a, b, c, rounding, policy, random, want_flags)
+    dtype, shape = dtype_of(fmt), np.broadcast_shapes(a.shape, b.shape, c.shape)
+    size = min(math.prod(shape), error_free.CHUNK)
+    to_odd = error_free.kernel("add", F64, int(rounding), size, odd=True)
+    products, addends, sums = np.empty((3, size))
+
+    def work(out: Codes, x: Codes, y: Codes, z: Codes) -> Mask | None:
+        product, addend, total = products[: x.size], addends[: x.size], sums[: x.size].view(np.uint64)
+        product[...] = x.view(dtype)
+        addend[...] = y.view(dtype)
+        np.multiply(product, addend, out=product)
+        addend[...] = z.view(dtype)
+        unknown = to_odd(total, product.view(np.uint64), addend.view(np.uint64))
+        out[...] = convert(F64, fmt, total, rounding).codes
+        if unknown is not None:
+            out[unknown] = exact.fma(fmt, x[unknown], y[unknown], z[unknown], rounding, policy).codes
+        return None
+
+    with np.errstate(all="ignore"):
+        return in_chunks(shape, fmt.storage_dtype, work, a, b, c, longest=error_free.CHUNK)
+
+
+def negate(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:
+    """See `exact.negate`."""
+    path = None if want_flags else path_of("negate", fmt, RNE, policy)
+    if path == "bits":
+        return Result(np.asarray(np.bitwise_xor(a, fmt.storage_dtype.type(fmt.sign_mask or 0))))
+    return _unary("negate", fmt, a, policy, want_flags)
+
+
+def flush(fmt: FloatFormat, a: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:
+    """See `exact.flush`."""
+    return _unary("flush", fmt, a, policy, want_flags)
+
+
+def _unary(operation: str, fmt: FloatFormat, a: Codes, policy: FloatPolicy, want_flags: bool) -> Result:
+    def exactly(x: Codes) -> Result:
+        result: Result = getattr(exact, operation)(fmt, x, policy, want_flags)
+        return result
+
+    if want_flags or path_of(operation, fmt, RNE, policy) is None:
+        return exactly(a)
+    return by_table((operation, fmt, policy), fmt.bits, exactly, a) or exactly(a)
+
+
+def _extremum(operation: str, fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy, want_flags: bool) -> Result:
+    def exactly(x: Codes, y: Codes) -> Result:
+        result: Result = getattr(exact, operation)(fmt, x, y, policy, want_flags)
+        return result
+
+    path = None if want_flags else path_of(operation, fmt, RNE, policy)
+    if path is None:
+        return exactly(a, b)
+    if path == "table":
+        return by_pairs((operation, fmt, policy), fmt.bits, exactly, a, b) or exactly(a, b)
+    choose, of_equals = _EXTREMA[operation]
+    infinity = fmt.infinity_code or 0
+    # -0 as a signed integer for the maximum, +0 as an unsigned one for the minimum.
+    integers = np.dtype(f"{'i' if choose is np.maximum else 'u'}{fmt.storage_dtype.itemsize}")
+    wrong_zero = np.iinfo(integers).min
+
+    def native(out: Codes, p: Codes, q: Codes) -> Mask | None:
+        x, y = p.view(dtype), q.view(dtype)
+        unknown = nans_of(choose(x, y, out=out.view(dtype)))
+        # Of zeros of both signs NumPy gives either. The wrong one, if any, is the least of all codes.
+        if np.minimum.reduce(out.view(integers)) == wrong_zero:
+            np.copyto(out, of_equals(p, q), where=x == y)
+        if unknown is not None:
+            out[unknown] = exactly(p[unknown], q[unknown]).codes
+        return None
+
+    def bits(out: Codes, p: Codes, q: Codes) -> Mask | None:
+        x, y = _keys(p), _keys(q)
+        out[...] = _keys(choose(x, y).view(np.uint16)).view(np.uint16)
+        if max(x.max(), y.max()) > infinity or min(x.min(), y.min()) < ~infinity:
+            index = np.flatnonzero((np.maximum(x, y) > infinity) | (np.minimum(x, y) < ~infinity))
+            out[index] = exactly(p[index], q[index]).codes
+        return None
+
+    dtype = dtype_of(fmt)
+    kernel, longest = (native, NATIVE_CHUNK // dtype.itemsize) if path == "native" else (bits, CHUNK)
+    with np.errstate(all="ignore"):
+        return in_chunks(common_shape(a, b), fmt.storage_dtype, kernel, a, b, longest=longest)
+
+
+def _keys(codes: npt.NDArray[np.uint16]) -> npt.NDArray[np.int16]:
+    """Integers in the order of the 16-bit values, with -0 < +0; its own inverse."""
+    signed = codes.view(np.int16)
+    return signed ^ ((signed >> 15) & np.int16(0x7FFF))
+
+
+def maximum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:
+    """See `exact.maximum`."""
+    return _extremum("maximum", fmt, a, b, policy, want_flags)
+
+
+def minimum(fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False) -> Result:
+    """See `exact.minimum`."""
+    return _extremum("minimum", fmt, a, b, policy, want_flags)
+
+
+def maximum_number(
+    fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
+) -> Result:
+    """See `exact.maximum_number`."""
+    return _extremum("maximum_number", fmt, a, b, policy, want_flags)
+
+
+def minimum_number(
+    fmt: FloatFormat, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
+) -> Result:
+    """See `exact.minimum_number`."""
+    return _extremum("minimum_number", fmt, a, b, policy, want_flags)
+
+
+# By MLIR's number: the comparisons of NumPy one of which must hold, all false of NaNs, or the opposite of those.
+_ORDERED: dict[int, tuple[Callable[..., Any], ...]] = {
+    1: (np.equal,),
+    2: (np.greater,),
+    3: (np.greater_equal,),
+    4: (np.less,),
+    5: (np.less_equal,),
+    6: (np.less, np.greater),
+    7: (np.less_equal, np.greater),
+}
+_OPPOSITES = {8: 6, 9: 5, 10: 4, 11: 3, 12: 2, 13: 1, 14: 7}
+
+
+def compare(
+    fmt: FloatFormat, predicate: int, a: Codes, b: Codes, policy: FloatPolicy = SPEC, want_flags: bool = False
+) -> Result:
+    """See `exact.compare`."""
+
+    def exactly(x: Codes, y: Codes) -> Result:
+        return exact.compare(fmt, predicate, x, y, policy, want_flags)
+
+    path = None if want_flags else path_of("compare", fmt, RNE, policy)
+    if path == "table":
+        return by_pairs(("compare", predicate, fmt, policy), fmt.bits, exactly, a, b) or exactly(a, b)
+    relations = _ORDERED.get(_OPPOSITES.get(predicate, predicate))
+    if path is None or relations is None:
+        return exactly(a, b)
+    dtype, narrow = dtype_of(fmt), fmt not in NATIVE
+
+    def work(out: Codes, p: Codes, q: Codes) -> Mask | None:
+        x, y = p.view(dtype), q.view(dtype)
+        if narrow:
+            x, y = x.astype(np.float32), y.astype(np.float32)
+        holds = out.view(np.bool_)
+        relations[0](x, y, out=holds)
+        for relation in relations[1:]:
+            np.logical_or(holds, relation(x, y), out=holds)
+        if predicate in _OPPOSITES:
+            np.logical_not(holds, out=holds)
+        return None
+
+    with np.errstate(all="ignore"):
+        return in_chunks(common_shape(a, b), np.dtype(np.uint8), work, a, b)
+
+
+# Classes of codes.
+
+
+def is_nan(fmt: FloatFormat, codes: Codes) -> Mask:
+    """See `exact.is_nan`; where NaNs are the codes beyond infinity, one comparison tells them."""
+    if fmt.nan is not NanEncoding.IEEE or fmt.infinity_code is None or fmt.limbs > 1:
+        return exact.is_nan(fmt, codes)
+    if fmt in NATIVE:
+        return np.asarray(np.isnan(codes.view(NATIVE[fmt])))
+    unused = codes.dtype.type(8 * codes.itemsize - fmt.bits + fmt.signed)
+    return np.asarray(codes << unused > codes.dtype.type(fmt.infinity_code) << unused)

@@ -1,0 +1,452 @@
+"""Conversions of `exact`, with the same signatures and results, by quicker paths where one is proven.
+
+`conversion_path` declares which path a conversion takes; the tests enumerate each against `exact`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats.codes import storage_dtype
+from halfulp.fp_formats.exact import Codes, Random, Result
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
+from halfulp.fp_formats.paths import compiled, cpu
+from halfulp.fp_formats.paths.tables import AT_ONCE, CHUNK, LONG_CHUNK, Ahead, Mask, by_table, in_chunks, in_turns
+from halfulp.fp_formats.policy import SPEC, FloatPolicy
+from halfulp.fp_formats.scalar import RD, RNE, RU, RZ, STOCHASTIC
+
+F32, F64 = FORMATS["f32"], FORMATS["f64"]
+NATIVE: dict[FloatFormat, np.dtype[Any]] = {F32: np.dtype("f4"), F64: np.dtype("f8")}
+NATIVE_INTEGERS = {8: "i1", 16: "i2", 32: "i4", 64: "i8"}
+# Casts that NumPy, and ml_dtypes for bf16, round once, to nearest even. NumPy's casts to f16 are not among them: where
+# they overflow or underflow an element takes hundreds of nanoseconds.
+CASTS = (("f32", "f64"), ("f64", "f32"), ("f32", "bf16"), ("bf16", "f32"))
+SUMS = (("f32", "f16"), ("f64", "f16"), ("f64", "bf16"))
+BESIDE_BITS = 18  # the same for a table that only serves what a cast leaves over
+TABLE_BITS = 21  # the longest codes that index a table: what f16 needs of f32
+
+
+@cache
+def dtype_of(fmt: FloatFormat) -> np.dtype[Any]:
+    """The dtype of NumPy or ml_dtypes whose values are those of f16, bf16, f32 or f64."""
+    if fmt == FORMATS["bf16"]:
+        import ml_dtypes  # only here: importing it takes time
+
+        bf16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bf16
+    return np.dtype(np.float16) if fmt == FORMATS["f16"] else NATIVE[fmt]
+
+
+class Path(NamedTuple):
+    """How a conversion is done.
+
+    native: by a cast of `CASTS`; NaNs, and where overflow saturates what is larger than a format's maximum, by `exact`.
+    sum: the same of `SUMS`, where the sum with a power of two rounds (see `narrow`).
+    table: by a table of the source's codes rounded to odd into the format ``head``, which drops ``shift`` bits.
+    through_f32: in two conversions, since the policy wants two roundings.
+    flushed: from f32, whose subnormals a policy makes zeros that keeps those of the destination: first that is done.
+    exact: no quicker path.
+    """
+
+    kind: str
+    head: FloatFormat | None = None
+    shift: int = 0
+
+
+EXACT, FLUSHED = Path("exact"), Path("flushed")
+
+
+@cpu.forgotten
+@lru_cache(maxsize=4096)
+def conversion_path(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> Path:
+    """The path of conversions from ``src`` to ``dst``. No path but `EXACT` gives flags or rounds stochastically."""
+    if rounding == STOCHASTIC or src.limbs > 1 or dst.limbs > 1:
+        return EXACT
+    if src == F32 and dst != F32 and policy.without_f32 is not policy:
+        return FLUSHED if policy.flushing(F32).operands or not policy.flushing(dst).operands else EXACT
+    plain = rounding == RNE and not _flushes(src, dst, policy) and cpu.keeps_subnormals()
+    if src.bits > 32 and (scalar.through_f32(dst, policy) or scalar.cuts(dst, policy)):
+        return Path("through_f32") if src == F64 else EXACT
+    if plain and src in FORMATS.values() and dst in FORMATS.values():
+        for kind, pairs in (("native", CASTS), ("sum", SUMS)):
+            if (src.name, dst.name) in pairs:
+                return Path(kind)
+    return table_path(src, dst)
+
+
+def _flushes(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy) -> bool:
+    return policy.flushing(src).operands or policy.flushing(dst).results
+
+
+@lru_cache(maxsize=4096)
+def table_path(src: FloatFormat, dst: FloatFormat) -> Path:
+    """The path by a table, for all modes and policies, or `EXACT`.
+
+    Codes of up to 16 bits are indices themselves. Of longer ones the sign, the exponent and the leading fraction bits
+    are enough, rounded to odd: two bits more than the destination can tell apart anywhere are rounded as the source
+    is, in every mode, and show as much of a NaN.
+    """
+    if src.bits <= 16:
+        return Path("table", src)
+    kept = dst.mantissa_bits + 2 + max(0, src.emin - dst.emin)
+    bits = src.signed + src.exponent_bits + kept
+    splits = src.nan is NanEncoding.IEEE and src.zero and not src.explicit_integer_bit
+    if splits and kept < src.mantissa_bits and bits <= TABLE_BITS:
+        head = FloatFormat(f"head of {src.name}", src.exponent_bits, kept, src.bias, src.signed)
+        return Path("table", head, src.mantissa_bits - kept)
+    return Path("table", src) if src.bits <= TABLE_BITS else EXACT
+
+
+def convert(
+    src: FloatFormat,
+    dst: FloatFormat,
+    a: Codes,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.convert`."""
+    path = EXACT if want_flags else conversion_path(src, dst, int(rounding), policy)
+    if path is FLUSHED:
+        if policy.flushing(src).operands:
+            a = exact.flush(src, a, policy).codes
+        return convert(src, dst, a, rounding, policy.without_f32)
+    ahead = None if path is EXACT else _compiled_ahead(src, dst, int(rounding), policy, a.size)
+    if path.kind in ("native", "sum"):
+        return _cast(path.kind, src, dst, a, policy, ahead)
+    if path.kind == "through_f32":
+        return in_chunks(
+            a.shape,
+            dst.storage_dtype,
+            lambda out, x: put(convert(F32, dst, convert(src, F32, x, RNE, policy).codes, rounding, policy), out),
+            a,
+        )
+    found = _tabled(path, dst, a, rounding, policy, ahead)
+    return exact.convert(src, dst, a, rounding, policy, random, want_flags) if found is None else found
+
+
+def _tabled(
+    path: Path, dst: FloatFormat, a: Codes, rounding: int, policy: FloatPolicy, ahead: Ahead | None = None
+) -> Result | None:
+    """By the path's table, if it has one and that pays."""
+    head = path.head
+    if head is None:
+        return None
+    key = ("convert", head, dst, int(rounding), policy)
+    return by_table(
+        key, head.bits, lambda codes: exact.convert(head, dst, codes, rounding, policy), a, path.shift, ahead
+    )
+
+
+def put(result: Result, out: Codes) -> Mask | None:
+    """Write the codes of a result; its poison."""
+    out[...] = result.codes
+    return result.poison
+
+
+def _cast(
+    kind: str, src: FloatFormat, dst: FloatFormat, a: Codes, policy: FloatPolicy, ahead: Ahead | None = None
+) -> Result:
+    from_, to = dtype_of(src), dtype_of(dst)
+    widens = src.bits < dst.bits
+    limit = _largest(src, dst) if policy.conversion_overflow == "saturate" else np.inf
+    table = table_path(src, dst)
+    if table.head is not None and table.head.bits > BESIDE_BITS:
+        table = EXACT
+
+    def work(out: Codes, x: Codes) -> Mask | None:
+        values = x.view(from_)
+        if kind == "sum":
+            narrow(src, dst, x, out)
+        else:
+            np.copyto(out.view(to), values, casting="unsafe")
+        searched = out.view(to) if widens else values
+        # A NaN makes every comparison false.
+        if not (np.maximum.reduce(searched) <= limit and (limit == np.inf or np.minimum.reduce(searched) >= -limit)):
+            index = np.flatnonzero(~(np.absolute(searched) <= limit))
+            found = _tabled(table, dst, x[index], RNE, policy)
+            out[index] = (exact.convert(src, dst, x[index], RNE, policy) if found is None else found).codes
+        return None
+
+    longest = LONG_CHUNK if kind == "native" else CHUNK
+
+    with np.errstate(all="ignore"):
+        if ahead is None:
+            return in_chunks(a.shape, dst.storage_dtype, work, a, longest=longest)
+
+        def both(out: Codes, x: Codes) -> None:
+            in_turns(ahead, lambda codes, part: work(part, codes), x, out, longest)
+
+        return in_chunks(a.shape, dst.storage_dtype, both, a, longest=AT_ONCE)
+
+
+def narrow(src: FloatFormat, dst: FloatFormat, codes: Codes, out: Codes) -> None:
+    """Fill ``out`` with codes of f32 or f64 rounded to nearest even to a format of `SUMS`; NaNs give any code.
+
+    The sum of a magnitude with the power of two that is so much larger that the sum's last fraction bit is the last of
+    the result is rounded as the result must be; the bits by which it exceeds that power are the result's significand.
+    """
+    unsigned, real, one = codes.dtype.type, NATIVE[src].type, 1 << src.mantissa_bits
+    surplus = src.mantissa_bits - dst.mantissa_bits
+    lowest = dst.emin + src.bias
+    magnitude = codes & unsigned(src.magnitude_mask)
+    floats = magnitude.view(real)
+    # Of integers NumPy takes three times longer to find the smaller.
+    np.minimum(floats, real(2.0 ** (dst.emax + 1)), out=floats)
+    power = magnitude & unsigned(src.magnitude_mask - src.fraction_mask)
+    np.maximum(power.view(real), real(2.0**dst.emin), out=power.view(real))
+    power += unsigned(surplus * one)
+    floats += power.view(real)
+    magnitude -= power
+    power -= unsigned((lowest + surplus) * one)
+    power >>= unsigned(surplus)
+    magnitude += power  # the integer bit moves into the exponent field
+    sign = codes >> unsigned(src.bits - dst.bits)
+    sign &= unsigned(dst.sign_mask or 0)
+    magnitude |= sign
+    np.copyto(out, magnitude, casting="unsafe")
+
+
+@cache
+def _largest(src: FloatFormat, dst: FloatFormat) -> float:
+    """The largest value that both formats have."""
+    return min(float(scalar.value(fmt, fmt.max_code) or 0) for fmt in (src, dst))
+
+
+# Compiled loops that need no table. They go ahead until they meet a NaN, or what is above the limit: larger than the
+# destination's maximum, if that does not become infinity. What follows goes the way that `Path` says.
+
+
+@cpu.forgotten
+@lru_cache(maxsize=4096)
+def ahead_of(src: FloatFormat, dst: FloatFormat, rounding: int = RNE, policy: FloatPolicy = SPEC) -> str | None:
+    """Which compiled loop goes ahead in a conversion that is not `EXACT`, where numba is installed.
+
+    widen: bf16 to f32, where the fraction gets zeros.
+    exponents: from formats of nothing but an exponent that the destination has as well; in all modes.
+    f32 or f64: by `narrow`'s sums, in this format, to nearest even, from f32 and f64 to formats of up to 16 bits, if
+    all powers of two that are added are normal values.
+    """
+    if not (src.zero or src.signed or src.mantissa_bits) and src.nan is NanEncoding.ALL_ONES:
+        same = (dst.exponent_bits, dst.bias, dst.nan, dst.zero) == (src.exponent_bits, src.bias, NanEncoding.IEEE, True)
+        return "exponents" if same and dst.limbs == 1 and rounding != STOCHASTIC else None
+    if rounding != RNE or _flushes(src, dst, policy) or not cpu.keeps_subnormals():
+        return None
+    if (src, dst) == (FORMATS["bf16"], F32):
+        return "widen"
+    rules = (
+        src in NATIVE and dst.bits <= 16 and not dst.explicit_integer_bit,
+        src == F32 or not (scalar.through_f32(dst, policy) or scalar.cuts(dst, policy)),
+        dst.nan is not NanEncoding.NONE or policy.float_to_nanless == "rounded",
+        dst.signed or (dst.nan is NanEncoding.ALL_ONES and policy.negative_to_unsigned == "nan"),
+        dst.zero or (policy.zero_to_zeroless == "smallest" and policy.float_to_zeroless == "rounded"),
+    )
+    if not all(rules):
+        return None
+    for sums in dict.fromkeys((src, F64)):
+        surplus = sums.mantissa_bits - dst.mantissa_bits
+        if surplus > 0 and sums.emin <= dst.emin and dst.emax + 1 + surplus <= sums.emax:
+            return sums.name
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _ahead(
+    src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy
+) -> tuple[compiled.Loop, tuple[float, ...]] | None:
+    """The loop, and its arguments between the operand and the result."""
+    kind = ahead_of(src, dst, rounding, policy)
+    if kind is None:
+        return None
+    codes, results = src.storage_dtype, dst.storage_dtype
+    limit = src.infinity_code or 0
+    if dst.nan is not NanEncoding.IEEE or policy.conversion_overflow == "saturate":
+        limit = min(scalar.convert(dst, src, dst.max_code).code, src.max_code)
+    checks = (src.magnitude_mask, limit)
+    if kind == "widen":
+        shift = dst.mantissa_bits - src.mantissa_bits
+        return compiled.loop(compiled.widen, (codes,), results, codes, codes, (results,)), (shift, *checks)
+    if kind == "exponents":
+        ends = [scalar.convert(src, dst, code, rounding, policy).code for code in (0, src.code_mask)]
+        assert ends[1] == ends[1] | src.code_mask << dst.mantissa_bits  # NaN and infinity have all bits of the exponent
+        loop = compiled.loop(compiled.widen_exponents, (codes,), "u4", codes, results, results, (results,))
+        return loop, (dst.mantissa_bits, src.code_mask, *ends)
+    sums = FORMATS[kind]
+    code, real, one = sums.storage_dtype, NATIVE[sums], 1 << sums.mantissa_bits
+    surplus = sums.mantissa_bits - dst.mantissa_bits
+    least, up = (dst.emin + sums.bias) * one, surplus * one
+    sign = dst.sign_mask or 0
+    kinds = (codes,), (NATIVE[src],), codes, codes, codes, real, real, *[code] * 5, codes, "u4", "u4", (results,)
+    return compiled.loop(compiled.round_by_f32_sums if sums == F32 else compiled.round_by_f64_sums, *kinds), (
+        *checks,
+        # Without a sign every negative value is NaN, all ones, but for -0; with one, no code is apart but NaNs.
+        src.code_mask if sign else src.sign_mask or 0,
+        0.0 if dst.zero else 2.0**dst.emin,
+        2.0 ** (dst.emax + 1),
+        sums.magnitude_mask - sums.fraction_mask,
+        least,
+        up,
+        least + up + one - dst.min_normal_magnitude * (one >> dst.mantissa_bits),
+        surplus,
+        src.bits - 1,
+        sign or dst.code_mask,
+        sign if sign and not dst.has_negative_zero else 1 << 31,
+    )
+
+
+def _compiled_ahead(
+    src: FloatFormat, dst: FloatFormat, rounding: int, policy: FloatPolicy, elements: int
+) -> Ahead | None:
+    found = _ahead(src, dst, rounding, policy)
+    if found is None:
+        return None
+    loop, constants = found
+    ahead = loop.get(elements)
+    if ahead is None:
+        return None
+    if loop.function in (compiled.widen, compiled.widen_exponents):
+        return lambda codes, out: ahead(codes, *constants, out)
+    return lambda codes, out: ahead(codes, codes.view(NATIVE[src]), *constants, out)
+
+
+# Integers.
+
+
+def from_integer(
+    dst: FloatFormat,
+    a: Codes,
+    width: int,
+    signed: bool,
+    rounding: int = RNE,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.from_integer`.
+
+    NumPy converts to f32 and f64, to nearest even. Integers of up to 16 bits have tables. Wider ones become f64, where
+    that rounds to odd, and go the way of f64.
+    """
+
+    def exactly(codes: Codes) -> Result:
+        return exact.from_integer(dst, codes, width, signed, rounding, policy, random, want_flags)
+
+    if want_flags or rounding == STOCHASTIC or dst.limbs > 1:
+        return exactly(a)
+    dtype = np.dtype(NATIVE_INTEGERS[width]) if signed and width in NATIVE_INTEGERS else a.dtype
+    if rounding == RNE and dst in NATIVE and width in NATIVE_INTEGERS:
+        return Result(np.asarray(a.view(dtype).astype(NATIVE[dst])).view(dst.storage_dtype))
+    if width <= 16:
+        key = ("from_integer", dst, width, signed, int(rounding), policy)
+        found = by_table(key, width, exactly, a)
+        return exactly(a) if found is None else found
+    if width not in NATIVE_INTEGERS or dst.precision > _PRECISION_OF_ODD:
+        return exactly(a)
+    once, twice = _of_integers(policy), scalar.through_f32(dst, policy)
+
+    def work(out: Codes, x: Codes) -> Mask | None:
+        if twice:
+            return put(convert(F32, dst, from_integer(F32, x, width, signed).codes, rounding, policy), out)
+        return put(convert(F64, dst, _to_f64(x.view(dtype)), rounding, once), out)
+
+    return in_chunks(a.shape, dst.storage_dtype, work, a)
+
+
+_PRECISION_OF_ODD = 40  # to which `_to_f64` may be rounded as if once
+
+
+@lru_cache(maxsize=256)
+def _of_integers(policy: FloatPolicy) -> FloatPolicy:
+    """Without what a policy says of floats alone."""
+    return dataclasses.replace(policy, float_to_zeroless="rounded", float_to_nanless="rounded", wide_source="once")
+
+
+def _to_f64(integers: npt.NDArray[Any]) -> Codes:
+    """Codes of f64: integers as they are, or without their eleven lowest bits, rounded to odd, if they have over 53."""
+    if integers.itemsize == 8:
+        top = integers >> 53
+        large = (top != 0) & (top != -1)
+        if large.any():
+            low = (1 << 11) - 1
+            odd = (integers | low) - low | ((integers & low != 0).astype(integers.dtype) << 11)
+            integers = np.where(large, odd, integers)
+    return np.asarray(integers.astype(np.float64)).view(np.uint64)
+
+
+def to_integer(
+    src: FloatFormat,
+    a: Codes,
+    width: int,
+    signed: bool,
+    rounding: int = RZ,
+    policy: FloatPolicy = SPEC,
+    random: Random = None,
+    want_flags: bool = False,
+) -> Result:
+    """See `exact.to_integer`.
+
+    Formats of up to 21 bits have tables. Of f32 and f64 NumPy rounds all values and converts those in range; the others
+    are clamped where the policy says so and the bounds are floats, and what is left, such as NaN, `exact` converts.
+    """
+
+    def exactly(codes: Codes) -> Result:
+        return exact.to_integer(src, codes, width, signed, rounding, policy, random, want_flags)
+
+    if want_flags or rounding == STOCHASTIC or width > 64:
+        return exactly(a)
+    if src.bits <= TABLE_BITS:
+        key = ("to_integer", src, width, signed, int(rounding), policy)
+        found = by_table(key, src.bits, exactly, a)
+        return exactly(a) if found is None else found
+    if src not in NATIVE or not width or not _rounds_natively(src, rounding, policy):
+        return exactly(a)
+    dtype, round_ = NATIVE[src], _ROUNDERS[rounding]
+    storage = storage_dtype(width)
+    integers = np.dtype(f"i{storage.itemsize}") if signed else storage
+    # Powers of two, so exact in either format; a NaN makes both comparisons false.
+    low, above = (-(2.0 ** (width - 1)), 2.0 ** (width - 1)) if signed else (0.0, 2.0**width)
+    clamps = policy.float_to_int == "saturate" and width <= src.precision
+    unused = storage.type(-(1 << width) & (1 << 8 * storage.itemsize) - 1) if signed else storage.type(0)
+    space = np.empty(min(a.size, LONG_CHUNK), dtype)
+
+    def work(out: Codes, x: Codes) -> Mask | None:
+        whole = round_(x.view(dtype), out=space[: x.size])
+        apart = None
+        if not (low <= whole.min() and whole.max() < above):
+            if clamps:
+                np.clip(whole, low, above - 1, out=whole)
+            apart = np.flatnonzero(~((low <= whole) & (whole < above)))
+            whole[apart] = 0
+        np.copyto(out.view(integers), whole, casting="unsafe")
+        if unused:
+            np.bitwise_and(out, ~unused, out=out)
+        if apart is None or not apart.size:
+            return None
+        result = exactly(x[apart])
+        out[apart] = result.codes
+        if result.poison is None:
+            return None
+        poison = np.zeros(x.size, np.bool_)
+        poison[apart] = result.poison
+        return poison
+
+    with np.errstate(all="ignore"):
+        return in_chunks(a.shape, storage, work, a, longest=LONG_CHUNK)
+
+
+_ROUNDERS: dict[int, Callable[..., npt.NDArray[Any]]] = {RNE: np.rint, RZ: np.trunc, RD: np.floor, RU: np.ceil}
+
+
+def _rounds_natively(src: FloatFormat, rounding: int, policy: FloatPolicy) -> bool:
+    """Whether NumPy rounds to an integer as the mode says; to nearest and toward zero subnormals do not matter."""
+    if rounding in (RNE, RZ):
+        return True
+    return rounding in _ROUNDERS and not policy.flushing(src).operands and cpu.keeps_subnormals()

@@ -1,0 +1,320 @@
+"""Lookup tables of whole operations, each made by `exact` once that pays, and the chunks in which arrays pass by them.
+
+A table is indexed by the code of its operand, or by the first operand's code * 2**bits + the second's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import storage_dtype
+from halfulp.fp_formats.exact import Codes, Result
+from halfulp.fp_formats.paths import compiled
+
+Mask = npt.NDArray[np.bool_]
+Work = Callable[..., Mask | None]
+Ahead = Callable[[Codes, Codes], int]
+
+CHUNK = 1 << 16  # elements: a chunk and its indices stay in the second-level cache
+LONG_CHUNK = 1 << 17  # the same without indices
+AT_ONCE = 1 << 20  # the same where one compiled loop does all: as many as hide what its call takes
+LIMIT = 1 << 25  # bytes of all tables that are kept
+CALL = 1 << 11  # elements that `exact` computes in the time that a call of it takes beside its elements
+PAYS_TWICE = 1 << 18  # elements from which on two codes at once save more than the larger table costs
+_TWICE: dict[int, npt.DTypeLike] = {1: "u2", 2: "u4", 4: "u8", 8: "c16"}  # types of twice the size, as mere bytes
+
+
+# Chunks.
+
+
+def in_chunks(
+    shape: tuple[int, ...], dtype: np.dtype[Any], work: Work, *operands: Codes, longest: int = CHUNK
+) -> Result:
+    """Results of operands that broadcast to the shape: ``work(out, *chunks)`` fills ``out`` and returns what is poison.
+
+    Chunks are contiguous, of one dimension, and no longer than ``longest``.
+    """
+    size = math.prod(shape)
+    codes = np.empty(size, dtype)
+    poison: Mask | None = None
+    start = 0
+    for chunks in _pieces(shape, size, operands, longest):
+        part = slice(start, start + len(chunks[0]))
+        bad = work(codes[part], *chunks)
+        if bad is not None and bad.any():
+            poison = np.zeros(size, np.bool_) if poison is None else poison
+            poison[part] = bad
+        start = part.stop
+    return Result(codes.reshape(shape), None if poison is None else poison.reshape(shape))
+
+
+def _pieces(
+    shape: tuple[int, ...], size: int, operands: tuple[Codes, ...], longest: int
+) -> Iterator[tuple[Codes, ...]]:
+    if not size:
+        return
+    if all(codes.shape == shape and codes.flags.c_contiguous for codes in operands):
+        flat = [codes.reshape(-1) for codes in operands]
+        for start in range(0, size, longest):
+            yield tuple(codes[start : start + longest] for codes in flat)
+        return
+    # Anything else is copied, a chunk at a time.
+    broadcast = [np.broadcast_to(codes, shape) for codes in operands]
+    contiguous: Any = [["readonly", "contig", "aligned"]] * len(operands)
+    pieces: Any = np.nditer(
+        broadcast, ["external_loop", "buffered"], contiguous, order="C", buffersize=min(longest, LONG_CHUNK)
+    )
+    for piece in pieces:
+        yield piece if isinstance(piece, tuple) else (piece,)
+
+
+def in_turns(ahead: Ahead, otherwise: Callable[[Codes, Codes], Any], codes: Codes, out: Codes, longest: int) -> bool:
+    """Fill ``out`` by ``ahead(codes, out)``, which stops before what it cannot do and returns how many it did, and by
+    ``otherwise(codes, out)`` the next ``longest`` elements, before ``ahead`` tries again; whether that was needed."""
+    start = ahead(codes, out)
+    stopped = start < codes.size
+    while start < codes.size:
+        stop = start + longest
+        otherwise(codes[start:stop], out[start:stop])
+        start = stop + ahead(codes[stop:], out[stop:])
+    return stopped
+
+
+def common_shape(a: Codes, b: Codes) -> tuple[int, ...]:
+    """The shape that two operands broadcast to."""
+    return a.shape if a.shape == b.shape else np.broadcast_shapes(a.shape, b.shape)
+
+
+# Tables.
+
+
+class Table(NamedTuple):
+    """Result codes; ``marker`` stands for poison, if there is any: a code that no result has."""
+
+    codes: Codes
+    marker: int | None = None
+
+
+def _table(bits: int, operation: Callable[[Codes], Result]) -> Table | None:
+    """The table of an operation on codes of that many bits, made in parts."""
+    size, storage = 1 << bits, storage_dtype(bits)
+    codes = np.empty(size, operation(np.empty(0, storage)).codes.dtype)
+    poison = np.zeros(size, np.bool_)
+    for start in range(0, size, CHUNK):
+        stop = min(start + CHUNK, size)
+        result = operation(np.arange(start, stop, dtype=storage))
+        codes[start:stop] = result.codes
+        if result.poison is not None:
+            poison[start:stop] = result.poison
+    return _marked(Result(codes, poison if poison.any() else None))
+
+
+def _marked(result: Result) -> Table | None:
+    """A table of these results; None if they are of all codes and poison beside."""
+    if result.poison is None:
+        return Table(result.codes)
+    used = np.unique(result.codes[~result.poison])
+    gaps = np.flatnonzero(used != np.arange(used.size, dtype=np.uint64))
+    marker = int(gaps[0]) if gaps.size else used.size
+    if marker > np.iinfo(used.dtype).max:
+        return None
+    return Table(np.where(result.poison, used.dtype.type(marker), result.codes), marker)
+
+
+class Cache:
+    """Tables by key, the least recently used dropped when all take more than ``limit`` bytes.
+
+    A table is made when as many elements were asked for as it has entries: until then `exact` is no slower.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.size = 0
+        self._tables: OrderedDict[Hashable, Table | None] = OrderedDict()
+        self._asked: dict[Hashable, int] = {}
+        self._lock = Lock()
+
+    def get(self, key: Hashable, worth: int, elements: int, make: Callable[[], Table | None]) -> Table | None:
+        """The table, or None if it does not exist or pay; ``worth``: for how many elements making it does."""
+        with self._lock:
+            if key in self._tables:
+                self._tables.move_to_end(key)
+                return self._tables[key]
+            asked = self._asked.get(key, 0) + elements + CALL
+            if asked < worth:
+                if len(self._asked) >= 1 << 12:
+                    self._asked.clear()
+                self._asked[key] = asked
+                return None
+        table = make()  # meanwhile another thread may make the same one
+        with self._lock:
+            if key not in self._tables:
+                self._asked.pop(key, None)
+                self._tables[key] = table
+                self.size += _bytes(table)
+            while self.size > self.limit and len(self._tables) > 1:
+                self.size -= _bytes(self._tables.popitem(last=False)[1])
+        return table
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._tables.clear()
+            self._asked.clear()
+            self.size = 0
+
+
+def _bytes(table: Table | None) -> int:
+    return 0 if table is None else table.codes.nbytes
+
+
+CACHE = Cache(LIMIT)
+
+
+# Looking up. The key names the operation with all that its result depends on beside the operands.
+
+
+def table_of(key: Hashable, bits: int, operation: Callable[[Codes], Result], elements: int) -> Table | None:
+    """The table of an operation on one operand of ``bits`` bits, if it pays for that many elements."""
+    return CACHE.get(key, 1 << bits, elements, lambda: _table(bits, operation))
+
+
+def by_table(
+    key: Hashable,
+    bits: int,
+    operation: Callable[[Codes], Result],
+    codes: Codes,
+    shift: int = 0,
+    ahead: Ahead | None = None,
+) -> Result | None:
+    """An operation on one operand of ``bits`` bits, if its table pays.
+
+    With a ``shift`` the table is that of the upper bits of longer codes, the last of them set if any lower bit is: the
+    codes rounded to odd. ``ahead`` does what it can without the table: see `in_turns`.
+    """
+    table = table_of(key, bits, operation, codes.size)
+    if table is None:
+        return None
+    look = _compiled_look_up(table, codes.dtype, codes.size, shift)
+    if look is not None:
+
+        def at_once(out: Codes, chunk: Codes) -> Mask | None:
+            if not ahead:
+                look(chunk, out)
+            elif not in_turns(ahead, look, chunk, out, LONG_CHUNK):
+                return None
+            return _poison(table, out)
+
+        return in_chunks(codes.shape, table.codes.dtype, at_once, codes, longest=AT_ONCE)
+    two = None
+    if codes.dtype == np.uint8:
+        two = CACHE.get((key, "two"), PAYS_TWICE, codes.size - CALL, lambda: _of_two(table))
+    index = np.empty(min(codes.size, CHUNK), np.intp)
+    in_place = codes.itemsize == index.itemsize
+    odd = index.view(codes.dtype) if in_place else np.empty(index.size if shift else 0, codes.dtype)
+
+    def work(out: Codes, chunk: Codes) -> Mask | None:
+        if two is None:
+            where = index[: chunk.size]
+            if shift:
+                chunk = round_to_odd(chunk, shift, odd[: chunk.size])
+            if not (shift and in_place):
+                where[...] = chunk
+            np.take(table.codes, where, out=out, mode="wrap")
+        else:
+            _take_two(two.codes, chunk, out, index)
+            if chunk.size % 2:
+                out[-1] = table.codes[chunk[-1]]
+        return _poison(table, out)
+
+    return in_chunks(codes.shape, table.codes.dtype, work, codes)
+
+
+def by_pairs(
+    key: Hashable, bits: int, operation: Callable[[Codes, Codes], Result], a: Codes, b: Codes
+) -> Result | None:
+    """An operation on two operands of ``bits`` bits, at most 8, if its table pays."""
+    shape = common_shape(a, b)
+
+    def make() -> Table | None:
+        every = np.arange(1 << bits, dtype=np.uint8)
+        return _marked(operation(np.repeat(every, every.size), np.tile(every, every.size)))
+
+    table = CACHE.get(key, 1 << (2 * bits), math.prod(shape), make)
+    if table is None:
+        return None
+    storage, results = np.dtype(np.uint8), table.codes.dtype
+    loop = compiled.loop(compiled.look_up_index, (storage,), (storage,), storage, (results,), (results,))
+    look = loop.get(math.prod(shape))
+    if look is not None:
+
+        def at_once(out: Codes, x: Codes, y: Codes) -> Mask | None:
+            look(x, y, bits, table.codes, out)
+            return _poison(table, out)
+
+        return in_chunks(shape, results, at_once, a, b, longest=AT_ONCE)
+    index = np.empty(min(math.prod(shape), CHUNK), np.intp)
+
+    def work(out: Codes, x: Codes, y: Codes) -> Mask | None:
+        pair = x.astype(np.uint16)
+        pair <<= bits
+        pair |= y
+        where = index[: pair.size]
+        where[:] = pair
+        np.take(table.codes, where, out=out, mode="wrap")
+        return _poison(table, out)
+
+    return in_chunks(shape, table.codes.dtype, work, a, b)
+
+
+def _compiled_look_up(
+    table: Table, code: np.dtype[Any], elements: int, shift: int
+) -> Callable[[Codes, Codes], None] | None:
+    """How to fill an array with the entries at codes, or at their upper bits; None where NumPy is to do it."""
+    entry = table.codes.dtype
+    if shift:
+        odd = compiled.loop(compiled.look_up_index, (code,), (code,), code, (entry,), (entry,)).get(elements)
+        return odd and (lambda codes, out: odd(codes, codes[:0], shift, table.codes, out))
+    plain = compiled.loop(compiled.look_up, (code,), (entry,), (entry,)).get(elements)
+    return plain and (lambda codes, out: plain(codes, table.codes, out))
+
+
+def round_to_odd(codes: Codes, shift: int, out: Codes) -> Codes:
+    """The codes without their lower bits, the last bit set if any of those is."""
+    below = codes.dtype.type((1 << shift) - 1)
+    np.bitwise_and(codes, below, out=out)
+    np.add(out, below, out=out)
+    np.bitwise_or(out, codes, out=out)
+    np.right_shift(out, codes.dtype.type(shift), out=out)
+    return out
+
+
+def _of_two(table: Table) -> Table:
+    """Two results by two bytes, in the order of memory."""
+    pairs = np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2)
+    results: Codes = np.take(table.codes, pairs, mode="wrap")  # bytes that are no codes get anything
+    return Table(results.view(_TWICE[table.codes.itemsize]).reshape(-1))
+
+
+def _take_two(two: Codes, codes: Codes, out: Codes, index: npt.NDArray[np.intp]) -> None:
+    even = codes.size & ~1
+    where = index[: even // 2]
+    where[:] = codes[:even].view(np.uint16)
+    np.take(two, where, out=out[:even].view(two.dtype), mode="wrap")
+
+
+def _poison(table: Table, out: Codes) -> Mask | None:
+    if table.marker is None:
+        return None
+    poison: Mask = np.equal(out, table.marker)
+    if not poison.any():
+        return None
+    np.copyto(out, 0, where=poison)
+    return poison

@@ -1,0 +1,1 @@
+"""How ops, their types and their constraints are declared."""

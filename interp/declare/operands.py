@@ -1,0 +1,158 @@
+"""How an op's flat lists of operands and attributes, as the generic form and bytecode have them, are told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, SuccessorSlot, Trait
+from halfulp.interp.ir.attributes import Attribute, DenseArrayAttr
+from halfulp.interp.ir.operations import Operation, SSAValue, Successor
+from halfulp.interp.ir.types import I32
+
+SEGMENTS = "operandSegmentSizes"
+
+
+def move_inherent(definition: OpDefinition, properties: dict[str, Attribute], attributes: dict[str, Attribute]) -> None:
+    """Move the inherent attributes out of the plain dictionary, where MLIR accepts them too, and add the defaults."""
+    for name in list(attributes):
+        if is_inherent(definition, name):
+            properties[name] = attributes.pop(name)
+    add_defaults(definition, properties)
+
+
+def is_inherent(definition: OpDefinition, name: str) -> bool:
+    """Whether an attribute of that name is a property of the op."""
+    sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
+    return definition.property_named(name) is not None or (sized and name == SEGMENTS)
+
+
+def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> None:
+    """Store the default of each property that has one and is absent."""
+    for name, attribute in default_properties(definition):
+        if name not in properties:
+            properties[name] = attribute
+
+
+@cache
+def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute], ...]:
+    """The properties with a default, with it."""
+    return tuple(
+        (prop.name, prop.kind.attribute(prop.default))  # type: ignore[union-attr]
+        for prop in definition.properties
+        if prop.default is not None
+    )
+
+
+def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] | None:
+    """How many of the op's operands each declared operand stands for; None where the numbers do not fit."""
+    segments = operation.properties.get(SEGMENTS)
+    slots = definition.operands
+    count = len(operation.operands)
+    if Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
+        if not isinstance(segments, DenseArrayAttr) or segments.element != I32:
+            return None
+        sizes = list(segments.values)
+        return sizes if len(sizes) == len(slots) and sum(sizes) == count and min(sizes, default=0) >= 0 else None
+    return spread(slots, count)
+
+
+def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
+    """How many of ``count`` values each slot stands for; None where they do not fit. Several variable slots have the
+    same share each (`SameVariadicOperandSize`).
+    """
+    variable = [index for index, slot in enumerate(slots) if slot.arity is not Arity.ONE]
+    sizes = [1] * len(slots)
+    if not variable:
+        return sizes if len(slots) == count else None
+    share, rest = divmod(count - (len(slots) - len(variable)), len(variable))
+    if share < 0 or rest or (share > 1 and slots[variable[0]].arity is Arity.OPTIONAL):
+        return None
+    for index in variable:
+        sizes[index] = share
+    return sizes
+
+
+def shares_name(slot: SuccessorSlot) -> str:
+    """The property that says how many values each block of a variadic successor gets."""
+    return f"{slot.name}_operand_segments"
+
+
+def shares_of(operation: Operation, slot: SuccessorSlot) -> tuple[int, ...]:
+    """How many values each block of a variadic successor gets."""
+    sizes = operation.properties.get(shares_name(slot))
+    return sizes.values if isinstance(sizes, DenseArrayAttr) and sizes.element == I32 else ()
+
+
+def split_successor_operands(operation: Operation) -> list[list[SSAValue]]:
+    """Give each successor its operands, which stand among the op's own in the generic form; the new lists, none where
+    the op has none of its own or their numbers do not fit, which is for the verifier to say.
+    """
+    definition = operation.definition
+    if definition is None:
+        return []
+    sizes = operand_sizes(operation, definition)
+    if sizes is None:
+        return []
+    wanted = dict(zip((slot.name for slot in definition.operands), sizes, strict=True))
+    for successor in definition.successors:
+        if successor.arity is not Arity.ONE:
+            shares = shares_of(operation, successor)
+            if min(shares, default=0) < 0 or sum(shares) != wanted.get(f"{successor.name}Operands", 0):
+                return []
+    rest: list[SSAValue] = []
+    passed: dict[str, list[SSAValue]] = {}
+    start = 0
+    names = {f"{slot.name}Operands" for slot in definition.successors}
+    for slot, size in zip(definition.operands, sizes, strict=True):
+        values = operation.operands[start : start + size]
+        start += size
+        if slot.name in names:
+            passed[slot.name] = values
+        else:
+            rest += values
+    operation.operands = rest
+    operation.successors = _with_operands(operation, definition, passed)
+    return [rest, *(values for _, values in operation.successors)]
+
+
+def _with_operands(
+    operation: Operation, definition: OpDefinition, passed: Mapping[str, list[SSAValue]]
+) -> list[Successor]:
+    """The successors of an op with what is passed to each. A variadic one has the sizes of its shares in a property
+    of its own (``case_operand_segments``).
+    """
+    shares: list[list[SSAValue]] = []
+    for slot in definition.successors:
+        values = passed.get(f"{slot.name}Operands", [])
+        if slot.arity is Arity.ONE:
+            shares.append(values)
+            continue
+        start = 0
+        for size in shares_of(operation, slot):
+            shares.append(values[start : start + size])
+            start += size
+    blocks = [block for block, _ in operation.successors]
+    return list(zip(blocks, [*shares, *([] for _ in blocks[len(shares) :])], strict=False))
+
+
+def all_operands(operation: Operation) -> list[SSAValue]:
+    """The operands in MLIR's order: the op's own, with those passed to its successors where they are declared."""
+    if not operation.successors:
+        return operation.operands
+    definition = operation.definition
+    passed = [values for _, values in operation.successors]
+    if definition is None or not definition.successors:
+        return [*operation.operands, *(value for values in passed for value in values)]
+    by_slot: dict[str, list[SSAValue]] = {f"{slot.name}Operands": [] for slot in definition.successors}
+    last = len(definition.successors) - 1
+    for index, values in enumerate(passed):
+        by_slot[f"{definition.successors[min(index, last)].name}Operands"] += values
+    own = iter(operation.operands)
+    operands: list[SSAValue] = []
+    for slot in definition.operands:
+        if slot.name in by_slot:
+            operands += by_slot[slot.name]
+        else:
+            operands += [value for value in (next(own, None),) if value is not None]
+    return [*operands, *own]

@@ -1,0 +1,1 @@
+"""IREE's codegen dialect."""

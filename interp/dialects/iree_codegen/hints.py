@@ -1,0 +1,148 @@
+"""What the small ops of iree_codegen do when they run: barriers and hints pass their operand on, whatever it is.
+
+A hint on an index claims how it varies over lanes. With ``Settings.check_hints`` the claim is checked in a batch over
+the lanes that come to the hint together. ``#iree_gpu.lane_constant<N>``: it is the same in all lanes of a group of N
+consecutive ones, the first group beginning at lane 0. ``#iree_gpu.lane_increment<N, step = S>``: from each lane of a
+group to the next it grows by S; with ``aligned``, what the first lane of a group has is a multiple of N. Lanes where
+the index is poison are left out, since poison may be any number. Other hints claim nothing that is known here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from halfulp.interp.dialects import iree_gpu as gpu
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import Action, Compiler, Function, Lanes, Run, Settings, host_values, in_lanes
+from halfulp.interp.values.value import Value
+from halfulp.semantics.kernel import Mask
+
+NULL_POINTER = ty.DialectType("iree_codegen", "null_pointer")
+QUERY = "iree_codegen.query_tile_sizes"
+
+
+def identity(op: Operation, settings: Settings) -> Function:
+    """The operand is the result."""
+    return lambda run, slots: slots
+
+
+def nothing(op: Operation, settings: Settings) -> Function:
+    """An op that only says something to whoever listens."""
+    return lambda run, slots: ()
+
+
+def null_pointer(op: Operation, compiler: Compiler) -> Value:
+    """The one value of its type, which can be passed on: as a Python object it is None."""
+    return Value(NULL_POINTER, np.array(None, object))
+
+
+def yielding(op: Operation, compiler: Compiler) -> Action:
+    """The end of a region that runs by itself, such as that of dispatch_config: its operands are the results."""
+    return compiler.leaving(compiler.slots(op.operands))
+
+
+def query_tile_sizes(op: Operation, settings: Settings) -> Function:
+    """The sizes that the user's function ``externals["iree_codegen.query_tile_sizes"]`` gives for the tensor type."""
+    function = settings.externals.get(QUERY)
+    wanted = op.properties["tensor_type"]
+    assert isinstance(wanted, at.TypeAttr)
+    types = [result.type for result in op.results]
+
+    def query(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
+        if function is None:
+            raise Unsupported(
+                f"'{QUERY}' asks what only the target knows",
+                hint=f"give a function that takes the tensor type and returns {len(types)} integers: "
+                f'externals={{"{QUERY}": function}}',
+            )
+        sizes = function(wanted.type)
+        if isinstance(sizes, list | np.ndarray):
+            sizes = tuple(sizes)
+        return host_values(sizes, types, f"the function bound to {QUERY}", settings)
+
+    return query
+
+
+# --- claims about lanes -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Within each group of ``group`` lanes an index grows by ``step`` from lane to lane; if ``aligned``, from a
+    multiple of ``group`` on.
+    """
+
+    group: int
+    step: int = 0
+    aligned: bool = False
+
+    @staticmethod
+    def of(hint: at.Attribute) -> Claim | None:
+        """What a hint claims; None where that is not known. Raises Unsupported for groups that hold no lanes."""
+        claim = None
+        if isinstance(hint, at.DialectAttr) and hint.definition is gpu.LANE_CONSTANT:
+            claim = Claim(hint["group_size"])
+        elif isinstance(hint, at.DialectAttr) and hint.definition is gpu.LANE_INCREMENT:
+            claim = Claim(hint["group_size"], hint["step"], hint["aligned"])
+        if claim is not None and claim.group < 1:
+            raise Unsupported(f"the hint {hint} cannot be checked: its groups hold {claim.group} lanes")
+        return claim
+
+    def broken(self, index: Value | int, lanes: Lanes, width: int) -> tuple[Mask, str] | None:
+        """The lanes in which the claim is wrong, and what is wrong in the first of them; None where it holds.
+
+        ``width``: bits of an index, modulo which it grows.
+        """
+        numbers = lanes.numbers.astype(np.int64)
+        spare = np.int64(64 - width)
+        bits = np.broadcast_to(np.asarray(index.bits if isinstance(index, Value) else index, np.uint64), numbers.shape)
+        clean = np.ones(numbers.shape, np.bool_)
+        if isinstance(index, Value) and index.poison is not None:
+            clean = np.broadcast_to(~index.poisoned, numbers.shape)
+        values = (bits.view(np.int64) << spare) >> spare
+        places = np.flatnonzero(clean)
+        within = numbers % self.group
+        bases = ((values - within * np.int64(self.step)) << spare) >> spare
+        # Lanes ascend, so that of each group the first place is the first lane.
+        _, first, group = np.unique(numbers[places] // self.group, return_index=True, return_inverse=True)
+        reference = places[first[group]]
+        differs = bases[places] != bases[reference]
+        wrong = differs | (bases[places] % self.group != 0) if self.aligned else differs
+        if not wrong.any():
+            return None
+        mask = np.zeros(numbers.shape, np.bool_)
+        mask[places[wrong]] = True
+        at_fault = int(np.argmax(wrong))
+        lane, other = places[at_fault], reference[at_fault]
+        if differs[at_fault]:
+            return mask, f"{values[other]} in lane {numbers[other]}, but {values[lane]} in lane {numbers[lane]}"
+        return mask, (
+            f"{values[lane]} in lane {numbers[lane]}, so that the first lane of its group, "
+            f"{numbers[lane] - within[lane]}, has {bases[lane]}, which is no multiple of {self.group}"
+        )
+
+
+def index_hint(op: Operation, settings: Settings) -> Function:
+    """The index itself; where hints are checked, in a batch, after a look at all lanes. Raises UndefinedBehavior."""
+    hint = op.properties["hint"]
+    claim = Claim.of(hint) if settings.check_hints else None
+    if claim is None:
+        return identity(op, settings)
+
+    def checked(run: Run, slots: tuple[Any, ...]) -> tuple[Any, ...]:
+        broken = None if run.lanes is None else claim.broken(slots[0], run.lanes, settings.index_width)
+        if broken is not None:
+            mask, what = broken
+            report = UndefinedBehavior(
+                f"{op.name}: the hint {hint} does not hold: {what}", location=op.location, op=op.name
+            )
+            raise in_lanes(report, run.lanes, mask)
+        return slots
+
+    return checked

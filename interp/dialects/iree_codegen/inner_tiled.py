@@ -1,0 +1,448 @@
+"""What `iree_codegen.inner_tiled` computes: tiles are taken out of the operands, multiplied and added, and put back.
+
+Loops that the accumulator's map does not have are reductions: their points follow each other in increasing row-major
+order, each with the accumulator that the one before has left. All other points are computed together.
+
+The model of `semantics.matrix_units` that ``Settings.mma`` names computes a tile. Two things the dialect's document
+leaves open. A tile of another rank or shape than the kind's (``opaque`` allows both) holds the same elements in
+row-major order, of the permuted tile where there is a permutation of its rank. And ``distributed`` types are those of
+one lane, which has no result by itself. In a batch (`interp.run.batch`) its lanes are those of subgroups, one after
+the other, and those of a subgroup do the op together: it is undefined where some of them do not come to it. Without a
+batch, the first parallel loop that is in all maps is that over the lanes.
+
+The document allows memrefs as operands; iree-opt 3.13 refuses them. Those of strided layouts are read and, as output,
+updated in place. What is not known is refused: which points see what others have written where an input lies in the
+memory of the output, and where a swizzled memref has its tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp.dialects import iree_gpu as gpu
+from halfulp.interp.dialects.linalg import ITERATOR_TYPE
+from halfulp.interp.dialects.memref.evaluate import living
+from halfulp.interp.dialects.tensor import Function, Operands, undefined
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.affine_expressions import Dimension
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import Lanes, Run, Settings, in_lanes
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.memref_layout import is_injective
+from halfulp.interp.values.value import Value, over_lanes, repeated, spell_shape
+from halfulp.semantics.kernel import Codes, Open
+from halfulp.semantics.matrix_units.kinds import Kind, Layout, TileOp, distribute, gather, holds, operation_of
+from halfulp.semantics.matrix_units.models import Unpublished, multiply_accumulate, supports
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+
+_REDUCTION = ITERATOR_TYPE.cases["reduction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How tiles lie in an operand.
+
+    ``loops``: those of its outer axes. ``inner``: the shape of its tile, of one lane's share if there is a ``layout``,
+    permuted; ``order``: the axes of that in the kind's order. ``matrix``: the shape in which tiles are multiplied.
+    """
+
+    loops: Shape
+    inner: Shape
+    order: Shape
+    matrix: Shape
+    layout: Layout | None
+
+    def tiles(self, array: Array, loops: int, lane_loop: int | None) -> Array:
+        """The tiles [loops…, *matrix] of an operand's array, with an axis of one element for each loop it has not.
+
+        The loop over the lanes goes with the tiles.
+        """
+        tiles = self.shares(array, loops, lane_loop)
+        if self.layout is not None:
+            tiles, loops = gather(tiles, self.layout), loops - 1
+        return tiles.reshape(*tiles.shape[:loops], *self.matrix)
+
+    def shares(self, array: Array, loops: int, lane_loop: int | None) -> Array:
+        """The tiles before they are gathered: where there are lanes, [other loops…, lanes, registers]."""
+        rank = len(self.loops)
+        array = array.reshape(*array.shape[:rank], *self.inner)
+        places = sorted(range(rank), key=self.loops.__getitem__)
+        array = array.transpose(*places, *(rank + axis for axis in self.order))
+        array = np.expand_dims(array, tuple(loop for loop in range(loops) if loop not in self.loops))
+        if self.layout is None or lane_loop is None:
+            return array
+        return np.moveaxis(array.reshape(*array.shape[:loops], self.layout.registers), lane_loop, loops - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that is known of an op before it runs. ``parts``: A, B, the scales if there are any, C.
+
+    ``around``: how many loops there are around those of the op: in a batch, over the subgroups and over their lanes.
+    """
+
+    kind: Kind
+    operation: TileOp
+    parts: tuple[Part, ...]
+    loops: int
+    lane_loop: int | None
+    around: int = 0
+
+    def bounds(self, op: Operation, operands: Sequence[Value]) -> Shape:
+        """How often each loop runs. Raises UndefinedBehavior where operands disagree, Unsupported for wrong lanes."""
+        sizes: dict[int, int] = {}
+        for part, value in zip(self.parts, operands, strict=True):
+            rank = len(part.loops)
+            if prod(value.shape[rank:]) != prod(part.inner):
+                raise Unsupported(
+                    f"{self.kind.name} does not go with a tile of shape {spell_shape(value.shape[rank:])}"
+                )
+            for loop, size in zip(part.loops, value.shape[:rank], strict=True):
+                if sizes.setdefault(loop, size) != size:
+                    raise undefined(
+                        op,
+                        f"loop d{loop - self.around} runs over {sizes[loop]} tiles of one operand, {size} of another",
+                    )
+        if self.lane_loop is not None and sizes[self.lane_loop] != self.kind.lanes:
+            raise Unsupported(
+                f"{self.kind.name} is distributed over {self.kind.lanes} lanes, but loop d{self.lane_loop}, the first "
+                f"parallel one of all operands, runs over {sizes[self.lane_loop]}"
+            )
+        return tuple(sizes[loop] for loop in range(self.loops) if loop != self.lane_loop)
+
+
+def inner_tiled(op: Operation, settings: Settings) -> Function:
+    """The function of an op. Raises Unsupported for kinds without a layout or model, naming kind and chip."""
+    plan = _plan(op, settings.mma)
+    in_memory = [isinstance(value.type, ty.MemRefType) for value in op.operands]
+
+    def run_tiles(run: Run, operands: Sequence[Any]) -> tuple[Any, ...]:
+        values: list[Value] = [
+            _read(op, number, operand, run) if held else operand
+            for number, (operand, held) in enumerate(zip(operands, in_memory, strict=True))
+        ]
+        *inputs, output = operands
+        if not in_memory[-1]:
+            return (_computed(op, plan, settings.mma, run, values),)
+        _check_apart(inputs if prod(plan.bounds(op, values)) > 1 else (), output)
+        output.store(_computed(op, plan, settings.mma, run, values))
+        return ()
+
+    return run_tiles
+
+
+def _read(op: Operation, number: int, operand: Any, run: Run) -> Value:
+    buffer = living(op, operand, number)
+    if buffer.swizzle is not None:
+        raise Unsupported(f"operand #{number} is swizzled memory, where tiles have no place")
+    return buffer.load(origins=run.origins)
+
+
+def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
+    """Raises Unsupported where elements of the output share their place with each other, or with the inputs."""
+    written = output.places()
+    if not is_injective(output.shape, output.strides):
+        raise Unsupported("elements of the output lie at the same place in memory")
+    for number, operand in enumerate(inputs):
+        if not isinstance(operand, Buffer) or operand.allocation is not output.allocation:
+            continue
+        if np.intersect1d(operand.places(), written).size:
+            raise Unsupported(f"input #{number} and the output share memory, which points change in no known order")
+
+
+def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
+    """The function of a distributed op in a batch, which the lanes of each subgroup do together; None of others."""
+    if gpu.kind_of(op.properties["kind"]) is None or not _is(op, "distributed"):
+        return None
+    plan = _plan(op, settings.mma, batch=True)
+    size = plan.kind.lanes
+
+    def together(run: Run, operands: Operands) -> tuple[Any, ...]:
+        assert run.lanes is not None
+        _check_subgroups(op, plan.kind, run.lanes)
+        count = len(run.lanes)
+
+        def grouped(value: Value) -> Value:
+            return _reshaped(value if over_lanes(value) else repeated(value, count), (count // size, size))
+
+        result = _computed(op, plan, settings.mma, run, [grouped(value) for value in operands])
+        return (_reshaped(result, (count,), 2),)
+
+    return together
+
+
+def _reshaped(value: Value, lead: Shape, axes: int = 1) -> Value:
+    """A value with other leading axes in place of its first ones."""
+
+    def reshaped(array: Array | None) -> Any:
+        return None if array is None else array.reshape(*lead, *array.shape[axes:])
+
+    return Value(value.type, reshaped(value.bits), reshaped(value.poison), reshaped(value.open), value.origins)
+
+
+def _check_subgroups(op: Operation, kind: Kind, lanes: Lanes) -> None:
+    """Raises UndefinedBehavior where not all lanes of a subgroup are there."""
+    groups = lanes.numbers // kind.lanes
+    present, counts = np.unique(groups, return_counts=True)
+    fewer = counts < kind.lanes
+    if fewer.any():
+        first = int(np.argmax(fewer))
+        report = undefined(
+            op,
+            f"{kind.name} is what all {kind.lanes} lanes of a subgroup do together, but {counts[first]} of subgroup "
+            f"{present[first]} come to it",
+        )
+        if lanes.total % kind.lanes:
+            report.hint = f"the batch has {lanes.total} lanes: give it a multiple of {kind.lanes}"
+        raise in_lanes(report, lanes, np.isin(groups, present[fewer]))
+
+
+def _computed(op: Operation, plan: Plan, model: str, run: Run, operands: Sequence[Value]) -> Value:
+    """The result of an op whose operands have an axis for each loop of their map, those around it first."""
+    bounds = plan.bounds(op, operands)
+    operands = _alike_in_copies(plan, operands)
+    compute = partial(multiply_accumulate, model, plan.operation)
+    try:
+        bits = _accumulated(plan, bounds, compute, [_clean(value) for value in operands])
+    except Unpublished as error:
+        raise _unpublished(error) from None
+    shape = operands[-1].shape
+    # No element of C is in two lanes: where each one's place in the result is, C's own places say.
+    places = _tiles(plan, -1, np.arange(prod(shape)).reshape(shape)).reshape(-1)
+
+    def put_back(tiles: Array) -> Array:
+        array = np.empty(prod(shape), tiles.dtype)
+        array[places] = tiles.reshape(-1)
+        return array.reshape(shape)
+
+    codes = put_back(bits)
+    ids = _reached(plan, bounds, [value.poison for value in operands])
+    open_ = _reached(
+        plan,
+        bounds,
+        [None if v.open is None else np.where(v.open, np.uint8(Open.VALUE.value), 0) for v in operands],
+    )
+    poison = None if ids is None or not ids.any() else put_back(ids)
+    if poison is not None:
+        codes[poison != 0] = 0
+    reached = None if open_ is None else put_back(open_.astype(np.uint8))
+    return Value(operands[-1].type, codes, poison, reached, None if poison is None else run.origins)
+
+
+def _unpublished(error: Unpublished) -> Unsupported:
+    hint = "the models exact and ieee (--mma) have it" if error.model.startswith("chip:") else None
+    return Unsupported(str(error), hint=hint)
+
+
+def _clean(value: Value) -> Codes:
+    """The codes, zero under poison: what they are there must not make a difference."""
+    if value.poison is None:
+        return value.bits
+    return np.asarray(np.where(value.poison != 0, value.bits.dtype.type(0), value.bits))
+
+
+def _alike_in_copies(plan: Plan, operands: Sequence[Value]) -> list[Value]:
+    """The operands with poison and openness of one copy of an element in the others that lanes hold of it, too.
+
+    Raises Unsupported where they disagree about it.
+    """
+    agreed = []
+    for number, (part, value) in enumerate(zip(plan.parts, operands, strict=True)):
+        layout, lanes = part.layout, plan.kind.lanes
+        if layout is not None and lanes * layout.registers > prod(layout.shape):
+            places = part.shares(np.arange(prod(value.shape)).reshape(value.shape), plan.loops, plan.lane_loop)
+            poison, open_ = (_most(marks, places, layout) for marks in (value.poison, value.open))
+            value = Value(value.type, value.bits, poison, open_, value.origins)
+            held = _clean(value).reshape(-1)[places]
+            if not np.array_equal(distribute(gather(held, layout), layout, lanes), held):
+                raise Unsupported(f"lanes of {plan.kind.name} that hold the same element of operand #{number} disagree")
+        agreed.append(value)
+    return agreed
+
+
+def _most(marks: Array | None, places: Array, layout: Layout) -> Any:
+    """For each element the largest of the marks on its copies. ``places``: of what lanes hold, among all marks."""
+    if marks is None:
+        return None
+    held = marks.reshape(-1)[places]
+    *lead, lanes, registers = held.shape
+    tiles = np.zeros((prod(layout.shape), prod(lead)), marks.dtype)
+    np.maximum.at(tiles, layout.positions(lanes).reshape(-1), held.reshape(-1, lanes * registers).T)
+    merged = np.empty(marks.size, marks.dtype)
+    merged[places] = distribute(tiles.T.reshape(*lead, *layout.shape), layout, lanes)
+    return merged.reshape(marks.shape)
+
+
+def _tiles(plan: Plan, number: int, array: Array) -> Array:
+    return plan.parts[number].tiles(array, plan.loops, plan.lane_loop)
+
+
+def _accumulated(plan: Plan, bounds: Shape, compute: Callable[..., Codes], operands: Sequence[Codes]) -> Codes:
+    """C's tiles after all points."""
+    *inputs, acc = [_tiles(plan, number, codes) for number, codes in enumerate(operands)]
+    loops = len(bounds)
+    lead = acc.shape[:loops]
+    reductions = _reductions(plan)
+    for point in product(*(range(bounds[loop]) for loop in reductions)):
+        place: list[slice] = [slice(None)] * loops
+        at_point = []
+        for tiles in inputs:
+            for loop, number in zip(reductions, point, strict=True):
+                place[loop] = slice(number, number + 1) if tiles.shape[loop] > 1 else slice(None)
+            at_point.append(np.broadcast_to(tiles[tuple(place)], lead + tiles.shape[loops:]))
+        a, b, *scales = at_point
+        acc = compute(a, b, acc, *scales)
+    return acc
+
+
+def _reductions(plan: Plan) -> Shape:
+    """The loops that C has not, counted without that over the lanes."""
+    every = [loop for loop in range(plan.loops) if loop != plan.lane_loop]
+    return tuple(number for number, loop in enumerate(every) if loop not in plan.parts[-1].loops)
+
+
+def _reached(plan: Plan, bounds: Shape, marks: Sequence[Array | None]) -> Array | None:
+    """The largest of the marks on what an element of C is made of: its row of A, its column of B, itself."""
+    if all(mark is None for mark in marks):
+        return None
+    reductions = _reductions(plan)
+    lead = tuple(1 if loop in reductions else size for loop, size in enumerate(bounds))
+    merged: Array = np.zeros(lead + plan.parts[-1].matrix, np.uint16)
+    for number, mark in enumerate(marks):
+        if mark is None:
+            continue
+        tiles = _tiles(plan, number, mark)
+        if number < len(marks) - 1:
+            along_k = tiles.ndim - 1 - number % 2  # B's and its scales' is the last but one
+            tiles = tiles.max(axis=(*reductions, along_k), keepdims=True, initial=0)
+        merged = np.maximum(merged, tiles)
+    return merged
+
+
+# --- what the attributes say ------------------------------------------------------------------------------------------
+
+
+def _is(op: Operation, flag: str) -> bool:
+    """A flag of the semantics of a known kind."""
+    semantics = op.properties["semantics"]
+    assert isinstance(semantics, at.DialectAttr)
+    return bool(semantics[flag])
+
+
+def _plan(op: Operation, model: str, batch: bool = False) -> Plan:
+    attribute = op.properties["kind"]
+    kind = gpu.kind_of(attribute)
+    if kind is None or not isinstance(attribute, at.DialectAttr):
+        raise Unsupported(f"what {attribute} computes is not known")
+    elements = [ty.element_type(value.type) for value in op.operands]
+    operation = _operation(kind, elements)
+    if not supports(model, operation):
+        raise _unpublished(Unpublished(model, operation.name))
+    loops, around = _loops(op), 0
+    lane_loop = None
+    ranks = [len(dims) for dims in loops]
+    if batch:
+        around, lane_loop = 2, 1
+        loops = [(0, 1, *(dim + around for dim in dims)) for dims in loops]
+    elif _is(op, "distributed"):
+        lane_loop = _loop_over_lanes(kind, op, loops)
+    layouts = _layouts(kind, attribute["col_major"]) if lane_loop is not None else (None,) * len(loops)
+    matrices = _matrices(kind)
+    shapes = kind.lane_shapes if lane_loop is not None else kind.operand_shapes
+    assert shapes is not None
+    permutations = op.properties.get("permutations")
+    parts = []
+    for number, (dims, shape, matrix, layout) in enumerate(zip(loops, shapes, matrices, layouts, strict=True)):
+        given = permutations.elements[number] if isinstance(permutations, at.ArrayAttr) else None
+        own = (ty.shape_of(op.operands[number].type) or ())[ranks[number] :]
+        order = _permutation(given, shape, own, _is(op, "opaque"))
+        inner = tuple(shape[axis] for axis in order)
+        inverse = tuple(order.index(axis) for axis in range(len(order)))
+        parts.append(Part(dims, inner, inverse, matrix, layout))
+    return Plan(kind, operation, tuple(parts), len(_iterators(op)) + around, lane_loop, around)
+
+
+def _operation(kind: Kind, elements: Sequence[ty.Type]) -> TileOp:
+    if kind.block is None:
+        return operation_of(kind)
+    names = [element.format.name if isinstance(element, ty.FloatType) else str(element) for element in elements]
+    floats, acc = all(isinstance(element, ty.FloatType) for element in elements), kind.types[2]
+    if not floats or names[-1] != acc or not all(holds(acc, name) for name in names[:2]):
+        raise Unsupported(f"{kind.name} multiplies floats that {acc} has and adds to {acc}, not {', '.join(names)}")
+    return operation_of(kind, names[0], names[1], names[2])
+
+
+def _iterators(op: Operation) -> tuple[int, ...]:
+    iterators = op.properties["iterator_types"]
+    assert isinstance(iterators, at.ArrayAttr)
+    return tuple(entry.value for entry in iterators.elements if isinstance(entry, at.EnumAttr))
+
+
+def _loops(op: Operation) -> list[Shape]:
+    """The loops of each operand's outer axes."""
+    maps = op.properties["indexing_maps"]
+    assert isinstance(maps, at.ArrayAttr)
+    loops = [
+        tuple(result.position for result in map.results if isinstance(result, Dimension))
+        for map in maps.elements
+        if isinstance(map, at.AffineMapAttr)
+    ]
+    for loop, iterator in enumerate(_iterators(op)):
+        if iterator != _REDUCTION and loop not in loops[-1]:
+            raise Unsupported(f"the points of the parallel loop d{loop} write to the same tile, in no order")
+    return loops
+
+
+def _loop_over_lanes(kind: Kind, op: Operation, loops: Sequence[Shape]) -> int:
+    for loop, iterator in enumerate(_iterators(op)):
+        if iterator != _REDUCTION and all(loop in dims for dims in loops):
+            return loop
+    others = kind.lanes - 1
+    raise Unsupported(
+        f"one lane's share of {kind.name} has no result without those of the other {others} lanes",
+        hint="run all lanes as a batch (batch=True, --batch), or give them a parallel loop in the maps of all operands",
+    )
+
+
+def _layouts(kind: Kind, col_major: bool) -> tuple[Layout, ...]:
+    """What the lanes hold; ``col_major`` exchanges the axes of C for them, which only a square tile allows."""
+    if kind.layouts is None:
+        raise Unsupported(f"what the lanes hold in {kind.name} is not known")
+    *inputs, acc = kind.layouts
+    if col_major and acc.transposed.shape != acc.shape:
+        raise Unsupported(f"{kind.name} has no layout with col_major: its C is not square")
+    return (*inputs, acc.transposed if col_major else acc)
+
+
+def _matrices(kind: Kind) -> tuple[Shape, ...]:
+    """The shapes in which tiles are multiplied: those of the kind, with K in one axis."""
+    m, n, k = kind.shape
+    if kind.block is None:
+        return kind.operand_shapes
+    return (m, k), (k, n), *kind.operand_shapes[2:]
+
+
+def _permutation(given: at.Attribute | None, shape: Shape, own: Sequence[int | None], opaque: bool) -> Shape:
+    """The permutation of a tile's axes; none where the tile is of another rank, and only axes of 1 change places."""
+    none = tuple(range(len(shape)))
+    if not isinstance(given, at.DenseArrayAttr):
+        return none
+    order = tuple(given.values)
+    if len(order) == len(shape):
+        return order
+    moved = [axis for axis in order if own[order.index(axis)] != 1]
+    if not opaque and moved != sorted(moved):
+        raise Unsupported(f"a permutation of {len(order)} axes of a tile that has {len(shape)} ({spell_shape(shape)})")
+    return none

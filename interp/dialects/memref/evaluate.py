@@ -1,0 +1,371 @@
+"""What the ops of the memref dialect do to buffers, and vector.load and vector.store with them.
+
+An access outside of a memref, at an index that is poison, or to memory that was freed, is undefined behaviour. So is a
+view that leaves the memref; one of memory that was freed is not, since views touch no memory and MLIR may move them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp.dialects.tensor import undefined
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import TypeMismatch, UndefinedBehavior, spell_place
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import Function, Run, Settings, check_allocation, lift
+from halfulp.interp.values.buffers import Buffer, load_at, store_at
+from halfulp.interp.values.memref_layout import chosen_layout, layout_conflict, spanned
+from halfulp.interp.values.value import code_layout, runtime_shape, spell_shape
+from halfulp.semantics.poison import Origin
+from halfulp.semantics.swizzle import places
+
+Slots = Sequence[Any]
+
+DYNAMIC = -(1 << 63)
+"""In a list of static numbers: an operand gives it."""
+
+# --- operands ---------------------------------------------------------------------------------------------------------
+
+
+def buffer_in(op: Operation, slot: Any, which: int) -> Buffer:
+    """The buffer in the slot of operand ``which``, whose memory may have been freed. Raises UndefinedBehavior for what
+    is poison, Unsupported for the result of a cast that nobody resolved.
+    """
+    if not isinstance(slot, Buffer):
+        lift(slot, op.operands[which].type)
+        raise undefined(op, "the memref is poison")
+    return slot
+
+
+def living(op: Operation, slot: Any, which: int) -> Buffer:
+    """The buffer in the slot of operand ``which``, for an access. Raises UndefinedBehavior for memory that was freed,
+    and what `buffer_in` raises.
+    """
+    buffer = buffer_in(op, slot, which)
+    if buffer.allocation.freed is not None:
+        raise undefined(op, f"the memory of operand {which} was freed by memref.dealloc{buffer.allocation.freed}")
+    return buffer
+
+
+def signed(op: Operation, slots: Slots, settings: Settings) -> tuple[int, ...]:
+    """Index operands as signed numbers. Raises UndefinedBehavior for poison."""
+    half = 1 << (settings.index_width - 1)
+    numbers = []
+    for slot in slots:
+        code = slot
+        if code.__class__ is not int:
+            value = lift(slot, ty.INDEX)
+            if value.poison is not None:
+                raise undefined(op, f"an index is poison: {value.origin()}")
+            code = int(value.bits)
+        numbers.append(code - 2 * half if code & half else code)
+    return tuple(numbers)
+
+
+def _outside(op: Operation, buffer: Buffer, indices: tuple[int, ...]) -> UndefinedBehavior:
+    return undefined(op, f"index {list(indices)} is outside the shape {spell_shape(buffer.shape)}")
+
+
+def _is_swizzled(op: Operation, which: int, settings: Settings) -> bool:
+    """Whether operand ``which`` is the very result of a hint that moves elements: any other way to the same memref,
+    through a block argument too, is none.
+    """
+    hint = getattr(op.operands[which], "owner", None)
+    return settings.swizzle == "physical" and hint is not None and hint.name == "iree_codegen.swizzle_hint"
+
+
+def _place(op: Operation, slots: Slots, which: int, swizzled: bool, settings: Settings) -> int:
+    """Where in memory the element lies that a load or store names: its memref is operand ``which``, the last before
+    the indices.
+    """
+    buffer = slots[which]
+    if buffer.__class__ is not Buffer or buffer.allocation.freed is not None:
+        buffer = living(op, buffer, which)
+    place: int = buffer.offset
+    for index, size, stride in zip(slots[which + 1 :], buffer.shape, buffer.strides, strict=True):
+        # A negative index is a large code.
+        if index.__class__ is not int or index >= size:
+            return _checked_place(op, buffer, signed(op, slots[which + 1 :], settings), swizzled)
+        place += index * stride
+    return _moved(op, buffer, place - buffer.offset) if swizzled and buffer.swizzle is not None else place
+
+
+def _checked_place(op: Operation, buffer: Buffer, indices: tuple[int, ...], swizzled: bool) -> int:
+    if any(not 0 <= index < size for index, size in zip(indices, buffer.shape, strict=True)):
+        raise _outside(op, buffer, indices)
+    if swizzled and buffer.swizzle is not None:
+        return _moved(op, buffer, indices[0])
+    return buffer.offset + sum(index * stride for index, stride in zip(indices, buffer.strides, strict=True))
+
+
+def _moved(op: Operation, buffer: Buffer, index: int) -> int:
+    """Where in memory an element of a swizzled buffer lies."""
+    assert buffer.swizzle is not None
+    place = buffer.swizzle.physical(index)
+    if place >= buffer.shape[0]:
+        raise _moved_outside(op, buffer, index, [place])
+    return buffer.offset + place
+
+
+def _moved_outside(op: Operation, buffer: Buffer, start: int, moved: list[int]) -> UndefinedBehavior:
+    return undefined(op, f"index [{start}] is swizzled to {moved}, outside the shape {spell_shape(buffer.shape)}")
+
+
+def _swizzled(op: Operation, buffer: Buffer, start: int, count: int) -> npt.NDArray[np.int64]:
+    """Where in memory neighbours lie that are accessed together in a swizzled buffer."""
+    assert buffer.swizzle is not None
+    moved = places(buffer.swizzle, start, count)
+    if int(moved.max()) >= buffer.shape[0]:
+        raise _moved_outside(op, buffer, start, moved.tolist())
+    return moved + buffer.offset
+
+
+# --- elements ---------------------------------------------------------------------------------------------------------
+
+
+def load(op: Operation, settings: Settings) -> Function:
+    """memref.load; a clean element of at most 64 bits is an integer at once."""
+    type_ = op.results[0].type
+    plain = not isinstance(type_, ty.ComplexType) and not code_layout(type_)[1]
+    swizzled = _is_swizzled(op, 0, settings)
+
+    def load_element(run: Run, slots: Slots) -> tuple[Any, ...]:
+        place = _place(op, slots, 0, swizzled, settings)
+        memory = slots[0].allocation
+        if plain and memory.open is None and (memory.poison is None or not memory.poison[place]):
+            return (memory.bits.item(place),)
+        return (load_at(memory, np.array(place, np.int64), type_, run.origins),)
+
+    return load_element
+
+
+def store(op: Operation, settings: Settings) -> Function:
+    """memref.store."""
+    type_ = op.operands[0].type
+    plain = not code_layout(type_)[1]
+    swizzled = _is_swizzled(op, 1, settings)
+
+    def store_element(run: Run, slots: Slots) -> tuple[Any, ...]:
+        place = _place(op, slots, 1, swizzled, settings)
+        memory, element = slots[1].allocation, slots[0]
+        if plain and element.__class__ is int:
+            memory.bits[place] = element
+            if memory.poison is not None:
+                memory.poison[place] = 0
+            if memory.open is not None:
+                memory.open[place] = 0
+        else:
+            store_at(memory, np.array(place, np.int64), lift(element, type_), run.origins)
+        return ()
+
+    return store_element
+
+
+# --- vectors ----------------------------------------------------------------------------------------------------------
+
+
+def _block(op: Operation, slots: Slots, which: int, type_: ty.Type, settings: Settings) -> Any:
+    """Of which part of memory a vector is: a buffer, and, where that is swizzled, the places of the elements."""
+    buffer = living(op, slots[which], which)
+    indices = signed(op, slots[which + 1 :], settings)
+    extents = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
+    taken = (1,) * (len(indices) - len(extents)) + extents
+    if any(not 0 <= index <= size - count for index, size, count in zip(indices, buffer.shape, taken, strict=True)):
+        what = f"the vector of shape {spell_shape(extents)} from index {list(indices)} on"
+        raise undefined(op, f"{what} is outside the shape {spell_shape(buffer.shape)}")
+    if buffer.swizzle is not None and _is_swizzled(op, which, settings):
+        return buffer, _swizzled(op, buffer, indices[0], taken[0]).reshape(extents)
+    start = buffer.offset + sum(index * stride for index, stride in zip(indices, buffer.strides, strict=True))
+    strides = buffer.strides[len(indices) - len(extents) :]
+    return buffer.part(ty.MemRefType(extents, buffer.type.element), start, extents, strides), None
+
+
+def load_vector(op: Operation, settings: Settings) -> Function:
+    """vector.load."""
+    type_ = op.results[0].type
+
+    def load_part(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer, where = _block(op, slots, 0, type_, settings)
+        if where is None:
+            return (buffer.load(type_, run.origins),)
+        return (load_at(buffer.allocation, where, type_, run.origins),)
+
+    return load_part
+
+
+def store_vector(op: Operation, settings: Settings) -> Function:
+    """vector.store."""
+    type_ = op.operands[0].type
+
+    def store_part(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer, where = _block(op, slots, 1, type_, settings)
+        value = lift(slots[0], type_)
+        if where is None:
+            buffer.store(value, run.origins)
+        else:
+            store_at(buffer.allocation, where, value, run.origins)
+        return ()
+
+    return store_part
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def allocate(op: Operation, settings: Settings) -> Function:
+    """memref.alloc and memref.alloca: memory nobody has written to, every element of which is poison.
+
+    That of memref.alloca lives on after its function has returned, as long as something refers to it.
+    """
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.MemRefType)
+    assert type_.shape is not None
+    dynamic = type_.shape.count(None)
+    shape_of_type = type_.shape
+
+    def make(run: Run, slots: Slots) -> tuple[Any, ...]:
+        numbers = signed(op, slots, settings)
+        given = iter(numbers)
+        shape = tuple(next(given) if size is None else size for size in shape_of_type)
+        if any(size < 0 for size in shape):
+            raise undefined(op, f"the shape {list(shape)} has a negative size")
+        check_allocation(type_, shape, settings)
+        symbols = numbers[dynamic:]
+        try:
+            strides, offset = chosen_layout(type_, shape, symbols)
+        except TypeMismatch as error:
+            raise undefined(op, error.message) from None
+        check_allocation(type_, (spanned(shape, strides, offset)[1],), settings)
+        buffer = Buffer.allocate(type_, shape, op.name, symbols)
+        reason = f"an element of {op.name} was never written"
+        origin = Origin(op.name, spell_place(op.location), reason, (0,) * len(shape))
+        buffer.allocation.spoil(origin, run.origins)
+        for listener in settings.listeners if 0 not in shape else ():
+            listener.poison_born(op, origin, prod(shape))
+        return (buffer,)
+
+    return make
+
+
+def free(op: Operation, settings: Settings) -> Function:
+    """memref.dealloc: of what memref.alloc returned, perhaps cast, once."""
+
+    def release(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer = living(op, slots[0], 0)
+        memory = buffer.allocation
+        if memory.source != "memref.alloc":
+            raise undefined(op, f"the memory is from {memory.source}, not from memref.alloc")
+        if buffer.is_view:
+            raise undefined(op, "the memref is a part of what memref.alloc returned")
+        place = spell_place(op.location)
+        memory.freed = f" at {place}" if place else ""
+        return ()
+
+    return release
+
+
+def dimension(op: Operation, settings: Settings) -> Function:
+    """memref.dim."""
+
+    def dim(run: Run, slots: Slots) -> tuple[Any, ...]:
+        shape = buffer_in(op, slots[0], 0).shape
+        (axis,) = signed(op, slots[1:], settings)
+        if not 0 <= axis < len(shape):
+            raise undefined(op, f"dimension {axis} of a memref of rank {len(shape)}")
+        return (shape[axis],)
+
+    return dim
+
+
+# --- views ------------------------------------------------------------------------------------------------------------
+
+
+def cast(op: Operation, settings: Settings) -> Function:
+    """memref.cast: what the type says of sizes, strides and offset must be so. A swizzle ends here."""
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.MemRefType)
+
+    def recast(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer = buffer_in(op, slots[0], 0)
+        conflict = layout_conflict(type_, buffer.shape, buffer.layout)
+        if conflict:
+            raise undefined(op, conflict)
+        return (buffer.part(type_, buffer.offset, buffer.shape, buffer.strides, buffer.is_view),)
+
+    return recast
+
+
+def static_numbers(op: Operation, name: str) -> tuple[int | None, ...]:
+    """The numbers of a list of a view, None where an operand gives it."""
+    numbers = op.properties[f"static_{name}"]
+    assert isinstance(numbers, at.DenseArrayAttr)
+    return tuple(None if number == DYNAMIC else number for number in numbers.values)
+
+
+def subview(op: Operation, settings: Settings) -> Function:
+    """memref.subview: a part of a buffer, all of which must lie inside it. A swizzle ends here."""
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.MemRefType)
+    assert op.definition is not None
+    written = [static_numbers(op, name) for name in ("offsets", "sizes", "strides")]
+    rank = len(type_.shape or ())
+
+    def view(run: Run, slots: Slots) -> tuple[Any, ...]:
+        buffer = buffer_in(op, slots[0], 0)
+        given = iter(signed(op, slots[1:], settings))
+        offsets, sizes, steps = (
+            tuple([next(given) if number is None else number for number in numbers]) for numbers in written
+        )
+        for axis, (size, start, count, step) in enumerate(zip(buffer.shape, offsets, sizes, steps, strict=True)):
+            problem = _out_of_bounds(axis, size, start, count, step)
+            if problem:
+                raise undefined(op, problem)
+        start = buffer.offset + sum(a * b for a, b in zip(offsets, buffer.strides, strict=True))
+        strides = tuple([a * b for a, b in zip(steps, buffer.strides, strict=True)])
+        if rank < len(sizes):
+            ones = [axis for axis, size in enumerate(written[1]) if size == 1]
+            sizes, strides = _reduced(type_, ones, sizes, strides, start)
+        conflict = layout_conflict(type_, sizes, (strides, start))
+        if conflict:
+            raise undefined(op, conflict)
+        return (buffer.part(type_, start, sizes, strides),)
+
+    return view
+
+
+def _out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> str | None:
+    """Why a part does not lie inside one dimension, in the words of the verifier; or None."""
+    if start < 0:
+        return f"expected offsets to be non-negative, but got {start}"
+    if count < 0:
+        return f"expected sizes to be non-negative, but got {count}"
+    if not count:
+        return None
+    if start >= size:
+        return f"offset {axis} is out-of-bounds: {start} >= {size}"
+    last = start + (count - 1) * step
+    if last < 0:
+        return f"slice along dimension {axis} runs out-of-bounds: {last} < 0"
+    return f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}" if last >= size else None
+
+
+def _reduced(
+    type_: ty.MemRefType, ones: Sequence[int], sizes: tuple[int, ...], strides: tuple[int, ...], start: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Sizes and strides without some dimensions, of those that are 1 in the text: the first ones with which what
+    remains is of the type.
+    """
+    fewer = sizes, strides
+    for dropped in combinations(ones, len(sizes) - len(type_.shape or ())):
+        kept = [axis for axis in range(len(sizes)) if axis not in dropped]
+        fewer = tuple([sizes[axis] for axis in kept]), tuple([strides[axis] for axis in kept])
+        if layout_conflict(type_, fewer[0], (fewer[1], start)) is None:
+            break
+    return fewer

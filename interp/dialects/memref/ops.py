@@ -1,0 +1,297 @@
+"""The memref dialect (`MemRefOps.td`), as far as it makes buffers, views them and moves elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import (
+    Arity,
+    Dialect,
+    OpDefinition,
+    Property,
+    Schema,
+    Slot,
+    Trait,
+    TypeConstraint,
+    TypeRule,
+    Unprefixed,
+)
+from halfulp.interp.declare.operands import operand_sizes
+from halfulp.interp.dialects.memref import evaluate as ops
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.affine_expressions import known_product, known_sum
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.executor import Pure
+from halfulp.interp.values.memref_layout import Strides, strides_and_offset
+
+memref = Dialect("memref", partial=True)
+
+MEMREF = TypeConstraint(
+    "memref of any type values",
+    lambda type_: isinstance(type_, ty.MemRefType) and type_.shape is not None,
+    c.MEMREF_KIND,
+)
+ANY_MEMREF = TypeConstraint("ranked or unranked memref of any type values", lambda t: isinstance(t, ty.MemRefType))
+
+_INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
+
+# --- layouts ----------------------------------------------------------------------------------------------------------
+
+
+def is_strided(type_: ty.Type) -> bool:
+    """Whether a type is a ranked memref whose elements lie at a sum of strides."""
+    return isinstance(type_, ty.MemRefType) and type_.shape is not None and strides_and_offset(type_) is not None
+
+
+def with_layout(
+    type_: ty.MemRefType, shape: tuple[int | None, ...], strides: tuple[int | None, ...], offset: int | None
+) -> ty.MemRefType:
+    """A memref of these strides, of element type and memory space as ``type_``."""
+    return ty.MemRefType(shape, type_.element, at.StridedLayoutAttr(strides, offset), type_.memory_space)
+
+
+def viewed_type(
+    type_: ty.MemRefType,
+    offsets: tuple[int | None, ...],
+    sizes: tuple[int | None, ...],
+    steps: tuple[int | None, ...],
+) -> ty.MemRefType | None:
+    """The type of the view that a subview takes, no dimension dropped; None where the source is not strided."""
+    known = strides_and_offset(type_)
+    if known is None:
+        return None
+    strides, offset = known
+    for start, stride in zip(offsets, strides, strict=True):
+        offset = known_sum(offset, known_product(start, stride))
+    stepped = tuple(map(known_product, steps, strides))
+    return with_layout(type_, sizes, stepped, offset)
+
+
+def _reduced(type_: ty.MemRefType, rank: int) -> Iterator[ty.MemRefType]:
+    """The types that remain where dimensions of size 1 are dropped until there are ``rank``."""
+    shape = type_.shape or ()
+    layout = type_.layout
+    assert isinstance(layout, at.StridedLayoutAttr)
+    ones = [axis for axis, size in enumerate(shape) if size == 1]
+    for dropped in combinations(ones, len(shape) - rank):
+        kept = [axis for axis in range(len(shape)) if axis not in dropped]
+        yield with_layout(
+            type_, tuple(shape[axis] for axis in kept), tuple(layout.strides[axis] for axis in kept), layout.offset
+        )
+
+
+def _same_place(one: ty.MemRefType, other: ty.MemRefType) -> bool:
+    return (one.shape, one.element, one.memory_space, strides_and_offset(one)) == (
+        other.shape,
+        other.element,
+        other.memory_space,
+        strides_and_offset(other),
+    )
+
+
+# --- rules ------------------------------------------------------------------------------------------------------------
+
+
+def _element_of(name: str, source: str) -> TypeRule:
+    def solve(types: dict[str, Any], properties: Mapping[str, Any]) -> None:
+        if source in types:
+            types.setdefault(name, ty.element_type(types[source]))
+
+    def holds(types: Mapping[str, Any], properties: Mapping[str, Any]) -> bool:
+        return bool(types[name] == ty.element_type(types[source]))
+
+    what = "result type" if name == "result" else f"type of '{name}'"
+    return TypeRule(f"failed to verify that {what} matches element type of '{source}'", solve, holds)
+
+
+def _verify_alloc(op: Operation) -> str | None:
+    type_ = op.results[0].type
+    assert isinstance(type_, ty.MemRefType)
+    assert op.definition is not None
+    dynamic, symbols = operand_sizes(op, op.definition) or (0, 0)
+    if dynamic != sum(size is None for size in type_.shape or ()):
+        wanted = sum(size is None for size in type_.shape or ())
+        return f"incorrect number of dynamic sizes, has {dynamic}, expected {wanted}"
+    wanted = _symbols_of(type_)
+    if symbols != wanted:
+        return f"symbol operand count does not equal memref symbol count: expected {wanted}, got {symbols}"
+    return None
+
+
+def _symbols_of(type_: ty.MemRefType) -> int:
+    """How many numbers a layout leaves open."""
+    if isinstance(type_.layout, at.StridedLayoutAttr):
+        return (type_.layout.offset, *type_.layout.strides).count(None)
+    return type_.layout.symbols if isinstance(type_.layout, at.AffineMapAttr) else 0
+
+
+def _verify_indices(which: int) -> Any:
+    def verify(op: Operation) -> str | None:
+        rank = len(ty.shape_of(op.operands[which].type) or ())
+        given = len(op.operands) - which - 1
+        problem = f"invalid number of indices for accessed memref, expected {rank} but got {given}"
+        return None if given == rank else problem
+
+    return verify
+
+
+def _compatible_strides(one: Strides | None, other: Strides | None) -> bool:
+    if one is None or other is None:
+        return one == other
+    pairs = zip((*one[0], one[1]), (*other[0], other[1]), strict=True)
+    return all(a is None or b is None or a == b for a, b in pairs)
+
+
+def are_cast_compatible(one: ty.Type, other: ty.Type) -> bool:
+    """Whether a memref may be taken for another by `memref.cast`."""
+    assert isinstance(one, ty.MemRefType)
+    assert isinstance(other, ty.MemRefType)
+    if one.element != other.element or one.memory_space != other.memory_space:
+        return False
+    if one.shape is None or other.shape is None:
+        return one.shape is not None or other.shape is not None
+    if len(one.shape) != len(other.shape):
+        return False
+    fits = all(a is None or b is None or a == b for a, b in zip(one.shape, other.shape, strict=True))
+    return fits and _compatible_strides(strides_and_offset(one), strides_and_offset(other))
+
+
+def _verify_cast(op: Operation) -> str | None:
+    one, other = op.operands[0].type, op.results[0].type
+    if are_cast_compatible(one, other):
+        return None
+    return f"operand type '{one}' and result type '{other}' are cast incompatible"
+
+
+def _verify_subview(op: Operation) -> str | None:
+    source, result = op.operands[0].type, op.results[0].type
+    assert isinstance(source, ty.MemRefType)
+    assert isinstance(result, ty.MemRefType)
+    assert op.definition is not None
+    rank = len(source.shape or ())
+    given = operand_sizes(op, op.definition) or [1, 0, 0, 0]
+    lists = [ops.static_numbers(op, name) for name in ("offsets", "sizes", "strides")]
+    for word, numbers, values in zip(("offset", "size", "stride"), lists, given[1:], strict=True):
+        if len(numbers) != rank:
+            return f"expected {rank} {word} values, got {len(numbers)}"
+        if values != numbers.count(None):
+            return f"expected {numbers.count(None)} dynamic {word} values"
+    offsets, sizes, steps = lists
+    for axis, (size, start, count, step) in enumerate(zip(source.shape or (), offsets, sizes, steps, strict=True)):
+        if start is not None and start < 0:
+            return f"expected offsets to be non-negative, but got {start}"
+        if count is not None and count < 0:
+            return f"expected sizes to be non-negative, but got {count}"
+        if size is None or start is None:
+            continue
+        if start >= size and count != 0:
+            return Unprefixed(f"offset {axis} is out-of-bounds: {start} >= {size}")
+        if count and step is not None and not 0 <= start + (count - 1) * step < size:
+            last = start + (count - 1) * step
+            return Unprefixed(f"slice along dimension {axis} runs out-of-bounds: {last} >= {size}")
+    expected = viewed_type(source, *lists)
+    if expected is None:
+        return f"base type '{source}' is not strided"
+    fitting = (
+        [expected, *_reduced(expected, len(result.shape or ()))] if len(result.shape or ()) <= rank else [expected]
+    )
+    if any(_same_place(result, type_) for type_ in fitting):
+        return None
+    return Unprefixed(f"expected result type to be '{expected}' or a rank-reduced version, but got '{result}'")
+
+
+# --- declarations -----------------------------------------------------------------------------------------------------
+
+
+def _alloc(mnemonic: str) -> OpDefinition:
+    return memref.op(
+        mnemonic,
+        "`(` $dynamicSizes `)` (`[` $symbolOperands^ `]`)? (`alignment` `=` $alignment^)? attr-dict `:` type($memref)",
+        operands=(
+            Slot("dynamicSizes", c.INDEX, Arity.VARIADIC),
+            Slot("symbolOperands", c.INDEX, Arity.VARIADIC),
+        ),
+        results={"memref": MEMREF},
+        properties=(Property("alignment", c.INTEGER_64_ATTR, optional=True),),
+        traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+        verify=_verify_alloc,
+        named_results=(mnemonic,),
+        evaluate=Pure(ops.allocate, raw=True),
+    )
+
+
+# MLIR 22 has all of these in the dictionary, which is read too; what LLVM 24 reads is printed.
+_ACCESS_PROPERTIES = (
+    Property("alignment", c.INTEGER_64_ATTR, optional=True),
+    Property("nontemporal", c.BOOL_ATTR, optional=True),
+)
+_LOAD_PROPERTIES = (*_ACCESS_PROPERTIES, Property("invariant", c.BOOL_ATTR, optional=True, since=Schema.LLVM24))
+
+
+def _clauses(properties: tuple[Property, ...]) -> str:
+    return f"oilist({' | '.join(f'`{prop.name}` `(` ${prop.name} `)`' for prop in properties)})"
+
+
+_alloc("alloc")
+_alloc("alloca")
+memref.op(
+    "dealloc",
+    "$memref attr-dict `:` type($memref)",
+    operands={"memref": ANY_MEMREF},
+    evaluate=Pure(ops.free, raw=True),
+)
+memref.op(
+    "load",
+    f"$memref `[` $indices `]` {_clauses(_LOAD_PROPERTIES)} attr-dict `:` type($memref)",
+    operands=(Slot("memref", MEMREF), _INDICES),
+    results={"result": c.ANY},
+    properties=_LOAD_PROPERTIES,
+    type_rules=(_element_of("result", "memref"),),
+    verify=_verify_indices(0),
+    evaluate=Pure(ops.load, raw=True),
+)
+memref.op(
+    "store",
+    f"$value `,` $memref `[` $indices `]` {_clauses(_ACCESS_PROPERTIES)} attr-dict `:` type($memref)",
+    operands=(Slot("value", c.ANY), Slot("memref", MEMREF), _INDICES),
+    properties=_ACCESS_PROPERTIES,
+    type_rules=(_element_of("value", "memref"),),
+    verify=_verify_indices(1),
+    evaluate=Pure(ops.store, raw=True),
+)
+memref.op(
+    "dim",
+    "attr-dict $source `,` $index `:` type($source)",
+    operands=(Slot("source", ANY_MEMREF), Slot("index", c.INDEX)),
+    results={"result": c.INDEX},
+    named_results=("dim",),
+    evaluate=Pure(ops.dimension, raw=True),
+)
+memref.op(
+    "cast",
+    "$source attr-dict `:` type($source) `to` type($dest)",
+    operands={"source": ANY_MEMREF},
+    results={"dest": ANY_MEMREF},
+    verify=_verify_cast,
+    named_results=("cast",),
+    evaluate=Pure(ops.cast, raw=True),
+)
+memref.op(
+    "subview",
+    "$source `` custom<DynamicIndexList>($offsets, $static_offsets) custom<DynamicIndexList>($sizes, $static_sizes) "
+    "custom<DynamicIndexList>($strides, $static_strides) attr-dict `:` type($source) `to` type($result)",
+    operands=(
+        Slot("source", MEMREF),
+        *(Slot(name, c.INDEX, Arity.VARIADIC) for name in ("offsets", "sizes", "strides")),
+    ),
+    results={"result": MEMREF},
+    properties=tuple(Property(f"static_{name}", c.INTEGER_64_ARRAY_ATTR) for name in ("offsets", "sizes", "strides")),
+    traits=(Trait.ATTR_SIZED_OPERAND_SEGMENTS,),
+    verify=_verify_subview,
+    named_results=("subview",),
+    evaluate=Pure(ops.subview, raw=True),
+)

@@ -1,0 +1,323 @@
+"""The quant dialect's types from text: ``!quant.uniform``, ``!quant.any``, ``!quant.calibrated``, with MLIR 22's rules,
+and newer MLIR's ``!quant.quantile`` and storage in float types.
+
+Two rules are stricter than mlir-opt 22, which lets both pass: a zero point outside the storage type (it wraps it, or
+prints what it cannot hold), and an axis named twice among the block sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from halfulp.fp_formats.formats import FloatFormat, float_format
+from halfulp.fp_formats.scalar import convert
+from halfulp.interp.ir.errors import VerifyError
+from halfulp.interp.ir.literals import bits_double, double_bits, spell_float
+from halfulp.interp.ir.types import (
+    AnyQuantizedType,
+    CalibratedQuantizedType,
+    F,
+    FloatType,
+    IntegerType,
+    QuantileType,
+    Type,
+    UniformQuantizedType,
+    special_storage_bounds,
+    storage_bounds,
+)
+from halfulp.interp.text.attribute_parser import AttributeParser
+from halfulp.interp.text.type_parser import TypeParser
+
+MAX_STORAGE_WIDTH = 32
+
+
+class _Storage:
+    """``i8<-16:7>``: the width, the sign and the bounds. ``special``: the type of newer MLIR's other storage."""
+
+    def __init__(self, parser: AttributeParser) -> None:
+        at = parser.pos
+        token = parser.tokens[at]
+        self.special: Type | None = None
+        if token[:1] == "u" and token[1:].isdigit():
+            self.width, self.signed = int(token[1:][:9]), False
+            parser.pos += 1
+        else:
+            known = parser.types.get(token)
+            type = known if known is not None else parser.type() if parser.at_type() else None
+            if known is not None:
+                parser.pos += 1
+            if isinstance(type, QuantileType) or (isinstance(type, FloatType) and type.format.bits <= 8):
+                self.special = type
+            self.width, self.signed = self._integer(parser, type, at)
+        if not 1 <= self.width <= MAX_STORAGE_WIDTH:
+            parser.error(f"illegal storage type size: {self.width}", at)
+        self.min, self.max = self.bounds = (
+            storage_bounds(self.width, self.signed) if self.special is None else special_storage_bounds(self.special)
+        )
+        if parser.take("<"):
+            self._read_bounds(parser)
+
+    @staticmethod
+    def _integer(parser: AttributeParser, type: Type | None, at: int) -> tuple[int, bool]:
+        """The width and the sign of what is stored."""
+        stored = type.storage if isinstance(type, QuantileType) else type
+        if isinstance(stored, FloatType) and stored.format.bits <= 8:
+            return stored.format.bits, stored.format.signed
+        if not isinstance(stored, IntegerType):
+            parser.error("illegal storage type prefix" if type is None else "storage type must be an integer", at)
+        return stored.width, stored.signedness != "unsigned"
+
+    def _read_bounds(self, parser: AttributeParser) -> None:
+        lowest, highest = self.bounds
+        at = parser.pos
+        self.min = parser.integer()
+        if not lowest <= self.min <= highest:
+            parser.error(f"illegal storage type minimum: {self.min}, the storage type begins at {lowest}", at)
+        parser.expect(":")
+        at = parser.pos
+        self.max = parser.integer()
+        if not lowest <= self.max <= highest:
+            parser.error(f"illegal storage type maximum: {self.max}, the storage type ends at {highest}", at)
+        parser.expect(">")
+
+    def check(self, parser: AttributeParser, start: int) -> None:
+        """Raise a ParseError at the type where the bounds do not make a range."""
+        if self.min >= self.max:
+            parser.error_at_offset(f"illegal storage min and storage max: ({self.min}:{self.max})", start)
+
+
+def uniform(cursor: TypeParser) -> Type:
+    """``<storage:expressed, scale:zero>``, ``<storage:expressed:axis, {…}>`` or ``<…:{axis:block, …}, {{…}}>``."""
+    parser = _attributes(cursor)
+    start = parser.mnemonic_offset
+    parser.expect("<")
+    storage = _Storage(parser)
+    parser.expect(":")
+    expressed = _expressed(parser)
+    axis: int | None = None
+    blocks: tuple[tuple[int, int], ...] | None = None
+    at_axis = parser.pos
+    if parser.take(":"):
+        if parser.tokens[parser.pos] == "{":
+            blocks = _block_sizes(parser)
+        else:
+            axis = parser.integer()
+    parser.expect(",")
+    scales: list[float] = []
+    zeros: list[int] = []
+    shape: tuple[int, ...] = ()
+    if axis is None and blocks is None:
+        _scale(parser, storage, expressed, scales, zeros)
+    else:
+        if parser.tokens[parser.pos] != "{":
+            parser.wrong_token("expected '{'")
+        shape = _parameters(parser, storage, expressed, scales, zeros, nested=blocks is not None)
+    parser.expect(">")
+    storage.check(parser, start)
+    if axis is not None and axis < 0:
+        parser.error_at_offset(f"illegal quantized dimension: {axis}", start)
+    if blocks is not None:
+        _check_blocks(parser, blocks, start, at_axis)
+        scales = [_rounded(scale, expressed.format) for scale in scales]
+    return UniformQuantizedType(
+        storage.width,
+        storage.signed,
+        storage.min,
+        storage.max,
+        expressed,
+        tuple(scales),
+        tuple(zeros),
+        axis,
+        blocks,
+        shape if blocks is not None else (),
+        storage.special,
+    )
+
+
+def _attributes(cursor: TypeParser) -> AttributeParser:
+    assert isinstance(cursor, AttributeParser)
+    return cursor
+
+
+def _expressed(parser: AttributeParser) -> FloatType:
+    at = parser.pos
+    type = parser.non_function_type()
+    if not isinstance(type, FloatType):
+        parser.error("invalid kind of type specified", at)
+    return type
+
+
+def _double(parser: AttributeParser) -> float:
+    """A float literal read as an f64; a hexadecimal one is its bit pattern."""
+    negative = parser.take("-")
+    at = parser.pos
+    token = parser.tokens[at]
+    if not token[:1].isdigit():
+        parser.error("expected floating point literal")
+    parser.pos += 1
+    return bits_double(parser.float_code(token, at, negative, F("f64")))
+
+
+def _scale(
+    parser: AttributeParser, storage: _Storage, expressed: FloatType, scales: list[float], zeros: list[int]
+) -> None:
+    """``scale`` or ``scale:zero``, appended to the lists."""
+    scale = _double(parser)
+    format = expressed.format
+    smallest, largest = (_as_double(code, format) for code in (int(format.zero), format.max_code))
+    if not smallest <= scale <= largest:
+        low, high = (spell_float(format, code) for code in (int(format.zero), format.max_code))
+        parser.error(f"scale {_spelled(scale)} out of expressed type range [{low}, {high}]")
+    zero = 0
+    if parser.take(":"):
+        at = parser.pos
+        zero = parser.integer()
+        lowest, highest = storage.bounds
+        if not lowest <= zero <= highest:
+            message = f"zero point {zero} is outside the storage type's range {lowest}:{highest}"
+            raise VerifyError(message, location=parser.source.at_token(at))
+    scales.append(scale)
+    zeros.append(zero)
+
+
+def _parameters(
+    parser: AttributeParser,
+    storage: _Storage,
+    expressed: FloatType,
+    scales: list[float],
+    zeros: list[int],
+    nested: bool,
+) -> tuple[int, ...]:
+    """``{scale:zero, …}``, nested braces where ``nested``; returns the shape."""
+    parser.enter()
+    parser.expect("{")
+    count = 0
+    inner: tuple[int, ...] | None = None
+    while True:
+        if nested and parser.tokens[parser.pos] == "{":
+            shape = _parameters(parser, storage, expressed, scales, zeros, nested)
+        else:
+            _scale(parser, storage, expressed, scales, zeros)
+            shape = ()
+        if inner is not None and shape != inner:
+            parser.error("tensor literal is invalid; ranks are not consistent between elements")
+        inner = shape
+        count += 1
+        if not parser.take(","):
+            break
+    parser.expect("}")
+    parser.leave()
+    return (count, *inner)
+
+
+def _block_sizes(parser: AttributeParser) -> tuple[tuple[int, int], ...]:
+    parser.expect("{")
+    blocks: list[tuple[int, int]] = []
+    if parser.take("}"):
+        return ()
+    while True:
+        axis = parser.integer()
+        parser.expect(":")
+        blocks.append((axis, parser.integer()))
+        if not parser.take(","):
+            break
+    parser.expect("}")
+    return tuple(blocks)
+
+
+def _check_blocks(parser: AttributeParser, blocks: tuple[tuple[int, int], ...], start: int, at_axis: int) -> None:
+    seen: set[int] = set()
+    for axis, size in blocks:
+        if axis < 0:
+            parser.error_at_offset(f"illegal quantized dimension: {axis}", start)
+        if size <= 0:
+            parser.error_at_offset(f"illegal block size: {size}", start)
+        if axis in seen:
+            message = f"quantized dimension {axis} is named twice in the block sizes"
+            raise VerifyError(message, location=parser.source.at_token(at_axis))
+        seen.add(axis)
+
+
+def any_quantized(cursor: TypeParser) -> Type:
+    """``<storage>`` or ``<storage:expressed>``."""
+    parser = _attributes(cursor)
+    start = parser.mnemonic_offset
+    parser.expect("<")
+    storage = _Storage(parser)
+    expressed = _expressed(parser) if parser.take(":") else None
+    parser.expect(">")
+    storage.check(parser, start)
+    return AnyQuantizedType(storage.width, storage.signed, storage.min, storage.max, expressed, storage.special)
+
+
+def quantile(cursor: TypeParser) -> Type:
+    """``<storage:element, {value, …}>``, possibly with ``, <lowest:highest>``."""
+    parser = _attributes(cursor)
+    parser.expect("<")
+    at = parser.pos
+    storage = parser.non_function_type()
+    if not isinstance(storage, IntegerType | FloatType):
+        parser.error("storage type must be an integer or a float type", at)
+    parser.expect(":")
+    at = parser.pos
+    element = parser.non_function_type()
+    if not isinstance(element, IntegerType | FloatType):
+        parser.error("the values of a quantile type must be integers or floats", at)
+    parser.expect(",")
+    parser.expect("{")
+    values = [_double(parser)]
+    while parser.take(","):
+        values.append(_double(parser))
+    parser.expect("}")
+    bounds: tuple[int, int] | None = None
+    if parser.take(","):
+        parser.expect("<")
+        lowest = parser.integer()
+        parser.expect(":")
+        bounds = (lowest, parser.integer())
+        parser.expect(">")
+    parser.expect(">")
+    return QuantileType(storage, element, tuple(values), bounds)
+
+
+def calibrated(cursor: TypeParser) -> Type:
+    """``<expressed<min:max>>``."""
+    parser = _attributes(cursor)
+    start = parser.mnemonic_offset
+    parser.expect("<")
+    expressed = _expressed(parser)
+    parser.expect("<")
+    minimum = _double(parser)
+    parser.expect(":")
+    maximum = _double(parser)
+    parser.expect(">")
+    parser.expect(">")
+    if not minimum < maximum:
+        parser.error_at_offset(f"illegal min and max: ({_spelled(minimum)}:{_spelled(maximum)})", start)
+    return CalibratedQuantizedType(expressed, minimum, maximum)
+
+
+def _spelled(number: float) -> str:
+    """As a diagnostic of mlir-opt spells it: C's ``%e``, INF and NAN in capitals."""
+    return f"{number:e}" if number - number == 0 else f"{number:E}"
+
+
+def _as_double(code: int, format: FloatFormat) -> float:
+    """The value of a code as an f64; beyond its range, its largest or smallest value."""
+    f64 = float_format("f64")
+    converted = convert(format, f64, code).code
+    return bits_double(min(max(converted, 1), f64.max_code))
+
+
+def _rounded(scale: float, format: FloatFormat) -> float:
+    """``scale`` rounded to the expressed type, as sub-channel scales are."""
+    f64 = float_format("f64")
+    return bits_double(convert(format, f64, convert(f64, format, double_bits(scale)).code).code)
+
+
+PARSERS: Mapping[str, Callable[[TypeParser], Type]] = {
+    "quant.uniform": uniform,
+    "quant.any": any_quantized,
+    "quant.calibrated": calibrated,
+    "quant.quantile": quantile,
+}

@@ -1,0 +1,256 @@
+"""Custom forms of the scf dialect, which MLIR writes by hand.
+
+A region that ends without a terminator gets ``scf.yield`` when it is read, at the location of the op around it; where
+the op passes no values, the terminator is not printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from halfulp.interp.declare.declarations import OpDefinition, Trait
+from halfulp.interp.declare.operands import move_inherent
+from halfulp.interp.ir.attributes import Attribute, UnitAttr
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+from halfulp.interp.ir.types import I1, INDEX, FunctionType, Type
+from halfulp.interp.text.parser import Argument
+
+if TYPE_CHECKING:
+    from halfulp.interp.text.assembly import CustomParse, CustomPrint
+    from halfulp.interp.text.parser import Parser
+    from halfulp.interp.text.printer import Printer
+
+_UNIT = UnitAttr()
+
+
+def _made(
+    p: Parser,
+    at: int,
+    definition: OpDefinition,
+    operands: list[SSAValue],
+    results: Sequence[Type],
+    regions: Sequence[Region],
+    properties: dict[str, Attribute] | None = None,
+    keyword: bool = False,
+) -> Operation:
+    """The op, after its trailing dictionary (which stands after ``attributes`` where ``keyword``)."""
+    properties = {} if properties is None else properties
+    attributes: dict[str, Attribute] = {}
+    if p.tokens[p.pos] == ("attributes" if keyword else "{"):
+        p.pos += keyword
+        p.dictionary(attributes)
+        move_inherent(definition, properties, attributes)
+    return p.placed(Operation(definition.name, definition, operands, results, properties, attributes, regions), at)
+
+
+def keyword_of(p: Parser, definition: OpDefinition, keyword: str) -> None:
+    """Step over a word of a custom form. Raises ParseError at the token that stands in its place."""
+    if not p.take(keyword):
+        p.error(f"custom op '{definition.name}' expected '{keyword}'")
+
+
+def terminated(p: Parser, at: int, region: Region, name: str = "scf.yield") -> Region:
+    """The region, with the terminator that may be left out."""
+    if not region.blocks:
+        region.append(Block())
+    block = region.blocks[-1]
+    last = block.operations[-1].definition if block.operations else None
+    if last is None or Trait.TERMINATOR not in last.traits:
+        terminator = Operation(name, p.registry.find(name))
+        terminator.source = p.source
+        terminator.token = at
+        block.append(terminator)
+    return region
+
+
+def _arrow_types(p: Parser) -> tuple[Type, ...]:
+    return p.function_results() if p.take("->") else ()
+
+
+def _assignments(p: Parser) -> tuple[list[int], list[int]]:
+    """``(%argument = %operand, …)``: the tokens of both, and the arguments' own locations are left to the caller."""
+    arguments: list[int] = []
+    operands: list[int] = []
+    p.expect("(")
+    while p.tokens[p.pos] != ")":
+        arguments.append(p.operand_token())
+        p.expect("=")
+        operands.append(p.operand_token())
+        if not p.take(","):
+            break
+    p.expect(")")
+    return arguments, operands
+
+
+def _print_assignments(printer: Printer, keyword: str, block: Block, first: int, values: Sequence[SSAValue]) -> str:
+    """`` keyword(%argument = %operand, …)``; nothing without operands."""
+    if not values:
+        return ""
+    pairs = zip(block.arguments[first:], values, strict=True)
+    return f" {keyword}({', '.join(f'{printer.name(a)} = {printer.name(value)}' for a, value in pairs)})"
+
+
+def _types(printer: Printer, types: Sequence[Type], bare: bool) -> str:
+    """Types in parentheses; one alone stands bare if ``bare`` and it is no function type."""
+    texts = [printer.type(type) for type in types]
+    if bare and len(types) == 1 and not isinstance(types[0], FunctionType):
+        return texts[0]
+    return f"({', '.join(texts)})"
+
+
+def _dictionary(printer: Printer, operation: Operation, keyword: str = "") -> str:
+    return f"{keyword} {printer.dictionary(operation.attributes)}" if operation.attributes else ""
+
+
+# --- if -------------------------------------------------------------------------------------------------------------
+
+
+def _if_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: Parser, at: int) -> Operation:
+        condition = p.use(p.operand_token(), I1)
+        results = _arrow_types(p)
+        regions = [terminated(p, at, p.region(definition.name)), Region()]
+        if p.take("else"):
+            regions[1] = terminated(p, at, p.region(definition.name))
+        return _made(p, at, definition, [condition], results, regions)
+
+    return parse
+
+
+def _print_if(printer: Printer, operation: Operation) -> str:
+    types = [result.type for result in operation.results]
+    text = f" {printer.name(operation.operands[0])}"
+    if types:
+        text += f" -> {_types(printer, types, bare=False)}"
+    then, otherwise = (
+        printer.region(region, operation, entry_arguments=False, terminators=bool(types)) if region.blocks else ""
+        for region in operation.regions
+    )
+    text += f" {then}"
+    if otherwise:
+        text += f" else {otherwise}"
+    return text + _dictionary(printer, operation)
+
+
+# --- for ------------------------------------------------------------------------------------------------------------
+
+
+def _for_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: Parser, at: int) -> Operation:
+        properties: dict[str, Attribute] = {"unsignedCmp": _UNIT} if p.take("unsigned") else {}
+        variable = p.operand_token()
+        bounds = []
+        for keyword in ("=", "to", "step"):
+            if keyword == "=":
+                p.expect(keyword)
+            else:
+                keyword_of(p, definition, keyword)
+            bounds.append(p.operand_token())
+        names: list[int] = []
+        initial: list[int] = []
+        results: tuple[Type, ...] = ()
+        if p.take("iter_args"):
+            names, initial = _assignments(p)
+            p.expect("->")
+            results = p.function_results()
+        if len(names) != len(results):
+            p.error(f"custom op '{definition.name}' mismatch in number of loop-carried values and defined values", at)
+        type = p.type() if p.take(":") else INDEX
+        arguments = [
+            Argument(token, kind, None) for token, kind in zip((variable, *names), (type, *results), strict=True)
+        ]
+        region = terminated(p, at, p.region(definition.name, arguments))
+        # Only now, so that a value of the body is not taken for one defined later.
+        operands = [p.use(token, type) for token in bounds]
+        operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
+        return _made(p, at, definition, operands, results, [region], properties)
+
+    return parse
+
+
+def _print_for(printer: Printer, operation: Operation) -> str:
+    region = operation.regions[0]
+    entry = region.blocks[0]
+    lower, upper, step = (printer.name(value) for value in operation.operands[:3])
+    text = " unsigned" if "unsignedCmp" in operation.properties else ""
+    text += f" {printer.name(entry.arguments[0])} = {lower} to {upper} step {step}"
+    initial = operation.operands[3:]
+    if initial:
+        text += _print_assignments(printer, "iter_args", entry, 1, initial)
+        text += f" -> {_types(printer, [value.type for value in initial], bare=False)}"
+    type = entry.arguments[0].type
+    if type != INDEX:
+        text += f"  : {printer.type(type)}"
+    text += f" {printer.region(region, operation, entry_arguments=False, terminators=bool(initial))}"
+    return text + _dictionary(printer, operation)
+
+
+# --- while ----------------------------------------------------------------------------------------------------------
+
+
+def _while_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: Parser, at: int) -> Operation:
+        names, initial = _assignments(p) if p.tokens[p.pos] == "(" else ([], [])
+        at_type = p.pos
+        p.expect(":")
+        type = p.type()
+        if not isinstance(type, FunctionType):
+            p.error(
+                f"custom op '{definition.name}' invalid kind of type specified: expected builtin.function, but found "
+                f"'{type}'",
+                at_type,
+            )
+        if len(type.inputs) != len(initial):
+            p.error(
+                f"custom op '{definition.name}' expected as many input types as operands (expected {len(initial)} "
+                f"got {len(type.inputs)})",
+                at_type,
+            )
+        operands = [p.use(token, kind) for token, kind in zip(initial, type.inputs, strict=True)]
+        arguments = [Argument(token, kind, None) for token, kind in zip(names, type.inputs, strict=True)]
+        before = p.region(definition.name, arguments)
+        keyword_of(p, definition, "do")
+        regions = [before, p.region(definition.name)]
+        return _made(p, at, definition, operands, type.results, regions, keyword=True)
+
+    return parse
+
+
+def _print_while(printer: Printer, operation: Operation) -> str:
+    before, after = operation.regions
+    operands = operation.operands
+    text = _print_assignments(printer, "", before.blocks[0], 0, operands)
+    inputs = _types(printer, [value.type for value in operands], bare=False)
+    results = _types(printer, [result.type for result in operation.results], bare=True)
+    text += f" : {inputs} -> {results} {printer.region(before, operation, entry_arguments=False)}"
+    text += f" do {printer.region(after, operation)}"
+    return text + _dictionary(printer, operation, " attributes")
+
+
+# --- execute_region -------------------------------------------------------------------------------------------------
+
+
+def _execute_region_parser(definition: OpDefinition) -> CustomParse:
+    def parse(p: Parser, at: int) -> Operation:
+        results = _arrow_types(p)
+        properties: dict[str, Attribute] = {"no_inline": _UNIT} if p.take("no_inline") else {}
+        return _made(p, at, definition, [], results, [p.region(definition.name)], properties)
+
+    return parse
+
+
+def _print_execute_region(printer: Printer, operation: Operation) -> str:
+    types = [result.type for result in operation.results]
+    text = f" -> {_types(printer, types, bare=True)}" if types else ""
+    if "no_inline" in operation.properties:
+        text += " no_inline"
+    return f"{text} {printer.region(operation.regions[0], operation)}{_dictionary(printer, operation)}"
+
+
+STRUCTURED: Mapping[str, tuple[Callable[[OpDefinition], CustomParse], CustomPrint]] = {
+    "scf_if": (_if_parser, _print_if),
+    "scf_for": (_for_parser, _print_for),
+    "scf_while": (_while_parser, _print_while),
+    "scf_execute_region": (_execute_region_parser, _print_execute_region),
+}

@@ -1,0 +1,273 @@
+"""The scf dialect: structured control flow (`SCFOps.td`). Regions run in the frame of the function around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import Arity, Dialect, Property, RegionSlot, Slot, Trait, same_type
+from halfulp.interp.dialects.scf import region_rules as regions
+from halfulp.interp.ir.errors import UndefinedBehavior
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.ir.types import I1
+from halfulp.interp.run.batch import TRIPS, LaneCompiler, advanced, one_less, positive, trips
+from halfulp.interp.run.executor import (
+    Action,
+    Compiler,
+    Control,
+    Frame,
+    Run,
+    Segment,
+    Slots,
+    Step,
+    decided,
+    in_lanes,
+    moves,
+    number,
+    passing,
+    undecided,
+)
+from halfulp.interp.values.value import Value
+
+scf = Dialect("scf", partial=True)
+
+_RESULTS = (Slot("results", c.ANY, Arity.VARIADIC),)
+
+
+def _if(op: Operation, compiler: Compiler) -> Action:
+    (condition,) = compiler.slots(op.operands)
+    resume = compiler.resume(op)
+    yes, no = [passing((), compiler.region(region, resume)) if region.blocks else resume(()) for region in op.regions]
+
+    def choose(frame: Frame) -> Segment | None:
+        value = frame.slots[condition]
+        return yes(frame) if (value if value.__class__ is int else decided(value, op)) else no(frame)
+
+    return choose
+
+
+def _for(op: Operation, compiler: Compiler) -> Action:
+    """The induction variable takes lower, lower + step, … below upper; the step must be positive."""
+    lower, upper, step, *initial = compiler.slots(op.operands)
+    settings, type_ = compiler.settings, op.operands[0].type
+    signed = "unsignedCmp" not in op.properties
+    mask = (1 << settings.width(type_)) - 1
+    body = compiler.block(op.regions[0].blocks[0])
+    induction, *carried = body.arguments
+    state = compiler.hidden_slot()
+    # After each trip, and before the first, the carried slots hold what the loop would return.
+    begin_carrying, finish = moves(initial, carried), compiler.resume(op)(carried)
+    carry: tuple[Step, ...] = ()
+    at_end: Action | None = None
+
+    def yielding(sources: Sequence[int]) -> Action:
+        nonlocal carry, at_end
+        carry = moves(sources, carried)
+
+        def again(frame: Frame) -> Segment | None:
+            slots = frame.slots
+            for step in carry:
+                step(slots)
+            return following(frame)
+
+        at_end = again
+        return again
+
+    def following(frame: Frame) -> Segment | None:
+        position = next(frame.slots[state], None)
+        if position is None:
+            return finish(frame)
+        frame.slots[induction] = position & mask
+        return body
+
+    def trips(slots: Slots) -> range:
+        start, end, stride = (
+            number(slots[slot], type_, op, name, settings, signed)
+            for slot, name in ((lower, "lower bound"), (upper, "upper bound"), (step, "step"))
+        )
+        if stride <= 0:
+            raise UndefinedBehavior(
+                f"{op.name}: undefined behaviour: the step is {stride}, but must be positive",
+                location=op.location,
+                op=op.name,
+            )
+        for move in begin_carrying:
+            move(slots)
+        return range(start, end, stride)
+
+    compiler.region(op.regions[0], yielding)
+    if body.control is not at_end:
+
+        def begin(frame: Frame) -> Segment | None:
+            frame.slots[state] = iter(trips(frame.slots))
+            return following(frame)
+
+        return begin
+    whole_body, cost, last = (*body.steps, *carry), body.cost, body.op
+
+    def loop(frame: Frame) -> Segment | None:
+        """All trips at once: nothing in the body passes control on, and nobody watches."""
+        slots = frame.slots
+        run: Run = slots[0]
+        every = trips(slots)
+        # Not by len(), which ends at 2^63.
+        count = max(0, -((every.start - every.stop) // every.step))
+        affordable = run.steps // cost
+        if whole_body:
+            for position in every[:affordable]:
+                slots[induction] = position & mask
+                for step in whole_body:
+                    step(slots)
+        if count > affordable:
+            raise run.out_of_steps(last)
+        run.steps -= cost * count
+        return finish(frame)
+
+    return loop
+
+
+def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
+    """The same in a batch, where lanes may make different numbers of trips: each knows how many it has left."""
+    lower, upper, step, *initial = compiler.slots(op.operands)
+    type_ = op.operands[0].type
+    width, signed = compiler.settings.width(type_), "unsignedCmp" not in op.properties
+    body = compiler.block(op.regions[0].blocks[0])
+    induction, *carried = body.arguments
+    remaining, more = compiler.typed_slot(TRIPS), compiler.typed_slot(I1)
+    begin_carrying, finish = moves(initial, carried), compiler.resume(op)(carried)
+    head, latch = Segment(), Segment()
+    compiler.loop(op, head, latch, more, (induction, step, remaining), carried)
+
+    def begin(frame: Frame) -> Segment:
+        slots = frame.slots
+        run: Run = slots[0]
+        bounds = (slots[lower], slots[upper], slots[step])
+        for bound, name in zip(bounds, ("lower bound", "upper bound", "step"), strict=True):
+            if isinstance(bound, Value) and bound.poison is not None:
+                raise undecided(bound, op, name, run.lanes)
+        slots[remaining], wrong = trips(*bounds, width, signed)
+        if wrong.any():
+            report = UndefinedBehavior(
+                f"{op.name}: undefined behaviour: the step must be positive", location=op.location, op=op.name
+            )
+            raise in_lanes(report, run.lanes, wrong)
+        slots[more] = positive(slots[remaining])
+        slots[induction] = slots[lower]
+        for move in begin_carrying:
+            move(slots)
+        return head
+
+    def choose(frame: Frame) -> Segment | None:
+        return body if frame.slots[more] else finish(frame)
+
+    def advance(slots: Slots) -> None:
+        slots[induction] = advanced(slots[induction], slots[step], type_, width)
+        slots[remaining] = one_less(slots[remaining])
+        slots[more] = positive(slots[remaining])
+
+    head.steps, head.control = (), choose
+    latch.steps, latch.control = (advance,), passing((), head)
+    compiler.region(op.regions[0], lambda sources: passing(moves(sources, carried), latch))
+    return begin
+
+
+def _while(op: Operation, compiler: Compiler) -> Action:
+    resume = compiler.resume(op)
+    before, after = [compiler.block(region.blocks[0]) for region in op.regions]
+    terminator = op.regions[0].blocks[-1].operations[-1]
+
+    def deciding(sources: Sequence[int]) -> Action:
+        condition, *passed = sources
+        enter, finish = moves(passed, after.arguments), resume(passed)
+
+        def decide(frame: Frame) -> Segment | None:
+            slots = frame.slots
+            value = slots[condition]
+            if not (value if value.__class__ is int else decided(value, terminator)):
+                return finish(frame)
+            for step in enter:
+                step(slots)
+            return after
+
+        return decide
+
+    def again(sources: Sequence[int]) -> Action:
+        return passing(moves(sources, before.arguments), before)
+
+    compiler.region(op.regions[0], deciding)
+    compiler.region(op.regions[1], again)
+    return again(compiler.slots(op.operands))
+
+
+def _execute_region(op: Operation, compiler: Compiler) -> Action:
+    return passing((), compiler.region(op.regions[0], compiler.resume(op)))
+
+
+def _yield(op: Operation, compiler: Compiler) -> Action:
+    assert compiler.on_yield is not None
+    return compiler.on_yield(compiler.slots(op.operands))
+
+
+scf.op(
+    "if",
+    custom="scf_if",
+    operands={"condition": c.BOOL},
+    results=_RESULTS,
+    regions=(RegionSlot("thenRegion"), RegionSlot("elseRegion")),
+    verify=regions.verify_if,
+    verify_regions=regions.verify_if_regions,
+    evaluate=Control(_if, decides=0),
+)
+scf.op(
+    "for",
+    custom="scf_for",
+    operands=(
+        Slot("lowerBound", c.INTEGER_OR_INDEX),
+        Slot("upperBound", c.INTEGER_OR_INDEX),
+        Slot("step", c.INTEGER_OR_INDEX),
+        Slot("initArgs", c.ANY, Arity.VARIADIC),
+    ),
+    results=_RESULTS,
+    properties=(Property("unsignedCmp", c.UNIT_ATTR, optional=True),),
+    regions=(RegionSlot("region"),),
+    type_rules=(same_type("lowerBound", "upperBound", "step"),),
+    verify=regions.verify_for,
+    verify_regions=regions.verify_for_regions,
+    evaluate=Control(_for, in_lanes=_for_in_lanes),
+)
+scf.op(
+    "while",
+    custom="scf_while",
+    operands=(Slot("inits", c.ANY, Arity.VARIADIC),),
+    results=_RESULTS,
+    regions=(RegionSlot("before"), RegionSlot("after")),
+    verify=regions.verify_while,
+    verify_regions=regions.verify_while_regions,
+    evaluate=Control(_while),
+)
+scf.op(
+    "execute_region",
+    custom="scf_execute_region",
+    results=(Slot("result", c.ANY, Arity.VARIADIC),),
+    properties=(Property("no_inline", c.UNIT_ATTR, optional=True),),
+    regions=(RegionSlot("region"),),
+    verify=regions.verify_execute_region,
+    verify_regions=regions.verify_execute_region_regions,
+    evaluate=Control(_execute_region),
+)
+scf.op(
+    "condition",
+    "`(` $condition `)` attr-dict ($args^ `:` type($args))?",
+    operands=(Slot("condition", c.BOOL), Slot("args", c.ANY, Arity.VARIADIC)),
+    traits=(Trait.TERMINATOR,),
+    verify=regions.verify_condition,
+    evaluate=Control(_yield, decides=0),
+)
+scf.op(
+    "yield",
+    "attr-dict ($results^ `:` type($results))?",
+    operands=(Slot("results", c.ANY, Arity.VARIADIC),),
+    traits=(Trait.TERMINATOR, Trait.RETURN_LIKE),
+    verify=regions.verify_yield,
+    evaluate=Control(_yield),
+)

@@ -1,0 +1,187 @@
+"""What the scf ops ask of their regions: MLIR's rules, in its words.
+
+Values flow along edges: from the op's operands into a region, from a terminator into a region or out as the op's
+results. Each edge must pass as many values as its end takes, of the same types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
+
+Edge = tuple[str, Sequence[ty.Type], str, Sequence[ty.Type]]
+_PARENT = "parent"
+
+
+def _types(values: Iterable[SSAValue]) -> list[ty.Type]:
+    return [value.type for value in values]
+
+
+def _flow(edges: Iterable[Edge]) -> str | None:
+    """The first edge that does not fit: (source, types passed, target, types taken)."""
+    for source, passed, target, taken in edges:
+        where = f"along control flow edge from {source} to {target}"
+        if len(passed) != len(taken):
+            return (
+                f"{where}: region branch point has {len(passed)} operands, but region successor needs {len(taken)} "
+                "inputs"
+            )
+        for number, (one, other) in enumerate(zip(passed, taken, strict=True)):
+            if one != other:
+                return (
+                    f"{where}: successor operand type #{number} '{one}' should match successor input type "
+                    f"#{number} '{other}'"
+                )
+    return None
+
+
+def _last(region: Region) -> Operation | None:
+    """The terminator of a region of one block."""
+    block = region.blocks[0]
+    return block.operations[-1] if block.operations else None
+
+
+def _single_blocks(
+    op: Operation, names: Sequence[str], optional: Sequence[str] = (), arguments: bool = True
+) -> str | None:
+    for number, region in enumerate(op.regions):
+        if not arguments and any(block.arguments for block in region.blocks):
+            return f"region #{number} should have no arguments"
+    for number, (name, region) in enumerate(zip(names, op.regions, strict=False)):
+        if len(region.blocks) > 1:
+            return f"expects region #{number} to have 0 or 1 blocks"
+        if not region.blocks and name not in optional:
+            return f"region #{number} ('{name}') failed to verify constraint: region with 1 blocks"
+    return None
+
+
+def _ends_in_yield(op: Operation) -> str | None:
+    for region in op.regions:
+        last = _last(region) if region.blocks else None
+        if last is not None and last.name != "scf.yield":
+            return f"expects regions to end with 'scf.yield', found '{last.name}'"
+    return None
+
+
+def verify_if(op: Operation) -> str | None:
+    """One block per region without arguments; an else where there are results."""
+    problem = _single_blocks(op, ("thenRegion", "elseRegion"), ("elseRegion",), arguments=False)
+    if problem is None and op.results and not op.regions[1].blocks:
+        return "must have an else block if defining values"
+    return problem
+
+
+def verify_if_regions(op: Operation) -> str | None:
+    """Each region ends in scf.yield, which gives the results."""
+    problem = _ends_in_yield(op)
+    if problem:
+        return problem
+    results = _types(op.results)
+    lasts = [_last(region) for region in op.regions if region.blocks]
+    return _flow(_edge(last, _PARENT, results) for last in lasts if last is not None)
+
+
+def _edge(last: Operation, target: str, taken: Sequence[ty.Type], first: int = 0) -> Edge:
+    return f"Operation {last.name}", _types(last.operands[first:]), target, taken
+
+
+def verify_for(op: Operation) -> str | None:
+    """One block; as many results as values carried from one turn to the next."""
+    problem = _single_blocks(op, ("region",))
+    if problem is None and len(op.operands) - 3 != len(op.results):
+        return "mismatch in number of loop-carried values and defined values"
+    return problem
+
+
+def verify_for_regions(op: Operation) -> str | None:
+    """The induction variable, and what is carried from one turn to the next."""
+    problem = _ends_in_yield(op)
+    if problem:
+        return problem
+    carried = _types(op.operands[3:])
+    results = _types(op.results)
+    arguments = _types(op.regions[0].blocks[0].arguments)
+    if not arguments:
+        return "expected a block argument for the induction variable"
+    if len(carried) != len(arguments) - 1:
+        return f"different number of inits and region iter_args: {len(carried)} != {len(arguments) - 1}"
+    if arguments[0] != op.operands[0].type:
+        return "expected induction variable to be same type as bounds and step"
+    last = _last(op.regions[0])
+    yielded = _types(last.operands) if last is not None else []
+    if yielded and len(yielded) != len(carried):
+        return f"different number of region iter_args and yielded values: {len(carried)} != {len(yielded)}"
+    if last is not None and len(yielded) != len(carried):
+        return _flow([_edge(last, "Region #0", arguments[1:])])
+    for number, values in enumerate(zip(carried, arguments[1:], yielded, results, strict=False)):
+        initial, argument, next_, result = values
+        for one, other, type_ in (
+            ("init", "region iter_arg", initial),
+            ("region iter_arg", "yielded value", next_),
+            ("region iter_arg", "loop result", result),
+        ):
+            if type_ != argument:
+                pair = (type_, argument) if one == "init" else (argument, type_)
+                return f"{number}-th {one} and {number}-th {other} have different type: '{pair[0]}' != '{pair[1]}'"
+    return None
+
+
+def verify_while(op: Operation) -> str | None:
+    """One block per region: ``before`` ends in scf.condition, ``after`` in scf.yield."""
+    problem = _single_blocks(op, ("before", "after"))
+    if problem:
+        return problem
+    for name, region, expected in zip(("before", "after"), op.regions, ("scf.condition", "scf.yield"), strict=True):
+        last = _last(region)
+        if last is None or last.name != expected:
+            return f"expects the '{name}' region to terminate with '{expected}'"
+    return None
+
+
+def verify_while_regions(op: Operation) -> str | None:
+    """Values flow round and out."""
+    before, after = (_types(region.blocks[0].arguments) for region in op.regions)
+    condition, yield_ = (region.blocks[0].operations[-1] for region in op.regions)
+    return _flow(
+        (
+            (_PARENT, _types(op.operands), "Region #0", before),
+            _edge(condition, _PARENT, _types(op.results), 1),
+            _edge(condition, "Region #1", after, 1),
+            _edge(yield_, "Region #0", before),
+        )
+    )
+
+
+def verify_execute_region(op: Operation) -> str | None:
+    """At least one block, no arguments."""
+    blocks: list[Block] = op.regions[0].blocks
+    if not blocks:
+        return "region needs to have at least one block"
+    if blocks[0].arguments:
+        return "region cannot have any arguments"
+    return None
+
+
+def verify_execute_region_regions(op: Operation) -> str | None:
+    """Every scf.yield gives the results."""
+    lasts = [block.operations[-1] for block in op.regions[0].blocks if block.operations]
+    return _flow(_edge(last, _PARENT, _types(op.results)) for last in lasts if last.name == "scf.yield")
+
+
+_YIELD_PARENTS = ("scf.execute_region", "scf.for", "scf.if", "scf.index_switch", "scf.while")
+
+
+def verify_yield(op: Operation) -> str | None:
+    """Only inside the ops of scf."""
+    parent = op.parent_op
+    if parent is None or parent.name not in _YIELD_PARENTS:
+        return f"expects parent op to be one of '{', '.join(_YIELD_PARENTS)}'"
+    return None
+
+
+def verify_condition(op: Operation) -> str | None:
+    """Only inside scf.while."""
+    parent = op.parent_op
+    return None if parent is not None and parent.name == "scf.while" else "expects parent op 'scf.while'"

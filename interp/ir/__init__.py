@@ -1,0 +1,1 @@
+"""The IR in memory: types, attributes, locations, operations, errors."""

@@ -1,0 +1,175 @@
+"""Every error halfulp raises on purpose. Each carries where it happened, in which op, and the values that caused it.
+
+``str(error)`` reads ``file:line:col: error: message``; `HalfulpError.render` adds the source line and a caret under the
+column, as compilers do. ``exit_code`` is what the command line exits with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from halfulp.interp.ir.locations import FileLineCol, Location, file_position
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class HalfulpError(Exception):
+    """The base of halfulp's errors.
+
+    ``location``: where, or None. ``op``: the name of the op, or None. ``values``: the offending values, as given.
+    ``notes``: pairs of a location (or None) and a text. ``hint``: what may help, or None. ``lanes``: in a batch, the
+    numbers of the lanes that are concerned, ascending; None where all are, or where there is no batch.
+    """
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        location: Location | None = None,
+        op: str | None = None,
+        values: Iterable[Any] = (),
+        notes: Iterable[tuple[Location | None, str]] = (),
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.location = location
+        self.op = op
+        self.values = tuple(values)
+        self.notes = tuple(notes)
+        self.hint = hint
+        self.lanes: npt.NDArray[np.intp] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.__dict__)
+
+    def _first_line(self) -> str:
+        return _line(self.location, "error", self.message)
+
+    def __str__(self) -> str:
+        lines = [self._first_line()]
+        lines += [_line(location, "note", text) for location, text in self.notes]
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def render(self, source: str | None = None) -> str:
+        """The message, and, where ``source`` (the text of the file) has the place, its line with a caret below it."""
+        lines = [self._first_line(), *_excerpt(self.location, source)]
+        for location, text in self.notes:
+            lines += [_line(location, "note", text), *_excerpt(location, source)]
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class ParseError(HalfulpError):
+    """Text that is not MLIR, or names something that does not exist."""
+
+
+class VerifyError(HalfulpError):
+    """Well-formed text that breaks a rule of the language or of an op."""
+
+
+class TypeMismatch(HalfulpError):
+    """An input that does not have the type the function asks for."""
+
+
+class InputError(HalfulpError):
+    """An input that cannot be read: a file, a literal, an option."""
+
+
+class BytecodeError(HalfulpError):
+    """A bytecode file that is not well-formed: ``file.mlirbc: error: … (at byte 12)``.
+
+    ``filename``: the name of the file. ``offset``: the byte at which that shows, from the start of the file; both None
+    where there is none.
+    """
+
+    def __init__(self, message: str, *, offset: int | None = None, filename: str | None = None, **more: Any) -> None:
+        super().__init__(message, **more)
+        self.offset = offset
+        self.filename = filename
+
+    def _first_line(self) -> str:
+        where = "" if self.filename is None else f"{self.filename}: "
+        at = "" if self.offset is None else f" (at byte {self.offset})"
+        return f"{where}error: {self.message}{at}"
+
+
+class LimitExceeded(HalfulpError):
+    """A limit on nesting, steps, depth or memory was reached."""
+
+
+class Unsupported(HalfulpError):
+    """Something well-formed that halfulp does not execute."""
+
+    exit_code = 3
+
+
+class UndefinedBehavior(HalfulpError):
+    """The program has no meaning for these inputs."""
+
+    exit_code = 4
+
+
+class AssertionFailed(HalfulpError):
+    """A cf.assert of the program does not hold."""
+
+    exit_code = 4
+
+
+def _rebuild(kind: type[HalfulpError], message: str, state: dict[str, Any]) -> HalfulpError:
+    error = kind(message)
+    error.__dict__.update(state)
+    return error
+
+
+# Names that are compared with a wrong one, and how long they may be: an error must not cost more than the file.
+_MAX_CANDIDATES = 2000
+_MAX_NAME = 60
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """``did you mean `…`?`` with the known name closest to ``name``; None where none is close."""
+    import difflib
+
+    if len(name) > _MAX_NAME:
+        return None
+    near = [other for other in islice(known, _MAX_CANDIDATES) if abs(len(other) - len(name)) <= 2 and other != name]
+    found = difflib.get_close_matches(name, near, n=1, cutoff=0.6)
+    return f"did you mean `{found[0]}`?" if found else None
+
+
+def _line(location: Location | None, severity: str, text: str) -> str:
+    where = "" if location is None else f"{spell_place(location) or location}: "
+    return f"{where}{severity}: {text}"
+
+
+def spell_place(location: Location) -> str:
+    """``file:line:col`` of the first file position in a location; empty where it has none."""
+    place = file_position(location)
+    return f"{place.file}:{place.line}:{place.column}" if place else ""
+
+
+def _excerpt(location: Location | None, source: str | None) -> list[str]:
+    place: FileLineCol | None = None if location is None or source is None else file_position(location)
+    if place is None or source is None:
+        return []
+    lines = source.split("\n")
+    if not 1 <= place.line <= len(lines):
+        return []
+    line = lines[place.line - 1].rstrip("\r")
+    # Columns count bytes. A tab keeps its width above the caret; a very long line is cut around the column.
+    before = line.encode("utf-8", "replace")[: max(0, place.column - 1)]
+    column = len(before.decode("utf-8", "replace"))
+    start = max(0, column - 200)
+    shown = line[start : start + 400]
+    margin = "".join("\t" if char == "\t" else " " for char in shown[: column - start])
+    return [shown, f"{margin}^"]

@@ -1,0 +1,409 @@
+"""The IR in memory: operations in blocks in regions, as MLIR has them. Mutable and lean.
+
+Values know where they are defined, not where they are used. An operation knows the token it was read from; its line and
+column are worked out only when somebody asks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from halfulp.interp.ir.attributes import Attribute, DictionaryAttr, StringAttr, SymbolRefAttr
+from halfulp.interp.ir.locations import FileLineCol, Location, UnknownLoc
+
+if TYPE_CHECKING:
+    from halfulp.interp.declare.declarations import OpDefinition
+    from halfulp.interp.ir.types import Type
+
+
+class Source:
+    """A text that was read: its name, and the map from its tokens to lines and columns.
+
+    ``start``: the line and column in the file at which the text begins, where it is part of one.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        filename: str,
+        offsets_of: Callable[[str], Sequence[int]],
+        start: tuple[int, int] = (1, 1),
+    ) -> None:
+        self.text = text
+        self.filename = filename
+        self.start = start
+        self._offsets_of = offsets_of
+
+    @cached_property
+    def token_offsets(self) -> Sequence[int]:
+        """Where each token starts in the text, worked out on first use."""
+        return self._offsets_of(self.text)
+
+    def replace(self, token: int, offsets: Sequence[int]) -> None:
+        """Note that the parser split a token into several, which start at ``offsets``."""
+        known = list(self.token_offsets)
+        known[token : token + 1] = offsets
+        self.__dict__["token_offsets"] = known
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        find = self.text.find
+        while (end := find("\n", starts[-1])) >= 0:
+            starts.append(end + 1)
+        return starts
+
+    @cached_property
+    def _ascii(self) -> bool:
+        return self.text.isascii()
+
+    def _place(self, offset: int) -> tuple[str, int, int]:
+        line = bisect_right(self._line_starts, offset)
+        start = self._line_starts[line - 1]
+        column = offset - start if self._ascii else len(self.text[start:offset].encode("utf-8", "replace"))
+        first_line, first_column = self.start
+        return self.filename, first_line + line - 1, column + (first_column if line == 1 else 1)
+
+    def at_offset(self, offset: int) -> FileLineCol:
+        """The line and column (in bytes, as mlir-opt counts) of a character of the text."""
+        return FileLineCol(*self._place(offset))
+
+    @property
+    def whole(self) -> FileLineCol:
+        """The place of the implicit module around all of the text: 0:0 in a file, the start of a later part of one."""
+        return FileLineCol(self.filename, *((0, 0) if self.start == (1, 1) else self.start))
+
+    def at_token(self, token: int) -> FileLineCol:
+        """The line and column of a token; the end of the text for a token past the last."""
+        return FileLineCol(*self.place_of_token(token))
+
+    def place_of_token(self, token: int) -> tuple[str, int, int]:
+        """File, line and column of a token, as `at_token` gives them."""
+        offsets = self.token_offsets
+        return self._place(offsets[token] if token < len(offsets) else len(self.text))
+
+
+class SSAValue:
+    """A value: the result of an operation or the argument of a block. ``name`` is a hint without its ``%``."""
+
+    __slots__ = ("name", "type")
+
+    def __init__(self, type: Type, name: str | None = None) -> None:
+        self.type = type
+        self.name = name
+
+
+class OpResult(SSAValue):
+    """Result number ``index`` of the operation ``owner``."""
+
+    __slots__ = ("index", "owner")
+
+    def __init__(self, type: Type, owner: Operation, index: int, name: str | None = None) -> None:
+        self.type = type
+        self.name = name
+        self.owner = owner
+        self.index = index
+
+
+class BlockArgument(SSAValue):
+    """Argument number ``index`` of ``block``."""
+
+    __slots__ = ("_location", "block", "index", "token")
+
+    def __init__(
+        self, type: Type, block: Block, index: int, name: str | None = None, location: Location | None = None
+    ) -> None:
+        self.type = type
+        self.name = name
+        self.block = block
+        self.index = index
+        self.token = -1
+        self._location = location
+
+    @property
+    def location(self) -> Location:
+        """What ``loc(…)`` says, else where the parser read the name."""
+        if self._location is not None:
+            return self._location
+        owner = None if self.block.parent is None else self.block.parent.parent
+        source = None if owner is None else owner.source
+        return UnknownLoc() if source is None or self.token < 0 else source.at_token(self.token)
+
+    @location.setter
+    def location(self, location: Location) -> None:
+        self._location = location
+
+
+Successor = tuple["Block", list[SSAValue]]
+
+
+class Operation:
+    """One operation.
+
+    ``properties`` holds the inherent attributes, ``attributes`` the discardable ones. ``definition`` is None for an
+    operation of an unregistered dialect: which of its attributes are inherent is not known, so all stand in
+    ``attributes``; what stood in ``<…>``, any attribute at all, is in ``raw_properties`` (None: nothing did).
+    Each successor is a block with the values for its arguments, which are operands of the op in MLIR and are kept
+    apart here.
+    """
+
+    __slots__ = (
+        "_location",
+        "attributes",
+        "definition",
+        "name",
+        "operands",
+        "parent",
+        "properties",
+        "raw_properties",
+        "regions",
+        "results",
+        "source",
+        "successors",
+        "token",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        definition: OpDefinition | None = None,
+        operands: list[SSAValue] | None = None,
+        result_types: Sequence[Type] = (),
+        properties: dict[str, Attribute] | None = None,
+        attributes: dict[str, Attribute] | None = None,
+        regions: Sequence[Region] = (),
+        successors: Sequence[Successor] = (),
+        location: Location | None = None,
+    ) -> None:
+        self.name = name
+        self.definition = definition
+        self.operands: list[SSAValue] = [] if operands is None else operands
+        self.results: tuple[OpResult, ...] = tuple(
+            [OpResult(type, self, index) for index, type in enumerate(result_types)]
+        )
+        self.properties: dict[str, Attribute] = {} if properties is None else properties
+        self.raw_properties: Attribute | None = None
+        self.attributes: dict[str, Attribute] = {} if attributes is None else attributes
+        self.regions = regions
+        for region in regions:
+            region.parent = self
+        self.successors = successors
+        self.parent: Block | None = None
+        self.source: Source | None = None
+        self.token = -1
+        self._location = location
+
+    @property
+    def position(self) -> FileLineCol | None:
+        """Where the parser read the op's name, or None for an op made otherwise."""
+        return None if self.source is None else self.source.at_token(self.token)
+
+    @property
+    def location(self) -> Location:
+        """What ``loc(…)`` says, else the position."""
+        return self._location or self.position or UnknownLoc()
+
+    @location.setter
+    def location(self, location: Location) -> None:
+        self._location = location
+
+    @property
+    def place(self) -> tuple[str, int, int] | Location:
+        """The location; as file, line and column where it is the position: many are asked for at once."""
+        if self._location is not None or self.source is None:
+            return self.location
+        return self.source.place_of_token(self.token)
+
+    @property
+    def parent_op(self) -> Operation | None:
+        """The operation whose region this one is in."""
+        region = None if self.parent is None else self.parent.parent
+        return None if region is None else region.parent
+
+    @property
+    def symbol_name(self) -> str | None:
+        """The value of ``sym_name``, for an op that defines a symbol."""
+        name = self.properties.get("sym_name") or self.attributes.get("sym_name")
+        if isinstance(self.raw_properties, DictionaryAttr):
+            name = self.raw_properties.mapping.get("sym_name", name)
+        return name.value if isinstance(name, StringAttr) else None
+
+    def walk(self) -> Iterator[Operation]:
+        """This operation, then all those inside it, in the order of the text."""
+        stack: list[Iterator[Operation]] = [iter((self,))]
+        while stack:
+            operation = next(stack[-1], None)
+            if operation is None:
+                stack.pop()
+                continue
+            yield operation
+            if operation.regions:
+                stack.append(op for region in operation.regions for block in region.blocks for op in block.operations)
+
+
+class Block:
+    """A list of operations with arguments. ``label`` is the name it was read with, without its ``^``."""
+
+    __slots__ = ("arguments", "label", "operations", "parent")
+
+    def __init__(
+        self,
+        arguments: list[BlockArgument] | None = None,
+        operations: list[Operation] | None = None,
+        label: str | None = None,
+    ) -> None:
+        self.arguments: list[BlockArgument] = [] if arguments is None else arguments
+        self.operations: list[Operation] = [] if operations is None else operations
+        self.label = label
+        self.parent: Region | None = None
+
+    def add_argument(self, type: Type, name: str | None = None, location: Location | None = None) -> BlockArgument:
+        """Append an argument."""
+        argument = BlockArgument(type, self, len(self.arguments), name, location)
+        self.arguments.append(argument)
+        return argument
+
+    def append(self, operation: Operation) -> None:
+        """Append an operation."""
+        operation.parent = self
+        self.operations.append(operation)
+
+
+class Region:
+    """A list of blocks; the first is the entry."""
+
+    __slots__ = ("blocks", "parent")
+
+    def __init__(self, blocks: list[Block] | None = None) -> None:
+        self.blocks: list[Block] = [] if blocks is None else blocks
+        self.parent: Operation | None = None
+        for block in self.blocks:
+            block.parent = self
+
+    def append(self, block: Block) -> None:
+        """Append a block."""
+        block.parent = self
+        self.blocks.append(block)
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Bytes kept in a file beside the program, and what their address must be a multiple of.
+
+    ``data`` may be a view of a file, which is then mapped as long as the view lives.
+    """
+
+    data: bytes | memoryview
+    alignment: int
+
+
+Resource = Blob | bool | str
+
+
+class Resources:
+    """The ``{-# … #-}`` section of a file.
+
+    ``dialect`` maps a dialect and a key to an entry, ``external`` a tool's name and a key.
+    """
+
+    def __init__(self) -> None:
+        self.dialect: dict[str, dict[str, Resource]] = {}
+        self.external: dict[str, dict[str, Resource]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.dialect or self.external)
+
+    def blob(self, key: str) -> bytes | memoryview | None:
+        """The bytes behind ``dense_resource<key>``; None where there is no such blob."""
+        entry = self.dialect.get("builtin", {}).get(key)
+        return entry.data if isinstance(entry, Blob) else None
+
+
+class Module:
+    """A parsed file: its top-level operation, a ``builtin.module``, and what belongs to the file as a whole.
+
+    Of a bytecode file: ``use_orders``: the orders of the uses of values, where they are not those of the places (None
+    for a text). ``dialect_versions``: what dialects say of their versions, which only they understand; text has no
+    place for either.
+    """
+
+    def __init__(self, operation: Operation, source: Source | None = None, resources: Resources | None = None) -> None:
+        self.operation = operation
+        self.source = source
+        self.resources = resources or Resources()
+        self.use_orders: dict[SSAValue, tuple[int, ...]] | None = None
+        self.dialect_versions: dict[str, bytes] = {}
+
+    @property
+    def text(self) -> str | None:
+        """The text that was read, if any."""
+        return None if self.source is None else self.source.text
+
+    @property
+    def filename(self) -> str:
+        """The name of the file."""
+        return "<memory>" if self.source is None else self.source.filename
+
+    @property
+    def body(self) -> list[Operation]:
+        """The top-level operations."""
+        return self.operation.regions[0].blocks[0].operations
+
+    def walk(self) -> Iterator[Operation]:
+        """Every operation, the module first, in the order of the text."""
+        return self.operation.walk()
+
+    def lookup(self, symbol: SymbolRefAttr | str, scope: Operation | None = None) -> Operation | None:
+        """The operation a symbol names, seen from inside ``scope`` (default: the top level), or None.
+
+        A string may be ``name`` or ``@a::@b``. The root is looked up in the nearest symbol table around ``scope``
+        that has it, as MLIR's `lookupNearestSymbolFrom` does in the nearest table only.
+        """
+        path = _symbol_path(symbol)
+        table = self.operation if scope is None else nearest_symbol_table(scope)
+        found: Operation | None = table
+        for name in path:
+            if found is None:
+                return None
+            found = symbols_of(found).get(name)
+        return found
+
+
+def nearest_symbol_table(operation: Operation) -> Operation:
+    """The closest operation around (or at) ``operation`` that has a symbol table; the outermost op at least."""
+    current = operation
+    while not is_symbol_table(current):
+        parent = current.parent_op
+        if parent is None:
+            return current
+        current = parent
+    return current
+
+
+def is_symbol_table(operation: Operation) -> bool:
+    """Whether the symbols in the operation's region can be looked up in it."""
+    from halfulp.interp.declare.declarations import Trait
+
+    return operation.definition is not None and Trait.SYMBOL_TABLE in operation.definition.traits
+
+
+def symbols_of(table: Operation) -> Mapping[str, Operation]:
+    """The operations directly inside ``table`` that define a symbol, by name (the first of a name)."""
+    symbols: dict[str, Operation] = {}
+    for region in table.regions:
+        for block in region.blocks:
+            for operation in block.operations:
+                name = operation.symbol_name
+                if name is not None:
+                    symbols.setdefault(name, operation)
+    return symbols
+
+
+def _symbol_path(symbol: SymbolRefAttr | str) -> tuple[str, ...]:
+    if isinstance(symbol, SymbolRefAttr):
+        return (symbol.root, *symbol.nested)
+    return tuple(part.removeprefix("@") for part in symbol.split("::"))

@@ -1,0 +1,479 @@
+"""MLIR's types: frozen, hashable, equal by value. ``str(type)`` is the spelling mlir-opt prints.
+
+A shape is a tuple of dimensions, None for a dynamic one (``?``); a shape of None is an unranked type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Literal, TypeVar, dataclass_transform
+
+from halfulp.fp_formats.formats import FloatFormat, float_format
+from halfulp.fp_formats.scalar import value
+from halfulp.interp.ir.literals import spell_double, spell_rounded
+
+if TYPE_CHECKING:
+    from halfulp.interp.ir.attributes import Attribute
+
+Made = TypeVar("Made")
+
+Shape = tuple[int | None, ...]
+Signedness = Literal["signless", "signed", "unsigned"]
+
+_PREFIX: Mapping[str, str] = {"signless": "i", "signed": "si", "unsigned": "ui"}
+_NO_NAMES: Mapping[object, str] = {}
+
+MAX_INTEGER_WIDTH = (1 << 24) - 1
+
+
+@dataclass_transform(frozen_default=True)
+def immutable(cls: type[Made]) -> type[Made]:
+    """A frozen dataclass that works out its hash once: types and attributes nest, and are looked up all the time."""
+    made = dataclass(frozen=True)(cls)
+    compute = made.__hash__
+
+    def cached_hash(self: object) -> int:
+        known: int | None = self.__dict__.get("_hash")
+        if known is None:
+            known = self.__dict__["_hash"] = compute(self)
+        return known
+
+    made.__hash__ = cached_hash  # type: ignore[method-assign]
+    return made
+
+
+def fields_only(self: object) -> dict[str, object]:
+    """The state to pickle: without what was worked out, since hashes of strings differ between processes."""
+    return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+
+@immutable
+class Type:
+    """The base of all types."""
+
+    __getstate__ = fields_only
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """The spelling, with those attributes inside that ``names`` has an alias for spelled by it."""
+        raise NotImplementedError
+
+    @cached_property
+    def _spelling(self) -> str:
+        return self.spell(_NO_NAMES)
+
+    def __str__(self) -> str:
+        return self._spelling
+
+
+@immutable
+class IntegerType(Type):
+    """``i32``, ``si8``, ``ui4``: ``width`` bits, 0 to 2^24 - 1."""
+
+    width: int
+    signedness: Signedness = "signless"
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``i``, ``si`` or ``ui`` and the width."""
+        return f"{_PREFIX[self.signedness]}{self.width}"
+
+
+@immutable
+class IndexType(Type):
+    """``index``: a signless integer of the machine's width."""
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``index``."""
+        return "index"
+
+
+@immutable
+class NoneType(Type):
+    """``none``: a type with one value."""
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``none``."""
+        return "none"
+
+
+@immutable
+class FloatType(Type):
+    """A float type; ``format`` says everything about it."""
+
+    format: FloatFormat
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """The name of the format."""
+        return self.format.name
+
+
+@immutable
+class ComplexType(Type):
+    """``complex<element>``."""
+
+    element: Type
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``complex<…>``."""
+        return f"complex<{self.element.spell(names)}>"
+
+
+@immutable
+class TupleType(Type):
+    """``tuple<…>``."""
+
+    elements: tuple[Type, ...]
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``tuple<…>``."""
+        return f"tuple<{_list(self.elements, names)}>"
+
+
+@immutable
+class FunctionType(Type):
+    """``(inputs) -> results``."""
+
+    inputs: tuple[Type, ...]
+    results: tuple[Type, ...]
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """Inputs in parentheses; one result stands bare unless it is a function type itself."""
+        results = _list(self.results, names)
+        if len(self.results) != 1 or isinstance(self.results[0], FunctionType):
+            results = f"({results})"
+        return f"({_list(self.inputs, names)}) -> {results}"
+
+
+@immutable
+class VectorType(Type):
+    """``vector<2x[4]xf32>``; ``scalable`` holds one bool per dimension (empty: none is scalable)."""
+
+    shape: tuple[int, ...]
+    element: Type
+    scalable: tuple[bool, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.scalable and not any(self.scalable):
+            object.__setattr__(self, "scalable", ())
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``vector<…>`` with scalable dimensions in square brackets."""
+        flags = self.scalable or (False,) * len(self.shape)
+        dims = "".join(f"[{size}]x" if flag else f"{size}x" for size, flag in zip(self.shape, flags, strict=True))
+        return f"vector<{dims}{self.element.spell(names)}>"
+
+
+@immutable
+class TensorType(Type):
+    """``tensor<2x?xf32, encoding>``; ``shape`` None is ``tensor<*xf32>``."""
+
+    shape: Shape | None
+    element: Type
+    encoding: Attribute | None = None
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``tensor<…>``."""
+        encoding = "" if self.encoding is None else f", {_attribute(self.encoding, names)}"
+        return f"tensor<{_dimensions(self.shape)}{self.element.spell(names)}{encoding}>"
+
+
+@immutable
+class MemRefType(Type):
+    """``memref<2x?xf32, layout, space>``; ``shape`` None is unranked. An identity layout is None."""
+
+    shape: Shape | None
+    element: Type
+    layout: Attribute | None = None
+    memory_space: Attribute | None = None
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``memref<…>``."""
+        from halfulp.interp.ir.attributes import spell_untyped
+
+        layout = "" if self.layout is None else f", {_attribute(self.layout, names)}"
+        space = "" if self.memory_space is None else f", {spell_untyped(self.memory_space, names)}"
+        return f"memref<{_dimensions(self.shape)}{self.element.spell(names)}{layout}{space}>"
+
+
+@immutable
+class OpaqueType(Type):
+    """A type of a dialect that is not registered, kept as written: ``!dialect.body`` or ``!dialect<body>``.
+
+    ``body`` is what follows the dialect's name, with its dot or bracket.
+    """
+
+    dialect: str
+    body: str
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """As it was written."""
+        return f"!{self.dialect}{self.body}"
+
+
+@immutable
+class DialectType(Type):
+    """A type that a dialect declares: ``!dialect.mnemonic``. Subclasses have parameters."""
+
+    dialect: str
+    mnemonic: str
+
+    @property
+    def parts(self) -> tuple[Attribute | Type, ...]:
+        """The attributes and types among its parameters."""
+        return ()
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``!dialect.mnemonic``."""
+        return f"!{self.dialect}.{self.mnemonic}"
+
+
+@immutable
+class UniformQuantizedType(Type):
+    """``!quant.uniform<…>``: how stored integers stand for real numbers, expressed = (stored - zero point) * scale.
+
+    Per layer: ``axis`` and ``block_sizes`` are None, one scale. Per channel: ``axis`` is set, a scale per index of it.
+    Sub-channel: ``block_sizes`` holds (axis, size) pairs, and the scales form an array of ``parameter_shape``,
+    row-major.
+    ``scales`` are the literals' values as f64 (sub-channel: rounded to the expressed type, as MLIR does).
+    ``storage``: None for integers; newer MLIR also stores a float type or a `QuantileType`, whose bounds are integers.
+    """
+
+    storage_width: int
+    storage_signed: bool
+    storage_min: int
+    storage_max: int
+    expressed: Type
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int | None = None
+    block_sizes: tuple[tuple[int, int], ...] | None = None
+    parameter_shape: tuple[int, ...] = ()
+    storage: Type | None = None
+
+    @property
+    def along_axes(self) -> bool:
+        """Whether the scale of an element depends on its place."""
+        return self.axis is not None or self.block_sizes is not None
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``!quant.uniform<…>``; the storage bounds are elided where they are the whole range."""
+        head = f"{_storage(self)}:{self.expressed.spell(names)}"
+        scales = [spell_double(scale) for scale in self.scales]
+        if self.block_sizes is not None and isinstance(self.expressed, FloatType):
+            scales = [spell_rounded(scale, self.expressed.format) for scale in self.scales]
+        pairs = [f"{scale}:{zero}" if zero else scale for scale, zero in zip(scales, self.zero_points, strict=True)]
+        if self.block_sizes is not None:
+            blocks = ", ".join(f"{axis}:{size}" for axis, size in self.block_sizes)
+            return f"!quant.uniform<{head}:{{{blocks}}}, {_braces(pairs, self.parameter_shape)}>"
+        if self.axis is not None:
+            return f"!quant.uniform<{head}:{self.axis}, {{{','.join(pairs)}}}>"
+        return f"!quant.uniform<{head}, {pairs[0]}>"
+
+
+@immutable
+class QuantileType(Type):
+    """``!quant.quantile<ui4:f16, {-1.0, 0.0, 1.0}, <0:2>>`` of newer MLIR: stored integers are indices of a table.
+
+    ``values``: the table as f64, of numbers of type ``element``; ``bounds``: the smallest and the largest index, if
+    given.
+    """
+
+    storage: Type
+    element: Type
+    values: tuple[float, ...]
+    bounds: tuple[int, int] | None = None
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``!quant.quantile<…>``."""
+        values = ",".join(spell_double(value) for value in self.values)
+        bounds = "" if self.bounds is None else f", <{self.bounds[0]}:{self.bounds[1]}>"
+        return f"!quant.quantile<{self.storage.spell(names)}:{self.element.spell(names)}, {{{values}}}{bounds}>"
+
+
+@immutable
+class AnyQuantizedType(Type):
+    """``!quant.any<i8<-16:7>:f32>``: stored integers of unknown scale; ``expressed`` may be None."""
+
+    storage_width: int
+    storage_signed: bool
+    storage_min: int
+    storage_max: int
+    expressed: Type | None = None
+    storage: Type | None = None
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``!quant.any<…>``."""
+        expressed = "" if self.expressed is None else f":{self.expressed.spell(names)}"
+        return f"!quant.any<{_storage(self)}{expressed}>"
+
+
+@immutable
+class CalibratedQuantizedType(Type):
+    """``!quant.calibrated<f32<-0.998:1.2321>>``: a float type with the range its values were seen in."""
+
+    expressed: Type
+    minimum: float
+    maximum: float
+
+    def spell(self, names: Mapping[object, str]) -> str:
+        """``!quant.calibrated<…>``."""
+        bounds = f"{spell_double(self.minimum)}:{spell_double(self.maximum)}"
+        return f"!quant.calibrated<{self.expressed.spell(names)}<{bounds}>>"
+
+
+QuantizedType = UniformQuantizedType | AnyQuantizedType | CalibratedQuantizedType
+ShapedType = VectorType | TensorType | MemRefType
+
+
+def F(name: str) -> FloatType:
+    """The float type of that MLIR name. Raises ValueError for an unknown one."""
+    return FloatType(float_format(name))
+
+
+I1 = IntegerType(1)
+I32 = IntegerType(32)
+I64 = IntegerType(64)
+INDEX = IndexType()
+
+
+def element_type(type: Type) -> Type:
+    """The element type of a vector, tensor or memref; any other type itself."""
+    return type.element if isinstance(type, ShapedType) else type
+
+
+def shape_of(type: Type) -> Shape | None:
+    """The shape of a vector, tensor or memref (None: unranked); () for any other type."""
+    return type.shape if isinstance(type, ShapedType) else ()
+
+
+def with_element(type: Type, element: Type) -> Type:
+    """The same container with another element type; ``element`` itself for a type that is no container."""
+    return replace(type, element=element) if isinstance(type, ShapedType) else element
+
+
+def is_dynamic(type: Type) -> bool:
+    """Whether the shape is unranked or has a ``?``."""
+    shape = shape_of(type)
+    return shape is None or None in shape
+
+
+def element_count(type: Type) -> int | None:
+    """How many elements a statically shaped type has (1 for a scalar), None for a dynamic one."""
+    shape = shape_of(type)
+    if shape is None:
+        return None
+    return prod(size for size in shape if size is not None) if None not in shape else None
+
+
+def storage_bounds(width: int, signed: bool) -> tuple[int, int]:
+    """The smallest and the largest integer of a quantised storage type."""
+    return (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
+
+
+def special_storage_bounds(storage: Type) -> tuple[int, int]:
+    """The smallest and the largest stored number of a float type (a whole number) or of a `QuantileType` (an index)."""
+    if isinstance(storage, FloatType):
+        largest = value(storage.format, storage.format.max_code)
+        assert largest is not None
+        return -int(largest) if storage.format.signed else 0, int(largest)
+    assert isinstance(storage, QuantileType)
+    return storage.bounds or (0, len(storage.values) - 1)
+
+
+def check_quantized_container(type: Type, shape: Shape | None) -> str | None:
+    """What is wrong with ``type`` as the element type of a tensor of ``shape``, or None.
+
+    The quant document's "Per-axis quantization integrity" and MLIR 22's rules for sub-channel quantisation. Dynamic
+    dimensions and unranked shapes (None) are not judged where the rule needs their size: call again with the actual
+    shape.
+    ``shape`` () means a rank-0 tensor; a scalar is for `check_quantized_scalar`.
+    """
+    if not isinstance(type, UniformQuantizedType):
+        return None
+    if type.axis is not None:
+        return _check_channels(type, type.axis, shape)
+    if type.block_sizes is not None:
+        return _check_blocks(type, type.block_sizes, shape)
+    return None
+
+
+def check_quantized_scalar(type: Type) -> str | None:
+    """What is wrong with ``type`` as the type of a scalar, or None."""
+    if isinstance(type, UniformQuantizedType):
+        if type.axis is not None:
+            return "scalar types may not use per-axis quantization"
+        if type.block_sizes is not None:
+            return "scalar types may not use sub-channel quantization"
+    return None
+
+
+def _check_channels(type: UniformQuantizedType, axis: int, shape: Shape | None) -> str | None:
+    if shape is None:
+        return None
+    if axis >= len(shape):
+        return f"quantized dimension {axis} must be less than tensor rank {len(shape)}"
+    size = shape[axis]
+    if size is not None and size != len(type.scales):
+        return (
+            f"quantized dimension size does not match number of scales: "
+            f"dimension {axis} has size {size}, the type has {len(type.scales)} scales"
+        )
+    return None
+
+
+def _check_blocks(type: UniformQuantizedType, blocks: tuple[tuple[int, int], ...], shape: Shape | None) -> str | None:
+    if shape is None:
+        return "tensor containing the sub-channel quantized type must be ranked"
+    if len(type.parameter_shape) != len(shape):
+        return f"rank of scales {len(type.parameter_shape)} must match the rank of the tensor {len(shape)}"
+    for axis, size in blocks:
+        if axis >= len(shape):
+            return f"quantized dimension {axis} must be less than tensor rank {len(shape)}"
+        dimension = shape[axis]
+        if dimension is not None and size > dimension:
+            return f"block size {size} must not exceed dimension {axis} of size {dimension}"
+        if dimension is not None and dimension % size:
+            return f"tensor dimension size {dimension} at axis {axis} must be divisible by the block size {size}"
+    sizes = dict(blocks)
+    for axis, (dimension, count) in enumerate(zip(shape, type.parameter_shape, strict=True)):
+        if dimension is None:
+            continue
+        expected = dimension // sizes[axis] if axis in sizes else min(dimension, 1)
+        if count != expected:
+            return f"dimension {axis} of the scales has size {count}, the tensor and its block sizes ask for {expected}"
+    return None
+
+
+def _list(types: tuple[Type, ...], names: Mapping[object, str]) -> str:
+    return ", ".join(names.get(type) or type.spell(names) for type in types)
+
+
+def _attribute(attribute: Attribute, names: Mapping[object, str]) -> str:
+    return names.get(attribute) or attribute.spell(names)
+
+
+def _dimensions(shape: Shape | None) -> str:
+    return "*x" if shape is None else "".join("?x" if size is None else f"{size}x" for size in shape)
+
+
+def _storage(type: UniformQuantizedType | AnyQuantizedType) -> str:
+    bounds = (type.storage_min, type.storage_max)
+    if type.storage is not None:
+        name, whole = str(type.storage), special_storage_bounds(type.storage)
+    else:
+        name = f"{'i' if type.storage_signed else 'u'}{type.storage_width}"
+        whole = storage_bounds(type.storage_width, type.storage_signed)
+    if bounds == whole:
+        return name
+    return f"{name}<{bounds[0]}:{bounds[1]}>"
+
+
+def _braces(leaves: list[str], shape: tuple[int, ...]) -> str:
+    """The leaves of a row-major array of ``shape`` in nested braces."""
+    items: Iterator[str] | list[str] = leaves
+    for size in reversed(shape):
+        row = list(items)
+        items = [f"{{{', '.join(row[i : i + size])}}}" for i in range(0, len(row), size)]
+    return "".join(items)

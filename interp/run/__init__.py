@@ -1,0 +1,1 @@
+"""Running functions: the executor, batches, events."""

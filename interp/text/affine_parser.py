@@ -1,0 +1,178 @@
+"""Affine maps and integer sets from text, with mlir-opt's messages and positions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from halfulp.interp.ir.affine_expressions import (
+    OPERATORS,
+    AffineExpr,
+    Constant,
+    Dimension,
+    Symbol,
+    negate,
+    subtract,
+)
+
+if TYPE_CHECKING:
+    from halfulp.interp.text.attribute_parser import AttributeParser
+
+# Operators inside one another, in one expression.
+MAX_DEPTH = 200
+
+_LOW = ("+", "-")
+_HIGH = ("*", "floordiv", "ceildiv", "mod")
+_NON_AFFINE = "non-affine expression: "
+
+Constraint = tuple[AffineExpr, bool]
+
+
+class AffineParser:
+    """Reads one map or set at a parser's place. ``results`` are the expressions of a map, ``constraints`` those of a
+    set, each with whether it equals zero (else it is at least zero).
+    """
+
+    def __init__(self, parser: AttributeParser) -> None:
+        self.parser = parser
+        self.names: dict[str, AffineExpr] = {}
+        self.dimensions = self.symbols = 0
+        self.results: list[AffineExpr] = []
+        self.constraints: list[Constraint] = []
+        self.is_set = False
+
+    def read(self) -> None:
+        """``(dims)[symbols] -> (expressions)`` or ``(dims)[symbols] : (constraints)``."""
+        parser = self.parser
+        parser.expect("(", "expected '(' in dimensional identifier list")
+        self.dimensions = self._identifiers(")", Dimension, "dimensional identifier list")
+        if parser.take("["):
+            self.symbols = self._identifiers("]", Symbol, "symbol list")
+        self.is_set = parser.tokens[parser.pos] == ":"
+        if not self.is_set and parser.tokens[parser.pos] != "->":
+            parser.wrong_token("expected '->' or ':'")
+        parser.pos += 1
+        where = "integer set constraint list" if self.is_set else "affine map range"
+        parser.expect("(", f"expected '(' in {where}")
+        if not parser.take(")"):
+            self._item()
+            while parser.take(","):
+                self._item()
+            parser.expect(")", f"expected ')' in {where}")
+        if self.is_set and not self.constraints:
+            self.constraints.append((Constant(0), True))
+
+    def _identifiers(self, end: str, kind: type[Dimension] | type[Symbol], where: str) -> int:
+        parser = self.parser
+        count = 0
+        if parser.take(end):
+            return 0
+        while True:
+            token = parser.tokens[parser.pos]
+            if not _is_identifier(token):
+                parser.wrong_token("expected bare identifier")
+            if token in self.names:
+                parser.error(f"redefinition of identifier '{token}'")
+            self.names[token] = kind(count)
+            count += 1
+            parser.pos += 1
+            if not parser.take(","):
+                parser.expect(end, f"expected '{end}' in {where}")
+                return count
+
+    def _item(self) -> None:
+        if self.is_set:
+            self._constraint()
+        else:
+            self.results.append(self.expression())
+
+    def _constraint(self) -> None:
+        parser = self.parser
+        left = self.expression()
+        relation = parser.tokens[parser.pos]
+        if relation in (">", "<", "="):
+            parser.pos += 1
+        if relation not in (">", "<", "=") or not parser.take("="):
+            parser.error("expected '== affine-expr' or '>= affine-expr' at end of affine constraint")
+        right = self.expression()
+        difference = subtract(right, left) if relation == "<" else subtract(left, right)
+        self.constraints.append((difference, relation == "="))
+
+    def expression(self) -> AffineExpr:
+        """Sums and differences of products, from left to right."""
+        parser = self.parser
+        total = self._product(None)
+        while (operator := parser.tokens[parser.pos]) in _LOW:
+            at = parser.pos
+            parser.pos += 1
+            total = self._joined(operator, total, self._product(total), at)
+        return total
+
+    def _product(self, left: AffineExpr | None) -> AffineExpr:
+        parser = self.parser
+        total = self._operand(left)
+        operator, at = parser.tokens[parser.pos], parser.pos
+        while operator in _HIGH:
+            parser.pos += 1
+            factor = self._operand(total)
+            following = parser.tokens[parser.pos]
+            # mlir-opt blames the operator after the wrong one where there is one.
+            blamed = parser.pos if following in _HIGH else at
+            total = self._joined(operator, total, factor, blamed)
+            operator, at = following, parser.pos
+        return total
+
+    def _joined(self, operator: str, left: AffineExpr, right: AffineExpr, at: int) -> AffineExpr:
+        if operator == "*" and not (left.symbolic or right.symbolic):
+            self.parser.error(
+                f"{_NON_AFFINE}at least one of the multiply operands has to be either a constant or symbolic", at
+            )
+        if operator in _HIGH[1:] and not right.symbolic:
+            self.parser.error(f"{_NON_AFFINE}right operand of {operator} has to be either a constant or symbolic", at)
+        joined = OPERATORS[operator](left, right)
+        if joined.depth > MAX_DEPTH:
+            self.parser.error(f"the affine expression is nested deeper than {MAX_DEPTH} levels", at)
+        return joined
+
+    def _operand(self, left: AffineExpr | None) -> AffineExpr:
+        parser = self.parser
+        token = parser.tokens[parser.pos]
+        if token == "(":
+            parser.pos += 1
+            parser.enter()
+            if parser.tokens[parser.pos] == ")":
+                parser.error("no expression inside parentheses")
+            inner = self.expression()
+            parser.expect(")")
+            parser.leave()
+            return inner
+        if token == "-":
+            parser.pos += 1
+            parser.enter()
+            operand = negate(self._operand(left))
+            parser.leave()
+            return operand
+        if token.isdigit() or token[:2] == "0x":
+            digits = token.lstrip("0")
+            value = int(token, 16) if token[:2] == "0x" else int(digits or "0") if len(digits) < 20 else 1 << 63
+            if value >> 63:
+                parser.error("constant too large for index")
+            parser.pos += 1
+            return Constant(value)
+        if token not in self.names:
+            self._wrong_operand(token, left)
+        parser.pos += 1
+        return self.names[token]
+
+    def _wrong_operand(self, token: str, left: AffineExpr | None) -> NoReturn:
+        parser = self.parser
+        if token == "symbol" and parser.tokens[parser.pos + 1] == "(":
+            parser.error("unexpected ssa identifier", parser.pos + 2)
+        if _is_identifier(token):
+            parser.error("use of undeclared identifier", hint=parser.similar(token, self.names))
+        if token in ("+", "*"):
+            parser.error(f"missing {'left' if left is None else 'right'} operand of binary operator")
+        parser.error("expected affine expression" if left is None else "missing right operand of binary operator")
+
+
+def _is_identifier(token: str) -> bool:
+    return (token[:1].isalpha() or token[:1] == "_") and token[-1:] != ">" and token.isascii()

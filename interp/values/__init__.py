@@ -1,0 +1,1 @@
+"""Values and buffers at run time, and their text."""

@@ -1,0 +1,408 @@
+"""Buffers: what a memref is when a program runs, and what programs are given and give back for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
+from halfulp.interp.values.memref_layout import chosen_layout, is_injective, layout_conflict, row_major, spanned
+from halfulp.interp.values.value import (
+    Codes,
+    Value,
+    as_array,
+    as_type,
+    code_layout,
+    element_width,
+    shape_conflict,
+    spell_shape,
+    to_value,
+)
+from halfulp.semantics.poison import Origin, Origins, PoisonIds
+from halfulp.semantics.swizzle import Swizzle
+
+MOST_BYTES = 1 << 28
+"""The memory one buffer may take unless a limit is given."""
+
+CALLER = "the caller"
+"""The source of memory that comes from outside the program."""
+
+_GAP = Origin("memory", "", "an element of memory between those of a buffer was never written")
+
+
+class Allocation:
+    """A piece of memory that any number of buffers view.
+
+    bits: the codes of all elements, one-dimensional but for the axes of one element; writable. poison: None, or the ids
+    of the origins in the table ``origins``. open: None, or the mask of what the language leaves open. source: what made
+    it. freed: where it was freed; None as long as it lives. There is at least one element, so that the base of an empty
+    buffer lies inside.
+    """
+
+    __slots__ = ("bits", "freed", "open", "origins", "poison", "source")
+
+    def __init__(self, element: ty.Type, size: int, source: str = CALLER) -> None:
+        if element_width(element.element if isinstance(element, ty.ComplexType) else element) is None:
+            raise Unsupported(f"memory of elements of type '{element}' is not run")
+        dtype, trailing = code_layout(element)
+        self.bits: Codes = np.zeros((max(size, 1), *trailing), dtype)
+        self.poison: PoisonIds | None = None
+        self.open: npt.NDArray[np.uint8] | None = None
+        self.origins: Origins | None = None
+        self.source = source
+        self.freed: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def spoil(self, origin: Origin, origins: Origins) -> None:
+        """Make every element poison."""
+        self.origins = origins
+        self.poison = np.full(len(self), origins.id_of(origin), np.uint16)
+
+    def adopted(self, origins: Origins) -> None:
+        """Note the origins of poison in this table from now on: ids of one run have one table."""
+        if self.poison is not None and self.origins is not None:
+            self.poison = origins.adopt(self.poison, self.origins)
+        self.origins = origins
+
+    def ids_of(self, value: Value) -> PoisonIds | None:
+        """The poison of a value by the table of this memory."""
+        if value.poison is None or value.origins is self.origins:
+            return value.poison
+        if self.origins is None:
+            self.origins = Origins()
+        return value.poison if value.origins is None else self.origins.adopt(value.poison, value.origins)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Buffer:
+    """A strided view of memory that other buffers may view as well: what a memref is.
+
+    ``offset`` and ``strides`` count elements of the ``allocation``; strides may be 0 or negative. ``swizzle``: where
+    elements and vectors lie that ops directly load from a hint's result and store to it, if not at their index
+    (`halfulp.semantics.swizzle`); only for elements that lie one after the other. ``is_view``: made by taking a part of
+    another buffer.
+
+    Made of an array or value by `from_numpy`, and read by `load` and `numpy`; given as an argument of `halfulp.run`, it
+    has afterwards what the program stored. A buffer must not be used by two runs at a time.
+
+    Raises ValueError for elements outside the allocation.
+    """
+
+    type: ty.MemRefType
+    allocation: Allocation
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    swizzle: Swizzle | None = None
+    is_view: bool = False
+
+    def __post_init__(self) -> None:
+        low, high = spanned(self.shape, self.strides, self.offset)
+        if low < 0 or high > len(self.allocation):
+            raise ValueError(f"elements {low} to {high - 1} of memory that has {len(self.allocation)}")
+
+    @classmethod
+    def allocate(
+        cls, type_: ty.MemRefType, shape: tuple[int, ...], source: str = CALLER, symbols: Sequence[int] = ()
+    ) -> Buffer:
+        """A buffer over memory of its own, filled with zeros and just as large as its layout needs.
+
+        ``symbols``: what a dynamic layout leaves open. Raises Unsupported for layouts and elements that are not run.
+        """
+        strides, offset = chosen_layout(type_, shape, symbols)
+        return cls(type_, Allocation(type_.element, spanned(shape, strides, offset)[1], source), offset, shape, strides)
+
+    @classmethod
+    def from_numpy(
+        cls, data: npt.ArrayLike | Value | Buffer, type: ty.Type | str | None = None, *, max_bytes: int = MOST_BYTES
+    ) -> Buffer:
+        """A buffer with a copy of an array or value, or of what another buffer holds.
+
+        ``type``: of the memref, or its spelling, layout included (``"memref<2x3xf32, strided<[8, 1]>>"``), or of the
+        elements; without it the type that the dtype or value names, elements one after the other. Where a layout leaves
+        strides open, so they lie as well; memory between elements is poison. ``max_bytes``: a limit on that memory.
+
+        Raises TypeMismatch where dtype, shape or layout do not fit, Unsupported, LimitExceeded.
+        """
+        parsed = None if type is None else as_type(type)
+        data = data.load() if isinstance(data, Buffer) else data
+        if parsed is None:
+            data = data if isinstance(data, Value) else Value.from_numpy(data)
+            parsed = ty.MemRefType(data.shape, data.element_type)
+        elif not isinstance(parsed, ty.ShapedType):
+            parsed = ty.MemRefType(_shape_of(data, parsed), parsed)
+        if not isinstance(parsed, ty.MemRefType):
+            raise TypeMismatch(f"the buffer: '{parsed}' is no memref and no type of elements")
+        return buffer_of(data, parsed, "the buffer", max_bytes)
+
+    @property
+    def layout(self) -> tuple[tuple[int, ...], int]:
+        """Strides and offset."""
+        return self.strides, self.offset
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie one after the other, the last index running fastest."""
+        return self.strides == row_major(self.shape)
+
+    def view(self) -> Codes:
+        """The codes as a strided, writable view of the memory."""
+        return self._strided(self.allocation.bits)
+
+    @property
+    def _steps(self) -> tuple[int, ...]:
+        """The strides, which may be any number where there is nothing to step to."""
+        return tuple([stride if size > 1 else 0 for size, stride in zip(self.shape, self.strides, strict=True)])
+
+    @property
+    def _start(self) -> int:
+        """The offset, which may be any number where there are no elements."""
+        return 0 if 0 in self.shape else self.offset
+
+    def _strided(self, memory: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        shape = self.shape + memory.shape[1:]
+        if 0 in self.shape:
+            return np.empty(shape, memory.dtype)
+        element = memory.strides[0]
+        strides = tuple([stride * element for stride in self._steps]) + memory.strides[1:]
+        # NumPy checks once more that all of it lies inside.
+        return np.ndarray(shape, memory.dtype, memory, self.offset * element, strides)
+
+    def places(self) -> npt.NDArray[np.int64]:
+        """Where in memory each element lies, in elements."""
+        places = np.array(self._start, np.int64)
+        for size, stride in zip(self.shape, self._steps, strict=True):
+            places = places[..., np.newaxis] + np.arange(size, dtype=np.int64) * stride
+        return places
+
+    def part(
+        self, type_: ty.MemRefType, start: int, shape: tuple[int, ...], strides: tuple[int, ...], is_view: bool = True
+    ) -> Buffer:
+        """Another view of the same memory; ``start``: its offset. What is swizzled here is not so there."""
+        return Buffer(type_, self.allocation, start, shape, strides, None, is_view)
+
+    def load(self, type: ty.Type | None = None, origins: Origins | None = None) -> Value:
+        """A copy of the elements as a value: a tensor, or of the ``type`` given. ``origins``: the table that the poison
+        of the value is to have.
+
+        Raises UndefinedBehavior where the memory was freed.
+        """
+        memory = self._alive()
+        if origins is not None and memory.origins is not origins:
+            memory.adopted(origins)
+        type = ty.TensorType(self.shape, self.type.element) if type is None else type
+        poison = _masked(memory.poison, self._strided)
+        return Value(
+            type,
+            self.view().copy(),
+            poison,
+            _masked(memory.open, self._strided),
+            None if poison is None else memory.origins,
+        )
+
+    def first(self, count: int) -> Value:
+        """A copy of the first elements in row-major order, at most ``count``, as a tensor of rank 1."""
+        numbers = np.unravel_index(np.arange(min(count, prod(self.shape))), self.shape)
+        where = np.full(len(numbers[0]) if numbers else 1, self._start, np.int64)
+        for number, stride in zip(numbers, self._steps, strict=True):
+            where += number * stride
+        memory = self._alive()
+        return load_at(memory, where, ty.TensorType((len(where),), self.type.element), memory.origins or Origins())
+
+    def poisoned(self) -> int:
+        """How many elements are poison."""
+        poison = self._alive().poison
+        return 0 if poison is None else int(np.count_nonzero(self._strided(poison)))
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """A copy of the elements as the natural NumPy or ml_dtypes array (see `Value.numpy`)."""
+        return self.load().numpy()
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        if copy is False:
+            raise ValueError("the elements of a buffer are always copied")
+        return self.numpy() if dtype is None else self.numpy().astype(dtype)
+
+    def store(self, value: Value | Buffer | npt.ArrayLike, origins: Origins | None = None) -> None:
+        """Write all elements of a value, array or buffer, whose shape must be this buffer's. Where elements of the
+        buffer share a place, the last one in row-major order stays. ``origins``: the table that poison in memory is to
+        have.
+
+        Raises TypeMismatch for another shape or element type, UndefinedBehavior where the memory was freed.
+        """
+        value = value.load() if isinstance(value, Buffer) else value
+        if not isinstance(value, Value):
+            value = _values_of(value, ty.MemRefType(self.shape, self.type.element), "what is stored")
+        if value.shape != self.shape:
+            raise TypeMismatch(
+                f"a value of shape {spell_shape(value.shape)} does not fit a buffer of shape {spell_shape(self.shape)}"
+            )
+        if value.element_type != self.type.element:
+            raise TypeMismatch(f"elements of type '{value.element_type}' do not fit a buffer of '{self.type.element}'")
+        memory = self._alive()
+        if not is_injective(self.shape, self.strides):
+            store_at(memory, self.places(), value, origins)
+            return
+
+        def put(array: npt.NDArray[Any], part: Any) -> None:
+            self._strided(array)[...] = part
+
+        _write(memory, value, put, origins)
+
+    def _alive(self) -> Allocation:
+        memory = self.allocation
+        if memory.freed is not None:
+            raise UndefinedBehavior(f"the memory was freed by memref.dealloc{memory.freed}")
+        return memory
+
+    def __repr__(self) -> str:
+        from halfulp.interp.values.spelling import spell_value
+
+        held = "freed" if self.allocation.freed is not None else spell_value(self.load(), limit=60)
+        return f"Buffer({self.type}, {held})"
+
+
+def _masked(mask: Any, taken: Any) -> Any:
+    """A copy of part of a mask; None where nothing in it is set."""
+    if mask is None:
+        return None
+    part = taken(mask)
+    return part.copy() if part.any() else None
+
+
+def load_at(memory: Allocation, places: npt.NDArray[np.int64], type_: ty.Type, origins: Origins) -> Value:
+    """A copy of the elements at some places of living memory, with their poison by a table of origins."""
+    if memory.origins is not origins:
+        memory.adopted(origins)
+
+    def taken(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return np.asarray(array.take(places, 0))  # a copy, also of one element of several words
+
+    poison, open_ = _masked(memory.poison, taken), _masked(memory.open, taken)
+    return Value(type_, taken(memory.bits), poison, open_, None if poison is None else origins)
+
+
+def store_at(memory: Allocation, places: npt.NDArray[np.int64], value: Value, origins: Origins | None = None) -> None:
+    """Write the elements of a value to some places of living memory; of those at the same place the last stays.
+    ``origins``: as for `Buffer.store`.
+    """
+
+    def put(array: npt.NDArray[Any], part: Any) -> None:
+        array[places] = part
+
+    _write(memory, value, put, origins)
+
+
+def _write(
+    memory: Allocation, value: Value, put: Callable[[npt.NDArray[Any], Any], None], origins: Origins | None
+) -> None:
+    """Codes, poison and openness of a value, each written by ``put`` to part of an array of the memory."""
+    if origins is not None and memory.origins is not origins:
+        memory.adopted(origins)
+    put(memory.bits, value.bits)
+    memory.poison = _with_mask(memory, memory.poison, memory.ids_of(value), np.uint16, put)
+    memory.open = _with_mask(memory, memory.open, value.open, np.uint8, put)
+
+
+def _with_mask(memory: Allocation, mask: Any, part: Any, dtype: type, put: Callable[[Any, Any], None]) -> Any:
+    if part is None and mask is None:
+        return None
+    mask = np.zeros(len(memory), dtype) if mask is None else mask
+    put(mask, 0 if part is None else part)
+    return mask
+
+
+# --- the boundary -----------------------------------------------------------------------------------------------------
+
+
+def _shape_of(data: Any, element: ty.Type) -> tuple[int, ...]:
+    """The shape of what is given for elements of a type."""
+    if isinstance(data, Value):
+        return data.shape
+    array = as_array(data, "the buffer")
+    trailing = len(code_layout(element)[1]) if array.dtype == np.uint64 else 0
+    return array.shape[: array.ndim - trailing]
+
+
+def buffer_of(data: Any, type_: ty.MemRefType, what: str, max_bytes: int = MOST_BYTES) -> Buffer:
+    """A buffer of a type with a copy of an array or value; ``what`` names it in errors.
+
+    Raises TypeMismatch, Unsupported, LimitExceeded.
+    """
+    value = _values_of(data, type_, what)
+    try:
+        strides, offset = chosen_layout(type_, value.shape)
+    except HalfulpError as error:
+        error.message = f"{what}: {error.message}"
+        raise
+    _, high = spanned(value.shape, strides, offset)
+    dtype, trailing = code_layout(type_.element)
+    size = high * prod(trailing) * dtype.itemsize
+    if size > max(max_bytes, value.bits.nbytes):
+        raise LimitExceeded(
+            f"{what}: the layout of '{type_}' spans {size} bytes; the limit is {max_bytes}",
+            hint="raise the limit with max_bytes (--max-bytes)",
+        )
+    memory = Allocation(type_.element, high)
+    if len(memory) > prod(value.shape):
+        memory.spoil(_GAP, Origins())
+    buffer = Buffer(type_, memory, offset, value.shape, strides)
+    buffer.store(value)
+    if not is_injective(value.shape, strides) and buffer.load(value.type) != value:
+        raise TypeMismatch(f"{what}: elements that '{type_}' has at one place differ")
+    return buffer
+
+
+def _values_of(data: Any, type_: ty.MemRefType, what: str) -> Value:
+    """The elements of a memref as a tensor or a value of any container."""
+    tensor = ty.TensorType(type_.shape, type_.element)
+    if not isinstance(data, Value):
+        number = type_.shape == () and isinstance(data, bool | int | float)
+        try:
+            return to_value(data, type_.element if number else tensor, what)
+        except HalfulpError as error:
+            error.message = error.message.replace(f"'{tensor}'", f"'{type_}'")
+            raise
+    conflict = shape_conflict(tensor, data.shape)
+    if data.element_type != type_.element:
+        raise TypeMismatch(f"{what}: expected '{type_}', got '{data.type}'")
+    if conflict:
+        raise TypeMismatch(f"{what}: a value of shape {spell_shape(data.shape)} is not of type '{type_}'")
+    return data
+
+
+def to_argument(
+    data: Any,
+    type_: ty.Type,
+    what: str,
+    vscale: int | None = None,
+    copy: bool = False,
+    max_bytes: int = MOST_BYTES,
+) -> Value | Buffer:
+    """``data`` as what a program is given for a type: a `Buffer` for a memref, else a `Value`; ``what`` names it.
+
+    A buffer must fit the type, layout included, and is shared with the program; anything else is copied into a new
+    buffer. Raises TypeMismatch, Unsupported, LimitExceeded.
+    """
+    if isinstance(type_, ty.MemRefType):
+        return _given(data, type_, what) if isinstance(data, Buffer) else buffer_of(data, type_, what, max_bytes)
+    if isinstance(data, Buffer):
+        raise TypeMismatch(f"{what}: expected '{type_}', got a buffer of type '{data.type}'")
+    return to_value(data, type_, what, vscale, copy)
+
+
+def _given(buffer: Buffer, type_: ty.MemRefType, what: str) -> Buffer:
+    if buffer.type.element != type_.element or buffer.type.memory_space not in (None, type_.memory_space):
+        raise TypeMismatch(f"{what}: expected '{type_}', got a buffer of type '{buffer.type}'")
+    conflict = layout_conflict(type_, buffer.shape, buffer.layout)
+    if conflict:
+        raise TypeMismatch(f"{what}: {conflict}")
+    return buffer if buffer.type == type_ else replace(buffer, type=type_)

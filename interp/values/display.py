@@ -1,0 +1,129 @@
+"""Values as HTML for notebooks: elements with their codes, poison with its origin, a summary of large ones."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.display import code, fragment, table, title
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.paths import fast
+from halfulp.fp_formats.spelling import value_text
+from halfulp.interp.ir import types as ty
+from halfulp.interp.values.spelling import spell_element
+
+if TYPE_CHECKING:
+    from halfulp.interp.values.value import Value
+
+MOST_ELEMENTS, MOST_SHOWN = 64, 8
+"""Larger values are summarised, and only their first elements are shown."""
+_LINE, _CHARACTER, _PADDING, _VALUE = 530, 7.3, 17, 15
+"""Pixels of a line, of a character, and around each cell; characters of a value."""
+MOST_ORIGINS = 5
+
+
+def value_html(value: Value) -> str:
+    """A value: its type, its elements with their codes, hatched where they are poison; of a large one a summary."""
+    from halfulp.interp.values.value import code_layout, element_width
+
+    element = value.element_type
+    width = element_width(element)
+    if width is None or len(code_layout(element)[1]) > 1:
+        return fragment(title(str(value.type)), f"<p>{escape(repr(value))}</p>")
+    shape = value.shape
+    size = int(np.prod(shape, dtype=np.int64))
+    large = size > MOST_ELEMENTS
+    parts = [title(str(value.type))]
+    if size == 0:
+        return fragment(*parts, "<p>no elements</p>")
+    if large:
+        parts.append(table(_summary(value, size), named=True))
+    places = list(np.ndindex(shape) if not large else (np.unravel_index(k, shape) for k in range(MOST_SHOWN)))
+    fitting = max(1, int(_LINE // (max(_VALUE, len(_hex(0, width))) * _CHARACTER + _PADDING)))
+    columns = min(shape[-1], fitting) if shape and not large else fitting
+    rows = []
+    for start in range(0, len(places), columns):
+        # A row of the value that is longer than the table goes on in the next one.
+        row = places[start : start + columns]
+        rows.append(
+            [code(str([int(k) for k in row[0]])) if shape else "", *(_cell(value, place, width) for place in row)]
+        )
+    parts.append(table(rows, named=True))
+    if large:
+        parts.append(f"<p>the first {MOST_SHOWN} of {size:,} elements</p>")
+    parts.append(_origins(value))
+    return fragment(*parts)
+
+
+def _cell(value: Value, place: tuple[Any, ...], width: int) -> str:
+    origin = value.origin(*place)
+    if origin is not None or (value.poison is not None and value.poison[place]):
+        reason = escape(str(origin or "unknown origin"), quote=True)
+        return f'<td class="poison" title="{reason}">poison</td>'
+    bits = _code_at(value, place, width)
+    return f'<td class="short">{escape(_element(value.element_type, bits))}<br>{code(_hex(bits, width))}</td>'
+
+
+def _code_at(value: Value, place: tuple[Any, ...], width: int) -> int:
+    return codes_to_ints(np.asarray(value.bits[place]).reshape((1, *value.bits.shape[len(place) :])), width)[0]
+
+
+def _hex(bits: int, width: int) -> str:
+    return f"0x{bits:0{-(-max(width, 1) // 4)}X}"
+
+
+def _element(element: ty.Type, bits: int) -> str:
+    return value_text(element.format, bits, 20) if isinstance(element, ty.FloatType) else spell_element(element, bits)
+
+
+def _origins(value: Value) -> str:
+    """Where the poison comes from: on hover it is beside each element, here for those who cannot hover."""
+    if value.poison is None or value.origins is None:
+        return ""
+    counts = dict(zip(*np.unique(value.poison[value.poison != 0], return_counts=True), strict=True))
+    rows = [(f"{count:,}", escape(str(value.origins[int(origin)]))) for origin, count in counts.items()]
+    more = [(f"{len(rows) - MOST_ORIGINS:,} more", "")] if len(rows) > MOST_ORIGINS else []
+    return table([*rows[:MOST_ORIGINS], *more], ("poisoned", "because"))
+
+
+def _summary(value: Value, size: int) -> list[tuple[str, str]]:
+    rows = [("elements", f"{size:,}")]
+    poisoned = value.poisoned.ravel()
+    numbers = _as_doubles(value)
+    if numbers is not None:
+        finite = np.isfinite(numbers) & ~poisoned
+        for name, best in (("smallest", np.argmin), ("largest", np.argmax)):
+            if finite.any():
+                at = int(np.flatnonzero(finite)[best(numbers[finite])])
+                place = np.unravel_index(at, value.shape)
+                width = _width(value.element_type)
+                bits = _code_at(value, place, width)
+                where = [int(k) for k in place]
+                text = f"{escape(_element(value.element_type, bits))} {code(_hex(bits, width))} at {where}"
+                rows.append((name, text))
+        rows.append(("NaN", f"{int((np.isnan(numbers) & ~poisoned).sum()):,}"))
+        rows.append(("infinite", f"{int((np.isinf(numbers) & ~poisoned).sum()):,}"))
+    if poisoned.any():
+        rows.append(("poison", f"{int(poisoned.sum()):,}"))
+    return rows
+
+
+def _width(element: ty.Type) -> int:
+    from halfulp.interp.values.value import element_width
+
+    return element_width(element) or 0
+
+
+def _as_doubles(value: Value) -> npt.NDArray[np.float64] | None:
+    """The elements as float64, flat: near enough to find the smallest and largest; None for integers beyond 64 bits."""
+    element = value.element_type
+    if isinstance(element, ty.FloatType):
+        double = FORMATS["f64"]
+        codes = value.bits if element.format == double else fast.convert(element.format, double, value.bits).codes
+        return np.asarray(codes).reshape(-1).view(np.float64)
+    array = value.numpy()
+    return None if array.dtype == object else array.reshape(-1).astype(np.float64)

@@ -1,0 +1,183 @@
+"""How the matrix units of real chips add, as far as that is published: a row per chip and instruction.
+
+The facts are those of MMA-Sim (Xie, Wang, Yang and Yang, arXiv 2511.10909), whose authors found them by tests on the
+chips. The tests hold the rows to what that model computes; halfulp itself was not compared with a chip. What has no row
+here nobody has published. `halfulp.semantics.matrix_units.models` does what a row says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Literal
+
+How = Literal["fused", "late", "tree", "chain", "integer"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What an instruction does with the products along K, a group of them at a time.
+
+    ``how``: fused: C and the products are aligned to the largest exponent among them, cut off toward zero and added.
+        late: so are the products alone; their sum, of which 7 bits more are kept, and C are then aligned, cut off
+        downward, added, and rounded to nearest even.
+        tree: products are rounded to nearest even, and so are the sums of pairs of them, of pairs of those, and of
+        the last one and C.
+        chain: a fused multiply-add for each product, in the order of K.
+        integer: exact, modulo the width of C.
+    ``group``: how many products; 0: all along K.
+    ``bits``: fraction bits that aligned terms keep, below the largest exponent.
+    ``fraction``: of a fused sum in f32: its fraction bits, cut off toward zero. In f16 it is rounded to nearest even.
+    ``interleaved``: (late) even and odd k are summed apart and those sums aligned downward; and C vanishes where it is
+        more than 25 binades below.
+    ``dot``: (fused) so many products with the same scales are added exactly, before they count as one, whatever the
+        signs of the scales.
+    ``flush``: (tree) subnormals and -0 in A, B and C count as +0, as does such a sum in the next group; subnormal
+        products, sums of those and results become zeros of their sign.
+    ``specials``: which infinite and NaN operands are known: "all", "nan" alone, or "none"; others are not published.
+    """
+
+    how: How
+    group: int = 0
+    bits: int = 0
+    fraction: int = 23
+    interleaved: bool = False
+    dot: int = 1
+    flush: bool = False
+    specials: Literal["all", "nan", "none"] = "all"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Which instructions a rule is that of.
+
+    ``unit``: the instruction's name. ``types``: those of A and B. ``results``: those of C and D. ``shapes``: MxNxK, and
+    xBlocksB where there are several; * stands for any number. ``scales``: the types of the scales, with the number of
+    elements that share one.
+    """
+
+    unit: str
+    types: tuple[str, ...]
+    results: tuple[str, ...]
+    shapes: tuple[str, ...]
+    rule: Rule
+    scales: tuple[str, ...] = ("",)
+
+    def covers(self, unit: str, types: str, results: str, shape: str, scales: str) -> bool:
+        """Whether the row says how this instruction adds."""
+        return (
+            unit == self.unit
+            and types in self.types
+            and results in self.results
+            and scales in self.scales
+            and any(fnmatchcase(shape, pattern) for pattern in self.shapes)
+        )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _row(unit: str, types: str, results: str, shapes: str, rule: Rule, scales: str = "") -> Row:
+    return Row(unit, _words(types), _words(results), _words(shapes), rule, _words(scales) or ("",))
+
+
+def _pairs(a: str, b: str) -> str:
+    return f"{a},{a} {a},{b} {b},{a} {b},{b}"
+
+
+CHAIN = Rule("chain")
+INTEGER = Rule("integer")
+
+_FP8 = _pairs("f8E5M2", "f8E4M3FN")
+_BOTH = "f32,f32 f16,f16"
+
+_VOLTA = Rule("fused", bits=23)
+_TURING = Rule("fused", bits=24)
+_HOPPER = Rule("fused", bits=25)
+_NARROW = Rule("fused", bits=13, fraction=13)
+_DOTS = Rule("fused", bits=35, dot=16, specials="nan")
+
+_AMPERE_ROWS = (
+    _row("mma", "f64,f64", "f64,f64", "8x8x4", CHAIN),
+    _row("mma", "tf32,tf32", "f32,f32", "16x8x8 16x8x4", replace(_TURING, group=4)),
+    _row("mma", "f16,f16", _BOTH, "16x8x16 16x8x8", replace(_TURING, group=8)),
+    _row("mma", "bf16,bf16", "f32,f32", "16x8x16 16x8x8", replace(_TURING, group=8)),
+)
+_WHOLE_K_ROWS = (
+    _row("mma", "tf32,tf32", "f32,f32", "16x8x8 16x8x4", _HOPPER),
+    _row("mma", "f16,f16", _BOTH, "16x8x16 16x8x8", _HOPPER),
+    _row("mma", "bf16,bf16", "f32,f32", "16x8x16 16x8x8", _HOPPER),
+)
+
+_AMD_CHAIN = replace(CHAIN, specials="none")
+_TREE = Rule("tree", group=4, specials="none")
+_LATE = Rule("late", bits=24, specials="none")
+_ONE_BLOCK_32, _ONE_BLOCK_16 = "16x16x16 32x32x8", "16x16x8 32x32x4"
+_BLOCKS_4, _BLOCKS_2 = "4x4x4x16B 16x16x4x4B 32x32x4x2B", "4x4x2x16B 16x16x2x4B 32x32x2x2B"
+_F32_SHAPES = "16x16x4 32x32x2 4x4x1x16B 16x16x1x4B 32x32x1x2B"
+
+CHIPS: dict[str, tuple[Row, ...]] = {
+    "volta": (_row("mma", "f16,f16", f"{_BOTH} f16,f32", "8x8x4", _VOLTA),),
+    "turing": (
+        _row("mma", "f16,f16", _BOTH, "16x8x8", _TURING),
+        _row("mma", "f16,f16", f"{_BOTH} f16,f32", "8x8x4", _TURING),
+    ),
+    "ampere": _AMPERE_ROWS,
+    "ada": (*_AMPERE_ROWS, _row("mma", _FP8, _BOTH, "16x8x32 16x8x16", replace(_NARROW, group=16))),
+    "hopper": (
+        *_WHOLE_K_ROWS,
+        _row("mma", "f64,f64", "f64,f64", "8x8x4 16x8x4 16x8x8 16x8x16", CHAIN),
+        _row("wgmma", "tf32,tf32", "f32,f32", "64x*x8", _HOPPER),
+        _row("wgmma", "f16,f16", _BOTH, "64x*x16", _HOPPER),
+        _row("wgmma", "bf16,bf16", "f32,f32", "64x*x16", _HOPPER),
+        _row("wgmma", _FP8, _BOTH, "64x*x32", _NARROW),
+    ),
+    "blackwell": (
+        *_WHOLE_K_ROWS,
+        _row("mma", "f64,f64", "f64,f64", "8x8x4", CHAIN),
+        _row("tcgen05", "tf32,tf32", "f32,f32", "64x*x8 128x*x8", _HOPPER),
+        _row("tcgen05", "f16,f16", _BOTH, "64x*x16 128x*x16", _HOPPER),
+        _row("tcgen05", "bf16,bf16 f16,bf16 bf16,f16", "f32,f32", "64x*x16 128x*x16", _HOPPER),
+        _row("tcgen05", _FP8, _BOTH, "64x*x32 128x*x32", _HOPPER),
+        _row("tcgen05", _FP8, "f32,f32", "128x*x32", _HOPPER, "f8E8M0FNU,32"),
+        _row(
+            "tcgen05", "f4E2M1FN,f4E2M1FN", "f32,f32", "128x*x64", _DOTS, "f8E8M0FNU,32 f8E8M0FNU,16 f8E4M3FN,16",
+        ),
+    ),
+    "rtx-blackwell": (
+        *_WHOLE_K_ROWS,
+        _row("mma", "f64,f64", "f64,f64", "8x8x4", CHAIN),
+        _row("mma", _FP8, _BOTH, "16x8x32 16x8x16", _HOPPER),
+        _row("mma", _FP8, "f32,f32", "16x8x32", _HOPPER, "f8E8M0FNU,32"),
+        _row(
+            "mma", "f4E2M1FN,f4E2M1FN", "f32,f32", "16x8x64", _DOTS,
+            "f8E8M0FNU,32 f8E8M0FNU,16 f8E4M3FN,32 f8E4M3FN,16",
+        ),
+    ),
+    "cdna1": (
+        _row("mfma", "f32,f32", "f32,f32", _F32_SHAPES, _AMD_CHAIN),
+        _row("mfma", "f16,f16", "f32,f32", f"{_ONE_BLOCK_32} {_BLOCKS_4}", _TREE),
+        _row("mfma", "bf16,bf16", "f32,f32", f"{_ONE_BLOCK_16} {_BLOCKS_2}", replace(_TREE, group=2)),
+        _row("mfma", "i8,i8", "i32,i32", f"{_ONE_BLOCK_32} {_BLOCKS_4}", INTEGER),
+    ),
+    "cdna2": (
+        _row("mfma", "f64,f64", "f64,f64", "16x16x4 4x4x4x4B", _AMD_CHAIN),
+        _row("mfma", "f32,f32", "f32,f32", _F32_SHAPES, _AMD_CHAIN),
+        _row("mfma", "f16,f16 bf16,bf16", "f32,f32", f"{_ONE_BLOCK_32} {_BLOCKS_4}", replace(_TREE, flush=True)),
+        _row("mfma", "bf16,bf16", "f32,f32", f"{_ONE_BLOCK_16} {_BLOCKS_2}", replace(_TREE, group=2, flush=True)),
+        _row("mfma", "i8,i8", "i32,i32", f"{_ONE_BLOCK_32} {_BLOCKS_4}", INTEGER),
+    ),
+    "cdna3": (
+        _row("mfma", "f64,f64", "f64,f64", "16x16x4 4x4x4x4B", _AMD_CHAIN),
+        _row("mfma", "f32,f32", "f32,f32", _F32_SHAPES, _AMD_CHAIN),
+        _row("mfma", "tf32,tf32", "f32,f32", _ONE_BLOCK_16, replace(_LATE, group=4)),
+        _row("mfma", "f16,f16 bf16,bf16", "f32,f32", f"{_ONE_BLOCK_32} {_BLOCKS_4}", replace(_LATE, group=8)),
+        _row(
+            "mfma", _pairs("f8E5M2FNUZ", "f8E4M3FNUZ"), "f32,f32", "16x16x32 32x32x16",
+            replace(_LATE, group=16, interleaved=True),
+        ),
+        _row("mfma", "i8,i8", "i32,i32", f"16x16x32 32x32x16 {_BLOCKS_4}", INTEGER),
+    ),
+}  # fmt: skip
+"""The rows of each chip."""

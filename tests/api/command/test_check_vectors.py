@@ -1,0 +1,503 @@
+"""``halfulp check-vectors`` as a hardware team uses it: golden files, a device's output, TestFloat's own text."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from command import halfulp
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from tree import ROOT
+
+from halfulp.command.main import main
+from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.vectors import metadata
+from halfulp.conformance.vectors.columns import Role, VectorSet
+from halfulp.conformance.vectors.computation import OpSubject, Subject
+from halfulp.conformance.vectors.formats import NAMES, format_named, write_vectors
+from halfulp.conformance.vectors.formats.format import Options
+from halfulp.conformance.vectors.formats.mlir import function_of_task
+from halfulp.conformance.vectors.packing import Packing
+from halfulp.conformance.vectors.recipe import Recipe
+
+ADD = OpSubject(task("arith.addf", "f8E4M3FN"))
+OP = ("--op", "arith.addf", "--type", "f8E4M3FN")
+
+
+def golden(
+    folder: Path,
+    subject: Subject = ADD,
+    format: str = "testfloat",
+    count: int = 500,
+    packing: Packing | None = None,
+    any_nan: bool = False,
+) -> Path:
+    """A file of vectors with its metadata beside it."""
+    recipe = Recipe(subject, "1", count=count)
+    options = Options(packing=packing or Packing())
+    if isinstance(subject, OpSubject):
+        options = Options(packing=packing or Packing(), function=function_of_task(subject.task))
+    path = folder / f"set{format_named(format).suffix}"
+    with path.open("wb") as file:
+        written = write_vectors(recipe.vectors(), file, format, "drop", options)
+    data = metadata.document(
+        written,
+        [metadata.File(format, path.name, options.packing)],
+        subject.source(),
+        subject.profile,
+        recipe.inputs(),
+        any_nan=any_nan,
+    )
+    (folder / "set.json").write_text(metadata.to_text(data), encoding="utf-8")
+    return path
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command in this process: exit code, output, errors."""
+
+    def command(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        try:
+            code = main(["check-vectors", *map(str, arguments)])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        done = capsys.readouterr()
+        return code, done.out, done.err
+
+    return command
+
+
+def edited(path: Path, line: int, change: Callable[[str], str]) -> None:
+    """Change a line, counted from 1, of a text file."""
+    lines = path.read_text().split("\n")
+    lines[line - 1] = change(lines[line - 1])
+    path.write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize("format", [name for name in NAMES if name not in ("runs", "mlir")])
+def test_a_golden_file_of_every_format_is_right(format: str, tmp_path: Path, run: Run) -> None:
+    path = golden(tmp_path, format=format)
+    assert run(path) == (
+        0,
+        "arith.addf f8E4M3FN: 500 rows, none differs\nthis is the golden file, unchanged\n",
+        "",
+    )
+    # Its content tells the format, but for bare bytes; and it may come through a pipe.
+    if format != "bin":
+        assert run("-", "--metadata", tmp_path / "set.json", stdin=path.read_bytes())[0] == 0
+    assert run("-", "--metadata", tmp_path / "set.json", "--format", format, stdin=path.read_bytes())[0] == 0
+
+
+@pytest.mark.parametrize("format", ["runs", "mlir"])
+def test_golden_files_of_other_columns(format: str, tmp_path: Path, run: Run) -> None:
+    subject = OpSubject(task("arith.truncf", "f16", "f8E4M3FN"), flags=format == "runs")
+    recipe = Recipe(subject, "exhaustive", count=300)
+    path = tmp_path / f"a{format_named(format).suffix}"
+    with path.open("wb") as file:
+        write_vectors(recipe.vectors(), file, format, options=Options(function=function_of_task(subject.task)))
+    code, out, err = run(path, "--op", "arith.truncf", "--from", "f16", "--type", "f8E4M3FN")
+    assert (code, err) == (0, "")
+    assert out == "arith.truncf f16 -> f8E4M3FN: 300 rows, none differs\n"
+
+
+def test_packed_bytes_are_read_as_the_metadata_says(tmp_path: Path, run: Run) -> None:
+    subject = OpSubject(task("arith.mulf", "f6E2M3FN"))
+    path = golden(tmp_path, subject, "bin", packing=Packing(dense=True))
+    assert run(path)[0] == 0
+    data = bytearray(path.read_bytes())
+    # The results lie behind two columns of 500 elements of 6 bits.
+    data[2 * 375 + 30] ^= 1
+    path.write_bytes(data)
+    code, out, _ = run(path)
+    assert code == 1
+    assert f"row {30 * 8 // 6}:" in out
+    path.write_bytes(data[:-1])
+    assert run(path)[0] == 2
+
+
+def test_the_first_mismatch_as_a_designer_wants_it(tmp_path: Path, run: Run) -> None:
+    text = b"3B 41 46 01\n7E 7E 7F 05\n3B 3B 43 00\n3A 28 3C 00\n"
+    wrong = b"3B 41 47 01\n7E 7E 7F 05\n3B 3B 43 00\n3A 28 3C 00\n"
+    assert run("-", *OP, stdin=text)[:2] == (0, "arith.addf f8E4M3FN: 4 rows, none differs\n")
+    code, out, err = run("-", *OP, stdin=wrong)
+    assert (code, err) == (1, "")
+    # 1.375 + 2.25 = 3.625, midway between 3.5 and 3.75: to even, 3.5.
+    assert (
+        out
+        == """\
+-: row 0, line 1: arith.addf f8E4M3FN
+  a               0x3B  0 0111 011  1.375
+  b               0x41  0 1000 001  2.25
+  exact           3.625 = 29/8
+  expected        0x46  0 1000 110  3.5
+  got             0x47  0 1000 111  3.75
+  expected flags  0x01              inexact
+  got flags       0x01              inexact
+  result: off by one ulp away from zero, bit 0 alone
+  rule: a tie: to the even significand: the value below
+  got is what this gives: rounding=upward, rounding=to_nearest_away
+
+arith.addf f8E4M3FN: 4 rows, 1 differs
+"""
+    )
+
+
+def test_a_wrong_rounding_mode_is_named_for_all_rows(tmp_path: Path, run: Run) -> None:
+    path = golden(tmp_path)
+    device = io.BytesIO()
+    cut = OpSubject(task("arith.addf", "f8E4M3FN", rounding="toward_zero"))
+    write_vectors(Recipe(cut, "1", count=500).vectors(), device, "testfloat")
+    code, out, _ = run("-", "--metadata", tmp_path / "set.json", "--max", "2", stdin=device.getvalue())
+    assert code == 1
+    assert len(re.findall(r"^-: row \d+, line \d+: ", out, re.MULTILINE)) == 2
+    (summary,) = [line for line in out.splitlines() if line.startswith("all ") and "gives" in line]
+    differing = int(re.search(r"500 rows, (\d+) differ", out)[1])  # type: ignore[index]
+    assert summary == (
+        f"all {differing} rows that differ are what rounding=toward_zero gives, as in all {500 - differing} equal rows "
+        "tried"
+    )
+    assert run(path)[0] == 0
+
+
+def test_json_for_machines(tmp_path: Path, run: Run) -> None:
+    code, out, _ = run("-", *OP, "--json", stdin=b"3B 41 47 01\n7E 7E 7F 05\n")
+    assert code == 1
+    data = json.loads(out)
+    assert (data["rows"], data["differing"], data["equal"], data["problem"]) == (2, 1, False, None)
+    (mismatch,) = data["mismatches"]
+    assert mismatch["inputs"] == {"a": "0x3B", "b": "0x41"}
+    assert mismatch["expected"] == {"result": "0x46", "flags": "0x01"}
+    assert mismatch["got"] == {"result": "0x47", "flags": "0x01"}
+    assert (mismatch["row"], mismatch["line"], mismatch["exact"]) == (0, 1, "29/8")
+    assert mismatch["wrong"] == {"result": ["off by one ulp away from zero"]}
+    assert "rounding=upward" in mismatch["as_if"]
+    code, out, err = run("-", *OP, "--json", stdin=b"3B 41\n")
+    assert code == 2
+    assert json.loads(out)["equal"] is False
+    assert "2 words for 4 columns" in json.loads(out)["problem"]
+    assert "2 words for 4 columns" in err
+
+
+def test_a_truncated_output_does_not_pass(tmp_path: Path, run: Run) -> None:
+    path = golden(tmp_path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))
+    code, out, err = run(path)
+    assert code == 2
+    assert "499 rows were read, none differs" in out
+    assert "the file has 499 rows, but" in err
+    assert "golden" not in out
+    assert run(path, "--partial")[0] == 0
+    # In the middle of a line: that line is not one of vectors.
+    path.write_bytes(b"".join(lines)[:-4])
+    assert run(path, "--partial")[0] == 2
+    path.write_bytes(b"".join([*lines, lines[0]]))
+    assert run(path)[0] == 2
+    assert run(path, "--partial")[0] == 2
+    path.write_bytes(b"")
+    for option in ([], ["--partial"]):
+        code, _, err = run(path, *option)
+        assert code == 2
+        assert "no rows" in err
+    assert run("-", *OP, stdin=b"")[0] == 2
+
+
+def test_another_order_of_the_rows_is_noted(tmp_path: Path, run: Run) -> None:
+    path = golden(tmp_path)
+    lines = path.read_text().splitlines()
+    lines[10], lines[11] = lines[11], lines[10]
+    for others in (lines, sorted(lines), lines[::-1]):
+        path.write_text("\n".join(others) + "\n")
+        code, out, err = run(path)
+        assert code == 0
+        assert "on, the rows are in another order than in" in err
+        assert "golden" not in out
+
+
+def test_rows_that_are_not_those_of_the_set(tmp_path: Path, run: Run) -> None:
+    """As many as in the set, and each right: but a vector is there twice, and another one not at all."""
+    path = golden(tmp_path)
+    lines = path.read_text().splitlines()
+    first = lines[0].split()
+    swapped = " ".join([first[1], first[0], *first[2:]])
+    assert swapped not in lines
+    for place, others in {
+        1: [lines[0]] * len(lines),
+        10: [*lines[:10], lines[11], lines[11], *lines[12:]],
+        0: [swapped, *lines[1:]],
+        len(lines) - 1: [*lines[:-1], lines[0]],
+    }.items():
+        path.write_text("\n".join(others) + "\n")
+        code, out, err = run(path)
+        assert (code, "none differs" in out) == (2, True)
+        assert f"error: {path}: from row {place} on, the operands are not those of" in err
+        assert json.loads(run(path, "--json")[1])["reordered"] is False
+        code, _, err = run(path, "--partial")
+        assert code == 0
+        assert f"note: {path}: from row {place} on, the operands are not those of" in err
+
+
+def test_testfloats_own_text(run: Run) -> None:
+    """In the form in which testfloat_gen and testfloat_ver print it; lower case and CR LF of other tools do no harm."""
+    text = b"8683 0BFF 7FFD 01\n07FF 7BFF 7BFF 01\n3C00 3C00 4000 00\n7C00 FC00 7E00 10\n"
+    right = text.replace(b"8683 0BFF 7FFD 01", b"0400 8001 03FF 00")
+    options = ("--op", "arith.addf", "--type", "f16")
+    assert run("-", *options, stdin=right)[0] == 0
+    assert run("-", *options, stdin=right.lower())[0] == 0
+    assert run("-", *options, stdin=right.replace(b"\n", b"\r\n"))[0] == 0
+    without = b"".join(line[:14] + b"\n" for line in right.splitlines())
+    assert run("-", *options, "--no-flags", stdin=without)[0] == 0
+    code, _, err = run("-", *options, stdin=without)
+    assert code == 2
+    assert "--no-flags" in err
+    code, out, _ = run("-", *options, stdin=text)
+    assert code == 1
+    assert "row 0, line 1" in out
+    # TestFloat on x86 makes negative NaNs.
+    negative = right.replace(b"7E00 10", b"FE00 10")
+    code, out, _ = run("-", *options, stdin=negative)
+    assert code == 1
+    assert "another NaN" in out
+    assert "--nan=any would accept it" in out
+    assert "nan_result=negative" in out
+    assert run("-", *options, "--nan=any", stdin=negative)[0] == 0
+    assert run("-", *options, "--nan-result", "negative", stdin=negative)[0] == 0
+
+
+def test_the_metadata_may_accept_any_nan(tmp_path: Path, run: Run) -> None:
+    subject = OpSubject(task("arith.addf", "f16"))
+    for any_nan, code in ((False, 1), (True, 0)):
+        path = golden(tmp_path, subject, count=3000, any_nan=any_nan)
+        text, replaced = re.subn(r"7E00 (..)$", r"FFFF \1", path.read_text(), flags=re.MULTILINE)
+        assert replaced
+        path.write_text(text)
+        assert run(path)[0] == code
+    assert run(path, "--nan=exact")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("digits", "flags", "message"),
+    [("xx", "01", "unknown digits"), ("0x", "01", "unknown digits"), ("46", "xx", "unknown digits")],
+)
+def test_a_simulator_prints_x(digits: str, flags: str, message: str, run: Run) -> None:
+    text = f"7E 7E 7F 05\n3B 41 {digits} {flags}\n".encode()
+    code, out, _ = run("-", *OP, stdin=text)
+    assert code == 1
+    assert "row 1, line 2" in out
+    assert message in out
+    assert re.search(r"got.* (xx|0x) .*unknown: X or Z", out)
+    assert "2 rows, 1 differs; 1 with an X or Z" in out
+    # As a word of readmemh, without any comment that says what the columns are.
+    word = text.replace(b" ", b"")
+    code, out, _ = run("-", *OP, "--format", "readmemh", stdin=word)
+    assert code == 1
+    assert "row 1, line 2" in out
+
+
+def test_an_x_for_poison_is_right(run: Run) -> None:
+    options = ("--op", "arith.fptosi", "--from", "f16", "--type", "i8")
+    assert run("-", *options, stdin=b"7C00 xx 10\n3C00 01 00\n")[0] == 0
+    assert run("-", *options, stdin=b"7C00 xx xx\n3C00 01 00\n")[0] == 0
+    assert run("-", *options, stdin=b"7C00 xx 10\n3C00 xx 00\n")[0] == 1
+    code, out, _ = run("-", *options, stdin=b"7C00 00 10\n7C00 7F 00\n3C00 01 00\n")
+    assert code == 0
+    assert "2 poison" in out
+
+
+def test_flags_by_name(run: Run) -> None:
+    wrong = b"3B 41 46 00\n7E 7E 7F 01\n"
+    code, out, _ = run("-", *OP, "--max", "2", stdin=wrong)
+    assert code == 1
+    assert "flags: inexact not raised" in out
+    assert "flags: overflow not raised" in out
+    assert run("-", *OP, "--ignore-flags", stdin=wrong)[0] == 0
+
+
+def test_undefined_behaviour_is_not_compared(run: Run) -> None:
+    options = ("--op", "arith.divsi", "--type", "i8")
+    code, out, _ = run("-", *options, stdin=b"06 02 03\n05 00 77\n80 FF 12\n")
+    assert code == 0
+    assert "3 rows, none differs; 2 not compared: undefined behaviour" in out
+    code, _, err = run("-", *options, stdin=b"05 00 77\n")
+    assert code == 2
+    assert "nothing was compared" in err
+    assert run("-", *options, "--keep-ub", stdin=b"06 02 03\n05 00 77\n")[0] == 0
+
+
+def test_a_program(tmp_path: Path, run: Run) -> None:
+    program = tmp_path / "p.mlir"
+    program.write_text(
+        "func.func @f(%a: f16, %b: f16) -> f16 {\n  %0 = arith.mulf %a, %b : f16\n"
+        "  %1 = arith.addf %0, %a : f16\n  return %1 : f16\n}\n"
+    )
+    text = b"3C00 4000 4200\n3800 3C00 3C00\n"
+    assert run("-", "--op", program, "--function", "f", stdin=text)[:2] == (0, "@f: 2 rows, none differs\n")
+    code, out, _ = run("-", "--op", program, stdin=text.replace(b"4200", b"4201"))
+    assert code == 1
+    assert "arg0" in out
+    assert "off by one ulp away from zero" in out
+    assert run("-", "--op", program, "--function", "g", stdin=text)[0] == 2
+    assert run("-", "--op", "-", stdin=text)[0] == 2
+
+
+def test_rows_of_many_columns_are_told_in_part(tmp_path: Path, run: Run) -> None:
+    program = tmp_path / "p.mlir"
+    program.write_text(
+        "func.func @f(%a: tensor<50xi8>) -> tensor<50xi8> {\n  %0 = arith.addi %a, %a : tensor<50xi8>\n"
+        "  return %0 : tensor<50xi8>\n}\n"
+    )
+    text = " ".join(["03"] * 50 + ["06"] * 49 + ["07"]).encode() + b"\n"
+    code, out, _ = run("-", "--op", program, stdin=text)
+    assert code == 1
+    assert "and 18 operands more" in out
+    assert "got result_49" in out
+    assert "got result_48" not in out
+    assert "result_49: off by one, bit 0 alone" in out
+
+
+def test_some_columns_only(tmp_path: Path, run: Run) -> None:
+    path = golden(tmp_path)
+    short = b"".join(line[:8] + b"\n" for line in path.read_bytes().splitlines())
+    options = ("-", "--metadata", tmp_path / "set.json")
+    assert run(*options, "--columns", "a,b,result", stdin=short)[0] == 0
+    assert run(*options, "--no-flags", stdin=short)[0] == 0
+    # A device that prints what it returns, and nothing else: row by row of the set.
+    alone = b"".join(line[6:] + b"\n" for line in path.read_bytes().splitlines())
+    alike = (*options, "--format", "testfloat", "--columns", "result,flags")
+    assert run(*alike, stdin=alone) == (0, "arith.addf f8E4M3FN: 500 rows, none differs\n", "")
+    code, out, _ = run(*alike, stdin=alone.replace(b"\n" + alone.split(b"\n")[7] + b"\n", b"\n5A 00\n", 1))
+    assert code == 1
+    assert "  a  " in out
+    assert run(*alike, stdin=alone[:-6])[0] == 2
+    code, _, err = run(*alike, stdin=alone + alone[:6])
+    assert code == 2
+    assert "more rows than the 500 of the set" in err
+    assert run("-", *OP, "--format", "testfloat", "--columns", "result,flags", stdin=alone)[0] == 2
+    code, _, err = run(*options, "--columns", "a,b,resul", stdin=short)
+    assert code == 2
+    assert "did you mean `result`?" in err
+    assert run(*options, "--columns", "result,a,b", stdin=short)[0] == 2
+    np.savez(tmp_path / "d.npz", a=np.uint8([0x3B]), b=np.uint8([0x41]), result=np.uint8([0x46]))
+    assert run(tmp_path / "d.npz", *OP)[0] == 0
+    (tmp_path / "d.csv").write_text("b,result,cycle,a\n0x41,0x46,7,0x3B\n")
+    assert run(tmp_path / "d.csv", *OP)[0] == 0
+    (tmp_path / "d.csv").write_text("b,result,cycle,a\n0x3B,0x47,7,0x41\n")
+    assert run(tmp_path / "d.csv", *OP)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("nothing.tv", *OP), 2, "cannot read 'nothing.tv': No such file"),
+        (("nothing.tv",), 2, "error: cannot read 'nothing.tv': No such file or directory\n"),
+        (("nothing.tv", "--metadata", "x.json"), 2, "cannot read 'nothing.tv': No such file"),
+        (("/",), 2, "cannot read '/': Is a directory"),
+        ((__file__,), 2, "nothing says what is computed"),
+        (("-",), 2, "nothing says what is computed"),
+        (("-", "--metadata", "nothing.json"), 2, "cannot read"),
+        (("-", "--metadata", "x.json", *OP), 2, "give one of them"),
+        (("-", *OP, "--format", "vhdl"), 2, "unknown format 'vhdl'"),
+        (("-", "--op", "arith.nothing", "--type", "f16"), 3, "arith.nothing"),
+        (("-", "--op", "arith.addf", "--type", "f17"), 2, "f17"),
+        (("-", "--op", "arith.addf"), 2, "which type?"),
+        (("-", "--type", "f16"), 2, "--type goes with --op"),
+        (("-", "--profile", "ml_dtypes"), 2, "--profile goes with --op"),
+        (("-", *OP, "--rounding", "up"), 2, "rounding"),
+        (("-", *OP, "--max", "0"), 2, "positive"),
+    ],
+)
+def test_wrong_use(arguments: tuple[str, ...], code: int, message: str, run: Run) -> None:
+    found, out, err = run(*arguments, stdin=b"3B 41 46 01\n")
+    assert (found, out) == (code, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_as_a_process_that_reads_a_pipe(name: str) -> None:
+    done = halfulp("check-vectors", name, *OP, stdin=b"3B 41 46 01\n" * 200_000)
+    assert (done.code, done.out, done.err) == (0, "arith.addf f8E4M3FN: 200,000 rows, none differs\n", "")
+
+
+VALID: dict[str, bytes] = {}
+
+
+def _valid(format: str) -> bytes:
+    if format not in VALID:
+        subject = ADD if format not in ("runs", "mlir") else OpSubject(task("arith.negf", "f8E4M3FN"))
+        columns = [k for k, c in enumerate(subject.inputs + subject.outputs) if c.role is not Role.FLAGS]
+        chunk = Recipe(subject, "exhaustive", count=40).vectors().gather()
+        made = VectorSet(
+            tuple((subject.inputs + subject.outputs)[k] for k in columns), [tuple(chunk[k] for k in columns)]
+        )
+        file = io.BytesIO()
+        write_vectors(made, file, format, options=Options(function=function_of_task(subject.task)))
+        VALID[format] = file.getvalue()
+    return VALID[format]
+
+
+IGNORED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+@settings(max_examples=120, suppress_health_check=IGNORED)
+@given(data=st.data(), format=st.sampled_from(NAMES), told=st.booleans())
+def test_garbage_never_ends_in_a_traceback(data: st.DataObject, format: str, told: bool, run: Run) -> None:
+    valid = _valid(format)
+    place = data.draw(st.integers(0, len(valid)))
+    cut = data.draw(st.integers(0, 8))
+    piece = data.draw(st.one_of(st.binary(max_size=12), st.sampled_from([b"x", b"\n", b"FF", b"//", b"\x00", b"{"])))
+    stdin = valid[:place] + piece + valid[place + cut :]
+    op = "arith.negf" if format in ("runs", "mlir") else "arith.addf"
+    options = ("--op", op, "--type", "f8E4M3FN", "--no-flags", *(("--format", format) if told else ()))
+    code, _, err = run("-", *options, stdin=stdin)
+    assert code in (0, 1, 2, 3)
+    assert "Traceback" not in err
+
+
+@settings(max_examples=60, suppress_health_check=IGNORED)
+@given(data=st.data())
+@example(data=None)
+def test_garbage_in_the_metadata_never_ends_in_a_traceback(
+    data: Any, tmp_path_factory: pytest.TempPathFactory, run: Run
+) -> None:
+    folder = tmp_path_factory.mktemp("garbage")
+    path = golden(folder, count=20)
+    document = json.loads((folder / "set.json").read_text())
+    if data is not None:
+        junk = st.sampled_from([None, 0, -1, "", "x", [], {}, [1], {"a": 1}, True, 1e400, 10**30, "arith.mulf"])
+        key = data.draw(st.sampled_from(sorted(document)))
+        inner = document[key]
+        if isinstance(inner, dict) and inner and data.draw(st.booleans()):
+            inner[data.draw(st.sampled_from(sorted(inner)))] = data.draw(junk)
+        else:
+            document[key] = data.draw(junk)
+    (folder / "set.json").write_text(json.dumps(document))
+    code, _, err = run(path)
+    assert code in (0, 1, 2, 3)
+    assert "Traceback" not in err
+
+
+def test_the_examples_of_the_user_documentation(tmp_path: Path, run: Run) -> None:
+    text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
+    examples = dict(re.findall(r"<!-- (check[\w-]*) -->\n\n```\w*\n(.*?)```", text, re.DOTALL))
+    command, _, output = examples["check"].partition("\n")
+    found = re.fullmatch(r"\$ printf '(.*)' \| halfulp check-vectors (.*)", command)
+    assert found is not None
+    assert run(*found[2].split(), stdin=found[1].replace(r"\n", "\n").encode())[:2] == (1, output)
+    golden(tmp_path)
+    device = io.BytesIO()
+    cut = OpSubject(task("arith.addf", "f8E4M3FN", rounding="toward_zero"))
+    write_vectors(Recipe(cut, "1", count=500).vectors(), device, "testfloat")
+    out = run("-", "--metadata", tmp_path / "set.json", stdin=device.getvalue())[1]
+    assert examples["check-all"] in out

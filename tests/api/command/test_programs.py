@@ -1,0 +1,289 @@
+"""diff, reduce and fuzz on the command line: outputs, exit codes, and what they say of wrong use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from fake_oracle import FakeOracle
+
+import halfulp.conformance.oracles as oracles
+from halfulp.command import main as cli
+from halfulp.command.common import ranked
+from halfulp.conformance.oracles.oracle import Oracle, OracleError, Unavailable
+
+PROGRAM = """\
+func.func @main(%a: f32, %b: f32) -> f32 {
+  %0 = arith.subf %a, %b : f32
+  %1 = arith.mulf %0, %0 : f32
+  return %1 : f32
+}
+"""
+
+LARGE = """\
+func.func @main(%a: tensor<100000x100000xf32>) -> tensor<100000x100000xf32> {
+  return %a : tensor<100000x100000xf32>
+}
+"""
+
+FAKES = {
+    "right": lambda: FakeOracle(),
+    "wrong": lambda: FakeOracle(exchanged={"arith.subf": "arith.addf"}),
+    "silent": lambda: FakeOracle(refused=("arith.subf",)),
+    "hanging": lambda: FakeOracle(fails=("arith.subf", OracleError("hang", "it did not end in 1 s"))),
+}
+
+
+@pytest.fixture(autouse=True)
+def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def oracle(name: str) -> Oracle:
+        if name == "absent":
+            raise Unavailable("it is not on PATH")
+        if name == "exact":
+            return real(name)
+        if name not in FAKES:
+            raise ValueError(f"unknown oracle {name!r}")
+        made = FAKES[name]()
+        made.name = name
+        return made
+
+    real = oracles.oracle
+    monkeypatch.setattr(oracles, "oracle", oracle)
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("p.mlir").write_text(PROGRAM, encoding="utf-8")
+    Path("same.mlir").write_text(PROGRAM.replace("%1", "%x"), encoding="utf-8")
+    Path("renamed.mlir").write_text(PROGRAM.replace("@main", "@other"), encoding="utf-8")
+    Path("large.mlir").write_text(LARGE, encoding="utf-8")
+    Path("other.mlir").write_text(PROGRAM.replace("subf", "addf"), encoding="utf-8")
+    return "p.mlir"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.main(arguments)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_diff_by_an_oracle_that_is_right(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "diff", file, "--against", "right", "--input=f32=3", "--input=f32=1")
+    assert (code, out) == (0, "right 1.0: 1 input; elements: 1 equal\n")
+
+
+def test_diff_by_an_oracle_that_is_wrong(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "diff", file, "--against", "right,wrong", "--input=f32=3", "--input=f32=1")
+    assert code == 1
+    assert "p.mlir:2:8: error: arith.subf f32 differs by wrong\n" in out
+    assert "  expected: 0x40000000 (2)\n  got:      0x40800000 (4), 8388608 ulps away\n" in out
+
+
+def test_diff_as_json_is_one_object_a_line(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "diff", file, "--against", "right,wrong", "-n", "10", "--json")
+    right, wrong = (json.loads(line) for line in out.splitlines())
+    assert code == 1
+    assert right["elements"]["equal"] + right["elements"].get("open", 0) == right["inputs"] == 10
+    assert wrong["differences"][0]["location"] == "p.mlir:2:8"
+    assert wrong["differences"][0]["op"] == "arith.subf"
+
+
+def test_made_up_inputs_are_those_of_the_seed(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = [run(capsys, "diff", file, "--against", "wrong", "-n", "20", f"--seed={seed}")[1] for seed in (1, 1, 2)]
+    assert outputs[0] == outputs[1] != outputs[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["p.mlir"], 2, "compare with what?"),
+        (["p.mlir", "same.mlir", "--against", "right"], 2, "compare with what?"),
+        (["p.mlir", "--against", "nobody"], 2, "unknown oracle 'nobody'"),
+        (["p.mlir", "--against", "absent"], 2, "absent: it is not on PATH"),
+        (["p.mlir", "--against", ""], 2, "unknown oracle ''"),
+        (["p.mlir", "--against", "right", "--input=f32=1"], 2, "takes 2 arguments, but 1 are given"),
+        (["p.mlir", "--against", "right", "--function=f"], 2, "there is no function 'f'"),
+        (["none.mlir", "--against", "right"], 2, "cannot read 'none.mlir'"),
+        (["p.mlir", "same.mlir", "--function=f"], 2, "there is no function @f"),
+        (["p.mlir", "renamed.mlir"], 2, "@main has no body in the second version"),
+        (["large.mlir", "--against", "right"], 2, "are too many to make up"),
+        (["large.mlir", "large.mlir"], 2, "are too many to make up"),
+    ],
+)
+def test_wrong_use_of_diff(
+    file: str, arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, out, err = run(capsys, "diff", *arguments)
+    assert (found, out) == (code, "")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("names", "code"), [("right,absent", 2), ("absent,wrong", 1), ("silent,right", 0), ("absent", 2)]
+)
+def test_an_absent_oracle_is_no_agreement_but_others_are_asked(
+    file: str, names: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, out, err = run(capsys, "diff", file, "--against", names, "-n", "5")
+    assert found == code
+    assert ("absent: it is not on PATH" in err) is ("absent" in names)
+    assert all((name in out) is (name != "absent") for name in names.split(","))
+    fuzzed, _, err = run(capsys, "fuzz", "--against", names.replace("wrong", "right"), "-n", "2", "--no-reduce")
+    assert fuzzed == (2 if "absent" in names else 0)
+
+
+def test_an_oracle_of_single_ops_runs_programs(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "diff", file, "--against", "exact", "-n", "20")[:2] == (
+        0,
+        "exact 2: 20 inputs; elements: 20 equal\n",
+    )
+    code, out, _ = run(capsys, "fuzz", "--against", "exact", "-n", "10")
+    assert code == 0
+    assert "0 UNEXPLAINED" in out
+
+
+def test_versions_of_which_nothing_can_be_compared(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "  %c = arith.constant 0 : i4\n  %0 = arith.divui %a, %c : i4\n  return %0 : i4\n}\n"
+    Path("undefined.mlir").write_text(f"func.func @f(%a: i4) -> i4 {{\n{body}", encoding="utf-8")
+    code, out, _ = run(capsys, "diff", "undefined.mlir", "undefined.mlir")
+    assert code == 3
+    assert "  nothing was compared\n" in out
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"), [([], 3), ([3, 3], 3), ([3, 0], 0), ([0, 2, 3], 2), ([2, 1, 0], 1), ([0], 0), ([2], 2)]
+)
+def test_a_difference_outweighs_a_failure_and_both_outweigh_agreement(codes: list[int], code: int) -> None:
+    assert ranked(codes) == code
+
+
+def test_no_answer_is_no_agreement(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "diff", file, "--against", "silent", "-n", "2")
+    assert (code, out) == (3, "silent 1.0: 2 inputs; elements: 2 unanswered\n  unanswered: arith.subf is unknown (2)\n")
+    code, out, _ = run(capsys, "diff", file, "--against", "hanging", "-n", "2")
+    assert code == 2
+    assert "  failed: hang: it did not end in 1 s\n" in out
+
+
+def test_diff_of_two_versions(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "diff", file, "same.mlir", "-n", "100")
+    assert code == 0
+    assert out.startswith("@main: 100 inputs; elements: ")
+    code, out, _ = run(capsys, "diff", file, "other.mlir", "--input=f32=3", "--input=f32=1")
+    assert (code, out) == (
+        1,
+        "@main: 1 input; elements: 1 different\n"
+        "other.mlir:1:1: error: @main may not do this\n"
+        "  argument 0: f32=3\n"
+        "  argument 1: f32=1\n"
+        "  before:   0x40800000 (4)\n"
+        "  after:    0x41800000 (16), 16777216 ulps away\n",
+    )
+    code, out, _ = run(capsys, "diff", file, "other.mlir", "--json", "--input=f32=3", "--input=f32=1")
+    assert json.loads(out)["counterexamples"][0]["expected"] == "0x40800000"
+
+
+@pytest.mark.mlir
+def test_diff_with_what_mlir_opt_makes_of_it(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "diff", file, "--pass-pipeline", "builtin.module(canonicalize,cse)", "-n", "50")
+    assert code == 0
+    assert out.startswith("@main: 50 inputs; elements: ")
+    Path("casts.mlir").write_text(
+        "func.func @f(%x: index) -> index {\n"
+        "  %0 = arith.index_cast %x : index to i8\n"
+        "  %1 = arith.index_cast %0 : i8 to index\n"
+        "  return %1 : index\n"
+        "}\n",
+        encoding="utf-8",
+    )
+    # https://github.com/llvm/llvm-project/issues/90296: both casts are dropped
+    pipeline = "builtin.module(canonicalize)"
+    code, out, _ = run(capsys, "diff", "casts.mlir", "--pass-pipeline", pipeline, "--input=index=256")
+    assert code == 1
+    assert "  before:   0x0000000000000000 (0)\n  after:    0x0000000000000100 (256), 256 ulps away\n" in out
+    code, out, err = run(capsys, "diff", file, "--pass-pipeline", "builtin.module(nothing)")
+    assert (code, out) == (2, "")
+    assert "'nothing' does not refer to a registered pass" in err
+
+
+def test_reduce_prints_a_program_that_shows_the_difference(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "reduce", file, "--against", "wrong", "-n", "20", "-o", "small.mlir")
+    assert (code, out) == (0, "")
+    assert "programs tried" in err
+    small = Path("small.mlir").read_text(encoding="utf-8")
+    assert small.startswith("// arith.subf f32 differs by wrong 1.0 from halfulp ")
+    assert "arith.mulf" not in small
+    command = next(line for line in small.splitlines() if line.startswith("// reproduce: halfulp "))
+    assert command == "// reproduce: halfulp diff small.mlir --function=main --against wrong"
+    assert run(capsys, *command.split()[3:])[0] == 1
+    assert not list(Path().glob(".*.tmp"))
+
+
+def test_reduce_by_a_script(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    script = Path("test.sh")
+    script.write_text("#!/bin/sh\ngrep -q arith.mulf $1\n", encoding="utf-8")
+    script.chmod(0o755)
+    code, out, _ = run(capsys, "reduce", file, "--test", "test.sh", "--input=f32=3", "--input=f32=1")
+    assert code == 0
+    assert "arith.mulf" in out
+    assert "arith.subf" not in out
+    script.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    code, out, err = run(capsys, "reduce", file, "--test", "test.sh")
+    assert (code, out) == (3, "")
+    assert "does not find the program interesting" in err
+
+
+@pytest.mark.parametrize(
+    "command", [["diff", "m.mlir", "m.mlir"], ["diff", "m.mlir", "--against=fake"], ["reduce", "m.mlir", "--test=true"]]
+)
+@pytest.mark.parametrize("given", [[], ["--input=2xi8=1 2"]])
+def test_programs_on_memory_are_not_compared(
+    command: list[str],
+    given: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.mlir").write_text("func.func @f(%m: memref<2xi8>) { return }")
+    assert cli.main([*command, *given]) == 3
+    assert "@f has an argument of type 'memref<2xi8>', but only programs on values" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 2, "what is to stay?"),
+        (["--against", "right"], 3, "nothing differs by right"),
+        (["--against", "right,wrong"], 2, "stands for one oracle"),
+        (["--test", "./nothing.sh"], 2, "cannot run './nothing.sh'"),
+    ],
+)
+def test_wrong_use_of_reduce(
+    file: str, arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, out, err = run(capsys, "reduce", file, *arguments)
+    assert (found, out) == (code, "")
+    assert message in err
+
+
+def test_fuzz_reports_counts_and_reduces_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "fuzz", "--against", "right", "-n", "20", "--seed", "3")
+    assert code == 0
+    assert out.startswith("20 programs of seed 3, ")
+    assert " 0 UNEXPLAINED\n" in out
+    code, out, _ = run(capsys, "fuzz", "--against", "wrong", "-n", "100", "--seed", "3", "--max-failures", "1")
+    assert code == 1
+    assert "arith.subf" in out
+    assert " of seed 3\n" in out
+    assert "// reproduce: halfulp diff reduced.mlir --function=main" in out
+
+
+def test_fuzz_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "fuzz", "--against", "right,silent", "-n", "10", "--json")
+    assert code == 0
+    right, silent = json.loads(out)["oracles"]
+    assert right["elements"]["unexplained"] == 0
+    assert sum(right["results"].values()) > sum(silent["results"].values()) > 0 or not silent["not supported"]

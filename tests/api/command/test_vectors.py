@@ -1,0 +1,715 @@
+"""``halfulp vectors`` as its users see it: what lies in the files and beside them, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jsonschema
+import numpy as np
+import pytest
+from command import MEMORY, PATIENCE, halfulp, heeds_interrupts
+from tree import ROOT
+
+from halfulp.command.main import main
+from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.vectors import metadata, produce
+from halfulp.conformance.vectors.computation import OpSubject
+from halfulp.conformance.vectors.formats import NAMES, format_named, read_vectors
+from halfulp.conformance.vectors.inputs import filled_models
+from halfulp.conformance.vectors.models import MODELS, coverage
+from halfulp.conformance.vectors.recipe import LEVELS, Recipe, recipe_of
+from halfulp.conformance.vectors.shards import Plan, sweep_shards
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS
+
+ADDF = ("vectors", "arith.addf", "--type", "f8E4M3FN")
+PROGRAM = """\
+func.func @main(%x: f16, %y: f16) -> f16 {
+  %0 = func.call @eval(%x, %y) : (f16, f16) -> f16
+  %1 = arith.mulf %0, %y : f16
+  return %1 : f16
+}
+func.func private @eval(%x: f16, %y: f16) -> f16 { %0 = arith.addf %x, %y : f16 return %0 : f16 }
+func.func @two(%x: i8) -> (i8, i8) {
+  %0 = arith.addi %x, %x : i8
+  %1 = arith.muli %x, %x : i8
+  return %0, %1 : i8, i8
+}
+func.func @pairs(%x: tensor<2xf16>) -> tensor<2xf16> {
+  %0 = arith.addf %x, %x : tensor<2xf16>
+  return %0 : tensor<2xf16>
+}
+"""
+
+
+class Ran(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(*arguments: str, cwd: Path | None = None) -> Ran:
+    """Run ``halfulp`` with these arguments in this process, which is quicker than in one of its own."""
+    out, err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.chdir(cwd or Path.cwd()):
+        code = main(arguments)
+    out.flush()
+    return Ran(code, out.buffer.getvalue().decode(), err.getvalue())  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A file with a few functions."""
+    path = tmp_path / "kernel.mlir"
+    path.write_text(PROGRAM, encoding="utf-8")
+    return path
+
+
+def made(folder: Path, *arguments: str) -> dict[str, Any]:
+    """The metadata of a set that the command makes in a folder; it must be valid, and each file hold the set."""
+    done = run(*arguments, "--out", str(folder))
+    assert done.code == 0, done.err
+    (path,) = folder.glob("*.json")
+    document = metadata.from_text(path.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(metadata.schema()).validate(document)
+    assert {file.name for file in folder.iterdir()} == {path.name, *(file["name"] for file in document["files"])}
+    for file in document["files"]:
+        assert digest(folder / file["name"], document) == document["sha256"], file
+    return document
+
+
+def digest(path: Path, document: metadata.Document) -> str:
+    """The digest of what a file of a set holds."""
+    format = next(file["format"] for file in document["files"] if file["name"] == path.name)
+    with path.open("rb") as file:
+        columns, options = metadata.columns_of(document), metadata.options_of(document, path.name)
+        return read_vectors(file, format, columns, options).digest()
+
+
+# --- what is made -----------------------------------------------------------------------------------------------------
+
+
+def test_a_stream_is_what_testfloat_writes_and_as_the_specification_says() -> None:
+    done = halfulp(*ADDF, "-n", "500")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert len(lines) == 500
+    fmt = FORMATS["f8E4M3FN"]
+    for line in lines:
+        a, b, result, flags = (int(word, 16) for word in line.split(" "))
+        expected = scalar.add(fmt, a, b)
+        assert (result, flags) == (expected.code, expected.flags)
+        assert line == f"{a:02X} {b:02X} {result:02X} {flags:02X}"
+
+
+def test_formats_of_one_set_have_one_digest_and_one_document(tmp_path: Path) -> None:
+    everything = [name for name in NAMES if name not in ("runs", "mlir")]
+    document = made(tmp_path / "sets", *ADDF, "-n", "300", "--format", ",".join(everything), "--any-nan")
+    assert [file["format"] for file in document["files"]] == everything
+    assert (document["count"], document["nan"]["accept"]) == (300, "any")
+    assert document["anchors"][0]["row"] == 0
+    assert all((tmp_path / "sets" / f"addf_f8E4M3FN{format_named(name).suffix}").is_file() for name in everything)
+    again = made(tmp_path / "again", *ADDF, "-n", "300", "--any-nan", "--format", ",".join(everything))
+    assert again == document
+
+
+def test_a_document_makes_its_set_again(tmp_path: Path) -> None:
+    for number, arguments in enumerate(
+        [
+            ("arith.truncf", "--from", "f32", "--type", "f8E4M3FN", "--rounding", "stochastic", "--random-bits", "5"),
+            ("arith.cmpf", "--type", "f16", "--attr", "predicate=olt", "--level", "random", "-n", "400", "--seed", "9"),
+            ("arith.fptosi", "--from", "bf16", "--type", "i7", "--models", "all", "--float-to-int", "modular"),
+            ("quant.qcast", "--from", "f32", "--type", "!quant.uniform<i8:f32:0, {0.5:3, 0.25}>", "-n", "100"),
+            ("arith.mulf", "--type", "bf16", "--profile", "spec,nan_result=canonical", "--denormals=flush_both"),
+            ("arith.shli", "--type", "i65", "--attr", "overflow=nsw", "--format", "npz", "-n", "100"),
+        ]
+    ):
+        document = made(tmp_path / str(number), "vectors", "--format", "npz", *arguments)
+        assert recipe_of(document).vectors().digest() == document["sha256"], arguments
+
+
+def test_flags_are_left_out_where_a_format_has_no_place_for_them(tmp_path: Path) -> None:
+    document = made(tmp_path / "sets", *ADDF, "-n", "40", "--format", "npz,mlir,testfloat")
+    assert "flags" not in {column["role"] for column in document["columns"]}
+    assert document["flags"] is None
+    done = run("run", str(tmp_path / "sets" / "addf_f8E4M3FN.mlir"), "--function=main")
+    assert (done.code, done.err) == (0, "")
+    refused = run(*ADDF, "--format", "npz,mlir", "--flags", "--out", str(tmp_path / "no"))
+    assert (refused.code, not (tmp_path / "no").exists()) == (2, True)
+    assert "the format 'mlir' has no place for flags" in refused.err
+
+
+def test_programs(tmp_path: Path, program: Path) -> None:
+    document = made(tmp_path / "main", "vectors", str(program), "--function=main", "-n", "50", "--format", "npz,mlir")
+    assert document["source"]["function"] == "main"
+    # Its own @eval and @main make way for those of the self-checking program.
+    done = run("run", str(tmp_path / "main" / "kernel_main.mlir"), "--function=main")
+    assert (done.code, done.err) == (0, "")
+    document = made(tmp_path / "two", "vectors", str(program), "--function=two", "--format", "mlir,testfloat")
+    assert [column["name"] for column in document["columns"]] == ["arg0", "result0", "result1"]
+    assert run("run", str(tmp_path / "two" / "kernel_two.mlir"), "--function=main").code == 0
+    document = made(tmp_path / "pairs", "vectors", str(program), "--function=pairs", "-n", "30", "--format", "csv")
+    assert [c["name"] for c in document["columns"] if c["role"] == "operand"] == ["arg0_0", "arg0_1"]
+    done = run("vectors", str(program), "--function=pairs", "--format=mlir")
+    assert (done.code, done.out) == (2, "")
+    assert "checks functions of scalars" in done.err
+
+
+def test_poison_and_undefined_behaviour(tmp_path: Path) -> None:
+    fptosi = ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8")
+    refused = run(*fptosi)
+    assert refused.code == 2
+    assert "row 1: 'result' is poison" in refused.err
+    whole = made(tmp_path / "npz", *fptosi, "--format", "npz,readmemh")
+    dropped = made(tmp_path / "drop", *fptosi, "--poison", "drop", "--format", "npz,testfloat")
+    assert dropped["poison"]["encoding"] == "drop"
+    assert dropped["count"] + dropped["dropped"] == whole["count"]
+    canonical = made(tmp_path / "canonical", *fptosi, "--poison", "canonical")
+    assert (canonical["count"], "dropped" in canonical) == (whole["count"], False)
+    divsi = ("vectors", "arith.divsi", "--type", "i4", "--level", "exhaustive")
+    done = run(*divsi)
+    # 16 divisions by zero, and -8 / -1.
+    assert (len(done.out.splitlines()), done.err.splitlines()) == (
+        239,
+        ["17 rows with undefined behaviour are left out; --keep-ub keeps them, as poison"],
+    )
+    assert made(tmp_path / "divsi", *divsi)["undefined"] == 17
+    kept = made(tmp_path / "kept", *divsi, "--keep-ub", "--format", "npz")
+    assert (kept["count"], "undefined" in kept) == (256, False)
+
+
+@pytest.mark.parametrize("place", ["separate", "first", "last"])
+@pytest.mark.parametrize("packing", ["containers", "dense", "dense-high"])
+def test_blocks_with_a_scale_read_back(tmp_path: Path, place: str, packing: str) -> None:
+    document = made(
+        tmp_path / "mx", "vectors", "arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32",
+        "--mx", place, "--pack", packing, "--format", "bin,npz", "--name", "mx",
+    )  # fmt: skip
+    assert document["blocks"] == {"element": "a", "scale": "b", "elements": 32, "scales": place}
+    columns = np.load(tmp_path / "mx" / "mx.npz")
+    scales = columns["b"].reshape(-1, 32)
+    assert (scales == scales[:, :1]).all()
+    data = (tmp_path / "mx" / "mx.bin").read_bytes()
+    blocks, codes = document["count"] // 32, columns["a"].reshape(-1, 32)
+    low, high = (0, 1) if packing == "dense" else (1, 0)
+    elements = codes if packing == "containers" else codes[:, low::2] | codes[:, high::2] << 4
+    parts = {
+        "separate": [elements.tobytes(), scales[:, 0].tobytes()],
+        "first": [np.hstack([scales[:, :1], elements]).tobytes()],
+        "last": [np.hstack([elements, scales[:, :1]]).tobytes()],
+    }[place]
+    order = ">u4" if packing == "dense-high" else "<u4"
+    assert data == b"".join(parts) + columns["result"].astype(order).tobytes()
+    assert len(scales) == blocks
+
+
+def test_rows_in_blocks() -> None:
+    asked = OpSubject(task("arith.scaling_truncf", ("f16", "f8E8M0FNU"), "f6E2M3FN"))
+    corners = Recipe(asked, "1", block=8)
+    elements, scales = corners.given(0, corners.rows.count)
+    alone = Recipe(OpSubject(task("arith.negf", "f16")), "1")
+    assert set(elements.tolist()) == set(alone.given(0, alone.rows.count)[0].tolist())
+    # Every element meets every scale.
+    assert len(set(zip(elements.tolist(), scales.tolist(), strict=True))) == len(set(elements.tolist())) * len(
+        set(scales.tolist())
+    )
+    drawn = Recipe(asked, "random", seed=5, count=100, block=8)
+    assert drawn.rows.count == 104
+    plain = Recipe(asked, "random", seed=5, count=104)
+    assert np.array_equal(drawn.given(0, 104)[0], plain.given(0, 104)[0])
+    assert np.array_equal(drawn.given(0, 104)[1], np.repeat(plain.given(0, 104)[1][:13], 8))
+    for recipe in (corners, drawn):
+        whole = recipe.given(0, recipe.rows.count)
+        for start, stop in itertools.pairwise([0, 8, 48, 104]):
+            part = recipe.given(start, stop)
+            assert all(np.array_equal(a, b[start:stop]) for a, b in zip(part, whole, strict=True))
+        told = {"source": asked.source(), "profile": documented_profile(), "inputs": recipe.inputs().to_json()}
+        assert recipe_of(told) == recipe
+
+
+def documented_profile() -> dict[str, Any]:
+    from halfulp.semantics.profile import SPEC, profile_choices
+
+    return {"name": "spec", "fields": {name: getattr(SPEC, name) for name in profile_choices()}}
+
+
+@pytest.mark.parametrize(
+    ("op", "types"), [("arith.addf", ("--type", "f8E4M3FN")), ("arith.truncf", ("--from", "f32", "--type", "f8E5M2"))]
+)
+def test_every_rounding_pattern_is_among_the_vectors_of_b3(tmp_path: Path, op: str, types: tuple[str, ...]) -> None:
+    arguments = ("vectors", op, *types, "--models", "B3", "--format", "npz", "--coverage", "--out", str(tmp_path))
+    done = run(*arguments)
+    assert done.code == 0
+    assert done.err.split()[:4] == ["B3", "16", "of", "16"]
+    (data,) = tmp_path.glob("*.npz")
+    columns = np.load(data)
+    names = ["a", "b"] if op == "arith.addf" else ["a"]
+    rows = list(zip(*(columns[name].tolist() for name in names), strict=True))
+    asked = task(op, types[1], types[3] if op == "arith.truncf" else None)
+    case, _ = filled_models(asked, ["B3"])
+    hits = coverage(MODELS["B3"], case, rows)
+    assert len(hits) == 16
+    assert all(hits.values())
+
+
+def test_models_that_apply() -> None:
+    listed = run("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", "list")
+    assert listed.code == 0
+    names = [line.split()[0] for line in listed.out.splitlines() if line.startswith("B")]
+    assert names
+    every = run("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", "all")
+    named = run("vectors", "arith.uitofp", "--from", "i5", "--type", "f8E4M3FN", "--models", ",".join(names))
+    assert every.out == named.out
+
+
+def test_metadata_of_a_stream(tmp_path: Path) -> None:
+    done = run(*ADDF, "-n", "20", "--metadata", "told.json", cwd=tmp_path)
+    assert done.code == 0
+    document = metadata.from_text((tmp_path / "told.json").read_bytes())
+    assert document["files"] == [{"format": "testfloat"}]
+    read = read_vectors(io.BytesIO(done.out.encode()), "testfloat", metadata.columns_of(document))
+    assert read.digest() == document["sha256"]
+
+
+# --- what goes wrong --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ((), 2, "name an op or a program"),
+        (("arith.nope", "--type", "f32"), 3, "no op named 'arith.nope'"),
+        (("arith.addf",), 2, "give --type"),
+        (("arith.addf", "--type", "f99"), 2, "f99"),
+        (("arith.addf", "--type", "i8"), 2, "arith.addf"),
+        ((*ADDF[1:], "-n", "0"), 2, "'0' is no positive number"),
+        ((*ADDF[1:], "--level", "random"), 2, "-n says how many"),
+        ((*ADDF[1:], "--level", "3"), 2, "invalid choice: '3'"),
+        (("arith.addf", "--type", "f64", "--level", "exhaustive"), 2, "128 bits together"),
+        ((*ADDF[1:], "--models", "B99"), 2, "unknown model 'B99'; choose of B1, B2"),
+        ((*ADDF[1:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
+        ((*ADDF[1:], "--models", ""), 2, "unknown model ''"),
+        ((*ADDF[1:], "--coverage"), 2, "--models must name some"),
+        ((*ADDF[1:], "--format", "wav"), 2, "unknown format 'wav'; the formats are testfloat"),
+        ((*ADDF[1:], "--format", "npz,npz", "--out", "x"), 2, "named twice"),
+        ((*ADDF[1:], "--format", "npz,bin"), 2, "--out names it"),
+        ((*ADDF[1:], "--out", "x", "--metadata", "y"), 2, "--metadata goes with vectors on stdout"),
+        ((*ADDF[1:], "--metadata", "missing/y"), 2, "there is no folder 'missing'"),
+        ((*ADDF[1:], "--name", "3x"), 2, "must be an identifier"),
+        ((*ADDF[1:], "--pack", "dense"), 2, "--pack goes with the format 'bin'"),
+        ((*ADDF[1:], "--mx", "first", "--format", "bin"), 2, "arith.scaling_extf and arith.scaling_truncf alone"),
+        ((*ADDF[1:], "--block", "8"), 2, "--block goes with --mx"),
+        (("arith.scaling_truncf", "--from", "f80,f8E8M0FNU", "--type", "f16", "--mx", "last", "--format", "bin"), 2, "--mx"),
+        (("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first"), 2, "--mx goes with"),
+        (
+            ("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first", "--format", "bin",
+             "--block", "1000000000"), 2, "a block of 1000000000 elements is too long: 262144 at most",
+        ),
+        (("arith.addi", "--type", "i100000", "-n", "2"), 3, "no corners are made of operands of 100000 bits"),
+        (("arith.truncf", "--type", "f16"), 2, "hint: --from says the type of the operand"),
+        ((*ADDF[1:], "--rounding", "sideways"), 2, "must be one of to_nearest_even"),
+        ((*ADDF[1:], "--tininess", "never"), 2, "must be one of after, before"),
+        ((*ADDF[1:], "--random-bits", "8"), 2, "goes with --rounding=stochastic"),
+        (("arith.truncf", "--from", "f32", "--type", "f16", "--rounding", "stochastic", "--format", "runs"), 2, "random"),
+        (("arith.andi", "--type", "i8", "--flags"), 2, "has no exception flags"),
+        (("missing.mlir",), 2, "missing.mlir"),
+        ((*ADDF[1:], "--out", "/proc/nowhere"), 2, "cannot write into '/proc/nowhere'"),
+        (("--changed", "missing.json"), 2, "cannot read 'missing.json'"),
+        (("--changed", "missing.json", "--type", "f32"), 2, "--type says how vectors are made"),
+    ],
+)  # fmt: skip
+def test_refusals(arguments: tuple[str, ...], code: int, message: str, tmp_path: Path) -> None:
+    done = run("vectors", *arguments, cwd=tmp_path)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+    assert "internal" not in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_function_that_is_given_nothing_has_no_vectors(tmp_path: Path) -> None:
+    program = tmp_path / "three.mlir"
+    program.write_text("func.func @three() -> i3 {\n  %c = arith.constant 3 : i3\n  return %c : i3\n}\n")
+    for level in ("1", "exhaustive", "random"):
+        done = run("vectors", str(program), "--level", level, "-n", "3")
+        assert (done.code, done.out) == (3, "")
+        assert "'@three' is given nothing, so that there are no vectors of it" in done.err
+
+
+def test_binary_formats_are_not_for_a_terminal() -> None:
+    master, terminal = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", "halfulp.command.main", *ADDF, "--format=npz"],
+        stdout=terminal,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(terminal)
+    os.close(master)
+    assert done.returncode == 2
+    assert b"not for a terminal" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["testfloat", "readmemh", "npz", "csv"])
+def test_a_closed_pipe_ends_quietly(name: str) -> None:
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-I",
+            "-m",
+            "halfulp.command.main",
+            *ADDF,
+            "--level=random",
+            "-n",
+            "1000000",
+            f"--format={name}",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert len(process.stdout.read(100)) == 100
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(PATIENCE) == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("name", ["testfloat", "npz"])
+def test_a_full_disk(name: str) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-I", "-m", "halfulp.command.main", *ADDF, f"--format={name}"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, b"error: No space left on device\n")
+
+
+def test_nothing_half_written_is_left(tmp_path: Path) -> None:
+    folder = tmp_path / "sets"
+    document = made(folder, *ADDF, "-n", "50")
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    # Half of the way a row is refused: the set of before stays as it was.
+    done = run(
+        "vectors", "arith.fptosi", "--from", "f16", "--type", "i8", "--name", "addf_f8E4M3FN", "--out", str(folder)
+    )
+    assert done.code == 2
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    (folder / "taken.tv").mkdir()
+    done = run(*ADDF, "--name", "taken", "--out", str(folder))
+    assert (done.code, "it is a folder" in done.err) == (2, True)
+    assert {file.name for file in folder.iterdir()} == {*before, "taken.tv"}
+    assert digest(folder / "addf_f8E4M3FN.tv", document) == document["sha256"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_set_that_is_stopped_leaves_nothing(number: int, tmp_path: Path) -> None:
+    folder = tmp_path / "sets"
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-I",
+            "-m",
+            "halfulp.command.main",
+            *ADDF,
+            "--level=random",
+            "-n",
+            "4000000000",
+            "--out",
+            str(folder),
+        ],
+        stderr=subprocess.PIPE,
+        preexec_fn=heeds_interrupts,
+    )
+    assert process.stderr is not None
+    deadline = time.monotonic() + PATIENCE
+    while not any(file.stat().st_size for file in folder.glob(".*.tmp")):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(number)
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(PATIENCE) == 128 + number
+    assert not folder.exists()
+
+
+def test_a_failing_writer_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = Recipe(OpSubject(task("arith.addf", "f8E4M3FN")), "1", count=100)
+    order = produce.Order(recipe, ("testfloat", "npz"))
+
+    def fails(*_: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(produce.metadata, "to_text", fails)
+    with pytest.raises(produce.InputError, match="No space left on device"):
+        produce.write_folder(order, tmp_path / "sets")
+    assert not (tmp_path / "sets").exists()
+
+
+def test_memory_is_constant() -> None:
+    script = (
+        f"import sys\nfrom halfulp.command.main import main\nmain(sys.argv[1:])\n{MEMORY}print(peak, file=sys.stderr)"
+    )
+    sizes = []
+    for count in ("3000000", "12000000"):
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", script, *ADDF, "--level=random", "-n", count],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=True,
+        )
+        sizes.append(int(done.stderr))
+    assert sizes[1] < sizes[0] * 1.1
+
+
+# --- old sets ---------------------------------------------------------------------------------------------------------
+
+
+def edited(path: Path, change: Callable[[dict[str, Any]], object], name: str) -> str:
+    """A copy of a metadata file, with a change that stands for one between versions."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    change(data)
+    (path.parent / name).write_text(json.dumps(data), encoding="utf-8")
+    return str(path.parent / name)
+
+
+def changed(*arguments: str) -> Ran:
+    return run("vectors", "--changed", *arguments)
+
+
+def test_an_old_set_that_has_not_changed(tmp_path: Path) -> None:
+    for number, arguments in enumerate(
+        [
+            (*ADDF, "--format", "npz,testfloat"),
+            ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8", "--poison", "drop"),
+            ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8", "--poison", "canonical", "--format", "csv"),
+            ("vectors", "arith.divsi", "--type", "i8", "--format", "sv", "-n", "900"),
+        ]
+    ):
+        document = made(tmp_path / str(number), *arguments)
+        (path,) = (tmp_path / str(number)).glob("*.json")
+        done = changed(str(path))
+        assert (done.code, done.out, done.err) == (0, "", f"0 of {document['count']} vectors change\n")
+        for file in document["files"]:
+            assert changed(str(path), str(path.parent / file["name"])).code == 0
+            (path.parent / file["name"]).unlink()
+        done = changed(str(path))
+        assert (done.code, "only digests can be compared: equal" in done.err) == (0, True)
+
+
+def test_rows_that_change(tmp_path: Path) -> None:
+    made(tmp_path, "vectors", "arith.mulf", "--type", "f8E4M3FN", "--format", "testfloat")
+    path = tmp_path / "mulf_f8E4M3FN.json"
+    other = edited(path, lambda data: data["profile"]["fields"].update(tininess="before"), "other.json")
+    done = changed(other, "--format", "jsonl")
+    assert done.code == 1
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert done.err == f"{len(rows)} of 38400 vectors change\n"
+    before = (tmp_path / "mulf_f8E4M3FN.tv").read_text().splitlines()
+    now = run("vectors", "arith.mulf", "--type", "f8E4M3FN", "--tininess=before").out.splitlines()
+    differing = [k for k, (one, two) in enumerate(zip(before, now, strict=True)) if one != two]
+    assert [row["row"] for row in rows] == differing
+    for row in rows:
+        words = [int(code, 16) for code in (*row["given"].values(), *row["new"].values())]
+        assert words == [int(word, 16) for word in now[row["row"]].split()]
+    text = changed(other).out.splitlines()
+    first = rows[0]
+    assert text[0] == (
+        f"row {first['row']}: a={first['given']['a']} b={first['given']['b']}: flags "
+        f"{first['old']['flags']} -> {first['new']['flags']}"
+    )
+    (tmp_path / "mulf_f8E4M3FN.tv").unlink()
+    assert (changed(other).code, changed(str(path)).code) == (1, 0)
+
+
+def test_rows_that_are_poison_no_longer_or_now(tmp_path: Path) -> None:
+    fptosi = ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8")
+    counts = {}
+    for name, more in {"npz": (), "drop": ("--poison", "drop"), "canonical": ("--poison", "canonical")}.items():
+        made(tmp_path / name, *fptosi, "--format", "npz" if name == "npz" else "testfloat", *more)
+        path = tmp_path / name / "fptosi_f16_to_i8.json"
+        other = edited(path, lambda data: data["profile"]["fields"].update(float_to_int="saturate"), "other.json")
+        done = changed(other)
+        counts[name] = len(done.out.splitlines())
+        assert done.code == 1
+        if name == "drop":
+            assert all(
+                line.startswith("a new row: ") and "result left out -> 0x" in line for line in done.out.splitlines()
+            )
+        if name == "npz":
+            assert all("poison 0x1 -> 0x0" in line for line in done.out.splitlines())
+    # A canonical 0 that now is the saturated result 0 has not changed, as far as the file tells.
+    assert counts["npz"] == counts["drop"] > counts["canonical"] > 0
+    made(tmp_path / "now", *fptosi, "--float-to-int=saturate")
+    path = tmp_path / "now" / "fptosi_f16_to_i8.json"
+    other = edited(path, lambda data: data["profile"]["fields"].update(float_to_int="poison"), "other.json")
+    done = changed(other)
+    assert (done.code, len(done.out.splitlines())) == (1, counts["npz"])
+    assert all("poison 0x0 -> 0x1" in line for line in done.out.splitlines())
+    (tmp_path / "now" / "fptosi_f16_to_i8.tv").unlink()
+    done = changed(other)
+    assert (done.code, "they differ" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data["files"][0].update(format=0), "does not say what a file is called and its format"),
+        (lambda data: data["files"][0].pop("format"), "does not say what a file is called and its format"),
+        (lambda data: data["files"][0].update(name=""), "does not say what a file is called and its format"),
+        (lambda data: data.update(files=[None]), "does not say what a file is called and its format"),
+        (lambda data: data["blocks"].update(elements={"a": 1}), "the metadata describes no blocks"),
+        (lambda data: data["blocks"].update(element=[1]), "the metadata describes no blocks"),
+        (lambda data: data["inputs"]["options"].update(block="x"), "block is 'x'"),
+        (lambda data: data["inputs"].update(seed=-1), "seed is -1"),
+    ],
+)
+def test_metadata_that_makes_no_sense(change: Callable[[dict[str, Any]], object], message: str, tmp_path: Path) -> None:
+    scaled = ("vectors", "arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first")
+    made(tmp_path, *scaled, "-n", "64", "--format", "bin", "--name", "v")
+    done = changed(edited(tmp_path / "v.json", change, "other.json"))
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+@pytest.mark.parametrize("poison", [None, {}, {"encoding": []}, {"encoding": {"a": 1}}])
+def test_metadata_that_says_nothing_of_poison(poison: object, tmp_path: Path) -> None:
+    made(tmp_path, *ADDF, "-n", "64", "--name", "v")
+    assert changed(edited(tmp_path / "v.json", lambda data: data.update(poison=poison), "other.json")).code == 0
+
+
+@pytest.fixture(params=["npz", "testfloat", "runs"])
+def swept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A sweep in four shards."""
+    recipe = Recipe(OpSubject(task("arith.truncf", "bf16", "f8E4M3FN"), flags=False), "exhaustive")
+    sweep_shards(Plan(recipe, request.param, shard_rows=1 << 14), tmp_path)
+    return tmp_path / "metadata.json"
+
+
+def test_sweeps_that_have_not_changed(swept: Path) -> None:
+    shards = json.loads(swept.read_text(encoding="utf-8"))["shards"]
+    done = changed(str(swept))
+    assert (done.code, done.out, done.err) == (0, "", "0 of 65536 vectors change\n")
+    done = changed(str(swept), str(swept.parent / shards[1]["file"]))
+    assert (done.code, done.out, done.err) == (0, "", "0 of 16384 vectors change\n")
+    (swept.parent / shards[0]["file"]).unlink()
+    done = changed(str(swept))
+    told = "1 of 4 shards do not lie beside it, so only digests can be compared: equal\n0 of 49152 vectors change\n"
+    assert (done.code, done.out, done.err) == (0, "", told)
+    for shard in shards[1:]:
+        (swept.parent / shard["file"]).unlink()
+    done = changed(str(swept))
+    told = "no data file lies beside it, so only digests can be compared: equal\n"
+    assert (done.code, done.out, done.err) == (0, "", told)
+
+
+def test_rows_of_sweeps_that_change(swept: Path) -> None:
+    other = edited(swept, lambda data: data["profile"]["fields"].update(nan_result="canonical"), "other.json")
+    shards = json.loads(swept.read_text(encoding="utf-8"))["shards"]
+    done = changed(other, "--format", "jsonl")
+    # The NaNs of bf16 with a sign are the last 127 codes of all.
+    assert (done.code, done.err) == (1, "127 of 65536 vectors change\n")
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert [(row["file"], row["row"], row["given"]) for row in rows] == [
+        (shards[3]["file"], code - 0xC000, {"a": f"0x{code:X}"}) for code in range(0xFF81, 1 << 16)
+    ]
+    assert changed(other).out.startswith(f"{shards[3]['file']}: row 16257: a=0xFF81: result 0xFF (nan) -> 0x7F (nan)\n")
+    assert changed(other, str(swept.parent / shards[2]["file"])).code == 0
+    done = changed(other, str(swept.parent / shards[3]["file"]))
+    assert (done.code, done.err) == (1, "127 of 16384 vectors change\n")
+    (swept.parent / shards[3]["file"]).unlink()
+    done = changed(other)
+    assert (done.code, "1 of 4 shards do not lie beside it" in done.err, "they differ" in done.err) == (1, True, True)
+
+
+def test_sweeps_that_cannot_be_compared(swept: Path) -> None:
+    done = changed(str(swept), str(swept.parent / "sweep.runs"))
+    assert (done.code, "is none of the sweep's shards" in done.err) == (2, True)
+    name = json.loads(swept.read_text(encoding="utf-8"))["shards"][2]["file"]
+    changes: dict[str, Callable[[dict[str, Any]], object]] = {
+        "the metadata's shards are not those of its digest": lambda data: data["shards"].pop(),
+        "the metadata tells of rows 32768 to 99999": lambda data: data["shards"][2].update(rows=[1 << 15, 99999]),
+        "does not say which rows its shard has": lambda data: data["shards"][2].update(rows=[1 << 15, "x"]),
+    }
+    for message, change in changes.items():
+        other = edited(swept, change, "other.json")
+        for file in ((), (str(swept.parent / name),)) if "rows" in message else ((),):
+            done = changed(other, *file)
+            assert (done.code, done.out, message in done.err) == (2, "", True)
+
+
+def test_old_sets_that_cannot_be_compared(tmp_path: Path) -> None:
+    made(tmp_path, *ADDF, "-n", "100")
+    path, data = tmp_path / "addf_f8E4M3FN.json", tmp_path / "addf_f8E4M3FN.tv"
+    seeded = edited(path, lambda document: document["inputs"].update(seed=1), "seed.json")
+    done = changed(seeded)
+    assert (done.code, "row 0 of the old set has operands that its recipe does not make" in done.err) == (2, True)
+    outside = edited(path, lambda document: document["files"][0].update(name="../x.tv"), "outside.json")
+    assert (changed(outside).code, "outside of its folder" in changed(outside).err) == (2, True)
+    lines = data.read_text().splitlines()
+    data.write_text("\n".join(["00 00 00 00", *lines[1:]]) + "\n")
+    done = changed(str(path))
+    assert (done.code, "not the vectors of the metadata" in done.err) == (2, True)
+    assert changed(str(data)).code == 2
+    assert changed(str(path), str(tmp_path / "missing.tv")).code == 2
+
+
+# --- declared twice ---------------------------------------------------------------------------------------------------
+
+
+def test_names_known_without_importing() -> None:
+    from halfulp.command import recipe as cli_recipe
+    from halfulp.command import vectors as cli_vectors
+
+    assert cli_vectors.FORMATS == NAMES
+    assert cli_recipe.LEVELS == LEVELS
+
+
+def test_the_examples_of_the_user_documentation(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "vector-files.md").read_text(encoding="utf-8")
+    examples = dict(re.findall(r"<!-- (making|changed) -->\n\n```\w*\n(.*?)```", text, re.DOTALL))
+    commands = re.findall(r"^\$ halfulp (.*)\n((?:(?!\$).*\n)*)", examples["making"], re.MULTILINE)
+    assert len(commands) == 3
+    for command, printed in commands:
+        done = run(*command.split(), cwd=tmp_path)
+        assert (done.code, done.out + done.err) == (0, printed)
+    assert {file.suffix for file in (tmp_path / "vectors").iterdir()} == {".hex", ".npz", ".json"}
+    made(tmp_path / "mulf", "vectors", "arith.mulf", "--type", "f8E4M3FN")
+    path = tmp_path / "mulf" / "mulf_f8E4M3FN.json"
+    other = edited(path, lambda data: data["profile"]["fields"].update(tininess="before"), "other.json")
+    assert changed(other).out.startswith(examples["changed"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("arith.cmpf", "--type", "f16", "--attr", "predicate=olt"), "cmpf_f16_to_i1_olt"),
+        (("arith.truncf", "--from", "f32", "--type", "bf16", "--rounding", "upward"), "truncf_f32_to_bf16_upward"),
+        (
+            ("arith.truncf", "--from", "f32", "--type", "bf16", "--rounding", "stochastic"),
+            "truncf_f32_to_bf16_stochastic",
+        ),
+        (("arith.addf", "--type", "f8E4M3FN", "--name", "own"), "own"),
+    ],
+)
+def test_names(arguments: tuple[str, ...], name: str, tmp_path: Path) -> None:
+    assert main(["vectors", *arguments, "-n", "10", "--out", str(tmp_path)]) == 0
+    assert {file.name for file in tmp_path.iterdir()} == {f"{name}.tv", f"{name}.json"}

@@ -1,0 +1,156 @@
+"""The tables of ``halfulp explore`` against the specification, the page's text, and the command.
+
+test_explore_browser.py runs the page itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import halfulp
+from explore_samples import around, code_at, places
+
+from halfulp.explanations.rounding import MODES, explain
+from halfulp.explanations.rules import rounding_rule
+from halfulp.explore.decisions import tables
+from halfulp.explore.page import page
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import Flags
+
+F64 = FORMATS["f64"]
+
+
+@cache
+def rows() -> dict[str, Any]:
+    """The tables as the page reads them, by format."""
+    return {row["name"]: row for row in json.loads(json.dumps(tables()))["formats"]}
+
+
+def looked_up(fmt: FloatFormat, sign: int, magnitude: int, part: Fraction) -> list[tuple[int | None, int, str]]:
+    """Code, flags and rule by mode, as the page finds them for what lies ``part`` of the way after a magnitude."""
+    row = rows()[fmt.name]
+    if not part:
+        found = row["special"]["exact"][sign]
+    else:
+        region = next(region for region in row["regions"] if magnitude <= int(region["last"], 16))
+        position = sum((4 * part >= cut) + (4 * part > cut) for cut in region["cuts"])
+        found = region["outcomes"][magnitude & 1][position][sign]
+    return [outcome(fmt, number, sign, magnitude) for number in found]
+
+
+def outcome(fmt: FloatFormat, number: int, sign: int = 0, magnitude: int = 0) -> tuple[int | None, int, str]:
+    result, flags, rule = rows()[fmt.name]["outcomes"][number]
+    names = {"lower": code_at(fmt, sign, magnitude), "upper": code_at(fmt, sign, magnitude + 1), "poison": None}
+    return (names[result] if result in names else int(result, 16)), flags, rule
+
+
+def specified(fmt: FloatFormat, number: Fraction, midpoint: Fraction | None) -> list[tuple[int | None, int, str]]:
+    results = [scalar.from_fraction(fmt, number, mode) for mode in MODES.values()]
+    return [
+        (None if r.poison else r.code, r.flags, rounding_rule(fmt, number, False, mode, r.code, midpoint))
+        for mode, r in zip(MODES.values(), results, strict=True)
+    ]
+
+
+def check_magnitudes(fmt: FloatFormat, magnitudes: list[int]) -> int:
+    checked = 0
+    for magnitude, part, number in around(fmt, magnitudes):
+        unit = Fraction(2) ** scalar.unpack(fmt, fmt.from_magnitude(magnitude)).exponent
+        midpoint = number + (Fraction(1, 2) - part) * unit if part else None
+        for sign, signed in enumerate((number, -number)):
+            middle = midpoint if midpoint is None or not sign else -midpoint
+            assert looked_up(fmt, sign, magnitude, part) == specified(fmt, signed, middle), (fmt.name, magnitude, part)
+            checked += 1
+    return checked
+
+
+@pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
+def test_the_tables_say_what_the_specification_says(fmt: FloatFormat) -> None:
+    # All magnitudes of formats of up to 8 bits.
+    assert check_magnitudes(fmt, places(fmt, 300 if fmt.bits <= 8 else 24 if fmt.bits > 64 else 80)) > 100
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("fmt", [fmt for fmt in FORMATS.values() if fmt.bits <= 16], ids=str)
+def test_the_tables_say_what_the_specification_says_after_every_value(fmt: FloatFormat) -> None:
+    check_magnitudes(fmt, list(range(fmt.max_magnitude + 1)))
+
+
+@pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
+def test_what_is_no_number_other_than_zero(fmt: FloatFormat) -> None:
+    special = rows()[fmt.name]["special"]
+    for name, text in (("nan", "nan"), ("inf", "inf"), ("zero", "0")):
+        for sign, spelled in enumerate((text, f"-{text}")):
+            for mode, number in zip(MODES, special[name][sign], strict=True):
+                explanation = explain(spelled, fmt, mode)
+                result = explanation.result
+                assert result.flags is not None
+                assert outcome(fmt, number) == (result.code, int(result.flags), explanation.rule)
+    assert ("below" in special) == (not fmt.zero)
+    if not fmt.zero:
+        smallest = Fraction(2) ** fmt.emin
+        for part in (Fraction(1, 10**9), Fraction(1, 2), Fraction(3, 4), 1 - Fraction(1, 10**9)):
+            for sign, number in enumerate((smallest * part, -smallest * part)):
+                assert [outcome(fmt, index) for index in special["below"][sign]] == specified(fmt, number, None)
+
+
+def test_flags_have_the_bits_that_the_page_names() -> None:
+    script = page()
+    named = re.search(r"const FLAG_NAMES = (\[.*?\]);", script, re.DOTALL)
+    assert named is not None
+    pairs = json.loads(re.sub(r",\s*\]", "]", named[1]))
+    assert pairs == [[int(flag), (flag.name or "").lower().replace("_", " ")] for flag in Flags]
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_needs_nothing_beside_itself() -> None:
+    text = page()
+    assert len(text.encode()) < 300_000
+    names = r"http://www\.w3\.org/2000/svg"  # a name space: nothing is fetched
+    assert re.findall(r"\w+://\S*", re.sub(names, "", text)) == []
+    assert re.findall(r"<(?:link|img|iframe|object|embed|base)\b|\bsrc\s*=|url\(|@import", text) == []
+    assert re.findall(r"\b(?:fetch|import|XMLHttpRequest|WebSocket|sendBeacon|eval|innerHTML)\b", text) == []
+    assert set(re.findall(r'href="([^"])', text)) == {"#"}
+    assert re.findall(r"\{\{\w+\}\}", text) == []
+    assert "default-src 'none'" in text
+
+
+def test_the_page_is_the_same_every_time() -> None:
+    # In other processes, too: no order of a set or a dictionary of hashes is in it.
+    script = "import sys; from halfulp.explore.page import page; sys.stdout.buffer.write(page().encode())"
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run([sys.executable, "-I", "-c", script], env=environment, capture_output=True, check=True)
+        assert done.stdout == page().encode()
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_writes_the_page(tmp_path: Path) -> None:
+    made = halfulp("explore", "-o", "page.html", cwd=tmp_path)
+    assert (made.code, made.out, made.err) == (0, "", "")
+    assert (tmp_path / "page.html").read_bytes() == page().encode()
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert halfulp("explore", "-o", "-", environment={"PYTHONIOENCODING": "ascii"}).out == page()
+
+
+def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+    refused = halfulp("explore", "-o", "no/such/folder.html", cwd=tmp_path)
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("error: cannot write 'no/such/folder.html': ")
+    missing = halfulp("explore")
+    assert missing.code == 2
+    assert "-o" in missing.err

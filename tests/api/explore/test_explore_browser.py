@@ -1,0 +1,520 @@
+"""The page of ``halfulp explore`` in headless Chromium, from a file: its arithmetic against the specification, and what
+clicks and keys do.
+
+The screenshots go to build/explore, which git ignores; HALFULP_SCREENSHOTS names another folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from conftest import BROWSER_MILLISECONDS
+from explore_samples import around, places
+from float_samples import interesting, one_code
+from tree import ROOT
+
+from halfulp.explanations.rounding import MODES, explain, flags_text
+from halfulp.explore.page import page as page_text
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.spelling import binary_text, decimal_text, hex_text, number_text, signed_text, value_text
+from halfulp.interp.ir.errors import InputError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+pytestmark = pytest.mark.chromium
+
+SCREENSHOTS = Path(os.environ.get("HALFULP_SCREENSHOTS", ROOT / "build" / "explore"))
+KINDS = ("finite", "inf", "nan", "signalling nan")  # as scalar numbers them
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page as a file, in a folder with a space in its name."""
+    path = tmp_path_factory.mktemp("explore page") / "page.html"
+    path.write_bytes(page_text().encode())
+    return path.as_uri()
+
+
+@pytest.fixture
+def view(context: BrowserContext, address: str) -> Iterator[Page]:
+    """The page, just opened. Nothing but itself may be asked for, and nothing may go wrong unseen."""
+    opened = context.new_page()
+    asked: list[str] = []
+    wrong: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on("console", lambda message: wrong.append(message.text))
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.goto(address)
+    yield opened
+    assert {url.partition("#")[0] for url in asked} == {address}
+    assert wrong == []
+
+
+def text(view: Page, selector: str) -> str:
+    return " ".join(view.locator(selector).inner_text().split())
+
+
+def outcome(view: Page) -> str:
+    """What the page says the result is: code, value, rule."""
+    return text(view, "#outcome")
+
+
+def choose(view: Page, format_: str, number: str, mode: str = "to_nearest_even") -> None:
+    view.select_option("#format", format_)
+    view.select_option("#mode", mode)
+    view.fill("#number", number)
+
+
+def bits(view: Page) -> str:
+    return "".join(view.locator("#bits button").all_inner_texts())
+
+
+# --- the arithmetic of the script -------------------------------------------------------------------------------------
+
+UNPACKED = """(name, codes) => codes.map((code) => {
+  const x = unpack(FORMATS.get(name), BigInt(code));
+  return x.kind === "finite" ? `${x.kind} ${x.sign} ${x.significand} ${x.exponent}` : `${x.kind} ${x.sign}`;
+})"""
+
+TEXTS = """(name, codes) => codes.map((code) => {
+  const [format, bits] = [FORMATS.get(name), BigInt(code)];
+  const finite = unpack(format, bits).kind === "finite";
+  return [hexText(format, bits), valueText(format, bits), finite ? binaryText(format, bits) : "",
+          finite ? numberText(valueOf(format, bits)) : ""];
+})"""
+
+ROUNDED = """(name, numbers) => numbers.map(([sign, n, d]) => {
+  const exact = { n: sign ? -BigInt(n) : BigInt(n), d: BigInt(d) };
+  const results = rounded(FORMATS.get(name), { kind: "finite", sign, exact, code: null });
+  return results.map(({ code, flags, rule }) => [code === null ? null : code.toString(16), flags, rule]);
+})"""
+
+EXPLAINED = """(name, texts) => texts.map((typed) => {
+  const format = FORMATS.get(name);
+  let found;
+  try {
+    found = explanation(format, typed);
+  } catch (error) {
+    return error.message;
+  }
+  const hex = (code) => (code === null ? null : hexText(format, code));
+  const number = (value) => (value === null ? null : numberText(value));
+  return {
+    reading: found.given.reading,
+    exact: number(found.given.exact),
+    below: hex(found.below),
+    above: hex(found.above),
+    midpoint: number(found.midpoint),
+    ulp: number(found.ulp),
+    results: found.results.map(({ code, value, flags, rule, error }) => [
+      hex(code), number(value), flagsText(flags), rule, error === null ? null : signedText(error),
+    ]),
+  };
+})"""
+
+
+def ask(view: Page, function: str, fmt: FloatFormat, given: list[Any]) -> Any:
+    """What a function of the page answers. Text goes over quicker than what playwright makes of long lists."""
+    whole = f"(text) => JSON.stringify(({function})(...JSON.parse(text)))"
+    return json.loads(view.evaluate(whole, json.dumps([fmt.name, given])))
+
+
+def unpacked(fmt: FloatFormat, code: int) -> str:
+    x = scalar.unpack(fmt, code)
+    if x.kind == scalar.FINITE:
+        return f"finite {x.sign} {x.significand} {x.exponent}"
+    return f"{KINDS[x.kind]} {x.sign}"
+
+
+def sampled_codes(fmt: FloatFormat, count: int) -> list[int]:
+    draw = random.Random(fmt.name)
+    return interesting(fmt) + [one_code(fmt, draw) for _ in range(count)]
+
+
+@pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
+def test_codes_are_taken_apart_as_the_specification_does(fmt: FloatFormat, shared: Page) -> None:
+    codes = list(range(1 << fmt.bits)) if fmt.bits <= 16 else sampled_codes(fmt, 2000)
+    assert ask(shared, UNPACKED, fmt, list(map(hex, codes))) == [unpacked(fmt, code) for code in codes]
+    some = codes if fmt.bits <= 8 else sampled_codes(fmt, 100)
+    expected = []
+    for code in some:
+        value = scalar.value(fmt, code)
+        finite = value is not None
+        texts = [binary_text(fmt, code) if finite else "", number_text(value) if value is not None else ""]
+        expected.append([hex_text(fmt, code), value_text(fmt, code), *texts])
+    assert ask(shared, TEXTS, fmt, list(map(hex, some))) == expected
+
+
+def numbers(fmt: FloatFormat) -> list[Fraction]:
+    """Positive and negative numbers: around values, and rationals whose denominators are no powers of two."""
+    draw = random.Random(fmt.name)
+    near = [number for _, _, number in around(fmt, places(fmt, 130 if fmt.bits <= 64 else 40))]
+    odd = [number * Fraction(draw.randrange(1, 1 << 40), draw.randrange(1, 1 << 40)) for number in near[::7]]
+    beneath = [Fraction(2) ** (fmt.emin - fmt.mantissa_bits) * Fraction(k, 96) for k in range(1, 200)]
+    return [sign * number for number in near + odd + beneath for sign in (1, -1)]
+
+
+@pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
+def test_roundings_are_those_of_the_specification(fmt: FloatFormat, shared: Page) -> None:
+    given = numbers(fmt)
+    assert len(given) > 600
+    answers = ask(shared, ROUNDED, fmt, [[int(x < 0), hex(abs(x.numerator)), hex(x.denominator)] for x in given])
+    for number, answer in zip(given, answers, strict=True):
+        for mode, (code, flags, _) in zip(MODES.values(), answer, strict=True):
+            expected = scalar.from_fraction(fmt, number, mode)
+            got = scalar.Result(0 if code is None else int(code, 16), flags, code is None)
+            assert got == expected, (fmt.name, mode, decimal_text(number))
+
+
+def typed(fmt: FloatFormat) -> list[str]:
+    """Numbers as they are typed: all kinds, and some that are none."""
+    draw = random.Random(fmt.name)
+    largest, smallest = scalar.value(fmt, fmt.max_code), Fraction(2) ** (fmt.emin - fmt.mantissa_bits)
+    assert largest is not None
+    texts = ["0", "-0", "0.0e999999999", "1", "4.25", "-4.25", "464", "465", "3", "0.1", ".5", "5.", "1E3", "+1e-3"]
+    texts += ["nan", "-nan", "NaN", "inf", "-Inf", "+inf", "1e400", "-1e400", "1e-400", "1e999999999", "2.5e-324"]
+    texts += ["1/3", "-2/3", "+7 / 5", "0/5", "-0/1", "6/4", "1e309", "123456789012345678901234567890"]
+    texts += ["", "x", "1/0", "0x", "--1", "1e", "infinity", "0x1.8p3", "1" * 5000, hex(1 << fmt.bits)]
+    texts += [hex_text(fmt, code) for code in sampled_codes(fmt, 20)]
+    texts += [repr(draw.uniform(-9, 9)), repr(draw.uniform(-9, 9) * 1e-5), repr(draw.expovariate(1e-4))]
+    if fmt.bits <= 64:
+        around_ends = [largest * part for part in (Fraction(1), Fraction(101, 100), Fraction(3, 2))]
+        around_ends += [smallest * Fraction(k, 4) for k in range(1, 9)]
+        texts += [f"{sign}{x.numerator}/{x.denominator}" for x in around_ends for sign in ("", "-")]
+    return texts
+
+
+def explained(fmt: FloatFormat, given: str) -> Any:
+    try:
+        found = {mode: explain(given, fmt, mode) for mode in MODES}
+    except InputError as error:
+        return error.message
+
+    def number(value: Fraction | None) -> str | None:
+        return None if value is None else number_text(value)
+
+    def code(value: int | None) -> str | None:
+        return None if value is None else hex_text(fmt, value)
+
+    first = found["to_nearest_even"]
+    return {
+        "reading": first.reading,
+        "exact": number(first.exact),
+        "below": code(first.below),
+        "above": code(first.above),
+        "midpoint": number(first.midpoint),
+        "ulp": number(first.ulp),
+        "results": [
+            [
+                code(r.code),
+                number(r.value),
+                flags_text(r.flags),
+                e.rule,
+                None if r.error is None else signed_text(r.error),
+            ]
+            for e in found.values()
+            for r in (e.result,)
+        ],
+    }
+
+
+@pytest.mark.parametrize("fmt", FORMATS.values(), ids=str)
+def test_what_is_typed_is_explained_as_halfulp_explains_it(fmt: FloatFormat, shared: Page) -> None:
+    texts = typed(fmt)
+    for given, answer in zip(texts, ask(shared, EXPLAINED, fmt, texts), strict=True):
+        assert answer == explained(fmt, given), given
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Browser, address: str) -> Iterator[Page]:
+    """The page, for tests that do not need it as it opens."""
+    with browser.new_page() as opened:
+        opened.set_default_timeout(BROWSER_MILLISECONDS)
+        opened.goto(address)
+        yield opened
+
+
+# --- clicks and keys --------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_typed(view: Page) -> None:
+    assert outcome(view) == "0x2A = 0.3125 to nearest: the value above is nearer"
+    view.fill("#number", "465")
+    beyond = "beyond the largest finite value 448; "
+    overflow = "nearer to the next value, were the exponent unbounded: overflow; f8E4M3FN has no infinities: NaN"
+    assert outcome(view) == f"0x7F = nan {beyond}{overflow}, of the same sign"
+    view.fill("#number", "464")
+    assert outcome(view) == f"0x7E = 448 {beyond}a tie: to the even significand: the largest finite value"
+    view.fill("#number", "4.25")
+    assert outcome(view) == "0x48 = 4 a tie: to the even significand: the value below"
+    assert text(view, ".labels .middle") == "midpoint 4.25 the number is on it"
+    view.select_option("#mode", "to_nearest_away")
+    assert outcome(view) == "0x49 = 4.5 a tie: away from zero: the value above"
+    assert text(view, ".labels .chosen") == "above 0x49 4.5 the result"
+    assert view.locator("#modes tr").count() == 5
+    assert text(view, "#modes [aria-current]").startswith("▸to_nearest_away 0x49 4.5 +0.5 inexact")
+
+
+def test_bits_are_clicked(view: Page) -> None:
+    assert bits(view) == "00101010"
+    view.click("#bits button >> nth=0")
+    assert view.input_value("#number") == "0xAA"
+    assert outcome(view) == "0xAA = -0.3125 a bit pattern is not rounded"
+    view.click("#bits button >> nth=7")
+    assert bits(view) == "10101011"
+    assert outcome(view).startswith("0xAB = -0.34375 ")
+    pressed = [view.get_attribute(f"#bits button >> nth={i}", "aria-pressed") == "true" for i in range(8)]
+    assert pressed == [digit == "1" for digit in "10101011"]
+    # Another format takes over the value that the bits stand for, rounded.
+    view.select_option("#format", "f4E2M1FN")
+    assert view.input_value("#number") == "-0.34375"
+    assert outcome(view).startswith("0x9 = -0.5 ")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "carried"),
+    [
+        ("f64", "0x3FD3333333333333", "0.299999999999999988897769753748434595763683319091796875"),
+        ("f128", "0x3FFF0000000000000000000000000001", f"{2**112 + 1}/{2**112}"),
+        ("f128", "0x00000000000000000000000000000001", "0x00000000000000000000000000000001"),
+        ("f80", "0x80000000000000000000", "-0"),
+        ("f32", "0xFF800001", "-nan"),
+        ("f32", "0x7F800000", "inf"),
+    ],
+)
+def test_another_format_takes_over_the_exact_value_of_bits(name: str, code: str, carried: str, view: Page) -> None:
+    choose(view, name, code)
+    view.select_option("#format", "f8E5M2")
+    assert view.input_value("#number") == carried
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_bit_of_every_format_flips(name: str, shared: Page) -> None:
+    choose(shared, name, "0x0")
+    fmt = FORMATS[name]
+    flipped = shared.evaluate(
+        """() => [...document.querySelectorAll("#bits button")].map((button) => {
+          button.click();
+          return document.getElementById("hex").textContent;
+        })"""
+    )
+    ones = (1 << fmt.bits) - 1
+    assert flipped == [hex_text(fmt, ones >> (fmt.bits - 1 - i) << (fmt.bits - 1 - i)) for i in range(fmt.bits)]
+
+
+def test_poison_has_no_bits(view: Page) -> None:
+    choose(view, "f4E2M1FN", "nan")
+    assert outcome(view) == "poison NaN is not representable in f4E2M1FN: poison"
+    assert bits(view) == "????"
+    view.click("#bits button >> nth=3")
+    assert outcome(view).startswith("0x1 = 0.5 ")
+
+
+def test_what_is_no_number_is_said(view: Page) -> None:
+    view.fill("#number", "1/0")
+    assert text(view, "#wrong") == "'1/0' divides by zero"
+    assert view.get_attribute("#number", "aria-invalid") == "true"
+    assert not view.is_visible("#outcome")
+    view.fill("#number", "1")
+    assert text(view, "#outcome").startswith("0x38 = 1 ")
+    assert view.get_attribute("#number", "aria-invalid") is None
+    assert not view.is_visible("#wrong")
+
+
+def test_codes_and_neighbours_are_clicked(view: Page) -> None:
+    assert view.locator("#codes button").count() == 256
+    view.click("#codes button >> nth=127")
+    assert outcome(view) == "0x7F = nan a bit pattern is not rounded"
+    assert view.locator("#codes [aria-current]").get_attribute("aria-label") == "0x7F: nan"
+    view.fill("#number", "0.3")
+    view.click("#line button.below")
+    assert outcome(view).startswith("0x29 = 0.28125 ")
+    choose(view, "bf16", "1")
+    assert view.locator("#codes button").count() == 0
+    assert not view.is_visible("#all")
+
+
+def test_a_view_is_linked_by_its_address(view: Page, address: str) -> None:
+    choose(view, "bf16", "1/3", "upward")
+    linked = view.evaluate("location.href")
+    assert linked.startswith(f"{address}#")
+    before = outcome(view)
+    view.goto("about:blank")
+    view.goto(linked)
+    assert outcome(view) == before
+    assert view.input_value("#mode") == "upward"
+    # A link within the page, and an address that names nothing known.
+    view.click("text=465 in f8E4M3FN")
+    view.wait_for_function("document.getElementById('hex').textContent === '0x7F'")  # the page hears of it later
+    assert outcome(view).startswith("0x7F = nan ")
+    view.evaluate("location.hash = '#format=f7&mode=up&number=2'")
+    view.wait_for_function("document.getElementById('hex').textContent === '0x40'")
+    view.goto("about:blank")  # the next line of the fixture counts what was asked for
+    view.goto(address)
+
+
+def test_the_keyboard_alone_suffices(view: Page) -> None:
+    press = view.keyboard.press
+    press("Tab")
+    assert focused(view) == "format"
+    press("Home")
+    assert view.input_value("#format") == "f4E2M1FN"
+    for _ in range(list(FORMATS).index("f8E4M3FN")):
+        press("ArrowDown")
+    press("Tab")
+    assert focused(view) == "number"
+    press("Control+a")
+    view.keyboard.type("4.25")
+    press("Tab")
+    assert focused(view) == "mode"
+    press("ArrowDown")
+    assert view.input_value("#mode") == "downward"
+    press("End")
+    assert view.input_value("#mode") == "to_nearest_away"
+    assert outcome(view).startswith("0x49 = 4.5 ")
+    while focused(view) != "sign, bit 7":
+        press("Tab")
+    press("ArrowRight")
+    assert focused(view) == "exponent 3, bit 6"
+    assert view.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    press("End")
+    press("Space")
+    assert outcome(view).startswith("0x48 = 4 ")
+    assert focused(view) == "significand 0, bit 0"
+    press("Home")
+    press("Enter")
+    assert outcome(view).startswith("0xC8 = -4 ")
+    press("Tab")  # all bits are one stop
+    press("Enter")  # the neighbour below
+    assert outcome(view).startswith("0xC9 = -4.5 ")
+    for _ in range(10):
+        if focused(view).startswith("0xC9: "):
+            break
+        press("Tab")
+    press("ArrowLeft")
+    press("ArrowUp")
+    assert focused(view) == "0xB8: -1"
+    press("Space")
+    assert outcome(view).startswith("0xB8 = -1 ")
+    assert focused(view) == "0xB8: -1"
+
+
+def focused(view: Page) -> str:
+    """What has the focus: its label, or its id."""
+    found: str = view.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.id")
+    return found
+
+
+# --- looks ------------------------------------------------------------------------------------------------------------
+
+NEAR = (
+    ("f8E4M3FN", "4.25"),
+    ("f8E4M3FN", "465"),
+    ("f8E4M3FN", "-1e9"),
+    ("f8E4M3FN", "0x7E"),
+    ("f8E4M3FN", "0"),
+    ("f8E4M3FN", "4.0000001"),
+    ("f8E4M3FN", "4.2499999"),
+    ("f8E4M3FN", "4.4999999"),
+    ("f8E8M0FNU", "1e-40"),
+    ("f8E8M0FNU", "-3"),
+    ("f64", "0.1"),
+    ("f64", "1/3"),
+    ("f128", "1/3"),
+    ("f128", "-1e-320"),
+    ("f80", "1e300"),
+)
+
+OVERLAPS = """() => {
+  const boxes = [...document.querySelectorAll(".pin .given, #line svg, .labels > *")].map((found) => {
+    const { left, right, top, bottom } = found.getBoundingClientRect();
+    return { name: found.getAttribute("class") || found.tagName, left, right, top, bottom };
+  });
+  const wrong = [];
+  boxes.forEach((a, i) => {
+    if (a.left < 0 || a.right > innerWidth) wrong.push(`${a.name} leaves the page`);
+    for (const b of boxes.slice(i + 1)) {
+      const apart = a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+      if (!apart) wrong.push(`${a.name} and ${b.name}`);
+    }
+  });
+  for (const found of document.querySelectorAll("main *")) {
+    const inside = found.closest("svg, select, option, #codes, .axis");
+    if (!inside && found.scrollWidth > found.clientWidth + 1 && getComputedStyle(found).display !== "inline") {
+      wrong.push(`${found.tagName} ${found.className} is too narrow`);
+    }
+  }
+  if (document.documentElement.scrollWidth > innerWidth) wrong.push("the page is too wide");
+  return wrong;
+}"""
+
+
+@pytest.mark.parametrize("width", [600, 1200])
+def test_nothing_overlaps(width: int, view: Page) -> None:
+    view.set_viewport_size({"width": width, "height": 900})
+    for name, number in NEAR:
+        choose(view, name, number)
+        assert view.evaluate(OVERLAPS) == [], (name, number)
+
+
+@pytest.mark.parametrize("width", [600, 1198, 1200])
+def test_every_code_fits_its_box(width: int, view: Page) -> None:
+    view.set_viewport_size({"width": width, "height": 900})
+    for fmt in FORMATS.values():
+        if fmt.bits <= 8:
+            choose(view, fmt.name, "1")
+            assert view.locator("#codes button").count() == 1 << fmt.bits
+            wide = """() => [...document.querySelectorAll("#codes button")]
+              .filter((cell) => [...cell.children].some((part) => part.offsetWidth > cell.clientWidth))
+              .map((cell) => cell.textContent)"""
+            assert view.evaluate(wide) == []
+
+
+CONTRASTS = """() => {
+  const channel = (c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const light = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b] = canvas.getImageData(0, 0, 1, 1).data;
+    return 0.2126 * channel(r / 255) + 0.7152 * channel(g / 255) + 0.0722 * channel(b / 255);
+  };
+  const back = (found) => {
+    const colour = getComputedStyle(found).backgroundColor;
+    return colour === "rgba(0, 0, 0, 0)" && found.parentElement ? back(found.parentElement) : colour;
+  };
+  const contrasts = [...document.querySelectorAll("main *:not(option)")]
+    .filter((found) => [...found.childNodes].some((node) => node.nodeType === 3 && node.data.trim()))
+    .map((found) => {
+      const [a, b] = [light(getComputedStyle(found).color), light(back(found))];
+      return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), found.outerHTML.slice(0, 80)];
+    });
+  return contrasts.sort((a, b) => a[0] - b[0])[0];
+}"""
+
+
+@pytest.mark.parametrize("width", [600, 1200])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark_are_legible(scheme: Any, width: int, view: Page) -> None:
+    view.emulate_media(color_scheme=scheme)
+    view.set_viewport_size({"width": width, "height": 900})
+    choose(view, "f8E4M3FN", "4.25")
+    background = view.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+    # As the WCAG ask of text, AA.
+    worst, where = view.evaluate(CONTRASTS)
+    assert worst >= 4.5, where
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    target = SCREENSHOTS / f"{scheme}-{width}.png"
+    view.screenshot(path=target, full_page=True)
+    print(f"screenshot: {target}")
+    assert target.stat().st_size > 20_000

@@ -1,0 +1,209 @@
+"""Refinement, verdict by verdict, on cases written out by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from halfulp.conformance.comparing.check import Tally, check, compare
+from halfulp.conformance.comparing.compare import Mismatch, Verdict, ulp_distance, verdicts, worst
+from halfulp.conformance.comparing.op_case import Reference, reference, task
+from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
+from halfulp.interp.values.value import as_type
+from halfulp.semantics.kernel import Open
+
+F16 = as_type("f16")
+NAN, SIGN, VALUE = Open.NAN.value, Open.SIGN.value, Open.VALUE.value
+QNAN, SNAN, INF, ZERO, MINUS_ZERO, ONE = 0x7E00, 0xFC01, 0x7C00, 0x0000, 0x8000, 0x3C00
+
+
+def codes(*values):
+    return np.array(values, np.uint16)
+
+
+def mask(*values):
+    return np.array(values, np.bool_)
+
+
+@pytest.mark.parametrize(
+    ("expected", "opened", "actual", "verdict"),
+    [
+        (ONE, 0, ONE, Verdict.EQUAL),
+        (ONE, 0, ONE + 1, Verdict.MISMATCH),
+        (QNAN, 0, SNAN, Verdict.MISMATCH),
+        (QNAN, NAN, SNAN, Verdict.OPEN),
+        (QNAN, NAN, QNAN, Verdict.EQUAL),
+        (QNAN, NAN, INF, Verdict.MISMATCH),
+        (ONE, NAN, SNAN, Verdict.MISMATCH),  # open to any NaN, but it is none
+        (ZERO, SIGN, MINUS_ZERO, Verdict.OPEN),
+        (ZERO, 0, MINUS_ZERO, Verdict.MISMATCH),
+        (ZERO, SIGN, ONE, Verdict.MISMATCH),
+        (INF, SIGN, INF | 0x8000, Verdict.OPEN),
+        (INF, 0, INF | 0x8000, Verdict.MISMATCH),
+        (ONE, SIGN, ONE | 0x8000, Verdict.MISMATCH),
+        (ONE, VALUE, ONE + 3, Verdict.APART),
+        (ONE, VALUE, ONE, Verdict.EQUAL),
+    ],
+)
+def test_open_results(expected, opened, actual, verdict):
+    right = Reference((codes(expected),), open=np.array([opened], np.uint8))
+    assert verdicts(F16, right, 0, Answer(codes(actual))).tolist() == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("poison", "undefined", "status", "verdict"),
+    [
+        (False, False, Status.VALUE, Verdict.EQUAL),
+        (False, False, Status.POISON, Verdict.MISMATCH),
+        (False, False, Status.TRAP, Verdict.MISMATCH),
+        (False, False, Status.UNANSWERED, Verdict.UNANSWERED),
+        (True, False, Status.VALUE, Verdict.OPEN),
+        (True, False, Status.POISON, Verdict.OPEN),
+        (True, False, Status.TRAP, Verdict.MISMATCH),
+        (True, False, Status.UNANSWERED, Verdict.UNANSWERED),
+        (False, True, Status.VALUE, Verdict.OPEN),
+        (False, True, Status.POISON, Verdict.OPEN),
+        (False, True, Status.TRAP, Verdict.OPEN),
+        (False, True, Status.UNANSWERED, Verdict.UNANSWERED),
+    ],
+)
+def test_poison_and_traps(poison, undefined, status, verdict):
+    right = Reference((codes(ONE),), mask(poison), mask(undefined))
+    answer = Answer(codes(ONE), np.array([status], np.uint8))
+    assert verdicts(F16, right, 0, answer).tolist() == [verdict]
+
+
+def test_wide_elements_are_compared_whole():
+    wide = as_type("i128")
+    one = np.array([[1, 2], [1, 2]], np.uint64)
+    other = np.array([[1, 2], [1, 3]], np.uint64)
+    assert verdicts(wide, Reference((one,)), 0, Answer(other)).tolist() == [Verdict.EQUAL, Verdict.MISMATCH]
+
+
+@pytest.mark.parametrize(
+    ("type_", "one", "other", "ulps"),
+    [
+        ("f16", 0x3C00, 0x3C02, 2),
+        ("f16", 0x0001, 0x8001, 2),  # the smallest subnormals of both signs: 0 lies between
+        ("f16", 0x0000, 0x8000, 0),
+        ("f16", 0x7BFF, 0x7C00, 1),
+        ("f16", 0x7E00, 0x3C00, None),
+        ("f8E4M3FNUZ", 0x80, 0x00, None),
+        ("f8E8M0FNU", 0x00, 0xFE, 254),
+        ("f80", (0x3FFE << 64) | 0xFFFFFFFFFFFFFFFF, (0x3FFF << 64) | 1 << 63, 1),
+        ("i8", 0x01, 0xFF, 2),
+        ("i8", 0x7F, 0x80, 1),
+        ("i128", 0, 5, 5),
+    ],
+)
+def test_distances(type_, one, other, ulps):
+    assert ulp_distance(as_type(type_), one, other) == ulps
+    assert ulp_distance(as_type(type_), other, one) == ulps
+
+
+def test_the_worst_mismatch():
+    def found(ulps):
+        return Mismatch((0,), 0, (), 0, 0, Status.VALUE, ulps)
+
+    assert worst([found(1), found(7), found(3)]) == found(7)
+    assert worst([found(9), found(None)]) == found(None)
+    assert worst([]) is None
+
+
+class Fake:
+    """An oracle that answers what it is told to."""
+
+    name = "fake"
+    profile = "spec"
+    version = "1"
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def refuses(self, task):
+        return None
+
+    def evaluate(self, task, inputs):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return (self.answer,)
+
+
+def test_a_tally_counts_each_element_once():
+    asked = task("arith.divsi", "i8")
+    inputs = (np.array([7, 7, 8, 9, 0x80], np.uint8), np.array([2, 0, 2, 3, 0xFF], np.uint8))
+    answer = Answer(np.array([3, 7, 5, 0, 0], np.uint8), np.array([0, 0, 0, 3, 2], np.uint8), "not asked")
+    tally = check(Fake(answer), asked, inputs)
+    assert (tally.equal, tally.open, tally.unexplained, tally.unanswered, tally.undefined) == (1, 2, 1, 1, 1)
+    assert tally.compared == 4
+    assert tally.refusals == {"not asked": 1}
+    ((_, mismatch),) = tally.mismatches
+    assert (mismatch.operands, mismatch.expected, mismatch.actual, mismatch.ulps) == ((8, 2), 4, 5, 1)
+
+
+@pytest.mark.parametrize("kind", ["crash", "hang", "garbage"])
+def test_a_failing_oracle_never_agrees(kind):
+    asked = task("arith.addi", "i8")
+    tally = check(Fake(OracleError(kind, "as told")), asked, (codes(1).astype(np.uint8),) * 2)
+    assert (tally.compared, tally.unanswered, tally.clean) == (0, 1, False)
+    assert kind in tally.failures[0]
+
+
+EIGHT = np.arange(8, dtype=np.uint8)
+NO_ANSWERS = {
+    "no answers": (),
+    "two answers": (Answer(EIGHT), Answer(EIGHT)),
+    "one code for all": (Answer(EIGHT[:1]),),
+    "a code without an axis": (Answer(np.array(0, np.uint8)),),
+    "too many": (Answer(np.zeros(9, np.uint8)),),
+    "another dtype": (Answer(EIGHT.astype(np.uint16)),),
+    "signed codes": (Answer(EIGHT.astype(np.int8)),),
+    "codes too wide": (Answer(EIGHT + np.uint8(128)),),
+    "one status for all": (Answer(EIGHT, np.zeros(1, np.uint8)),),
+    "statuses of another dtype": (Answer(EIGHT, np.zeros(8, np.int64)),),
+    "a status that is none": (Answer(EIGHT, np.full(8, 4, np.uint8)),),
+}
+
+
+@pytest.mark.parametrize("name", NO_ANSWERS)
+def test_what_is_no_answer_is_a_failure(name):
+    asked = task("arith.addi", "i7")
+    fake = Fake(None)
+    fake.evaluate = lambda *_: NO_ANSWERS[name]
+    tally = check(fake, asked, (EIGHT, np.zeros(8, np.uint8)))
+    assert (tally.compared, tally.unanswered, len(tally.failures)) == (0, 8, 1)
+    assert "garbage" in tally.failures[0]
+
+
+def test_wide_answers_have_their_limbs():
+    asked = task("arith.addi", "i100")
+    right = np.ones((3, 2), np.uint64)
+    inputs = (right, np.zeros((3, 2), np.uint64))
+    assert check(Fake(Answer(right)), asked, inputs).equal == 3
+    assert check(Fake(Answer(right[:, :1])), asked, inputs).failures
+    assert check(Fake(Answer(right << np.uint64(36))), asked, inputs).failures
+
+
+def test_what_was_answered_is_known_by_element():
+    asked = task("arith.addi", "i7")
+    status = np.array([0, 3, 3, 0, 1, 2, 0, 3], np.uint8)
+    tally = check(Fake(Answer(EIGHT, status)), asked, (EIGHT, np.zeros(8, np.uint8)))
+    assert tally.answered.tolist() == [True, False, False, True, True, True, True, False]
+
+
+def test_shown_mismatches_hold_the_first_and_the_worst():
+    asked = task("arith.addi", "i16")
+    inputs = (np.arange(50, dtype=np.uint16), np.zeros(50, np.uint16))
+    wrong = inputs[0] + np.uint16(1)
+    wrong[30] = 1000
+    shown = [found for _, found in compare(asked, inputs, reference(asked, inputs), (Answer(wrong),)).mismatches]
+    assert [found.element for found in shown] == [(0,), (1,), (2,), (3,), (30,)]
+    assert shown[-1].ulps == 970
+
+
+def test_tallies_add_up():
+    one = Tally(equal=1, known=Counter(a=2))
+    one.add(Tally(equal=2, unexplained=3, failures=["x"]))
+    assert (one.equal, one.unexplained, one.failures, one.known["a"], one.compared) == (3, 3, ["x"], 2, 8)

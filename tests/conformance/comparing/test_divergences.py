@@ -1,0 +1,172 @@
+"""The table of known divergences: every row predicts what its example says, and real tools do what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from halfulp.conformance.comparing.check import code_at, compare
+from halfulp.conformance.comparing.compare import Verdict, verdicts
+from halfulp.conformance.comparing.divergences import Divergence, Example, divergences
+from halfulp.conformance.comparing.inputs import sampled_inputs
+from halfulp.conformance.comparing.op_case import reference, task
+from halfulp.conformance.comparing.tool_quirks import FORMULAS
+from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
+from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable, unanswered
+from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.interp.values.value import element_width
+
+ROWS = divergences()
+
+
+def example_of(row):
+    example = row.example
+    types = example.types[0] if len(example.types) == 1 else list(example.types)
+    asked = task(example.op, types, example.to, **dict(example.properties))
+    inputs = tuple(
+        ints_to_codes([code], width, (1,)) for code, width in zip(example.operands, asked.operand_widths, strict=True)
+    )
+    return asked, inputs
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_a_row_predicts_its_example(row):
+    asked, inputs = example_of(row)
+    width = element_width(asked.result_types[0])
+    right = reference(asked, inputs)
+    assert code_at(right.bits[0], width, (0,)) == row.example.expected
+    predicted = row.predict(asked, inputs, right)
+    assert code_at(predicted.bits[0], width, (0,)) == row.example.actual
+    # The difference is one that refinement does not allow: else the row would excuse nothing.
+    traps = predicted.trap is not None and predicted.trap.any()
+    spoiled = np.array([Status.TRAP if traps else Status.VALUE], np.uint8)
+    answer = Answer(ints_to_codes([row.example.actual], width, (1,)), spoiled)
+    assert verdicts(asked.result_types[0], right, 0, answer).tolist() == [Verdict.MISMATCH]
+    for tool in row.tools:
+        assert tool in ORACLES
+        assert row.applies(tool, row.versions[0], asked)
+        assert not row.applies(tool, "0.0", asked)
+
+
+def predicted_answer(row, asked, inputs, right):
+    """What a tool answers that does as the row says, and where that is wrong."""
+    predicted = row.predict(asked, inputs, right)
+    status = np.zeros(asked.shape(inputs), np.uint8)
+    if predicted.trap is not None:
+        status[predicted.trap] = Status.TRAP
+    answer = Answer(predicted.bits[0], status)
+    return predicted, answer, verdicts(asked.result_types[0], right, 0, answer) == Verdict.MISMATCH
+
+
+def example_and_samples(row, count=300):
+    asked, inputs = example_of(row)
+    samples = sampled_inputs(asked, count)
+    return asked, tuple(np.concatenate(columns) for columns in zip(inputs, samples, strict=True))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_only_the_predicted_bits_are_known(row):
+    asked, inputs = example_and_samples(row)
+    right = reference(asked, inputs)
+    _, answer, wrong = predicted_answer(row, asked, inputs, right)
+    tally = compare(asked, inputs, right, (answer,), [row])
+    assert tally.known[row.name] == wrong.sum() > 0
+    width = element_width(asked.result_types[0])
+    for bit in {0, width // 2, width - 1}:
+        mask = ints_to_codes([1 << bit], width, (1,))
+        flipped = Answer(answer.bits ^ mask, answer.status)
+        traps = int((wrong & (answer.status == Status.TRAP)).sum())
+        assert compare(asked, inputs, right, (flipped,), [row]).known[row.name] == traps
+    for status in Status:
+        given = Answer(answer.bits, np.full_like(answer.status, status))
+        expected = int((wrong & (answer.status == status)).sum())
+        assert compare(asked, inputs, right, (given,), [row]).known[row.name] == expected, status
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_no_row_knows_by_poison(row):
+    asked, inputs = example_and_samples(row)
+    right = reference(asked, inputs)
+    predicted = row.predict(asked, inputs, right)
+    for mask, allowed in ((predicted.poison, right.poison), (predicted.undefined, right.undefined)):
+        assert mask is None or not (mask if allowed is None else mask & ~allowed).any()
+
+
+def test_a_trap_is_known_only_where_it_is_one():
+    row = next(row for row in ROWS if row.formula == "trapped_remainder")
+    asked, inputs = example_of(row)
+    right = reference(asked, inputs)
+    wrong = Answer(np.array([12345], np.uint32))
+    tally = compare(asked, inputs, right, (wrong,), [row])
+    assert (tally.known.total(), tally.unexplained) == (0, 1)
+    trap = Answer(wrong.bits, np.array([Status.TRAP], np.uint8))
+    assert compare(asked, inputs, right, (trap,), [row]).known[row.name] == 1
+    assert compare(asked, inputs, right, (Answer(right.bits[0]),), [row]).reformed[row.name] == 1
+
+
+@pytest.mark.parametrize("shown", ["f80", "f16"])
+def test_one_of_two_zeros_in_any_width(shown):
+    asked = task("arith.maximumf", shown)
+    width = element_width(asked.result_types[0])
+    zeros, sign = [0, 1 << (width - 1), 0], 1 << (width - 1)
+    inputs = (ints_to_codes(zeros, width, (3,)), ints_to_codes([sign, 0, 1], width, (3,)))
+    predicted = FORMULAS["second_of_zeros"](asked, inputs, reference(asked, inputs))
+    assert codes_to_ints(predicted.bits[0], width) == [sign, 0, 1]
+
+
+class Untouchable:
+    """A row that must not be asked."""
+
+    name = "untouchable"
+
+    def predict(self, *_):
+        pytest.fail("predicted for nothing")
+
+
+def test_nothing_is_predicted_where_nothing_was_answered():
+    asked = task("arith.addi", "i8")
+    inputs = (np.arange(4, dtype=np.uint8),) * 2
+    tally = compare(asked, inputs, reference(asked, inputs), unanswered(asked, inputs, "no"), [Untouchable()])
+    assert (tally.unanswered, tally.compared) == (4, 0)
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize(
+    ("tool", "row"), [(tool, row) for row in ROWS for tool in row.tools], ids=lambda x: getattr(x, "name", x)
+)
+def test_the_tool_does_what_the_row_says(tool, row):
+    try:
+        asked_of = oracle(tool)
+    except Unavailable as reason:
+        pytest.skip(f"{tool}: {reason}")
+    asked, inputs = example_of(row)
+    assert asked_of.refuses(asked) is None
+    # An element that does no harm goes first: a tool that never comes through has crashed, not trapped.
+    harmless = [ints_to_codes([1], width, (1,)) for width in asked.operand_widths]
+    together = [np.concatenate(columns) for columns in zip(harmless, inputs, strict=True)]
+    answers = [
+        Answer(answer.bits[1:], None if answer.status is None else answer.status[1:])
+        for answer in asked_of.evaluate(asked, together)
+    ]
+    tally = compare(asked, inputs, reference(asked, inputs), answers, [row])
+    assert tally.known[row.name] == 1, (tally, answers)
+
+
+def test_names_are_unique():
+    assert len({row.name for row in ROWS}) == len(ROWS)
+    assert {tool for row in ROWS for tool in row.tools} <= set(ORACLES) - TAKES_ARGUMENT
+
+
+def test_a_row_needs_exactly_one_prediction():
+    example = Example("arith.addf", ("f32",), (0, 0), 0, 1)
+    for fields in ({}, {"profile": "spec", "formula": "negated_f80"}, {"formula": "no such"}):
+        with pytest.raises(ValueError, match="divergence x"):
+            Divergence("x", ("apfloat",), ("22",), ("*",), "why", example, **fields)
+
+
+def test_a_row_that_no_longer_reproduces_is_noticed():
+    row = next(row for row in ROWS if row.name == "x / 0 in f4 and f6 is zero")
+    asked, inputs = example_of(row)
+    right = reference(asked, inputs)
+    tally = compare(asked, inputs, right, (Answer(right.bits[0]),), [row])
+    assert (tally.known.total(), tally.reformed[row.name], tally.equal) == (0, 1, 1)

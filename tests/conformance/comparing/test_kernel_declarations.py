@@ -1,0 +1,138 @@
+"""What a kernel declares beside its two faces, held to what it does: faults, open bits, exception flags.
+
+Vector files have a column for each of these, or none, by the declaration alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
+from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.ops.sweep import FAMILIES
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.run.executor import Elementwise
+from halfulp.semantics.kernel import Kernel, Open
+from halfulp.semantics.profile import PROFILES, SPEC, Profile
+
+BITS = 12
+"""Of operands together that are enumerated: then what is declared must also happen."""
+
+PROFILES_AND_MORE = (*PROFILES.values(), Profile(scaling="exact"), Profile(float_to_int="saturate"))
+
+
+def tasks() -> list[Task]:
+    plan = dict.fromkeys(asked for family in FAMILIES for asked in family.tasks())
+    fastmath = [
+        task(f"arith.{op}", "f4E2M1FN" if op == "addf" else "f6E3M2FN", fastmath=flags)
+        for op in ("addf", "divf", "maxnumf")
+        for flags in ("nnan", "ninf", "nsz", "reassoc", "nnan,nsz")
+    ]
+    integers = [
+        task(f"arith.{op}", "i4", **flags)
+        for op, flags in (
+            ("addi", {"overflow": "nsw"}),
+            ("muli", {"overflow": "nuw"}),
+            ("shli", {"overflow": "nsw,nuw"}),
+            ("divui", {"exact": True}),
+            ("divsi", {"exact": True}),
+            ("shrui", {"exact": True}),
+        )
+    ]
+    return [asked for asked in [*plan, *fastmath, *integers] if isinstance(asked.definition.evaluate, Elementwise)]
+
+
+TASKS = tasks()
+
+
+def observed(kernel: Kernel, asked: Task, exhaustive: bool) -> tuple[set[str], int]:
+    inputs = every_input(asked) if exhaustive else sampled_inputs(asked, 60)
+    outcome = kernel.array(*inputs)
+    opened = None if kernel.open is None else kernel.open(inputs, outcome.results)
+    return {fault.reason for fault, _ in outcome.faults}, 0 if opened is None else int(np.bitwise_or.reduce(opened))
+
+
+def chosen(every: int, profile: Profile) -> Iterator[Task]:
+    """All tasks, or one of so many, other ones for each profile."""
+    rng = random.Random(profile.name)
+    return (asked for asked in TASKS if rng.randrange(every) == 0)
+
+
+@pytest.mark.parametrize("profile", PROFILES_AND_MORE, ids=lambda profile: profile.name)
+@pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.exhaustive)])
+def test_faults_and_open_bits_are_declared(profile: Profile, every: int) -> None:
+    enumerated = 0
+    for asked in chosen(every, profile):
+        exhaustive = is_exhaustive(asked, BITS)
+        inputs = every_input(asked) if exhaustive else sampled_inputs(asked, 60)
+        kernel = asked.kernel(asked.shape(inputs), profile)
+        faults, opened = observed(kernel, asked, exhaustive)
+        declared = {fault.reason for fault in kernel.faults}
+        assert faults <= declared, asked
+        assert opened & ~kernel.opens == 0, asked
+        if exhaustive and profile is SPEC:
+            enumerated += 1
+            assert faults == declared, asked
+            assert (opened ^ kernel.opens) & ~Open.NAN.value == 0, asked
+    assert profile is not SPEC or enumerated > 10
+
+
+@pytest.mark.parametrize("profile", [SPEC, PROFILES["ml_dtypes"], Profile(tininess="before", denormals="flush_both")])
+def test_flags_are_those_of_the_specification(profile: Profile) -> None:
+    rows = [
+        ("arith.addf", "f8E5M2", None, "add", {}),
+        ("arith.divf", "f8E4M3FN", None, "divide", {"rounding": "upward"}),
+        ("arith.mulf", "f6E3M2FN", None, "multiply", {}),
+        ("arith.remf", "f8E3M4", None, "remainder", {}),
+        ("arith.subf", "f32", None, "subtract", {"rounding": "downward"}),
+        ("arith.maximumf", "f8E5M2", None, "maximum", {}),
+        ("arith.minnumf", "f16", None, "minimum_number", {}),
+    ]
+    for op, fmt, to, name, how in rows:
+        asked = task(op, fmt, to, **how)
+        inputs = every_input(asked) if is_exhaustive(asked, BITS) else sampled_inputs(asked, 3000)
+        flags = asked.kernel(asked.shape(inputs), profile).flags
+        assert flags is not None
+        operation, width = getattr(scalar, name), asked.operand_widths[0]
+        type_ = asked.operand_types[0].format
+        rounding = Rounding[how.get("rounding", "to_nearest_even").upper()]
+        rounded = () if name.startswith(("m", "n")) and name != "multiply" else (rounding,)
+        expected = [
+            operation(type_, a, b, *rounded, profile.arithmetic).flags
+            for a, b in zip(*(codes_to_ints(codes, width) for codes in inputs), strict=True)
+        ]
+        assert flags(*inputs).tolist() == expected, asked
+
+
+def test_flags_of_conversions_and_comparisons() -> None:
+    def flags(asked: Task) -> tuple[list[int], list[list[int]]]:
+        inputs = sampled_inputs(asked, 2000)
+        found = asked.kernel(asked.shape(inputs)).flags
+        assert found is not None
+        return found(*inputs).tolist(), [codes_to_ints(c, w) for c, w in zip(inputs, asked.operand_widths, strict=True)]
+
+    f = {name: task("arith.negf", name).operand_types[0].format for name in ("f32", "f16", "f8E4M3FN", "f4E2M1FN")}
+    policy = SPEC.conversions
+    found, (a,) = flags(task("arith.truncf", "f32", "f8E4M3FN", rounding="upward"))
+    assert found == [scalar.convert(f["f32"], f["f8E4M3FN"], x, Rounding.UPWARD, policy).flags for x in a]
+    found, (a,) = flags(task("arith.truncf", "f16", "f4E2M1FN"))
+    assert found == [scalar.convert(f["f16"], f["f4E2M1FN"], x).flags for x in a]
+    found, (a,) = flags(task("arith.sitofp", "i32", "f16"))
+    assert found == [scalar.from_integer(f["f16"], x - (x >> 31 << 32)).flags for x in a]
+    found, (a,) = flags(task("arith.fptoui", "f32", "i8"))
+    assert found == [scalar.to_integer(f["f32"], x, 8, False).flags for x in a]
+    found, (a, b) = flags(task("arith.cmpf", "f16", predicate="olt"))
+    quiet = [0x10 * (f["f16"].is_signalling(x) or f["f16"].is_signalling(y)) for x, y in zip(a, b, strict=True)]
+    assert found == quiet
+    assert any(quiet)
+
+
+def test_what_is_emulated_has_no_flags() -> None:
+    assert task("arith.addf", "bf16").kernel((4,), PROFILES["iree-3.13"]).flags is None
+    assert task("arith.addi", "i8").kernel((4,)).flags is None

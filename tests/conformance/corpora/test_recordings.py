@@ -1,0 +1,35 @@
+"""What real tools answered, recorded: compared here where none of them need be installed."""
+
+from __future__ import annotations
+
+import pytest
+
+from halfulp.conformance.comparing.divergences import divergences
+from halfulp.conformance.corpora.recordings import FILE, NOT_RECORDED, recorded, replay
+from halfulp.conformance.ops.sweep import jobs
+from halfulp.conformance.oracles import ORACLES
+
+MAX_BYTES = 5_000_000
+
+
+def test_every_oracle_is_recorded():
+    assert recorded().keys() == set(ORACLES) - NOT_RECORDED
+
+
+@pytest.mark.parametrize("name", sorted(recorded()))
+def test_recorded_answers_are_explained(name):
+    source = recorded()[name]
+    total = replay(name)
+    assert {job.task for job in jobs("sample", oracles=[name])} == {task for task, _ in source.answers}
+    assert total.failures == []
+    assert total.mismatches == []
+    assert total.unexplained == 0
+    # A change of ours that hides behind a divergence changes how many elements the divergence covers.
+    rows = [row for row in divergences() if name in row.tools and source.version.startswith(row.versions)]
+    assert rows or name == "exact"
+    assert {row.name: total.known[row.name] for row in rows} == {row.name: row.sampled[name] for row in rows}
+    assert total.reformed.keys() <= {row.name for row in rows if row.sporadic}
+
+
+def test_the_recording_is_small():
+    assert FILE.stat().st_size < MAX_BYTES

@@ -1,0 +1,194 @@
+"""IREE 3.13 as an oracle: it finds IREE's bugs by itself, and the profile `iree-3.13` predicts every bit of them."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from halfulp.conformance.comparing.check import check
+from halfulp.conformance.comparing.divergences import Divergence, divergences
+from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
+from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.oracles.iree import Iree
+from halfulp.conformance.oracles.oracle import Oracle, Program, ProgramOracle, Unanswered, Unavailable
+from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.interp.text.parser import parse_module
+from halfulp.interp.values.value import Value
+from halfulp.semantics.profile import PROFILES
+
+PROFILE = PROFILES["iree-3.13"]
+ROWS = [row for row in divergences() if "iree" in row.tools]
+
+
+@cache
+def made() -> Iree | str:
+    """The oracle, or why there is none."""
+    try:
+        return Iree()
+    except Unavailable as error:
+        return str(error)
+
+
+@pytest.fixture
+def iree() -> Iree:
+    found = made()
+    if isinstance(found, Iree):
+        return found
+    if os.environ.get("HALFULP_REQUIRE_MLIR") == "1":
+        pytest.fail(f"IREE is required (HALFULP_REQUIRE_MLIR=1): {found}", pytrace=False)
+    pytest.skip(f"IREE IS ABSENT: {found}")
+
+
+def inputs_of(asked: Task, count: int) -> tuple[Any, ...]:
+    return every_input(asked) if is_exhaustive(asked, 16) else sampled_inputs(asked, count)
+
+
+def test_it_is_an_oracle(iree: Iree) -> None:
+    assert isinstance(iree, Oracle)
+    assert iree.version.startswith("3.13")
+
+
+PREDICTED = [
+    task("arith.truncf", "f32", "f8E4M3FN"),
+    task("arith.truncf", "bf16", "f8E5M2FNUZ"),
+    task("arith.truncf", "f64", "f16"),
+    task("arith.extf", "f8E4M3FN", "f32"),
+    task("arith.extf", "bf16", "f64"),
+    task("arith.mulf", "f8E4M3FN"),
+    task("arith.divf", "f8E8M0FNU"),
+    task("arith.addf", "f64"),
+    task("arith.remf", "f16"),
+    task("arith.maxnumf", "f32"),
+    task("arith.negf", "f8E5M2"),
+    task("arith.cmpf", "bf16", predicate="ult"),
+    task("arith.sitofp", "i16", "f8E4M3FN"),
+    task("arith.fptosi", "f32", "i32"),
+    task("arith.scaling_extf", ["f8E4M3FN", "f8E8M0FNU"], "f32"),
+    task("arith.divsi", "i8"),
+    task("arith.divui", "i8"),
+    task("arith.mulsi_extended", "i16"),
+    task("arith.addi", "index"),
+]
+
+
+@pytest.mark.parametrize("asked", PREDICTED, ids=str)
+def test_the_profile_predicts_every_bit(iree: Iree, asked: Task) -> None:
+    inputs = inputs_of(asked, 2000)
+    total = check(iree, asked, inputs, profile=PROFILE)
+    assert total.clean, total.mismatches[:3]
+    assert total.unanswered == 0
+    assert total.equal > 200
+    known = check(iree, asked, inputs, ROWS)
+    assert known.clean, known.mismatches[:3]
+    assert not known.reformed
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_examples(iree: Iree, row: Divergence) -> None:
+    example = row.example
+    asked = task(example.op, example.types[0], example.to, **dict(example.properties))
+    inputs = [ints_to_codes([c], w, (1,)) for c, w in zip(example.operands, asked.operand_widths, strict=True)]
+    if row.formula == "trapped_remainder":  # alone it would be taken for a tool that never works
+        inputs = [np.append(codes, codes.dtype.type(1)) for codes in inputs]
+    ((_, mismatch),) = check(iree, asked, inputs).mismatches
+    assert mismatch.expected == example.expected
+    assert mismatch.actual == (None if row.formula == "trapped_remainder" else example.actual)
+    assert check(iree, asked, inputs, ROWS).known == {row.name: 1}
+
+
+@pytest.mark.parametrize(
+    ("target", "lost"),
+    [("f8E3M4", 16), ("f8E4M3", 32), ("f8E4M3FN", 32), ("f8E4M3FNUZ", 32), ("f8E5M2", 64)],
+)
+def test_it_finds_the_lost_carry(iree: Iree, target: str, lost: int) -> None:
+    """Among all bf16, rounding up into the smallest normal gives zero."""
+    asked = task("arith.truncf", "bf16", target)
+    total = check(iree, asked, every_input(asked))
+    assert total.unexplained == lost
+    for _, mismatch in total.mismatches:
+        assert mismatch.actual is not None
+        assert mismatch.actual & 0x7F == 0
+
+
+def test_it_finds_the_negative_nan(iree: Iree) -> None:
+    asked = task("arith.extf", "f8E4M3FN", "f32")
+    ((_, mismatch),) = check(iree, asked, every_input(asked)).mismatches
+    assert (mismatch.operands, mismatch.actual) == ((0xFF,), np.float32(-480).view(np.uint32))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 9])
+def test_division_of_any_number_of_elements(iree: Iree, count: int) -> None:
+    asked = task("arith.divui", "i32")
+    inputs = (np.arange(count, dtype=np.uint32), np.ones(count, np.uint32))
+    assert check(iree, asked, inputs).equal == count
+
+
+def test_conversions_to_integers_are_right_in_range(iree: Iree) -> None:
+    asked = task("arith.fptosi", "f32", "i8")
+    total = check(iree, asked, sampled_inputs(asked, 3000))
+    assert total.clean
+    assert total.equal > 1000
+    assert total.open > 100  # out of range: poison, here saturated
+
+
+def test_what_it_rejects_is_unanswered_for_its_reason(iree: Iree) -> None:
+    asked = task("arith.truncf", "f32", "f4E2M1FN")
+    assert iree.refuses(asked) is None
+    total = check(iree, asked, sampled_inputs(asked, 10))
+    assert (total.compared, total.unanswered, total.failures) == (0, 10, [])
+    (reason,) = total.refusals
+    assert "Unsupported tensor type" in reason
+    assert iree.refuses(asked) == reason  # it knows now
+    assert iree.refuses(task("arith.addf", "f80")) is not None
+    assert iree.refuses(task("quant.dcast", "!quant.uniform<i8:f32, 0.5>", "f32")) is not None
+
+
+def test_shapes_and_nothing(iree: Iree) -> None:
+    asked = task("arith.addi", "i8")
+    a, b = sampled_inputs(asked, 24)
+    (answer,) = iree.evaluate(asked, (a.reshape(2, 3, 4), b.reshape(2, 3, 4)))
+    np.testing.assert_array_equal(answer.bits, (a + b).reshape(2, 3, 4))
+    (answer,) = iree.evaluate(asked, (a[:0], b[:0]))
+    assert answer.bits.shape == (0,)
+
+
+def test_programs(iree: Iree) -> None:
+    assert isinstance(iree, ProgramOracle)
+    text = """
+    func.func @f(%a: f32, %t: tensor<3xf8E4M3FN>, %i: i1) -> (f32, tensor<3xf8E4M3FN>, i8) {
+      %r = arith.addf %a, %a : f32
+      %s = arith.addf %t, %t : tensor<3xf8E4M3FN>
+      %n = func.call @g(%i) : (i1) -> i8
+      return %r, %s, %n : f32, tensor<3xf8E4M3FN>, i8
+    }
+    func.func @g(%i: i1) -> i8 {
+      %n = arith.extsi %i : i1 to i8
+      return %n : i8
+    }
+    """
+    module = parse_module(text)
+    arguments = (
+        Value.from_bits(np.uint32(0x3FC00000), "f32"),
+        Value.from_bits(np.array([0x38, 0x01, 0x7E], np.uint8), "f8E4M3FN"),
+        Value.from_bits(np.uint8(1), "i1"),
+    )
+    four = parse_module("func.func @f(%a: tensor<2xf4E2M1FN>) -> tensor<2xf4E2M1FN> { return %a : tensor<2xf4E2M1FN> }")
+    buffers = parse_module("func.func @f(%a: vector<2xf32>) -> vector<2xf32> { return %a : vector<2xf32> }")
+    found = iree.run(
+        [
+            Program(module, "f", arguments),
+            Program(buffers, "f", (Value.from_bits(np.zeros(2, np.uint32), "f32"),)),
+            Program(module, "g", arguments[2:]),
+            Program(four, "nowhere", ()),
+        ]
+    )
+    assert isinstance(found[0], tuple)
+    assert [answer.bits.tolist() for answer in found[0]] == [0x40400000, [0x40, 0x02, 0x7F], 0xFF]
+    assert isinstance(found[1], Unanswered)
+    assert isinstance(found[2], tuple)
+    assert found[2][0].bits == 0xFF
+    assert isinstance(found[3], Unanswered)

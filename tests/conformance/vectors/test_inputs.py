@@ -1,0 +1,409 @@
+"""Operands of vector sets: TestFloat's corners, Philox by position, integers, quantised types, and every level."""
+
+from __future__ import annotations
+
+import hashlib
+import tracemalloc
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from halfulp.conformance.comparing.coverage import covered
+from halfulp.conformance.comparing.op_case import reference, task
+from halfulp.conformance.vectors import quantised, testfloat
+from halfulp.conformance.vectors.inputs import rounding_bits, rows_for, rows_of_task, rows_of_types
+from halfulp.conformance.vectors.philox import Dice, uniform, words
+from halfulp.conformance.vectors.rows import exhaustive, of_tuples, one_after_another
+from halfulp.conformance.vectors.testfloat import FloatKind, IntegerKind, significands
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.interp.ir.errors import Unsupported
+from halfulp.interp.values.value import as_type
+
+# SHA-256 of the corners of TestFloat 3e, one hexadecimal number a line, in its order: level 1 and 2 of an operand among
+# several, level 1 and 2 of an only one. From its tables, apart from bf16's level 2, which lists one pattern twice.
+CORNERS = {
+    "f16": ("2931cb7df94433e7", "376b0d86878949e8", "baeb5c97559a4b8a", "1517263d20191bd6"),
+    "bf16": ("92c05a62dcc2541e", "bb217c48e75ac8c4", "135c1b0093a5971e", "a4f3ffa251e0bb45"),
+    "f32": ("4a3398ac1d76fee1", "3fe9bc1714ed8601", "a55787f5a3a3ffd0", "55ad6bf72af70774"),
+    "f64": ("4025d07bc9936f8f", "191948d2029f3f43", "bd6ed60000b6c9ee", "026e9a699283b60b"),
+    "f80": ("5e23a85e67da00fe", "a0a75a3183677137", "7b9c12cea6cd0299", "8eb58ddbbbdf04cb"),
+    "f128": ("532d972a1540ae71", "2995a959ecad8403", "3a7c04fdfb3a827f", "962438efc19ea382"),
+}
+
+
+def text_digest(codes: Sequence[int]) -> str:
+    return hashlib.sha256("".join(f"{code:x}\n" for code in codes).encode()).hexdigest()[:16]
+
+
+def digest(columns: Sequence[np.ndarray]) -> str:
+    little = (np.ascontiguousarray(column, column.dtype.newbyteorder("<")).tobytes() for column in columns)
+    return hashlib.sha256(b"".join(little)).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", list(CORNERS))
+def test_corners_are_those_of_testfloat(name):
+    kind = FloatKind(FORMATS[name])
+    found = [text_digest(kind.corners(level, alone)) for alone in (False, True) for level in (1, 2)]
+    assert found == list(CORNERS[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("f16", 46_464, 1_254_528),
+        ("f32", 46_464, 7_496_192),
+        ("f64", 46_464, 40_284_288),
+        ("f128", 46_464, 189_969_032),
+    ],
+)
+def test_as_many_cases_as_testfloat(name, first, second):
+    kinds = [FloatKind(FORMATS[name])] * 2
+    assert testfloat.corner_rows(kinds, 1).count == first
+    assert testfloat.corner_rows(kinds, 2).count == second
+
+
+def test_classes_of_level_1():
+    """22 signs and exponents of f32 with four significands each; TestFloat's largest negative exponent is 126."""
+    corners = FloatKind(FORMATS["f32"]).corners(1, False)
+    assert len(corners) == 88
+    assert sorted({code >> 23 & 255 for code in corners if code < 1 << 31}) == [
+        0,
+        1,
+        103,
+        125,
+        126,
+        127,
+        128,
+        129,
+        151,
+        254,
+        255,
+    ]
+    assert sorted({code >> 23 & 255 for code in corners if code >> 31}) == [
+        0,
+        1,
+        103,
+        125,
+        126,
+        127,
+        128,
+        129,
+        151,
+        253,
+        255,
+    ]
+    assert {code & (1 << 23) - 1 for code in corners} == {0, 1, (1 << 23) - 1, (1 << 23) - 2}
+
+
+@pytest.mark.parametrize("name", ["f16", "f8E4M3FN", "f80"])
+def test_every_sixth_row_is_a_pair_of_corners(name):
+    kind = FloatKind(FORMATS[name])
+    rows = testfloat.corner_rows([kind, kind], 1, seed=3)
+    first, second = (codes_to_ints(column[5::6], kind.width) for column in rows.part(0, rows.count))
+    corners = kind.corners(1, False)
+    assert list(zip(first, second, strict=True)) == list(product(corners, corners))
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_corners_of_every_format(name):
+    """No code twice, both levels meet every combination of classes of operands, and the second has all of the first."""
+    kind = FloatKind(FORMATS[name])
+    for alone in (False, True):
+        one, two = kind.corners(1, alone), kind.corners(2, alone)
+        assert len(set(one)) == len(one)
+        assert set(one) <= set(two)
+        assert not any(FORMATS[name].is_invalid(code) for code in two)
+        assert all(0 <= code <= FORMATS[name].code_mask for code in two)
+    asked = task("arith.addf", name)
+    rows = rows_of_task(asked, "1")
+    assert covered(asked, rows.part(0, rows.count)).percent == 100.0
+
+
+@pytest.mark.parametrize("level", ["1", "2", "weighted", "random"])
+@pytest.mark.parametrize(
+    "types",
+    [["f32", "f32"], ["f80"], ["f128", "f128"], ["f8E4M3FN", "f8E4M3FN"], ["i1", "f16", "f16"], ["i37"], ["i128"] * 4],
+)
+def test_a_part_is_computed_alone(types, level):
+    rows = rows_of_types([as_type(name) for name in types], level, 7, 10_000)
+    whole = rows.part(0, min(rows.count, 10_000))
+    stop = len(whole[0])
+    for start, end in ((0, 1), (1, 2), (stop // 3, stop // 3 + 12), (stop - 7, stop)):
+        for part, column in zip(rows.part(start, end), whole, strict=True):
+            np.testing.assert_array_equal(part, column[start:end])
+    for column, width in zip(whole, rows.widths, strict=True):
+        assert max(codes_to_ints(column, width)) < 1 << width
+
+
+DIGESTS = {
+    ("f8E4M3FN f8E4M3FN", "1"): "997ecf24a6853cb0",
+    ("f32 f32", "1"): "1fae4a6dbfb8580e",
+    ("f128 f128", "1"): "277f6e7affbdce31",
+    ("f80", "2"): "72571d97533c2059",
+    ("i1 f16 f16", "1"): "8cb5b83f2d32e050",
+    ("i32 i32", "2"): "36fa68f1cf4e7cf6",
+    ("i7 i128 i64", "weighted"): "5a87c8a7582e65ad",
+    ("f32 bf16 f4E2M1FN f8E8M0FNU", "weighted"): "6001a299074ea2de",
+    ("i1 i7 i32 i64 i100", "random"): "5f8d23114cb88327",
+}
+
+
+@pytest.mark.parametrize("key", list(DIGESTS), ids=str)
+def test_operands_are_the_same_on_any_machine(key):
+    rows = rows_of_types([as_type(name) for name in key[0].split()], key[1], 2026, 40_000)
+    assert digest(rows.part(8_000, min(rows.count, 40_000))) == DIGESTS[key]
+
+
+def test_philox_words_are_those_of_the_counter():
+    np.testing.assert_array_equal(words(5, 0, 8, 4), np.random.Philox(key=5, counter=2).random_raw(4))
+    np.testing.assert_array_equal(words(5, 0, 6, 3), words(5, 0, 0, 9)[6:])
+    assert not np.array_equal(words(5, 1, 0, 4), words(5, 0, 0, 4))
+    # Published test vectors of Philox4x64-10 (Random123): all bits of counter and key set.
+    ones = (1 << 64) - 1
+    raw = np.random.Philox(key=ones | ones << 64, counter=(1 << 256) - 2).random_raw(4)
+    assert [f"{word:016x}" for word in raw] == [
+        "87b092c3013fe90b",
+        "438c3c67be8d0224",
+        "9cc7d7c69cd777b6",
+        "a09caebf594f0ba0",
+    ]
+    with pytest.raises(ValueError, match="a seed is an integer from 0"):
+        words(1 << 64, 0, 0, 1)
+
+
+def test_uniform_codes_use_every_bit_once():
+    np.testing.assert_array_equal(uniform(1, 0, 8, 0, 16), words(1, 0, 0, 2).astype("<u8").view(np.uint8))
+    np.testing.assert_array_equal(uniform(1, 0, 5, 3, 9), uniform(1, 0, 8, 3, 9) & 31)
+    assert uniform(1, 0, 0, 0, 3).tolist() == [0, 0, 0]
+    assert uniform(1, 0, 100, 2, 1).tolist() == [[int(words(1, 0, 4, 2)[0]), int(words(1, 0, 4, 2)[1]) & (1 << 36) - 1]]
+    counts = np.bincount(uniform(9, 0, 4, 0, 16_000), minlength=16)
+    assert 850 < counts.min() < counts.max() < 1_150
+    assert rounding_bits(1, 13, 0, 10).max() < 1 << 13
+
+
+def test_dice_reach_both_ends():
+    dice = Dice(1, 2)
+    assert {dice.between(-2, 3) for _ in range(200)} == set(range(-2, 4))
+    assert dice.between(4, 3) == 4
+    assert dice.bits(0) == 0
+    assert 1 << 190 < max(dice.bits(200) for _ in range(50)) < 1 << 200
+
+
+@pytest.mark.parametrize("width", [16, 64, 128, 200])
+def test_weighted_integers_are_sums_of_patterns_or_near_zero(width):
+    """The carry from limb to limb: half of the numbers are sums of three patterns, made here with Python's integers."""
+    kind, choices = IntegerKind(width), words(4, 1, 0, 3_000).tolist()
+    patterns = significands(width, 2)
+    codes = codes_to_ints(kind.random(4, 0, 0, 3_000), width)
+    sums = [sum(patterns[(word >> shift & 65535) * len(patterns) >> 16] for shift in (16, 32, 48)) for word in choices]
+    assert [code for code, word in zip(codes, choices, strict=True) if not word & 1] == [
+        total % (1 << width) for total, word in zip(sums, choices, strict=True) if not word & 1
+    ]
+    signed = [code - (code >> width - 1 << width) for code, word in zip(codes, choices, strict=True) if word & 1]
+    assert min(map(abs, signed)) < 8
+    assert max(map(abs, signed)) > 1 << width - 2
+
+
+def test_weighted_floats_meet_every_class_and_pattern():
+    fmt = FORMATS["f32"]
+    codes = FloatKind(fmt).random(0, 0, 0, 40_000).tolist()
+    assert {code >> 23 for code in codes} >= set(testfloat.exponent_fields(fmt, True))
+    assert {code & fmt.fraction_mask for code in codes} > set(significands(23, 2))
+    assert sum(0 < code & fmt.fraction_mask < 256 for code in codes) > 1_000
+
+
+def test_enumeration_is_lazy_and_in_order():
+    rows = exhaustive((8, 8))
+    first, second = rows.part(0, rows.count)
+    assert list(zip(first.tolist(), second.tolist(), strict=True)) == list(product(range(256), repeat=2))
+    large = exhaustive((32,))
+    assert large.count == 1 << 32
+    assert large.part((1 << 32) - 2, 1 << 32)[0].tolist() == [0xFFFFFFFE, 0xFFFFFFFF]
+    assert [column.tolist() for column in exhaustive((1, 0, 2)).part(5, 8)] == [[1, 1, 1], [0, 0, 0], [1, 2, 3]]
+    assert [len(column) for (column,) in large.chunks(10, 3, 28)] == [10, 10, 5]
+
+
+def test_memory_does_not_grow_with_the_number_of_rows():
+    rows = rows_of_task(task("arith.addf", "f32"), "2")
+    rows.part(0, 10)
+    tracemalloc.start()
+    for number, _ in enumerate(rows.chunks(1 << 16)):
+        if number == 8:
+            break
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 24 << 20
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 8, 16, 31, 32, 33, 63, 64, 65, 100, 127, 128])
+def test_integer_corners(width):
+    every, top = (1 << width) - 1, 1 << width - 1
+    few = {0, 1, every, top, top - 1, int("01" * width, 2) & every, int("10" * width, 2) & every}
+    walking = {1 << k for k in range(width)}
+    near = {(sign * one + step) & every for one in walking for sign in (1, -1) for step in (-1, 0, 1)}
+    kind = IntegerKind(width)
+    assert set(kind.corners(1, False)) >= few | walking
+    assert set(kind.corners(2, False)) >= few | near
+    assert set(kind.corners(1, True)) >= few | near
+    assert set(IntegerKind(width, amount=True).corners(1, False)) >= {k & every for k in range(width + 2)}
+    for level in (1, 2):
+        for alone in (False, True):
+            codes = kind.corners(level, alone)
+            assert len(set(codes)) == len(codes)
+            assert set(codes) <= set(range(every + 1)) if width < 16 else max(codes) <= every
+
+
+def test_integers_alone_are_testfloats():
+    """Its table of 32-bit patterns has 124 entries, of 64-bit ones 252; level 2 also has all sums of two."""
+    assert len(significands(32, 2)) == 124
+    assert len(significands(64, 2)) == 252
+    base = significands(8, 2)
+    assert set(IntegerKind(8).corners(2, True)) >= {(a + b) % 256 for a in base for b in base}
+
+
+def test_shift_amounts_are_their_own_corners():
+    amounts = set(rows_of_task(task("arith.shli", "i32"), "1").part(0, 6_000)[1][5::6].tolist())
+    assert amounts >= set(range(34))
+
+
+@pytest.mark.parametrize(
+    ("expressed", "spelled"),
+    [
+        ("f32", "<i8:f32, 0.1:3>"),
+        ("f32", "<i8<-100:90>:f32, 0.5:-7>"),
+        ("f16", "<u8:f16, 0.0625:128>"),
+        ("bf16", "<i4:bf16, 1.5>"),
+        ("f64", "<i16:f64, 3.0e-3:12>"),
+        ("f80", "<u8:f80, 0.1:200>"),
+    ],
+)
+def test_corners_of_quantised_types_lie_where_stored_integers_change(expressed, spelled):
+    """Around each integer of interest both it and the next come out, the clamp edges and what lies beyond are met."""
+    asked = task("quant.qcast", expressed, f"!quant.uniform{spelled}")
+    type_ = quantised.quantised_type(asked)
+    rows = rows_of_task(asked, "1")
+    columns = rows.part(0, rows.count)
+    assert rows.period == 1
+    expected = reference(asked, columns)
+    poison = np.zeros(rows.count, bool) if expected.poison is None else expected.poison
+    stored = set(expected.bits[0][~poison].tolist())
+    mask = (1 << type_.storage_width) - 1
+    edges = {
+        edge + step for edge in (type_.storage_min, type_.storage_max, type_.zero_points[0], 0) for step in range(-2, 3)
+    }
+    wanted = {edge & mask for edge in edges if type_.storage_min <= edge <= type_.storage_max}
+    assert stored >= wanted
+    fmt = FORMATS[expressed]
+    codes = set(codes_to_ints(columns[0], fmt.bits))
+    scale = scalar.value(fmt, scalar.from_fraction(fmt, Fraction(type_.scales[0])).code)
+    for edge in (type_.storage_min, type_.storage_max, type_.zero_points[0]):
+        for half in (0, 1):
+            middle = scalar.from_fraction(fmt, (edge + Fraction(half, 2) - type_.zero_points[0]) * scale).code
+            assert codes >= {quantised.neighbour(fmt, middle, step) for step in (-1, 0, 1)}
+    assert any(fmt.is_nan(code) for code in codes)
+    assert any(fmt.is_infinite(code) for code in codes)
+
+
+def test_every_channel_and_block_has_its_own_corners():
+    for spelled, alone in (
+        ("<i8:f32:0, {0.5:3, 0.1, 7.0:-20}>", ("0.5:3", "0.1", "7.0:-20")),
+        ("<i8:f32:2, {0.5:3, 0.1, 7.0:-20}>", ("0.5:3", "0.1", "7.0:-20")),
+        (
+            "<i8:f32:{0:1, 1:2}, {{0.5:3, 0.1}, {7.0:-20, 1.0}}>",
+            ("0.5:3", "0.5:3", "0.1", "0.1", "7.0:-20", "7.0:-20", "1.0", "1.0"),
+        ),
+    ):
+        asked = task("quant.qcast", "f32", f"!quant.uniform{spelled}")
+        rows = rows_of_task(asked, "1", seed=5)
+        assert rows.period == len(alone)
+        columns = next(rows.chunks(rows.period if "{0:" in spelled else 1 << 12))
+        tensor = quantised.shaped(asked, columns[0])
+        np.testing.assert_array_equal(quantised.flat(asked, tensor, 32), columns[0])
+        result = quantised.flat(asked, reference(asked, (tensor,)).bits[0], 8)
+        for place, parameters in enumerate(alone):
+            layer = task("quant.qcast", "f32", f"!quant.uniform<i8:f32, {parameters}>")
+            own = columns[0][place :: rows.period]
+            np.testing.assert_array_equal(result[place :: rows.period], reference(layer, (own,)).bits[0])
+        full = rows.part(0, rows.count)[0]
+        for place, parameters in enumerate(alone):
+            layer = task("quant.qcast", "f32", f"!quant.uniform<i8:f32, {parameters}>")
+            type_ = quantised.quantised_type(layer)
+            sure = quantised.expressed_corners(FORMATS["f32"], type_, 0, 1, seed=99)
+            zero = type_.zero_points[0]
+            ties = [code for code in sure if (scalar.value(FORMATS["f32"], code) or 0) % 1 == 0 or zero]
+            assert len(set(full[place :: rows.period].tolist()) & set(ties)) > 0.8 * len(ties)
+
+
+def test_stored_operands_are_all_taken_or_lie_at_the_edges():
+    asked = task("quant.dcast", "!quant.uniform<i8<-100:90>:f32, 0.5:3>", "f32")
+    assert sorted(rows_of_task(asked, "1").part(0, 256)[0].tolist()) == list(range(256))
+    wide = task("quant.dcast", "!quant.uniform<i16<-1000:900>:f32, 0.5:77>", "f32")
+    rows = rows_of_task(wide, "1")
+    assert set(rows.part(0, rows.count)[0].tolist()) >= {
+        k & 65535 for k in (-1002, -1000, -998, 898, 902, 75, 77, 79, -32768)
+    }
+    every = rows_of_task(task("quant.dcast", "!quant.uniform<i8:f32:1, {0.5:3, 0.1}>", "f32"), "exhaustive")
+    assert (every.count, every.period) == (512, 2)
+    assert every.part(4, 8)[0].tolist() == [2, 2, 3, 3]
+
+
+def test_neighbours_cross_zero_and_stop_at_the_ends():
+    for name in ("f8E4M3FN", "f8E4M3FNUZ", "f32", "f80"):
+        fmt = FORMATS[name]
+        below = quantised.neighbour(fmt, fmt.min_normal_code, -1)
+        for code in (0, 1, below, fmt.min_normal_code, fmt.max_code - 1):
+            assert not fmt.is_invalid(code)
+            up = quantised.neighbour(fmt, code, 1)
+            assert scalar.value(fmt, up) > scalar.value(fmt, code)
+            assert scalar.value(fmt, quantised.neighbour(fmt, up, -1)) == scalar.value(fmt, code)
+        assert scalar.value(fmt, quantised.neighbour(fmt, 1, -2)) == -scalar.value(fmt, 1)
+        assert quantised.neighbour(fmt, fmt.max_code, 2) == fmt.max_code
+        assert quantised.neighbour(fmt, fmt.nan_code, 1) == fmt.nan_code
+
+
+def test_models_come_before_the_level():
+    asked = task("arith.mulf", "f16")
+    alone = rows_for(asked, None, models=["B3"])
+    both = rows_for(asked, "random", count=100, models=["B3"])
+    assert both.count == alone.count + 100
+    for own, column in zip(alone.part(0, alone.count), both.part(0, both.count), strict=True):
+        np.testing.assert_array_equal(own, column[: alone.count])
+    tail = both.part(alone.count - 1, alone.count + 2)
+    assert [len(column) for column in tail] == [3, 3]
+
+
+def test_counts_cut_the_beginning():
+    asked = task("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5, 0.25, 1.0}>")
+    assert rows_for(asked, "1", count=100).count == 102
+    assert rows_for(asked, "random", count=100).count == 102
+    assert rows_for(task("arith.addf", "f32"), "1", count=100).count == 100
+    assert rows_for(task("arith.addf", "f8E5M2"), "exhaustive").count == 1 << 16
+
+
+def test_errors():
+    asked = task("arith.addf", "f32")
+    for level, count, message in (
+        ("3", None, "unknown level '3'; choose one of 1, 2, exhaustive, random, weighted"),
+        ("exhaustive", None, "operands of 64 bits together have too many combinations"),
+        ("random", None, "random operands need a count"),
+        (None, None, "neither a level nor a model"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            rows_for(asked, level, count=count)
+    with pytest.raises(Unsupported, match="no corners are known of operands of type none"):
+        rows_of_types([as_type("none")])
+    rows = rows_of_task(asked, "1")
+    with pytest.raises(ValueError, match="rows 0 to 46465 are no part of 46464 rows"):
+        rows.part(0, 46_465)
+    with pytest.raises(ValueError, match="in groups of 2"):
+        rows_of_task(task("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5, 0.25}>"), "1").part(0, 3)
+    with pytest.raises(ValueError, match="tables of different operands"):
+        one_after_another([rows, exhaustive((8,))])
+    with pytest.raises(ValueError, match="too many combinations to enumerate"):
+        exhaustive((64, 1))
+    assert [len(column) for column in of_tuples([], (8, 80)).part(0, 0)] == [0, 0]

@@ -1,0 +1,364 @@
+"""The models' operands: what they are said to hit is recomputed from exact fractions and from the flags of the results."""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from halfulp.conformance.comparing.exact_results import exact_value
+from halfulp.conformance.comparing.op_case import task
+from halfulp.conformance.vectors.inputs import filled_models, rows_of_models
+from halfulp.conformance.vectors.intermediate import Case, Integer, case_of, exact, smallest
+from halfulp.conformance.vectors.models import MODELS, coverage, coverage_table, fill, models_for
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import Flags
+from halfulp.interp.ir.errors import Unsupported
+
+WIDE = ("bf16", "f16", "tf32", "f32", "f64", "f80", "f128")
+TINY = ("f4E2M1FN", "f6E2M3FN", "f6E3M2FN")
+EIGHT = tuple(name for name, fmt in FORMATS.items() if fmt.bits == 8)
+BINARY = ("add", "subtract", "multiply", "divide", "remainder", "compare")
+OPS = {"addf": "add", "subf": "subtract", "mulf": "multiply", "divf": "divide", "remf": "remainder"}
+INTEGERS = tuple(Integer(width, signed) for width in (8, 32, 64, 128) for signed in (True, False))
+APPLYING = {
+    "addf": "B1 B2 B3 B4 B5 B7 B8 B9 B10 B11 B12 B13",
+    "subf": "B1 B2 B3 B4 B5 B7 B8 B9 B10 B11 B12 B13",
+    "mulf": "B1 B2 B3 B4 B5 B6 B7 B8 B9",
+    "divf": "B1 B2 B3 B4 B5 B6 B7 B8 B9 B20 B21",
+    "remf": "B1 B2 B9 B20 B21",
+    "maximumf": "B1 B9 B19",
+    "negf": "B1",
+}
+
+
+def binary(kind: str, name: str) -> Case:
+    fmt = FORMATS[name]
+    return Case(kind, (fmt, fmt), Integer(1, False) if kind == "compare" else fmt)
+
+
+def conversions(name: str) -> list[Case]:
+    fmt = FORMATS[name]
+    cases = [Case("convert", (fmt,), target) for target in FORMATS.values() if target != fmt]
+    for integer in INTEGERS:
+        cases += [Case("to integer", (fmt,), integer), Case("from integer", (integer,), fmt)]
+    return cases
+
+
+def empty_buckets(case: Case) -> dict[str, list[tuple[str | int, ...]]]:
+    """Buckets that nothing falls in, of the models for which not all operands were tried."""
+    filled = {model.name: fill(model, case) for model in models_for(case)}
+    return {name: made.empty for name, made in filled.items() if made.empty and not made.proven}
+
+
+SLOW = {("add", "f128"), ("subtract", "f128"), ("multiply", "f128"), ("subtract", "f80"), ("subtract", "f64")}
+"""More than half of the time of all these cases; f128 is divided, and f64 and f80 are added, in every run."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [pytest.param(*case, marks=[pytest.mark.exhaustive] if case in SLOW else []) for case in product(BINARY, WIDE)],
+)
+def test_every_bucket_is_hit(kind, name):
+    assert empty_buckets(binary(kind, name)) == {}
+
+
+@pytest.mark.parametrize("name", ["bf16", "f32"])
+def test_every_bucket_of_conversions_is_hit(name):
+    assert {str(case): empty for case in conversions(name) if (empty := empty_buckets(case))} == {}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_every_bucket_of_all_conversions_is_hit_or_proven_empty(name):
+    assert {str(case): empty for case in conversions(name) if (empty := empty_buckets(case))} == {}
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("kind", BINARY)
+def test_what_is_empty_in_small_formats_is_proven_so(kind, name):
+    assert empty_buckets(binary(kind, name)) == {}
+
+
+@pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2"])
+@pytest.mark.parametrize("kind", BINARY)
+def test_what_is_empty_in_eight_bits_is_proven_so(kind, name):
+    assert empty_buckets(binary(kind, name)) == {}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", EIGHT)
+@pytest.mark.parametrize("kind", BINARY)
+def test_what_is_empty_in_any_eight_bits_is_proven_so(kind, name):
+    assert empty_buckets(binary(kind, name)) == {}
+
+
+def rounding_of(fmt: FloatFormat, truth: Fraction) -> tuple[str, int, int, int]:
+    """Sign, last kept bit, guard and sticky of a number, from its fraction alone."""
+    magnitude, lead = abs(truth), 0
+    while magnitude >= Fraction(2) ** (lead + 1):
+        lead += 1
+    while magnitude < Fraction(2) ** lead:
+        lead -= 1
+    units = magnitude / Fraction(2) ** (max(lead, fmt.emin) - fmt.mantissa_bits)
+    kept = units.numerator // units.denominator
+    tail = units - kept
+    return "-" if truth < 0 else "+", kept & 1, int(tail >= Fraction(1, 2)), int(tail % Fraction(1, 2) != 0)
+
+
+@pytest.mark.parametrize("name", ["f4E2M1FN", "f8E4M3FN", "f8E5M2FNUZ", "f16", "f32", "f64"])
+@pytest.mark.parametrize("op", ["addf", "subf", "mulf", "divf"])
+def test_every_combination_of_rounding_bits_is_there(op, name):
+    """B3 without its own predicate: the combinations that its operands hit are those that it says, all 16 if wide."""
+    asked = task(f"arith.{op}", name)
+    _, filled = filled_models(asked, ["B3"])
+    hit = set()
+    for row in filled["B3"].rows:
+        truth = exact_value(asked, row)
+        assert truth is not None
+        hit.add(rounding_of(FORMATS[name], truth))
+    said = {bucket for bucket, count in filled["B3"].hits.items() if count}
+    assert hit == said
+    assert len(said) == 16 or name.startswith("f4")
+
+
+@pytest.mark.parametrize(
+    ("op", "source", "target", "bits"),
+    [("addf", "f16", None, 11), ("mulf", "f32", None, 24), ("truncf", "f64", "f32", 52), ("truncf", "tf32", "bf16", 3)],
+)
+def test_one_sticky_bit_at_every_place(op, source, target, bits):
+    """B7: the part below the guard bit, as a fraction of half an ulp, is each power of two and 0."""
+    asked, fmt = task(f"arith.{op}", source, target), FORMATS[target or source]
+    _, filled = filled_models(asked, ["B7"])
+    tails = set()
+    for row in filled["B7"].rows:
+        truth = exact_value(asked, row)
+        assert truth is not None
+        assert rounding_of(fmt, truth)[2] == 0
+        lead = max(truth.numerator.bit_length() - truth.denominator.bit_length() - 1, fmt.emin)
+        lead += truth >= Fraction(2) ** (lead + 1)
+        tails.add(2 * (truth / Fraction(2) ** (lead - fmt.mantissa_bits) % 1))
+    assert tails == {Fraction(0), *(Fraction(1, 1 << place) for place in range(1, bits))}
+
+
+def test_conversions_are_rounded_among_subnormals_too():
+    """B3 and B8 of f32 -> f16: tails below normal and below subnormal results; of bf16 -> f16 only the latter."""
+    for source, normal in (("f32", True), ("bf16", False)):
+        asked = task("arith.convertf" if source == "bf16" else "arith.truncf", source, "f16")
+        _, filled = filled_models(asked, ["B3"])
+        smallest_normal = Fraction(1, 1 << 14)
+        inexact = [
+            truth
+            for row in filled["B3"].rows
+            if (truth := exact_value(asked, row)) and any(rounding_of(FORMATS["f16"], truth)[2:])
+        ]
+        assert any(abs(truth) < smallest_normal for truth in inexact)
+        assert any(abs(truth) > smallest_normal for truth in inexact) == normal
+
+
+def test_the_table_tells_what_is_hit_and_why_not():
+    _, filled = filled_models(task("arith.mulf", "f4E2M1FN"), ["B2", "B6"])
+    assert filled["B2"].reason == ""
+    lines = coverage_table(filled).splitlines()
+    assert lines[0].split()[:4] == ["B2", str(len(filled["B2"].hits)), "of", str(len(filled["B2"].hits))]
+    assert lines[0].endswith(MODELS["B2"].target)
+    assert lines[1].split()[:4] == ["B6", "2", "of", "14"]
+    assert lines[2].strip() == "+ below 1/4: none of all combinations of operands falls there"
+    assert len(lines) == 2 + 12
+
+
+def test_a_proof_of_emptiness_is_one():
+    """Products of f4E2M1FN are multiples of a quarter: below its smallest value, 1/2, there is only half of that."""
+    asked = task("arith.mulf", "f4E2M1FN")
+    _, filled = filled_models(asked, ["B6"])
+    assert filled["B6"].proven
+    truths = {abs(truth) for row in product(range(16), repeat=2) if (truth := exact_value(asked, row))}
+    assert {truth for truth in truths if truth < Fraction(1, 2)} == {Fraction(1, 4)}
+    assert set(filled["B6"].hits) - set(filled["B6"].empty) == {("+", "1/2"), ("-", "1/2")}
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("op", ["addf", "mulf", "divf"])
+def test_small_formats_hit_every_rounding_that_exists(op, name):
+    """B3 against all operands: what no combination of them gives is what is said to be empty."""
+    asked, fmt = task(f"arith.{op}", name), FORMATS[name]
+    _, filled = filled_models(asked, ["B3"])
+    truths = (exact_value(asked, row) for row in product(range(fmt.code_mask + 1), repeat=2))
+    exist = {rounding_of(fmt, truth) for truth in truths if truth}
+    assert exist == set(filled["B3"].hits) - set(filled["B3"].empty)
+
+
+@pytest.mark.parametrize("name", ["f8E4M3", "f16", "f32", "f64"])
+@pytest.mark.parametrize("op", ["addf", "mulf", "divf"])
+def test_overflow_and_underflow_are_met_from_both_sides(op, name):
+    """B4 to B6 in units of the last place, from fractions."""
+    asked, fmt = task(f"arith.{op}", name), FORMATS[name]
+    _, filled = filled_models(asked, ["B4", "B5", "B6"] if op != "addf" else ["B4", "B5"])
+    top = scalar.value(fmt, fmt.max_code)
+    assert top is not None
+    ulp = top - (scalar.value(fmt, fmt.max_code - 1) or 0)
+    truths = {model: [exact_value(asked, row) for row in made.rows] for model, made in filled.items()}
+    near = {(truth < 0, (abs(truth) - top) // ulp) for truth in truths["B4"] if truth}
+    assert near >= set(product((False, True), range(-3, 4)))
+    unit = smallest(fmt)
+    ulps = {(truth < 0, abs(truth) // unit) for truth in truths["B5"] if truth}
+    normal = 1 << fmt.mantissa_bits
+    assert ulps >= set(product((False, True), (*range(1, 4), *range(normal - 3, normal + 4))))
+    if op != "addf":
+        parts = {(truth < 0, 8 * abs(truth) // unit) for truth in truths["B6"] if truth and abs(truth) < unit}
+        assert {sign for sign, _ in parts} == {False, True}
+        assert {part // 2 for _, part in parts} == {0, 1, 2, 3}
+        assert any(truth == unit / 2 for truth in truths["B6"])
+
+
+@pytest.mark.parametrize("name", ["f16", "f64"])
+@pytest.mark.parametrize("op", ["addf", "mulf", "divf"])
+def test_near_boundaries_means_within_few_units_of_the_shortest_tail(op, name):
+    asked, fmt = task(f"arith.{op}", name), FORMATS[name]
+    case, filled = filled_models(asked, ["B8"])
+    close = 0
+    for row in filled["B8"].rows:
+        truth = exact_value(asked, row)
+        assert truth is not None
+        code = scalar.from_fraction(fmt, abs(truth), scalar.RZ).code
+        low, high = scalar.value(fmt, code), scalar.value(fmt, code + 1)
+        if low is None or high is None:
+            continue
+        place = (abs(truth) - low) / (high - low)
+        close += 0 < min(place, 1 - place, abs(place - Fraction(1, 2))) <= Fraction(1, 1 << fmt.precision - 4)
+    assert close >= 16
+    assert all(filled["B8"].hits.values())
+    assert case.extra == fmt.precision - (op == "divf")
+
+
+@pytest.mark.parametrize("name", ["f16", "f80"])
+@pytest.mark.parametrize(("op", "models"), [("divf", ["B20", "B21"]), ("mulf", ["B5", "B6"]), ("addf", ["B4"])])
+def test_flags_say_the_same(op, models, name):
+    asked, fmt = task(f"arith.{op}", name), FORMATS[name]
+    _, filled = filled_models(asked, models)
+    compute = getattr(scalar, {"divf": "divide", "mulf": "multiply", "addf": "add"}[op])
+    raised = {model: [Flags(compute(fmt, *row).flags) for row in made.rows] for model, made in filled.items()}
+    if op == "divf":
+        assert not any(flags & Flags.INEXACT and not flags & Flags.UNDERFLOW for flags in raised["B20"])
+        assert any(flags & Flags.DIVIDE_BY_ZERO for flags in raised["B21"])
+        assert any(flags & Flags.INVALID for flags in raised["B21"])
+    elif op == "mulf":
+        assert all(flags & Flags.UNDERFLOW for flags in raised["B6"])
+        assert {bool(flags & Flags.UNDERFLOW) for flags in raised["B5"]} == {False, True}
+    else:
+        assert {bool(flags & Flags.OVERFLOW) for flags in raised["B4"]} == {False, True}
+
+
+@pytest.mark.parametrize("op", ["addf", "subf"])
+def test_cancellations_are_those_of_the_difference(op):
+    """B12: the exponent of the exact sum against the larger operand's, through Python's own frexp of doubles."""
+    import math
+
+    asked = task(f"arith.{op}", "f32")
+    _, filled = filled_models(asked, ["B12"])
+    moved = set()
+    for row in filled["B12"].rows:
+        a, b = (float(scalar.value(FORMATS["f32"], code) or 0) for code in row)
+        total = exact_value(asked, row)
+        if total:
+            moved.add(math.frexp(float(total))[1] - max(math.frexp(x)[1] for x in (a, b) if x))
+    assert moved >= set(range(-24, 2))
+
+
+@pytest.mark.parametrize("name", ["f16", "f32", "f80"])
+def test_quotients_without_end_lie_between_their_neighbours(name):
+    """The last bit of a quotient is set exactly where more would follow, and nothing is lost above it."""
+    case, asked = binary("divide", name), task("arith.divf", name)
+    endless = 0
+    for row in fill(MODELS["B8"], case).rows + fill(MODELS["B20"], case).rows:
+        result, truth = exact(case, row), exact_value(asked, row)
+        assert result is not None
+        assert truth is not None
+        unit = Fraction(2) ** result.exponent
+        if result.significand & 1:
+            endless += 1
+            assert (result.significand - 1) * unit < abs(truth) < (result.significand + 1) * unit
+        else:
+            assert result.significand * unit == abs(truth)
+    assert endless >= 16
+
+
+@pytest.mark.parametrize(("op", "names"), APPLYING.items())
+def test_models_apply_to_the_ops_they_are_about(op, names):
+    case = case_of(task(f"arith.{op}", "f32"))
+    assert case is not None
+    assert " ".join(model.name for model in models_for(case)) == names
+
+
+def test_models_of_conversions():
+    def applying(op, source, target):
+        case = case_of(task(f"arith.{op}", source, target))
+        assert case is not None
+        return " ".join(model.name for model in models_for(case))
+
+    assert applying("truncf", "f32", "f8E4M3FN") == "B1 B2 B3 B4 B5 B6 B7 B8 B9 B27"
+    assert applying("fptosi", "f32", "i32") == "B1 B9 B22 B23 B24 B28 B29"
+    assert applying("uitofp", "i64", "f32") == "B2 B3 B7 B8 B25 B26"
+
+
+def test_all_models_but_those_of_fused_multiply_add_are_there():
+    assert list(MODELS) == [f"B{k}" for k in (*range(1, 14), *range(19, 30))]
+
+
+def test_rows_fall_where_it_is_said_that_they_do():
+    for kind, name in (("add", "f16"), ("divide", "f80"), ("compare", "f8E5M2")):
+        case = binary(kind, name)
+        for model in models_for(case):
+            made = fill(model, case)
+            assert coverage(model, case, made.rows) == made.hits
+            assert len(set(made.rows)) == len(made.rows)
+
+
+def test_float_to_integer_boundaries():
+    """B23 and B24 of f64 -> i32, where all quarters exist: the numbers themselves."""
+    asked = task("arith.fptosi", "f64", "i32")
+    _, filled = filled_models(asked, ["B23", "B24"])
+    numbers = {exact_value(asked, row) for made in filled.values() for row in made.rows}
+    for bound in (2**31 - 1, 1 - 2**31, -(2**31)):
+        assert numbers >= {bound + Fraction(k, 4) for k in range(-4, 5)}
+    assert numbers >= {Fraction(k, 4) for k in range(-7, 8)}
+
+
+def test_signalling_payloads_that_are_lost():
+    """B27 of f32 -> bf16: NaNs whose payload lies in the lost bits alone, and in the kept ones alone."""
+    _, filled = filled_models(task("arith.truncf", "f32", "bf16"), ["B27"])
+    codes = [code for (code,) in filled["B27"].rows]
+    assert all(FORMATS["f32"].is_nan(code) for code in codes)
+    assert {(bool(code & 1 << 22), bool(code & 0x3F0000), bool(code & 0xFFFF)) for code in codes} == {
+        *product((False, True), repeat=3)
+    } - {(False, False, False)}
+
+
+DIGESTS = {
+    ("arith.addf", "f8E4M3FN", None): "b56592accb86a36d",
+    ("arith.divf", "f32", None): "8c4f3e3699e6028f",
+    ("arith.mulf", "f80", None): "98d9d9aebeeb9db2",
+    ("arith.truncf", "f64", "f16"): "d99345750a6009d7",
+    ("arith.sitofp", "i64", "bf16"): "ca247c4aa05285e3",
+}
+
+
+@pytest.mark.parametrize("key", list(DIGESTS), ids=str)
+def test_models_give_the_same_operands_on_any_machine(key):
+    op, source, target = key
+    rows = rows_of_models(task(op, source, target), seed=1)
+    columns = rows.part(0, rows.count)
+    digest = hashlib.sha256(b"".join(column.astype(column.dtype.newbyteorder("<")).tobytes() for column in columns))
+    assert digest.hexdigest()[:16] == DIGESTS[key]
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="unknown model 'B14'; choose of B1, "):
+        filled_models(task("arith.addf", "f32"), ["B14"])
+    with pytest.raises(Unsupported, match=r"none of the models B20 applies to arith.addf f32"):
+        rows_of_models(task("arith.addf", "f32"), ["B20"])
+    with pytest.raises(Unsupported, match="none of the models"):
+        rows_of_models(task("arith.addi", "i32"))

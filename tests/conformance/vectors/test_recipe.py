@@ -1,0 +1,679 @@
+"""Recipes of vectors: every column of a row is what exact arithmetic says, however the set is cut into parts.
+
+Floats are recomputed by `scalar`, value by value; flags also by LLVM's APFloat and from exact fractions; integers and
+quantised types by formulas in Python; programs by `hu.run`, row by row.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections import Counter
+from fractions import Fraction
+from functools import partial
+from itertools import count, pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import halfulp as hu
+from halfulp.conformance.comparing.exact_results import exact_value
+from halfulp.conformance.comparing.op_case import Task, task
+from halfulp.conformance.oracles import apfloat
+from halfulp.conformance.vectors.columns import Role
+from halfulp.conformance.vectors.computation import OpSubject, ProgramSubject
+from halfulp.conformance.vectors.recipe import Recipe, recipe_of
+from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.policy import Flags, Rounding
+from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
+from halfulp.interp.values.value import as_type
+from halfulp.semantics.profile import SPEC, as_profile, profile_choices
+
+MODES = tuple(mode for mode in Rounding if mode is not Rounding.STOCHASTIC)
+PROFILES = tuple(
+    map(
+        as_profile,
+        (
+            "spec",
+            "spec,denormals=flush_both",
+            "spec,denormals=flush_operands,denormal_zero=positive",
+            "spec,denormals=flush_results,tininess=before",
+            "ocp-saturate",
+            "spec,tininess=before",
+            "spec,nan_result=canonical",
+            "ml_dtypes",
+        ),
+    )
+)
+
+ROUNDED = {"addf": "add", "subf": "subtract", "mulf": "multiply", "divf": "divide"}
+EXTREMA = {"maximumf": "maximum", "minimumf": "minimum", "maxnumf": "maximum_number", "minnumf": "minimum_number"}
+_PREDICATES = "false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true"
+PREDICATES = tuple(_PREDICATES.split())  # in MLIR's order
+
+
+def rows_of(recipe: Recipe, *, pieces: int = 4, size: int = 12) -> list[dict[str, int]]:
+    """Rows from several places of a set, by the names of their columns."""
+    rows: list[dict[str, int]] = []
+    last = recipe.rows.count
+    size = -(-size // recipe.step) * recipe.step
+    for piece in range(pieces):
+        start = min(last * piece // pieces, max(last - size, 0)) // recipe.step * recipe.step
+        rows += table(recipe, start, min(start + size, last))
+    return rows
+
+
+def table(recipe: Recipe, start: int = 0, stop: int | None = None) -> list[dict[str, int]]:
+    chunk = recipe.vectors(start, stop).gather()
+    columns = [codes_to_ints(codes, c.width) for codes, c in zip(chunk, recipe.columns, strict=True)]
+    names = [c.name for c in recipe.columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def check_floats(recipe: Recipe, compute: Any, flags: bool = True) -> Counter[str]:
+    """Hold rows to `Result`s; says how often each flag and poison occurred."""
+    seen: Counter[str] = Counter()
+    names = [c.name for c in recipe.columns]
+    for row in rows_of(recipe):
+        operands = [row[name] for name in "abc" if name in row]
+        expected = compute(*operands) if "random" not in row else compute(*operands, random=row["random"])
+        assert row.get("poison", 0) == int(expected.poison), (recipe.subject, row)
+        assert expected.poison or row["result"] == expected.code, (recipe.subject, row, expected)
+        if flags:
+            assert row["flags"] == expected.flags, (recipe.subject, row, expected)
+        assert ("flags" in names) >= flags
+        seen.update(flag.name for flag in Flags if expected.flags & flag and flag.name)
+        seen["poison"] += expected.poison
+    return seen
+
+
+# --- floats -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_arithmetic_is_what_scalar_gives(name: str) -> None:
+    fmt, turn, seen = FORMATS[name], count(), Counter[str]()
+    for (op, function), mode in product(ROUNDED.items(), MODES):
+        profile = PROFILES[next(turn) % len(PROFILES)]
+        recipe = Recipe(OpSubject(task(f"arith.{op}", name, rounding=mode.spelling), profile), seed=1)
+        compute = partial(getattr(scalar, function), fmt, rounding=mode, policy=profile.arithmetic)
+        seen += check_floats(recipe, compute)
+    for profile in PROFILES:
+        recipe = Recipe(OpSubject(task("arith.remf", name), profile))
+        seen += check_floats(recipe, partial(scalar.remainder, fmt, policy=profile.arithmetic))
+    assert {"OVERFLOW", "INEXACT"} <= set(seen)
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
+def test_comparisons_and_negations_are_what_scalar_gives(profile: Any) -> None:
+    policy = profile.arithmetic
+    for k, (name, fmt) in enumerate(FORMATS.items()):
+        for op, function in EXTREMA.items():
+            check_floats(
+                Recipe(OpSubject(task(f"arith.{op}", name), profile)),
+                partial(getattr(scalar, function), fmt, policy=policy),
+            )
+        check_floats(
+            Recipe(OpSubject(task("arith.negf", name), profile)), partial(scalar.negate, fmt, policy=policy), False
+        )
+        predicate = k % 16
+        recipe = Recipe(OpSubject(task("arith.cmpf", name, predicate=PREDICATES[predicate]), profile))
+        for row in rows_of(recipe):
+            assert row["result"] == scalar.compare(fmt, predicate, row["a"], row["b"], policy)
+
+
+def cast_of(source: FloatFormat, target: FloatFormat, mode: Rounding) -> Task:
+    """The op that converts, with the mode where it takes one."""
+    op = "extf" if source.bits < target.bits else "truncf" if source.bits > target.bits else "convertf"
+    asked = {"truncf": {"roundingmode": mode.spelling}, "convertf": {"roundingmode": mode.spelling}, "extf": {}}[op]
+    return task(f"arith.{op}", source.name, target.name, **asked)
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_conversions_are_what_scalar_gives(name: str) -> None:
+    source, turn = FORMATS[name], count(list(FORMATS).index(name))
+    for target in FORMATS.values():
+        if target == source:
+            continue
+        k = next(turn)
+        mode, profile = MODES[k % 5], PROFILES[k % len(PROFILES)]
+        asked = cast_of(source, target, mode)
+        rounding = mode if asked.properties else Rounding.TO_NEAREST_EVEN
+        check_floats(
+            Recipe(OpSubject(asked, profile), "1"),
+            lambda a, target=target, rounding=rounding, profile=profile: scalar.convert(
+                source, target, a, rounding, profile.conversions
+            ),
+        )
+
+
+@pytest.mark.parametrize("width", [1, 8, 32, 64, 100])
+def test_conversions_of_integers_are_what_scalar_gives(width: int) -> None:
+    profiles = (*PROFILES, as_profile("spec,float_to_int=saturate"), as_profile("spec,float_to_int=modular"))
+    turn, poison = count(width), Counter[str]()
+    for (name, fmt), signed in product(FORMATS.items(), (True, False)):
+        profile, letter = profiles[next(turn) % len(profiles)], "si" if signed else "ui"
+        policy = profile.conversions
+
+        def number(code: int, signed: bool = signed) -> int:
+            return code - (1 << width) if signed and code >> (width - 1) else code
+
+        check_floats(
+            Recipe(OpSubject(task(f"arith.{letter}tofp", f"i{width}", name), profile)),
+            lambda a, fmt=fmt, policy=policy, number=number: scalar.from_integer(fmt, number(a), policy=policy),
+        )
+        poison += check_floats(
+            Recipe(OpSubject(task(f"arith.fpto{letter}", name, f"i{width}"), profile)),
+            lambda a, fmt=fmt, policy=policy, signed=signed: scalar.to_integer(fmt, a, width, signed, policy=policy),
+        )
+    assert poison["poison"]
+
+
+@pytest.mark.parametrize("bits", [1, 5, 16, 64])
+def test_stochastic_rounding_is_what_scalar_gives_for_its_random_bits(bits: int) -> None:
+    turn = count(bits)
+    for name, fmt in FORMATS.items():
+        op, function = list(ROUNDED.items())[next(turn) % 4]
+        profile = PROFILES[next(turn) % len(PROFILES)]
+        recipe = Recipe(OpSubject(task(f"arith.{op}", name), profile, random_bits=bits), seed=bits)
+        assert [c.name for c in recipe.columns][:4] == ["a", "b", "random", "result"]
+
+        def compute(
+            a: int, b: int, random: int, fmt: Any = fmt, function: Any = function, profile: Any = profile
+        ) -> Any:
+            mode = Rounding.STOCHASTIC
+            return getattr(scalar, function)(fmt, a, b, mode, profile.arithmetic, (random, bits))
+
+        check_floats(recipe, compute)
+    for target in ("f8E4M3FN", "f4E2M1FN", "bf16"):
+
+        def convert(a: int, random: int, target: str = target) -> Any:
+            policy = SPEC.conversions
+            return scalar.convert(FORMATS["f32"], FORMATS[target], a, Rounding.STOCHASTIC, policy, (random, bits))
+
+        check_floats(Recipe(OpSubject(task("arith.truncf", "f32", target), random_bits=bits), seed=bits), convert)
+
+
+def test_a_table_of_all_rows_gives_what_rows_give_alone() -> None:
+    """Small operands are looked up in a table where there are many rows: 8 bits twice, and 8 with 7 random bits."""
+    for asked, bits in ((task("arith.mulf", "f8E5M2"), None), (task("arith.divf", "f4E2M1FN"), 7)):
+        recipe = Recipe(OpSubject(asked, random_bits=bits), "random", seed=3, count=5_000)
+        whole = table(recipe)
+        pieces = [row for start in range(0, 5_000, 500) for row in table(recipe, start, start + 500)]
+        assert whole == pieces
+
+
+# --- flags ------------------------------------------------------------------------------------------------------------
+
+# APFloat says less than IEEE 754 of a result that is inexact, where
+UNDERFLOW_OF_NORMAL = "the result is the smallest normal number, but would not be with another bit: it is no underflow"
+OVERFLOW_TO_FINITE = "the result is the largest finite number, being rounded toward zero, or the format having no other"
+INFINITY_TO_NAN = "an infinity is converted to a format that has NaN alone: it is no overflow"
+# and more, where
+ZERO_WITHOUT_SIGN = "-0 is converted to a format that has one zero: it is inexact"
+
+
+def rounded_freely(fmt: FloatFormat, number: Fraction, mode: Rounding) -> Fraction:
+    """The magnitude of a number rounded to the format's precision, whatever its exponent."""
+    size = abs(number)
+    lead = size.numerator.bit_length() - size.denominator.bit_length()
+    lead -= size < Fraction(2) ** lead
+    unit = Fraction(2) ** (lead - fmt.mantissa_bits)
+    kept, tail = divmod(size / unit, 1)
+    half = Fraction(1, 2)
+    up = {
+        Rounding.TO_NEAREST_EVEN: tail > half or (tail == half and kept % 2 == 1),
+        Rounding.TO_NEAREST_AWAY: tail >= half,
+        Rounding.TOWARD_ZERO: False,
+        Rounding.UPWARD: tail > 0 and number > 0,
+        Rounding.DOWNWARD: tail > 0 and number < 0,
+    }
+    return (kept + up[mode]) * unit
+
+
+def ieee_flags(fmt: FloatFormat, number: Fraction, mode: Rounding, inexact: bool) -> int:
+    """The flags of a finite result other than 0, from the exact number: tininess is detected after rounding."""
+    rounded = rounded_freely(fmt, number, mode)
+    overflow = rounded > (scalar.value(fmt, fmt.max_code) or 0)
+    underflow = inexact and rounded < Fraction(2) ** fmt.emin
+    return int(overflow) * Flags.OVERFLOW | int(underflow) * Flags.UNDERFLOW | int(inexact) * Flags.INEXACT
+
+
+def difference(fmt: FloatFormat, row: dict[str, int], status: int, truth: Fraction | None, mode: Rounding) -> str:
+    """Why APFloat's status is another than the flags; empty: it is not. Fails where there is no reason to."""
+    flags, result = row["flags"], row["result"]
+    if truth:
+        assert flags == ieee_flags(fmt, truth, mode, bool(status & Flags.INEXACT)), row
+    if flags == status:
+        return ""
+    if flags ^ status == Flags.UNDERFLOW:
+        assert flags & Flags.UNDERFLOW
+        assert abs(scalar.value(fmt, result) or 0) == Fraction(2) ** fmt.emin, row
+        return UNDERFLOW_OF_NORMAL
+    if flags ^ status == Flags.OVERFLOW:
+        assert flags & Flags.OVERFLOW
+        if truth is None:
+            assert fmt.nan_code is not None
+            assert not fmt.infinities
+            return INFINITY_TO_NAN
+        assert abs(scalar.value(fmt, result) or 0) == scalar.value(fmt, fmt.max_code), row
+        return OVERFLOW_TO_FINITE
+    assert (flags, status, truth, fmt.has_negative_zero) == (0, Flags.INEXACT, 0, False), row
+    return ZERO_WITHOUT_SIGN
+
+
+SIGNED = tuple(name for name, fmt in FORMATS.items() if fmt.signed)
+"""APFloat drops the sign of what becomes f8E8M0FNU: its status is about another result."""
+
+
+def reasons(asked: Task, function: str, mode: Rounding, rows: int) -> tuple[Counter[str], int]:
+    """How often APFloat's status differs for what reason in rows of level 1, and all flags that there are."""
+    fmt, why, seen = FORMATS[asked.operands[0]], Counter[str](), 0
+    recipe = Recipe(OpSubject(asked), seed=2)
+    for row in table(recipe, 0, min(rows, recipe.rows.count)):
+        _, status = apfloat.load().binary(function, fmt, row["a"], row["b"], mode)
+        why[difference(fmt, row, status, exact_value(asked, (row["a"], row["b"])), mode)] += 1
+        seen |= row["flags"]
+    return why, seen
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("name", SIGNED)
+def test_flags_of_arithmetic_are_those_of_apfloat(name: str) -> None:
+    fmt, why, seen = FORMATS[name], Counter[str](), 0
+    rows = 2_000 if fmt.bits <= 16 else 400
+    for (op, function), mode in product(ROUNDED.items(), MODES):
+        asked = task(f"arith.{op}", name, rounding=mode.spelling)
+        found, raised = reasons(asked, function, mode, rows if mode is Rounding.TO_NEAREST_EVEN else 200)
+        why, seen = why + found, seen | raised
+    assert seen == sum(Flags)
+    assert why[UNDERFLOW_OF_NORMAL] or fmt.bits > 16
+    assert set(why) <= {"", UNDERFLOW_OF_NORMAL, OVERFLOW_TO_FINITE}
+
+
+@pytest.mark.mlir
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("op", list(ROUNDED))
+@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "f8E5M2", "f8E4M3FN"])
+def test_flags_of_all_of_level_1_are_those_of_apfloat(name: str, op: str) -> None:
+    for mode in MODES:
+        why, _ = reasons(task(f"arith.{op}", name, rounding=mode.spelling), ROUNDED[op], mode, 1 << 17)
+        assert why[""] > 0.9 * why.total()
+        assert set(why) <= {"", UNDERFLOW_OF_NORMAL, OVERFLOW_TO_FINITE}
+
+
+@pytest.mark.mlir
+def test_flags_of_conversions_are_those_of_apfloat() -> None:
+    why: dict[str, set[str]] = {}
+    for k, (first, second) in enumerate(product(SIGNED, SIGNED)):
+        if first == second:
+            continue
+        source, target = FORMATS[first], FORMATS[second]
+        nanless = target.nan_code is None
+        mode = MODES[k % 5]
+        asked = cast_of(source, target, mode)
+        rounding = mode if asked.properties else Rounding.TO_NEAREST_EVEN
+        for row in rows_of(Recipe(OpSubject(asked), "1"), pieces=8, size=10):
+            if nanless and scalar.value(source, row["a"]) is None:
+                continue  # APFloat makes zeros of infinities and NaNs
+            _, status = apfloat.load().convert(source, target, row["a"], rounding)
+            reason = difference(target, row, status, exact_value(asked, (row["a"],)), rounding)
+            why.setdefault(reason, set()).add(second)
+    assert why[ZERO_WITHOUT_SIGN] == {name for name in SIGNED if not FORMATS[name].has_negative_zero}
+    assert why[INFINITY_TO_NAN] == {
+        name for name in SIGNED if not FORMATS[name].infinities and FORMATS[name].nan_code is not None
+    }
+    assert why[OVERFLOW_TO_FINITE] >= {"f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E5M2"}
+    assert why[UNDERFLOW_OF_NORMAL]
+
+
+@pytest.mark.mlir
+@pytest.mark.parametrize("name", ["f16", "bf16", "f32", "f64", "f80", "f8E5M2", "f8E4M3FN"])
+def test_flags_of_conversions_of_integers_are_those_of_apfloat(name: str) -> None:
+    fmt, llvm, seen = FORMATS[name], apfloat.load(), 0
+    for width, signed in product((8, 32, 64), (True, False)):
+        letter = "si" if signed else "ui"
+        for row in rows_of(Recipe(OpSubject(task(f"arith.{letter}tofp", f"i{width}", name))), pieces=8):
+            _, status = llvm.from_integer(fmt, row["a"], width, signed, Rounding.TO_NEAREST_EVEN)
+            assert row["flags"] == status, row
+        for row in rows_of(Recipe(OpSubject(task(f"arith.fpto{letter}", name, f"i{width}"))), pieces=8):
+            _, status = llvm.to_integer(fmt, row["a"], width, signed, Rounding.TOWARD_ZERO)
+            assert row["flags"] == status, row
+            assert row["poison"] == bool(status & Flags.INVALID)
+            seen |= status
+    assert seen == Flags.INVALID | Flags.INEXACT
+
+
+# --- integers ---------------------------------------------------------------------------------------------------------
+
+
+def signed8(code: int) -> int:
+    return code - 256 if code >> 7 else code
+
+
+def test_integers_that_overflow_are_poison() -> None:
+    recipe = Recipe(OpSubject(task("arith.addi", "i8", overflowFlags="nsw,nuw")), "exhaustive")
+    assert [c.name for c in recipe.columns] == ["a", "b", "result", "poison"]
+    rows = table(recipe)
+    assert len(rows) == 1 << 16
+    for row in rows[::97]:
+        a, b = row["a"], row["b"]
+        assert row["poison"] == (a + b > 255 or not -128 <= signed8(a) + signed8(b) <= 127)
+        assert row["poison"] or row["result"] == a + b
+    ignored = OpSubject(task("arith.addi", "i8", overflowFlags="nsw,nuw"), as_profile("mlir22-fold"))
+    assert [c.name for c in Recipe(ignored).columns] == ["a", "b", "result"]
+
+
+def test_rows_with_undefined_behaviour_are_left_out_or_poison() -> None:
+    asked = task("arith.divsi", "i8")
+    undefined = [(a, b) for a in range(256) for b in range(256) if b == 0 or (a, b) == (128, 255)]
+    told: list[int] = []
+    recipe = Recipe(OpSubject(asked), "exhaustive")
+    assert [c.name for c in recipe.columns] == ["a", "b", "result"]
+    for _ in recipe.chunks(size=1 << 12, left_out=told.append):
+        pass
+    assert sum(told) == len(undefined) == 257
+    rows = table(recipe)
+    assert {(row["a"], row["b"]) for row in rows} == {*product(range(256), repeat=2)} - set(undefined)
+    for row in rows[::101]:
+        a, b = signed8(row["a"]), signed8(row["b"])
+        assert signed8(row["result"]) == abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    kept = table(Recipe(OpSubject(asked, keep_ub=True), "exhaustive"))
+    assert [(row["a"], row["b"]) for row in kept if row["poison"]] == undefined
+    assert [{**row, "poison": 0} for row in rows] == [row for row in kept if not row["poison"]]
+
+
+def test_two_results_of_one_op() -> None:
+    for row in table(Recipe(OpSubject(task("arith.mulsi_extended", "i8")), "exhaustive"))[::89]:
+        product_ = signed8(row["a"]) * signed8(row["b"])
+        assert (row["result0"], row["result1"]) == (product_ & 255, product_ >> 8 & 255)
+
+
+# --- quantised types --------------------------------------------------------------------------------------------------
+
+QUANTISED = {
+    "!quant.uniform<i8:f32, 0.5:3>": [(0.5, 3)],
+    "!quant.uniform<i8:f32:1, {0.5:3, 2.0:-7, 0.25}>": [(0.5, 3), (2.0, -7), (0.25, 0)],
+    "!quant.uniform<i8:f32:0, {4.0, 0.125:1}>": [(4.0, 0), (0.125, 1)],
+    # A tensor of 2 x 4 in blocks of 1 x 2.
+    "!quant.uniform<i8:f32:{0:1, 1:2}, {{0.5:3, 2.0:-7}, {0.25, 8.0:1}}>": [
+        *((0.5, 3), (0.5, 3), (2.0, -7), (2.0, -7)),
+        *((0.25, 0), (0.25, 0), (8.0, 1), (8.0, 1)),
+    ],
+}
+"""Types, with the scale and zero point of each row of a period."""
+
+
+def single(number: Fraction) -> Fraction:
+    """A number rounded to f32; where that is infinite, its sign and more than any i8."""
+    rounded = scalar.value(FORMATS["f32"], scalar.from_fraction(FORMATS["f32"], number).code)
+    return number if rounded is None else rounded
+
+
+@pytest.mark.parametrize("spelled", list(QUANTISED))
+def test_the_parameters_of_a_row_are_those_of_its_place(spelled: str) -> None:
+    places, f32 = QUANTISED[spelled], FORMATS["f32"]
+    stored = Recipe(OpSubject(task("quant.dcast", spelled, "f32")), "exhaustive")
+    assert stored.step == len(places)
+    rows = table(stored)
+    assert len(rows) == 256 * len(places)
+    for k, row in enumerate(rows):
+        scale, zero = places[k % len(places)]
+        number = (signed8(row["a"]) - zero) * Fraction(scale)
+        assert scalar.value(f32, row["result"]) == number
+    real = Recipe(OpSubject(task("quant.qcast", "f32", spelled)), "1")
+    clamped = 0
+    for k, row in enumerate(table(real)):
+        given = scalar.value(f32, row["a"])
+        if given is None:
+            continue
+        scale, zero = places[k % len(places)]
+        # Each step is rounded to f32, and then to an integer, by Python to even as well.
+        number = round(single(single(given / Fraction(scale)) + zero))
+        assert row["poison"] == 0
+        assert signed8(row["result"]) == max(-128, min(127, number)), (spelled, k, row)
+        clamped += not -128 <= number <= 127
+    assert clamped > len(places)
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+SCALARS = """
+func.func @f(%a: i8, %b: i8) -> (i8, i8) {
+  %q = arith.divsi %a, %b : i8
+  %s = arith.addi %a, %b overflow<nsw> : i8
+  return %s, %q : i8, i8
+}
+func.func @checked(%a: i8) -> i8 {
+  %c = arith.constant 100 : i8
+  %ok = arith.cmpi slt, %a, %c : i8
+  cf.assert %ok, "too large"
+  return %a : i8
+}
+func.func @branches(%a: f16, %b: f16) -> f16 {
+  %c = arith.cmpf olt, %a, %b : f16
+  %r = scf.if %c -> f16 {
+    %x = arith.mulf %a, %b : f16
+    scf.yield %x : f16
+  } else {
+    %x = arith.subf %a, %b : f16
+    scf.yield %x : f16
+  }
+  return %r : f16
+}
+func.func @tensors(%a: tensor<2x2xf8E4M3FN>, %b: i1) -> tensor<2x2xi8> {
+  %x = arith.addf %a, %a : tensor<2x2xf8E4M3FN>
+  %y = arith.select %b, %x, %a : tensor<2x2xf8E4M3FN>
+  %z = arith.fptosi %y : tensor<2x2xf8E4M3FN> to tensor<2x2xi8>
+  return %z : tensor<2x2xi8>
+}
+func.func @zeros(%a: f16, %b: f16) -> (f16, f16) {
+  %m = arith.addf %a, %b fastmath<nsz> : f16
+  %n = arith.subf %a, %b : f16
+  return %m, %n : f16, f16
+}
+func.func @through(%a: f16, %b: f16) -> f16 {
+  %m, %n = func.call @zeros(%a, %b) : (f16, f16) -> (f16, f16)
+  %r = func.call @through(%m, %n) : (f16, f16) -> f16
+  return %m : f16
+}
+func.func @elsewhere(%a: tensor<?xf16>) -> tensor<?xf16> {
+  return %a : tensor<?xf16>
+}
+"""
+
+
+def program(function: str, **options: Any) -> ProgramSubject:
+    return ProgramSubject(SCALARS, function, "scalars.mlir", **options)
+
+
+def test_scalars_in_lanes_are_what_a_run_gives() -> None:
+    recipe = Recipe(program("branches"), seed=4)
+    assert [c.name for c in recipe.columns] == ["arg0", "arg1", "result", "poison"]
+    for row in rows_of(recipe, pieces=6):
+        given = [hu.Value(as_type("f16"), np.array(row[name], np.uint16)) for name in ("arg0", "arg1")]
+        (result,) = hu.run(SCALARS, *given, entry="branches")
+        assert (row["result"], row["poison"]) == (int(result.bits), 0)
+
+
+def test_lanes_with_undefined_behaviour_are_dropped_or_poison() -> None:
+    undefined = {(a, b) for a in range(256) for b in range(256) if b == 0 or (a, b) == (128, 255)}
+    rows = table(Recipe(program("f"), "exhaustive"))
+    assert list(rows[0]) == ["arg0", "arg1", "result0", "result1", "poison_result0", "poison_result1"]
+    assert {(row["arg0"], row["arg1"]) for row in rows} == {*product(range(256), repeat=2)} - undefined
+    for row in rows[::57]:
+        a, b = signed8(row["arg0"]), signed8(row["arg1"])
+        assert row["poison_result0"] == (not -128 <= a + b <= 127)
+        assert row["poison_result0"] or signed8(row["result0"]) == a + b
+        assert row["poison_result1"] == 0
+        assert signed8(row["result1"]) == abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    kept = table(Recipe(program("f", keep_ub=True), "exhaustive"))
+    assert {(row["arg0"], row["arg1"]) for row in kept if row["poison_result1"]} == undefined
+    assert all(row["poison_result0"] for row in kept if row["poison_result1"])
+    assert [row for row in kept if not row["poison_result1"]] == rows
+
+
+def test_rows_that_fail_an_assertion_have_undefined_behaviour() -> None:
+    rows = table(Recipe(program("checked"), "exhaustive"))
+    assert [row["arg0"] for row in rows] == [*range(100), *range(128, 256)]
+    assert all(row["result"] == row["arg0"] for row in rows)
+    kept = table(Recipe(program("checked", keep_ub=True), "exhaustive"))
+    assert [row["arg0"] for row in kept if row["poison"]] == list(range(100, 128))
+
+
+def test_tensors_have_a_column_for_each_element() -> None:
+    recipe = Recipe(program("tensors"), "random", seed=5, count=40)
+    places = ["0_0", "0_1", "1_0", "1_1"]
+    names = [*(f"arg0_{at}" for at in places), "arg1", *(f"result_{at}" for at in places)]
+    assert [c.name for c in recipe.columns] == [*names, *(f"poison_result_{at}" for at in places)]
+    fmt, poison = FORMATS["f8E4M3FN"], 0
+    for row in table(recipe):
+        for at in places:
+            given = row[f"arg0_{at}"]
+            total = scalar.add(fmt, given, given).code if row["arg1"] else given
+            expected = scalar.to_integer(fmt, total, 8, True)
+            assert row[f"poison_result_{at}"] == expected.poison
+            assert expected.poison or row[f"result_{at}"] == expected.code
+            poison += expected.poison
+    assert poison
+
+
+def test_open_bits_of_a_program_are_those_of_the_result_they_are_about() -> None:
+    rows = table(Recipe(program("zeros")), 0, 8_000)
+    assert list(rows[0])[4:] == ["poison_result0", "poison_result1", "open_result0", "open_result1"]
+    for row in rows:
+        total = scalar.add(FORMATS["f16"], row["arg0"], row["arg1"]).code
+        assert row["open_result0"] == (0x8000 if total & 0x7FFF == 0 else 0)
+        assert row["open_result1"] == 0
+    assert any(row["open_result0"] for row in rows)
+    assert [c.name for c in program("through").outputs] == ["result", "poison", "open"]
+
+
+def test_what_makes_no_columns_is_refused() -> None:
+    with pytest.raises(InputError, match="there is no function 'nothing'"):
+        program("nothing")
+    with pytest.raises(Unsupported, match="of which no columns can be made"):
+        program("elsewhere")
+    with pytest.raises(InputError, match="not about programs"):
+        _ = Recipe(program("f"), models=("B1",)).rows
+    with pytest.raises(ValueError, match="1 to 64 random bits"):
+        OpSubject(task("arith.addf", "f16"), random_bits=65)
+    with pytest.raises(Unsupported, match="no stochastic rounding"):
+        OpSubject(task("arith.remf", "f16"), random_bits=8)
+
+
+# --- open results -----------------------------------------------------------------------------------------------------
+
+
+def test_the_sign_of_a_zero_is_open_without_signed_zeros() -> None:
+    rows = table(Recipe(OpSubject(task("arith.mulf", "f8E4M3FN", fastmath="nsz")), "exhaustive"))
+    assert {row["open"] for row in rows if row["result"] & 0x7F} == {0}
+    assert {row["open"] for row in rows if not row["result"] & 0x7F} == {0x80}
+
+
+def test_either_zero_will_do_where_maxnumf_meets_both() -> None:
+    for row in table(Recipe(OpSubject(task("arith.maxnumf", "f8E4M3FN")), "exhaustive")):
+        assert row["open"] == (0x80 if {row["a"], row["b"]} == {0x00, 0x80} else 0)
+
+
+def test_a_sum_in_another_order_is_open_as_a_whole() -> None:
+    rows = table(Recipe(OpSubject(task("arith.mulf", "f16", fastmath="arcp,reassoc"))))[:2_000]
+    assert {row["open"] for row in rows} <= {0, 0x8000, 0xFFFF}
+    assert any(row["open"] == 0xFFFF for row in rows)
+
+
+# --- parts and recipes ------------------------------------------------------------------------------------------------
+
+RECIPES = {
+    "corners": Recipe(OpSubject(task("arith.addf", "f8E4M3FN")), "1", seed=1),
+    "models": Recipe(OpSubject(task("arith.truncf", "f32", "f16", roundingmode="upward")), None, ("B3", "B5")),
+    "both": Recipe(OpSubject(task("arith.mulf", "bf16"), PROFILES[3], flags=False), "weighted", ("B4",), 9, 3_000),
+    "stochastic": Recipe(OpSubject(task("arith.divf", "f80"), random_bits=11), "random", seed=2, count=500),
+    "undefined": Recipe(OpSubject(task("arith.remsi", "i8"), keep_ub=True), "weighted", seed=8, count=2_000),
+    "left out": Recipe(OpSubject(task("arith.remsi", "i8")), "exhaustive", count=30_000),
+    "channels": Recipe(OpSubject(task("quant.qcast", "f32", list(QUANTISED)[1]), PROFILES[0]), "2"),
+    "blocks": Recipe(OpSubject(task("quant.dcast", list(QUANTISED)[3], "f32")), "exhaustive"),
+    "program": Recipe(program("branches"), "random", seed=6, count=2_000),
+    "lanes": Recipe(program("f", keep_ub=True), "exhaustive", count=9_000),
+    "tensors": Recipe(program("tensors", profile=PROFILES[4]), "random", seed=1, count=60),
+    "scaled": Recipe(OpSubject(task("arith.scaling_extf", ["f4E2M1FN", "f8E8M0FNU"], "f32")), "1", block=32),
+}
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_parts_are_those_of_the_whole(name: str) -> None:
+    recipe = RECIPES[name]
+    step, last = recipe.step, recipe.rows.count
+    whole = recipe.vectors().gather()
+    assert len(whole[0]) or not last
+    cuts = [0, step, last // 3 // step * step, last // 2 // step * step, last - step, last]
+    parts = [recipe.vectors(start, stop).gather() for start, stop in pairwise(cuts)]
+    for k, column in enumerate(whole):
+        np.testing.assert_array_equal(np.concatenate([part[k] for part in parts]), column)
+    assert recipe.vectors(size=777).digest() == recipe.vectors(size=1 << 20).digest()
+
+
+@pytest.mark.parametrize("name", list(RECIPES))
+def test_a_recipe_is_made_again_from_its_metadata_and_from_a_pickle(name: str) -> None:
+    recipe = RECIPES[name]
+    _ = recipe.rows, recipe.columns  # what was derived is no part of either
+    document = {
+        "source": recipe.subject.source(),
+        "profile": {"name": recipe.subject.profile.name, "fields": fields_of(recipe)},
+        "inputs": recipe.inputs().to_json(),
+    }
+    again = [recipe_of(json.loads(json.dumps(document))), pickle.loads(pickle.dumps(recipe))]
+    for other in again:
+        assert other.columns == recipe.columns
+        assert other.step == recipe.step
+        assert other.vectors().digest() == recipe.vectors().digest()
+
+
+def fields_of(recipe: Recipe) -> dict[str, str]:
+    return {name: getattr(recipe.subject.profile, name) for name in profile_choices()}
+
+
+def test_random_rows_do_not_depend_on_how_many_there_are() -> None:
+    subject = OpSubject(task("arith.addf", "f16"), random_bits=9)
+    few, many = (Recipe(subject, "random", seed=7, count=n) for n in (1_000, 100_000))
+    assert table(few) == table(many, 0, 1_000)
+    assert table(Recipe(subject, "random", seed=8, count=10)) != table(few, 0, 10)
+
+
+def test_metadata_that_makes_no_recipe() -> None:
+    recipe = RECIPES["corners"]
+    good = {
+        "source": recipe.subject.source(),
+        "profile": {"name": "spec", "fields": fields_of(recipe)},
+        "inputs": recipe.inputs().to_json(),
+    }
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({"inputs": {"level": "given"}}, r"old.json: the operands of level 'given' cannot be made again"),
+        ({"source": {}}, "old.json: the metadata does not say how its vectors are made"),
+        ({"profile": {"name": "spec", "fields": {"denormals": "never"}}}, "old.json: .*denormals is 'never'"),
+        ({"profile": {"name": "spec", "fields": {"colour": "red"}}}, "old.json: .*no profile has the field 'colour'"),
+        ({"source": {**good["source"], "results": ["f8E4M3FN", "i1"]}}, "old.json: .*has no results f8E4M3FN, i1"),
+        ({"source": {**good["source"], "op": "arith.addg"}}, "arith.addg"),
+        ({"source": {**good["source"], "results": []}}, "old.json: the metadata does not say how"),
+        ({"inputs": {**good["inputs"], "seed": -1}}, "old.json: .*seed is -1"),
+        ({"inputs": {**good["inputs"], "seed": 1 << 64}}, "old.json: .*seed is 18446744073709551616"),
+        ({"inputs": {**good["inputs"], "options": {"count": "7"}}}, "old.json: .*count is '7'"),
+        ({"inputs": {**good["inputs"], "options": {"block": [8]}}}, r"old.json: .*block is \[8\]"),
+        ({"inputs": {"level": "random"}}, "old.json: .*random operands need a count"),
+    ]
+    for change, message in bad:
+        with pytest.raises(HalfulpError, match=message):
+            recipe_of({**good, **change}, "old.json")
+
+
+def test_columns_are_known_before_anything_is_computed() -> None:
+    """Every part has the same columns, also one in which no result is poison or open."""
+    for recipe in RECIPES.values():
+        assert [c.role for c in recipe.columns] == sorted(
+            (c.role for c in recipe.columns), key=lambda role: list(Role).index(role)
+        )
+        empty = recipe.vectors(0, 0).gather()
+        assert [len(codes) for codes in empty] == [0] * len(recipe.columns)

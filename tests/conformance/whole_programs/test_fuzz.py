@@ -1,0 +1,322 @@
+"""Random programs: what they are made of, that they mean what they are said to, and that what is wrong is found."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from fake_oracle import FakeOracle
+
+import halfulp as hu
+from halfulp.conformance.comparing.divergences import Cast, Divergence, Example, cancellations, divergences
+from halfulp.conformance.oracles.oracle import OracleError, Program
+from halfulp.conformance.whole_programs.diff import Search, run_here
+from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines
+from halfulp.conformance.whole_programs.random_programs import build, cells, random_program, random_programs
+from halfulp.conformance.whole_programs.reduce import Reducer, SameDifference, text_of
+from halfulp.interp.declare.declarations import default_registry
+from halfulp.interp.run.executor import argument_types
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.verifier import verify
+from halfulp.semantics.kernel import FaultKind
+
+
+def test_programs_verify_and_give_the_values_they_were_made_with() -> None:
+    for program in random_programs(1, 120):
+        made = build(program)
+        assert made is not None
+        verify(made.program.module)
+        results = run_here(made.program)
+        assert isinstance(results, tuple)
+        for number, value in zip(made.returned, results, strict=True):
+            assert value.poison is None
+            assert np.array_equal(program.array(number), value.bits), program.name
+
+
+def test_program_i_of_a_seed_is_always_the_same() -> None:
+    def text(seed: int, index: int) -> str:
+        made = build(random_program(seed, index))
+        assert made is not None
+        return print_module(made.program.module) + str(made.program.arguments)
+
+    alone = text(5, 40)
+    assert [text(5, index) for index in range(38, 42)][2] == alone
+    assert text(5, 41) != alone != text(6, 40)
+
+
+def test_every_op_of_the_dialects_comes_often_enough() -> None:
+    ops = {cell.op for cell in cells()}
+    known = {name if "." in name else f"arith.{name}" for name in default_registry().dialects["arith"].ops}
+    newer = {
+        "arith.convertf",
+        "arith.maximumnumf",
+        "arith.minimumnumf",
+        "arith.subui_extended",
+        "arith.flush_denormals",
+    }
+    assert known - newer - {"arith.constant"} <= ops
+    seen = Counter(step.op.cell for program in random_programs(1, 600) for step in program.steps)
+    # 600 programs are a thirtieth of 20,000, in which each is to be compared 20 times.
+    assert sum(1 for cell in cells() if not seen[cell]) < 0.15 * len(cells())
+    assert max(seen.values()) < 60
+
+
+def test_calls_vectors_and_tensors_occur() -> None:
+    programs = list(random_programs(2, 300))
+    assert {program.container for program in programs} == {"scalar", "vector", "tensor"}
+    assert 20 < sum(bool(program.outlined) for program in programs) < 100
+    texts = [print_module(made.program.module) for made in map(build, programs) if made is not None]
+    assert any("call @inner" in text for text in texts)
+    assert any("quant.qcast" in text for text in texts)
+
+
+def test_ops_that_are_left_out_come_as_arguments() -> None:
+    for index in range(60):
+        program = random_program(4, index)
+        made = build(program, lambda task: task.op in ("arith.addi", "arith.select", "quant.qcast"))
+        if made is None:
+            continue
+        verify(made.program.module)
+        assert not {"arith.addi", "arith.select", "quant.qcast"} & {op.name for op in made.program.module.walk()}
+        results = run_here(made.program)
+        assert isinstance(results, tuple)
+        for number, value in zip(made.returned, results, strict=True):
+            assert np.array_equal(program.array(number), value.bits)
+
+
+def test_an_oracle_that_is_right_has_no_failures() -> None:
+    report = fuzz([FakeOracle()], 150, 9)
+    (counts,) = report.counts
+    assert not report.failures
+    assert counts.tally.unexplained == 0
+    assert counts.results.total() == report.steps
+    assert counts.missing.total() == 0
+    assert "0 UNEXPLAINED" in "\n".join(lines(report))
+    assert as_json(report)["oracles"][0]["results"]
+
+
+@pytest.mark.parametrize(("right", "wrong"), [("addf", "subf"), ("maxsi", "maxui"), ("shrsi", "shrui")])
+def test_an_op_that_is_wrong_is_found_and_reduced(right: str, wrong: str) -> None:
+    oracle = FakeOracle(exchanged={f"arith.{right}": f"arith.{wrong}"})
+    report = fuzz([oracle], 400, 1, most_failures=2)
+    assert [failure.task.op for failure in report.failures] == [f"arith.{right}"] * 2
+    first = report.failures[0]
+    again = fuzz([oracle], 1, 1, first.index).failures[0]
+    assert again.lines() == first.lines()
+    assert again.lines()[0].endswith(f"in program {first.index} of seed 1")
+    same = SameDifference(Search(oracle))
+    (difference,) = same.differences([first.program])
+    assert difference is not None
+    same.watch(difference)
+    text = text_of(Reducer(same).reduce(first.program, difference))
+    assert text.count(f"arith.{right}") == 1
+    assert len(text.splitlines()) <= 6
+
+
+def test_what_a_row_predicts_is_known_and_what_follows_from_it_too() -> None:
+    example = Example("arith.truncf", ("f32",), (0,), 0, 0)
+    row = Divergence(
+        "ignored", ("fake",), ("1",), ("arith.fptosi",), "why", example, profile="spec,to_integer_rounding=upward"
+    )
+    oracle = FakeOracle("spec,to_integer_rounding=upward")
+    wrong = fuzz([oracle], 300, 1, most_failures=1000)
+    assert {failure.task.op for failure in wrong.failures} == {"arith.fptosi", "arith.fptoui"}
+    (counts,) = fuzz([oracle], 300, 1, rows=[row], most_failures=1000).counts
+    assert counts.tally.known["ignored"] > 5
+    assert {failure.task.op for failure in counts.failures} == {"arith.fptoui"}
+
+
+def upward(op: str) -> Divergence:
+    profile = "spec,to_integer_rounding=upward"
+    return Divergence(op, ("fake",), ("1",), (op,), "why", Example(op, ("f32",), (0,), 0, 0), profile=profile)
+
+
+def test_what_is_wrong_after_a_known_divergence_is_no_less_wrong() -> None:
+    """Ops are judged on what they were given, so a row for the ops before hides nothing."""
+    oracle = FakeOracle(
+        "spec,to_integer_rounding=upward", exchanged={"arith.xori": "arith.ori", "arith.uitofp": "arith.sitofp"}
+    )
+    casts = ("arith.fptosi", "arith.fptoui")
+
+    def failures(*rows: Divergence) -> list[tuple[int, str]]:
+        (counts,) = fuzz([oracle], 250, 1, rows=rows, most_failures=10_000).counts
+        assert counts.follows == 0
+        return [(failure.index, str(failure.task)) for failure in counts.failures if failure.task.op not in casts]
+
+    assert failures() == failures(*map(upward, casts))
+    after = [
+        step
+        for program in random_programs(1, 250)
+        for step in program.steps
+        if step.op.task.op in oracle.exchanged
+        and any(other.op.task.op in casts and set(other.results) & set(step.operands) for other in program.steps)
+    ]
+    assert len(after) > 2
+
+
+def test_what_is_told_apart_has_a_bound() -> None:
+    class Keeping(FakeOracle):
+        name = "mlir-fold"
+
+    rows = [
+        Divergence(
+            "all", ("mlir-fold",), ("1",), ("*",), "why", Example("arith.extf", ("f32",), (0,), 0, 0), profile=profile
+        )
+        for profile in ("spec,infinity_to_nanless=zero", "spec,negative_to_unsigned=sign_bit")
+    ]
+    oracle = Keeping(
+        "spec,infinity_to_nanless=zero,negative_to_unsigned=sign_bit",
+        {"arith.extf": "arith.extf", "arith.minimumf": "arith.maximumf", "arith.mulf": "arith.addf"},
+    )
+    (counts,) = fuzz([oracle], 300, 1, rows=rows, most_failures=10_000).counts
+    assert counts.follows <= FEW
+    assert len(counts.failures) > 10
+
+
+def test_what_is_refused_and_what_is_not_answered_is_counted_apart() -> None:
+    class Half(FakeOracle):
+        def run(self, programs):  # type: ignore[no-untyped-def]
+            return [
+                OracleError("crash", "it died") if index % 2 else reply
+                for index, reply in enumerate(super().run(programs))
+            ]
+
+    report = fuzz([Half(refused=("arith.muli",))], 100, 1)
+    (counts,) = report.counts
+    assert counts.results.total() + counts.missing.total() == report.steps
+    assert {cell.op for cell in counts.refused} <= {"arith.muli"}
+    assert not any(cell.op == "arith.muli" for cell in counts.results)
+    assert counts.broken.total() == 50
+    assert counts.reasons["the oracle failed: crash"] > 100
+
+
+def test_poison_and_undefined_results_only_where_they_are_allowed() -> None:
+    plain = fuzz([FakeOracle()], 200, 1).counts[0].tally
+    assert (plain.undefined, plain.open) == (0, plain.open)
+    assert not any(step.faulty for program in random_programs(1, 200) for step in program.steps)
+    faulty = [
+        step for program in random_programs(1, 200, 0, (FaultKind.UNDEFINED,)) for step in program.steps if step.faulty
+    ]
+    assert faulty
+    assert all("div" in step.op.task.op or "rem" in step.op.task.op for step in faulty)
+
+
+# --- what real tools get wrong, found without being told ---------------------------------------------------------------
+
+
+def found(name: str, count: int, *ops: str, most: int = 60) -> dict[str, str]:
+    """The ops that an oracle has wrong in some programs, with the reduced program of the first failure of each."""
+    from halfulp.conformance.oracles import oracle
+    from halfulp.conformance.oracles.oracle import ProgramOracle
+
+    asked = oracle(name)
+    assert isinstance(asked, ProgramOracle)
+    report = fuzz([asked], count, 1, most_failures=most)
+    programs: dict[str, str] = {}
+    for failure in report.failures:
+        op = failure.task.op.partition(".")[2]
+        key = f"{op} {failure.task.results[0]}" if f"{op} {failure.task.results[0]}" in ops else op
+        if key in ops and key not in programs:
+            same = SameDifference(Search(asked, divergences(), pairs=cancellations()))
+            (difference,) = same.differences([failure.program])
+            assert difference is not None
+            same.watch(difference)
+            programs[key] = text_of(Reducer(same, 300).reduce(failure.program, difference))
+    return programs
+
+
+@pytest.mark.mlir
+def test_the_folder_s_negative_f8e8m0fnu_is_found() -> None:
+    reduced = found("mlir-fold", 200, "truncf f8E8M0FNU", "negf f8E8M0FNU", "subf f8E8M0FNU")
+    assert reduced
+    for key, text in reduced.items():
+        assert text.count(f"arith.{key.split()[0]}") == 1
+        assert len(text.splitlines()) <= 6
+
+
+@pytest.mark.mlir
+def test_the_run_time_library_s_fptosi_and_remf_are_found() -> None:
+    reduced = found("mlir-runtime", 80, "fptosi", "remf", most=8)
+    assert set(reduced) == {"fptosi", "remf"}
+    for op, text in reduced.items():
+        assert text.count(f"arith.{op}") == 1
+        assert len(text.splitlines()) <= 6
+
+
+@pytest.mark.mlir
+def test_pairs_of_ops_that_the_folder_takes_for_nothing() -> None:
+    from halfulp.conformance.oracles import oracle
+    from halfulp.conformance.oracles.oracle import ProgramOracle
+    from halfulp.conformance.whole_programs.diff import against
+
+    for row in cancellations():
+        for name in row.tools:
+            asked = oracle(name)
+            assert isinstance(asked, ProgramOracle)
+            module = hu.parse(row.example)
+            (type_,) = argument_types(module.body[0])
+            given = Program(module, "main", (hu.Value.from_bits(row.argument, type_),))
+            report = against(asked, [given], divergences(), pairs=cancellations())
+            assert report.known == {row.name: 1}
+            (difference,) = against(asked, [given], divergences()).differences
+            assert (difference.mismatch.expected, difference.mismatch.actual) == (row.expected, row.actual)
+
+
+def test_a_pair_is_taken_for_the_cast_that_it_begins_with() -> None:
+    rows, code = cancellations(), np.array(0x8080000000000001, np.uint64)
+    for inner, right in (("arith.uitofp", 0x5F01), ("arith.sitofp", 0xDEFF)):
+        first, second = Cast(inner, "i64", "f32"), Cast("arith.truncf", "f32", "bf16")
+        (row,) = [row for row in rows if row.applies("mlir-fold", "22.1", second.op, first.op)]
+        assert row.predict(first, second, code) == right
+
+
+@pytest.mark.mlir
+def test_a_pair_on_an_integer_with_its_top_bit_set_is_known() -> None:
+    from halfulp.conformance.oracles import oracle
+    from halfulp.conformance.oracles.oracle import ProgramOracle
+    from halfulp.conformance.whole_programs.diff import against
+
+    asked = oracle("mlir-fold")
+    assert isinstance(asked, ProgramOracle)
+    text = """
+func.func @main(%x: i64) -> bf16 {
+  %0 = arith.uitofp %x : i64 to f32
+  %1 = arith.truncf %0 : f32 to bf16
+  return %1 : bf16
+}
+"""
+    given = Program(hu.parse(text), "main", (hu.Value.from_bits(0x8080000000000001, "i64"),))
+    report = against(asked, [given], divergences(), pairs=cancellations())
+    assert report.known == {"an integer is converted past the format between": 1}
+    (difference,) = against(asked, [given], divergences()).differences
+    assert (difference.mismatch.expected, difference.mismatch.actual) == (0x5F00, 0x5F01)
+
+
+@pytest.mark.mlir
+def test_the_folder_divides_tensors_by_zero() -> None:
+    from halfulp.conformance.oracles import oracle
+    from halfulp.conformance.oracles.oracle import ProgramOracle
+    from halfulp.conformance.whole_programs.diff import against
+
+    asked = oracle("mlir-fold")
+    assert isinstance(asked, ProgramOracle)
+    type_ = "tensor<2xi8>"
+    text = f"func.func @main(%a: {type_}, %b: {type_}) -> {type_} {{\n  %0 = arith.floordivsi %a, %b : {type_}\n  return %0 : {type_}\n}}"
+    values = tuple(hu.Value.from_bits(np.array(codes, np.uint8), type_) for codes in ([7, 6], [0, 3]))
+    report = against(asked, [Program(hu.parse(text), "main", values)])
+    assert (report.undefined, report.undefined_answered, report.differs) == (1, 1, False)
+
+
+@pytest.mark.mlir
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["mlir-fold", "mlir-native", "mlir-runtime"])
+def test_twenty_thousand_programs_leave_nothing_unexplained(name: str) -> None:
+    from halfulp.conformance.oracles import oracle
+    from halfulp.conformance.oracles.oracle import ProgramOracle
+
+    asked = oracle(name)
+    assert isinstance(asked, ProgramOracle)
+    (counts,) = fuzz([asked], 20_000, 1, rows=divergences(), pairs=cancellations()).counts
+    assert [line for failure in counts.failures for line in failure.lines()] == []
+    assert not counts.broken

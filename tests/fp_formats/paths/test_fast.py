@@ -1,0 +1,245 @@
+"""fast.py equals exact.py inside and outside its declared domains, NaN payloads and signed zeros included.
+
+Tables, and whole domains, are in `test_fast_domains`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from float_samples import LARGE, SMALL, codes, pairs, to_array
+
+from halfulp.fp_formats import exact, scalar
+from halfulp.fp_formats.codes import limb_count, storage_dtype
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.paths import cpu, fast, tables
+from halfulp.fp_formats.policy import SPEC, FloatPolicy, Rounding
+from halfulp.semantics import floats
+from halfulp.semantics.profile import PROFILES
+
+ARITHMETIC = ("add", "subtract", "multiply", "divide", "remainder")
+EXTREMA = ("maximum", "minimum", "maximum_number", "minimum_number")
+POLICIES = (
+    SPEC,
+    FloatPolicy(nan_result="canonical"),
+    FloatPolicy(nan_result="canonical_signed", nan_to_nanless="zero_inverted", wide_source="through_f32"),
+    FloatPolicy(denormals="flush_both", denormal_zero="positive"),
+    FloatPolicy(denormals_f32="flush_both", denormal_zero_f32="positive"),
+    FloatPolicy(conversion_overflow="saturate", nan_to_nanless="max", number_of_signalling="quieted"),
+)
+MODES = tuple(Rounding)[:5]
+COUNT = 20_000
+
+
+def assert_same(got: exact.Result, want: exact.Result) -> None:
+    np.testing.assert_array_equal(got.codes, want.codes)
+    assert got.codes.dtype == want.codes.dtype
+    assert got.codes.shape == want.codes.shape
+    assert (got.poison is None) == (want.poison is None)
+    if got.poison is not None and want.poison is not None:
+        np.testing.assert_array_equal(got.poison, want.poison)
+    assert (got.flags is None) == (want.flags is None)
+
+
+def test_domains() -> None:
+    """What is promised to be quick is."""
+    for operation in ("add", "subtract", "multiply", "divide"):
+        quick = {fmt.name: fast.path_of(operation, fmt) for fmt in FORMATS.values()}
+        assert {name for name, path in quick.items() if path == "native"} == {"f32", "f64"}
+        assert {name for name, path in quick.items() if path == "through_f32"} == {"bf16", "f16"}
+        assert {name for name, path in quick.items() if path == "table"} == {fmt.name for fmt in SMALL}
+        assert fast.path_of(operation, FORMATS["f32"], Rounding.UPWARD) == "error_free"
+        assert fast.path_of(operation, FORMATS["f32"], policy=FloatPolicy(denormals="flush_results")) is None
+    assert fast.path_of("maximum", FORMATS["f32"]) == "native"
+    assert fast.path_of("minimum_number", FORMATS["bf16"]) == "bits"
+    assert fast.path_of("compare", FORMATS["f64"]) == "native"
+    assert fast.path_of("compare", FORMATS["tf32"]) is None
+    assert fast.path_of("remainder", FORMATS["f32"]) is None
+    assert fast.path_of("add", FORMATS["f8E5M2"], Rounding.STOCHASTIC) is None
+    assert fast.path_of("compare", FORMATS["f8E5M2"], policy=FloatPolicy(denormals="flush_operands")) == "table"
+    assert fast.add(FORMATS["f8E5M2"], *np.zeros((2, 9), np.uint8), want_flags=True).flags is not None
+
+
+def test_a_cpu_that_flushes_has_no_native_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found at the start of the next run, also where the run before was native."""
+    x = np.array([1], np.uint32)
+    assert fast.path_of("add", FORMATS["f32"]) == "native"
+    kernel = floats.binary("add", FORMATS["f32"], Rounding.TO_NEAREST_EVEN, 0, PROFILES["spec"])
+    forgotten: list[str] = []
+    cpu.on_change(lambda: forgotten.append("once"))
+    cpu.check()
+    assert not forgotten
+    monkeypatch.setattr(cpu, "_keeps", True)
+    monkeypatch.setattr(cpu, "_SMALLEST", 0.0)  # as a sum of subnormals is where they are flushed
+    try:
+        cpu.check()
+        cpu.check()
+        assert forgotten == ["once"]
+        assert fast.path_of("add", FORMATS["f32"]) is None
+        assert fast.path_of("add", FORMATS["f8E5M2"]) == "table"
+        assert fast.conversion_path(FORMATS["f32"], FORMATS["f64"]).kind != "native"
+        again = floats.binary("add", FORMATS["f32"], Rounding.TO_NEAREST_EVEN, 0, PROFILES["spec"])
+        assert again is not kernel
+        assert again.scalar(1, 1) == 2
+        assert fast.add(FORMATS["f32"], x, x).codes == 2
+    finally:
+        monkeypatch.undo()
+        for forget in cpu._forget:
+            forget()
+
+
+@pytest.mark.parametrize("fmt", LARGE, ids=str)
+@pytest.mark.parametrize("operation", ARITHMETIC)
+def test_arithmetic(fmt: FloatFormat, operation: str) -> None:
+    count = COUNT // 8 if fmt.precision > 31 and operation == "remainder" else COUNT
+    a, b = (to_array(fmt, column) for column in pairs(fmt, count, 31))
+    for policy in POLICIES:
+        modes = MODES if fast.path_of(operation, fmt, Rounding.DOWNWARD, policy) else (Rounding.TO_NEAREST_EVEN,)
+        for rounding in modes:
+            quick = getattr(fast, operation)(fmt, a, b, rounding, policy)
+            assert_same(quick, getattr(exact, operation)(fmt, a, b, rounding, policy))
+
+
+@pytest.mark.parametrize("fmt", [*LARGE, FORMATS["f8E4M3FNUZ"], FORMATS["f8E8M0FNU"]], ids=str)
+def test_extrema_negate_and_compare(fmt: FloatFormat) -> None:
+    a, b = (to_array(fmt, column) for column in pairs(fmt, COUNT, 33))
+    for policy in POLICIES:
+        for operation in EXTREMA:
+            assert_same(getattr(fast, operation)(fmt, a, b, policy), getattr(exact, operation)(fmt, a, b, policy))
+        assert_same(fast.negate(fmt, a, policy), exact.negate(fmt, a, policy))
+        assert_same(fast.flush(fmt, a, policy), exact.flush(fmt, a, policy))
+    for predicate in range(16):
+        assert_same(fast.compare(fmt, predicate, a, b), exact.compare(fmt, predicate, a, b))
+
+
+@pytest.mark.parametrize("dst", FORMATS.values(), ids=str)
+def test_conversions(dst: FloatFormat) -> None:
+    for number, src in enumerate(FORMATS.values()):
+        sample = to_array(src, codes(src, COUNT // 4, 34))
+        for rounding, policy in ((Rounding.TO_NEAREST_EVEN, SPEC), (MODES[number % 5], POLICIES[number % 5])):
+            quick = fast.convert(src, dst, sample, rounding, policy)
+            assert_same(quick, exact.convert(src, dst, sample, rounding, policy))
+    tables.CACHE.clear()
+
+
+@pytest.mark.parametrize("name", ["f32", "f64", "bf16", "f8E8M0FNU"])
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize("width", [1, 7, 8, 16, 32, 33, 64, 65])
+def test_integers(name: str, signed: bool, width: int) -> None:
+    fmt = FORMATS[name]
+    dtype, limbs = storage_dtype(width), limb_count(width)
+    rng = np.random.default_rng(width)
+    raw = rng.integers(0, 1 << 63, (4000, limbs), np.uint64) * np.uint64(2) + rng.integers(
+        0, 2, (4000, limbs), np.uint64
+    )
+    raw[:, -1] >>= rng.integers(0, 64, 4000, np.uint64)
+    raw[::3] = ~raw[::3]
+    raw[:, -1] &= np.uint64((1 << (width - 64 * (limbs - 1))) - 1)
+    integers = raw if limbs > 1 else raw[:, 0].astype(dtype)
+    for policy in POLICIES:
+        assert_same(
+            fast.from_integer(fmt, integers, width, signed, policy=policy),
+            exact.from_integer(fmt, integers, width, signed, policy=policy),
+        )
+    floats = exact.from_integer(fmt, integers, width, signed).codes
+    fractions = exact.convert(FORMATS["f64"], fmt, rng.uniform(-0.99, 1, 500).view(np.uint64)).codes
+    for sample in (floats, fractions, floats[:1000], to_array(fmt, codes(fmt, 2000, 35))):
+        for policy in (*POLICIES, FloatPolicy(float_to_int="modular")):
+            assert_same(
+                fast.to_integer(fmt, sample, width, signed, policy=policy),
+                exact.to_integer(fmt, sample, width, signed, policy=policy),
+            )
+
+
+@pytest.mark.parametrize("name", ["f32", "f64", "f16", "bf16", "f8E4M3FN", "f4E2M1FN", "f128"])
+def test_shapes_and_inputs(name: str) -> None:
+    """Rank 0, empty, strided, read-only and broadcast operands; operands stay as they were."""
+    fmt = FORMATS[name]
+    a, b = (to_array(fmt, column) for column in pairs(fmt, 24, 36))
+    tail: tuple[int, ...] = (fmt.limbs,) if fmt.limbs > 1 else ()
+
+    def shaped(x: Any, *shape: int) -> Any:
+        return x.reshape(*shape, *tail)
+
+    cases = (
+        (a, b),
+        (a[0, ...], b[0, ...]),
+        (a[:0], b[:0]),
+        (shaped(a, 4, 6)[::2, 1:], shaped(b, 4, 6)[::-2, :5]),
+        (shaped(a, 2, 3, 4), b[0, ...]),
+        (shaped(a, 4, 6)[:, :1], shaped(b, 4, 6)[:1]),
+        (shaped(a[:0], 0, 6), shaped(b[:0], 0, 6)),
+    )
+    for x, y in cases:
+        before = x.copy(), y.copy()
+        x.flags.writeable = y.flags.writeable = False
+        for operation in (*ARITHMETIC, *EXTREMA):
+            quick = getattr(fast, operation)(fmt, x, y)
+            assert_same(quick, getattr(exact, operation)(fmt, x, y))
+            assert isinstance(quick.codes, np.ndarray)
+        assert_same(fast.compare(fmt, 4, x, y), exact.compare(fmt, 4, x, y))
+        assert_same(fast.negate(fmt, x), exact.negate(fmt, x))
+        for other in ("f64", "bf16", "f8E5M2"):
+            assert_same(fast.convert(fmt, FORMATS[other], x), exact.convert(fmt, FORMATS[other], x))
+        assert_same(fast.to_integer(fmt, x, 32, True), exact.to_integer(fmt, x, 32, True))
+        np.testing.assert_array_equal(x, before[0])
+        np.testing.assert_array_equal(y, before[1])
+
+
+def test_many_nans_and_zeros() -> None:
+    """Results that are all NaN, and chunks with and without zeros."""
+    fmt = FORMATS["f32"]
+    nans = np.arange(0x7F800001, 0x7F800001 + 200_000, dtype=np.uint32)
+    rng = np.random.default_rng(5)
+    others = rng.integers(0, 1 << 32, 200_000, np.uint64).astype(np.uint32)
+    zeros = np.where(rng.integers(0, 2, 200_000) == 0, np.uint32(0x80000000), np.uint32(0))
+    relu = others.copy()
+    relu[:100_000] = np.maximum(relu[:100_000] & np.uint32(0x7F7FFFFF), np.uint32(1))
+    for operation in ("add", "subtract", *EXTREMA):
+        for a, b in ((nans, others), (others, nans), (relu, zeros), (zeros, zeros[::-1])):
+            assert_same(getattr(fast, operation)(fmt, a, b), getattr(exact, operation)(fmt, a, b))
+
+
+@pytest.mark.parametrize("fmt", [FORMATS["f32"], FORMATS["f64"]], ids=str)
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("width", [1, 4, 7, 8, 16, 24, 25, 31, 32, 53, 54, 63, 64])
+def test_floats_to_integers_in_every_mode(width: int, signed: bool, fmt: FloatFormat) -> None:
+    """Halves and neighbours of what is next to the bounds, alone in their chunk or beside values out of range."""
+    low, above = (-(2 ** (width - 1)), 2 ** (width - 1)) if signed else (0, 2**width)
+    near = [number + Fraction(k, 4) for number in (0, low, above) for k in range(-9, 10)]
+    points = np.unique([exact_code(fmt, value) for value in near])
+    points = np.unique(np.concatenate([points, points + 1, points - 1]) & points.dtype.type(fmt.code_mask))
+    values = [scalar.value(fmt, int(code)) for code in points]
+    inside = points[[value is not None and low <= value <= above - 1 for value in values]]
+    sets = [inside, points[[value is not None for value in values]], to_array(fmt, codes(fmt, 300, width))]
+    assert inside.size > 2
+    for rounding in MODES:
+        for choice in ("poison", "saturate", "saturate_nan_max", "modular"):
+            for denormals in ("ieee", "flush_both"):
+                policy = FloatPolicy(float_to_int=choice, denormals=denormals)
+                for sample in sets:
+                    arguments = (fmt, sample, width, signed, rounding, policy)
+                    assert_same(fast.to_integer(*arguments), exact.to_integer(*arguments))
+
+
+def exact_code(fmt: FloatFormat, value: Fraction) -> Any:
+    return fmt.storage_dtype.type(scalar.from_fraction(fmt, value, Rounding.TO_NEAREST_EVEN).code)
+
+
+USERS = (
+    FloatFormat("unsigned", 5, 4, 15, signed=False),
+    FloatFormat("s1e4m2", 4, 2, 7),
+    FloatFormat("s1e7m10", 7, 10, 63),
+)
+
+
+@pytest.mark.parametrize("fmt", [*FORMATS.values(), *USERS], ids=str)
+def test_nans(fmt: FloatFormat) -> None:
+    sample = to_array(fmt, codes(fmt, 3000, 3)) if fmt.bits > 16 else np.arange(1 << fmt.bits).astype(fmt.storage_dtype)
+    found = fast.is_nan(fmt, sample)
+    np.testing.assert_array_equal(found, exact.is_nan(fmt, sample))
+    assert found.dtype == np.bool_
+    assert fast.is_nan(fmt, sample[0]).shape == ()

@@ -1,0 +1,377 @@
+"""`iree_codegen.inner_tiled` distributed over the lanes of a batch, against the same op on whole tiles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tile_programs import (
+    MFMA,
+    ONE_LANE,
+    SEED,
+    UNDISTRIBUTED,
+    attribute_of,
+    computed,
+    described,
+    program,
+    random_codes,
+    small,
+    spec_of,
+    whole,
+)
+
+from halfulp.command.main import main
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
+from halfulp.interp.values.value import Value
+from halfulp.runtime import run
+from halfulp.semantics.kernel import Open
+from halfulp.semantics.matrix_units.kinds import KINDS, Kind, Layout, distribute
+from halfulp.semantics.poison import Origin, Origins
+from halfulp.traces.trace import trace
+
+Array = npt.NDArray[Any]
+
+
+def layouts_of(kind: Kind, col_major: bool = False) -> list[Layout]:
+    assert kind.layouts is not None
+    *inputs, acc = kind.layouts
+    return [*inputs, acc.transposed if col_major else acc]
+
+
+def share(codes: Array, layout: Layout, kind: Kind, number: int) -> Array:
+    """Tiles [subgroup, outer…, *tile] as what each lane holds: [lane, outer…, *share of operand ``number``]."""
+    assert kind.lane_shapes is not None
+    held = distribute(codes, layout, kind.lanes)
+    held = np.moveaxis(held, -2, 1)
+    return np.ascontiguousarray(held).reshape(-1, *held.shape[2:-1], *kind.lane_shapes[number])
+
+
+def shares(kind: Kind, values: list[Value], col_major: bool = False) -> list[Value]:
+    """What the lanes are given of the operands."""
+    layouts = layouts_of(kind, col_major)
+    return [
+        Value.from_bits(share(value.bits, layout, kind, number), str(value.element_type))
+        for number, (value, layout) in enumerate(zip(values, layouts, strict=True))
+    ]
+
+
+def per_lane(values: list[Value]) -> tuple[tuple[str, tuple[int | None, ...]], ...]:
+    """The types in each lane of operands over lanes."""
+    return tuple((element, shape[1:]) for element, shape in described(values))
+
+
+# --- the document's example -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("subgroups", [1, 2])
+@pytest.mark.parametrize("model", ["exact", "ieee", "chip:cdna3"])
+def test_the_documents_example_runs_as_it_is_written(subgroups: int, model: str) -> None:
+    """In batches of 64 and of 128 lanes, its outer sizes known when it runs: bit for bit what the whole tiles give."""
+    rng, kind = np.random.default_rng(SEED), KINDS[MFMA]
+    outer = ((2, 3), (4, 3), (2, 4))
+    values = [
+        random_codes(rng, element, (subgroups, *sizes, *tile))
+        for element, sizes, tile in zip(("f16", "f16", "f32"), outer, kind.operand_shapes, strict=True)
+    ]
+    (result,) = run(ONE_LANE, *shares(kind, values), batch=True, mma=model)
+    assert str(result.type) == f"tensor<{64 * subgroups}x2x4x16xf32>"
+    expected = []
+    for subgroup in range(subgroups):
+        a, b, c = (value.bits[subgroup] for value in values)
+        tiles = (a, "f16"), (np.ascontiguousarray(b.swapaxes(-1, -2)), "f16"), (c, "f32")
+        expected.append(run(UNDISTRIBUTED, *(Value.from_bits(*tile) for tile in tiles), mma=model)[0].bits)
+    assert np.array_equal(result.bits, share(np.stack(expected), layouts_of(kind)[2], kind, 2))
+
+
+def test_the_documents_example_from_the_command_line(tmp_path: Path) -> None:
+    rng, kind = np.random.default_rng(SEED), KINDS[MFMA]
+    (tmp_path / "lanes.mlir").write_text(ONE_LANE)
+    a, b = small(rng, (1, 1, 2, 32, 8), np.float16), small(rng, (1, 1, 2, 8, 32), np.float16)
+    c = small(rng, (1, 1, 1, 32, 32), np.float32)
+    expected = c + np.einsum("wmkia,wnkaj->wmnij", a.astype(np.float32), b.astype(np.float32))
+    for number, (name, array) in enumerate((("a", a), ("b", b), ("c", c))):
+        np.save(tmp_path / f"{name}.npy", share(array, layouts_of(kind)[number], kind, number))
+    inputs = [f"--input=@{tmp_path / name}.npy" for name in "abc"]
+    output = f"--output=@{tmp_path / 'd.npy'}"
+    assert main(["run", str(tmp_path / "lanes.mlir"), "--batch", *inputs, output]) == 0
+    assert np.array_equal(np.load(tmp_path / "d.npy"), share(expected, layouts_of(kind)[2], kind, 2))
+
+
+# --- kinds ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.layouts is not None and computed(kind)])
+def test_lanes_of_two_subgroups_compute_two_tiles(name: str) -> None:
+    """Bit for bit, with random data, under `exact`; with col_major, too."""
+    kind = KINDS[name]
+    values = whole(kind, np.random.default_rng(kind.code), (2, 3))
+    text = program(spec_of(kind, "wm"), attribute_of(kind), described(values))
+    (expected,) = run(text, *values)
+    for col_major in (False, True):
+        *_, acc = layouts_of(kind)
+        if col_major and acc.shape[-1] != acc.shape[-2]:
+            continue
+        given = shares(kind, values, col_major)
+        text = program(spec_of(kind, "m"), attribute_of(kind, col_major), per_lane(given), distributed=True)
+        (result,) = run(text, *given, batch=True)
+        assert not result.poisoned.any()
+        assert np.array_equal(result.bits, share(expected.bits, layouts_of(kind, col_major)[-1], kind, -1))
+
+
+@pytest.mark.parametrize("container", ["tensor", "vector"])
+@pytest.mark.parametrize("opaque", [False, True])
+def test_permuted_and_opaque_shares(container: str, opaque: bool) -> None:
+    """NVIDIA's shares have two axes: exchanged; or, where nobody looks at their shape, in one."""
+    kind = KINDS["NV_MMA_SYNC_F32_16x8x16_F16"]
+    values = whole(kind, np.random.default_rng(SEED), (1, 1))
+    text = program(spec_of(kind, "wm"), attribute_of(kind), described(values))
+    expected = share(run(text, *values)[0].bits, layouts_of(kind)[2], kind, 2)
+    given = shares(kind, values)
+    if opaque:
+        turned = [value.bits.reshape(32, 1, -1) for value in given]
+        orders = None
+    else:
+        turned = [np.ascontiguousarray(value.bits.swapaxes(-1, -2)) for value in given]
+        orders = ((1, 0),) * 3
+    operands = [Value.from_bits(bits, str(value.element_type)) for bits, value in zip(turned, given, strict=True)]
+    text = program(
+        "m,m->m",
+        attribute_of(kind),
+        per_lane(operands),
+        distributed=True,
+        opaque=opaque,
+        permutations=orders,
+        container=container,
+    )
+    (result,) = run(text, *operands, batch=True)
+    got = result.bits if opaque else result.bits.swapaxes(-1, -2)
+    assert np.array_equal(got.reshape(32, -1), expected.reshape(32, -1))
+
+
+@pytest.mark.parametrize("size", [2, 64])
+def test_a_parallel_loop_of_all_operands_is_no_loop_over_lanes_in_a_batch(size: int) -> None:
+    """A batched product stays one, also where it has as many parts as there are lanes."""
+    kind = KINDS["MFMA_F32_16x16x16_F16"]
+    values = whole(kind, np.random.default_rng(SEED), (1, size))
+    (expected,) = run(program("wb,wb->wb", attribute_of(kind), described(values)), *values)
+    given = shares(kind, values)
+    (result,) = run(program("b,b->b", attribute_of(kind), per_lane(given), distributed=True), *given, batch=True)
+    assert np.array_equal(result.bits, share(expected.bits, layouts_of(kind)[2], kind, 2))
+
+
+def test_what_is_not_distributed_each_lane_does_by_itself() -> None:
+    kind = KINDS["MFMA_F32_16x16x4_F32"]
+    values = whole(kind, np.random.default_rng(SEED), (3,))
+    text = program(",->", attribute_of(kind), per_lane(values))
+    (result,) = run(text, *values, batch=True)
+    for lane in range(3):
+        alone = [Value.from_bits(value.bits[lane], str(value.element_type)) for value in values]
+        assert np.array_equal(result.bits[lane], run(text, *alone)[0].bits)
+
+
+# --- in programs ------------------------------------------------------------------------------------------------------
+
+ACCUMULATE = """
+func.func @main(%a: tensor<?x4xf16>, %b: tensor<?x4xf16>, %n: index) -> vector<4xf32> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %two = arith.constant 2 : index
+  %three = arith.constant 3 : index
+  %none = arith.constant dense<0.0> : vector<4xf32>
+  %r = scf.for %k = %zero to %n step %one iter_args(%acc = %none) -> vector<4xf32> {
+    %a0 = tensor.extract %a[%k, %zero] : tensor<?x4xf16>
+    %a1 = tensor.extract %a[%k, %one] : tensor<?x4xf16>
+    %a2 = tensor.extract %a[%k, %two] : tensor<?x4xf16>
+    %a3 = tensor.extract %a[%k, %three] : tensor<?x4xf16>
+    %left = tensor.from_elements %a0, %a1, %a2, %a3 : tensor<4xf16>
+    %b0 = tensor.extract %b[%k, %zero] : tensor<?x4xf16>
+    %b1 = tensor.extract %b[%k, %one] : tensor<?x4xf16>
+    %b2 = tensor.extract %b[%k, %two] : tensor<?x4xf16>
+    %b3 = tensor.extract %b[%k, %three] : tensor<?x4xf16>
+    %right = tensor.from_elements %b0, %b1, %b2, %b3 : tensor<4xf16>
+    %next = iree_codegen.inner_tiled ins(%left, %right) outs(%acc) {
+      indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = [],
+      kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>,
+      semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>
+    } : tensor<4xf16>, tensor<4xf16> into vector<4xf32>
+    scf.yield %next : vector<4xf32>
+  }
+  return %r : vector<4xf32>
+}"""
+
+
+def test_a_loop_accumulates_in_the_order_of_a_reduction() -> None:
+    """Lanes of two subgroups, which make different numbers of trips."""
+    kind = KINDS["MFMA_F32_16x16x16_F16"]
+    a, b, c = whole(kind, np.random.default_rng(SEED), (2, 5))
+    trips = np.array([5, 3])
+    given = shares(kind, [a, b, c])[:2]
+    (result,) = run(ACCUMULATE, *given, np.repeat(trips, 64), batch=True)
+    for subgroup, count in enumerate(trips.tolist()):
+        tiles = [Value.from_bits(x.bits[subgroup, :count], "f16") for x in (a, b)]
+        zero = np.zeros((16, 16), np.float32)
+        text = program("k,k->", attribute_of(kind), (*described(tiles), ("f32", (16, 16))))
+        (expected,) = run(text, *tiles, zero)
+        held = share(expected.bits[None], layouts_of(kind)[2], kind, 2)
+        assert np.array_equal(result.bits[64 * subgroup : 64 * subgroup + 64], held)
+
+
+GUARDED = """
+func.func @main(%a: tensor<4xf16>, %b: tensor<4xf16>, %c: tensor<4xf32>, %go: i1) -> tensor<4xf32> {
+  %r = scf.if %go -> tensor<4xf32> {
+    %d = iree_codegen.inner_tiled ins(%a, %b) outs(%c) {
+      indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = [],
+      kind = #iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>,
+      semantics = #iree_gpu.mma_semantics<distributed = true, opaque = false>
+    } : tensor<4xf16>, tensor<4xf16> into tensor<4xf32>
+    scf.yield %d : tensor<4xf32>
+  } else {
+    scf.yield %c : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}"""
+
+
+def test_subgroups_may_part_but_not_the_lanes_of_one() -> None:
+    a, b, c = np.ones((192, 4), np.float16), np.ones(4, np.float16), np.zeros(4, np.float32)
+    go = np.repeat([True, False, True], 64)
+    (result,) = run(GUARDED, a, b, c, go, batch=True)
+    assert np.array_equal(result.numpy(), np.where(go[:, None], np.float32(16), np.float32(0)).repeat(4, axis=1))
+    go[[3, 131]] = [False, False]
+    go[64] = True
+    for on_ub in ("raise", "poison"):
+        with pytest.raises(UndefinedBehavior) as caught:
+            run(GUARDED, a, b, c, go, batch=True, on_ub=on_ub)
+        assert caught.value.message == (
+            "iree_codegen.inner_tiled: undefined behaviour: MFMA_F32_16x16x16_F16 is what all 64 lanes of a subgroup do "
+            "together, but 63 of subgroup 0 come to it (lane 0; 127 of 192 lanes)"
+        )
+        assert caught.value.op == "iree_codegen.inner_tiled"
+        assert caught.value.location is not None
+        assert caught.value.lanes is not None
+        assert caught.value.lanes.tolist() == np.flatnonzero(go).tolist()
+        assert caught.value.hint is None  # 192 lanes are whole subgroups
+
+
+@pytest.mark.parametrize(("lanes", "offending"), [(63, range(63)), (65, [64]), (100, range(64, 100))])
+def test_lanes_that_are_no_whole_number_of_subgroups(lanes: int, offending: Any) -> None:
+    a, b, c = np.ones((lanes, 4), np.float16), np.ones(4, np.float16), np.zeros(4, np.float32)
+    with pytest.raises(UndefinedBehavior) as caught:
+        run(GUARDED, a, b, c, True, batch=True)
+    assert caught.value.hint == f"the batch has {lanes} lanes: give it a multiple of 64"
+    assert caught.value.lanes is not None
+    assert caught.value.lanes.tolist() == list(offending)
+
+
+def test_outer_sizes_that_disagree_are_told_by_the_loops_of_the_op() -> None:
+    shapes = (((64, 2, 3, 4), np.float16), ((64, 4, 5, 4), np.float16), ((64, 2, 4, 16), np.float32))
+    with pytest.raises(UndefinedBehavior, match="loop d2 runs over 3 tiles of one operand, 5 of another"):
+        run(ONE_LANE, *(np.zeros(*shape) for shape in shapes), batch=True)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(0, 2, 2), (2, 0, 2), (2, 2, 0)])
+def test_no_points(m: int, n: int, k: int) -> None:
+    c = small(np.random.default_rng(SEED), (64, m, n, 16), np.float32)
+    (result,) = run(ONE_LANE, np.ones((64, m, k, 4), np.float16), np.ones((64, n, k, 4), np.float16), c, batch=True)
+    assert np.array_equal(result.numpy(), c)
+
+
+def test_kinds_that_are_not_computed_are_refused() -> None:
+    kind = KINDS["VDMFMA_F32_8x16x64x2_F16"]
+    assert kind.lane_shapes is not None
+    operands = tuple(zip((*kind.types[:2], kind.types[2]), kind.lane_shapes, strict=True))
+    text = program(",->", attribute_of(kind), operands, distributed=True)
+    arrays = [np.zeros((64, *shape), element.replace("f", "float")) for element, shape in operands]
+    with pytest.raises(Unsupported, match=f"how hardware computes {kind.name} is not published"):
+        run(text, *arrays, batch=True)
+
+
+# --- poison and openness ----------------------------------------------------------------------------------------------
+
+
+def poisoned(codes: Array, element: str, place: tuple[int, ...]) -> Value:
+    origins = Origins()
+    ids = np.zeros(codes.shape, np.uint16)
+    ids[place] = origins.id_of(Origin("ub.poison", "here", "it is", place))
+    return Value(ty.TensorType(codes.shape, ty.F(element)), codes, ids, None, origins)
+
+
+def test_poison_of_one_lane_reaches_what_is_made_of_it() -> None:
+    """Lane 101 is lane 37 of subgroup 1: its registers are elements 4 to 7 along K of row 5 of that tile."""
+    kind = KINDS[MFMA]
+    a = poisoned(np.full((128, 4), 0x3C00, np.uint16), "f16", (101, 2))
+    operands = (("f16", (4,)), ("f16", (4,)), ("f32", (16,)))
+    text = program(",->", attribute_of(kind), operands, distributed=True)
+    (result,) = run(text, a, np.ones(4, np.float16), np.zeros(16, np.float32), batch=True)
+    row = np.zeros((2, 32, 32), np.bool_)
+    row[1, 5] = True
+    assert np.array_equal(result.poisoned, share(row, layouts_of(kind)[2], kind, 2))
+    assert (result.numpy()[~result.poisoned] == 8).all()
+    assert not result.bits[result.poisoned].any()
+    lane = int(np.argmax(result.poisoned.any(axis=1)))
+    origin = result.origin(lane, int(np.argmax(result.poisoned[lane])))
+    assert origin is not None
+    assert (origin.op, origin.element) == ("ub.poison", (101, 2))
+
+
+def test_one_of_two_copies_that_is_poison_spoils_what_either_makes() -> None:
+    """RDNA3 holds A and B twice, in lanes l and l + 16: which of them the hardware reads is not known."""
+    kind = KINDS["WMMAR3_F32_16x16x16_F16"]
+    operands = (("f16", (16,)), ("f16", (16,)), ("f32", (8,)))
+    text = program(",->", attribute_of(kind), operands, distributed=True)
+    b = np.ones(16, np.float16)
+    for lane in (5, 21):
+        a = np.full((32, 16), 0x3C00, np.uint16)
+        a[lane, 3] = 0x4000  # poison may have any bits
+        (result,) = run(text, poisoned(a, "f16", (lane, 3)), b, np.zeros(8, np.float32), batch=True)
+        row = np.zeros((1, 16, 16), np.bool_)
+        row[0, 5] = True
+        assert np.array_equal(result.poisoned, share(row, layouts_of(kind)[2], kind, 2))
+        assert (result.numpy()[~result.poisoned] == 16).all()
+    with pytest.raises(Unsupported, match="lanes of WMMAR3_F32_16x16x16_F16 that hold the same element of operand #0"):
+        run(text, a.view(np.float16), b, np.zeros(8, np.float32), batch=True)
+
+
+def test_what_the_language_leaves_open_in_one_lane_stays_open_in_others() -> None:
+    kind = KINDS[MFMA]
+    operands = (("f16", (4,)), ("f16", (4,)), ("f32", (16,)))
+    text = program(",->", attribute_of(kind), operands, distributed=True)
+    open_ = np.zeros((64, 4), np.uint8)
+    open_[37, 2] = Open.SIGN.value
+    a = Value(ty.TensorType((64, 4), ty.F("f16")), np.full((64, 4), 0x3C00, np.uint16), None, open_)
+    (result,) = run(text, a, np.ones(4, np.float16), np.zeros(16, np.float32), batch=True, track_open=True)
+    row = np.zeros((1, 32, 32), np.uint8)
+    row[0, 5] = Open.VALUE.value
+    assert result.open is not None
+    assert np.array_equal(result.open, share(row, layouts_of(kind)[2], kind, 2))
+
+
+def test_a_trace_shows_what_all_lanes_have() -> None:
+    rng = np.random.default_rng(SEED)
+    a, b = small(rng, (64, 2, 3, 4), np.float16), small(rng, (64, 4, 3, 4), np.float16)
+    traced = trace(ONE_LANE, a, b, np.zeros((64, 2, 4, 16), np.float32), batch=True)
+    (step,) = [step for step in traced.steps if step.op == "iree_codegen.inner_tiled"]
+    assert [operand.shape for operand in step.operands] == [(64, 2, 3, 4), (64, 4, 3, 4), (64, 2, 4, 16)]
+    assert step.results[0].text.startswith("64x2x4x16xf32=")
+    assert traced.html()
+
+
+def test_a_trace_says_by_which_model_matrix_units_add(tmp_path: Path) -> None:
+    arguments = (
+        np.ones((64, 2, 3, 4), np.float16),
+        np.ones((64, 4, 3, 4), np.float16),
+        np.ones((64, 2, 4, 16), np.float32),
+    )
+    by_default = trace(ONE_LANE, *arguments, batch=True)
+    assert str(by_default).splitlines()[0].endswith("profile spec")
+    traced = trace(ONE_LANE, *arguments, batch=True, mma="chip:cdna3", npz=tmp_path / "run")
+    said = "profile spec, matrix units chip:cdna3"
+    assert str(traced).splitlines()[0].endswith(said)
+    assert said in traced.html()
+    (index,) = (tmp_path / "run").glob("*.json")
+    assert json.loads(index.read_text(encoding="utf-8"))["mma"] == "chip:cdna3"

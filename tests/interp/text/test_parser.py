@@ -1,0 +1,381 @@
+"""Operations, regions, names, aliases and files: what the parser builds."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import tracemalloc
+
+import pytest
+
+from halfulp.interp.declare import constraints as c
+from halfulp.interp.declare.declarations import (
+    Arity,
+    Dialect,
+    Property,
+    RegionSlot,
+    Registry,
+    Slot,
+    Trait,
+    default_registry,
+)
+from halfulp.interp.ir.attributes import DictionaryAttr, EnumAttr, IntegerAttr, StringAttr
+from halfulp.interp.ir.errors import ParseError, VerifyError
+from halfulp.interp.ir.locations import CallSiteLoc, FileLineCol, NameLoc
+from halfulp.interp.ir.operations import BlockArgument, Module, Operation, OpResult
+from halfulp.interp.ir.types import F, IntegerType
+from halfulp.interp.text.assembly import read_format
+from halfulp.interp.text.parser import parse_attribute, parse_module, parse_type, split_input
+from halfulp.interp.text.printer import print_module
+
+
+def function(module: Module, name: str = "f") -> Operation:
+    found = module.lookup(name)
+    assert found is not None
+    return found
+
+
+def body(text: str) -> list[Operation]:
+    module = parse_module(f"func.func @f(%a: i32, %b: f32, %c: i1) {{\n{text}\n  return\n}}", "in.mlir")
+    return function(module).regions[0].blocks[0].operations
+
+
+def test_an_implicit_module_holds_several_operations() -> None:
+    module = parse_module("func.func private @f()\nfunc.func private @g()")
+    assert module.operation.name == "builtin.module"
+    assert [operation.symbol_name for operation in module.body] == ["f", "g"]
+    assert parse_module("").body == []
+    assert parse_module("module @m {}").operation.symbol_name == "m"
+
+
+def test_operands_results_and_properties() -> None:
+    add, compare, _ = body(
+        "%0 = arith.addf %b, %b fastmath<nnan, contract> {x.y = 1 : i8} : f32\n%1 = arith.cmpf uno, %0, %b : f32"
+    )
+    assert [type(operand) for operand in add.operands] == [BlockArgument, BlockArgument]
+    assert add.operands[0] is add.operands[1]
+    assert add.attributes == {"x.y": IntegerAttr(1, IntegerType(8))}
+    fastmath = add.properties["fastmath"]
+    assert isinstance(fastmath, EnumAttr)
+    assert fastmath.keywords == "nnan,contract"
+    assert compare.operands[0] is add.results[0]
+    assert compare.properties["predicate"] == IntegerAttr(14, IntegerType(64))
+    assert str(compare.properties["fastmath"]) == "#arith.fastmath<none>"
+    assert compare.results[0].type == IntegerType(1)
+    assert compare.results[0].name == "1"
+
+
+def test_generic_and_custom_forms_are_the_same_operation() -> None:
+    custom = body("%0 = arith.addi %a, %a overflow<nsw> : i32")[0]
+    generic = body('%0 = "arith.addi"(%a, %a) <{overflowFlags = #arith.overflow<nsw>}> : (i32, i32) -> i32')[0]
+    older = body('%0 = "arith.addi"(%a, %a) {overflowFlags = #arith.overflow<nsw>} : (i32, i32) -> i32')[0]
+    for operation in (generic, older):
+        assert operation.definition is custom.definition
+        assert operation.properties == custom.properties
+        assert operation.attributes == {}
+
+
+def test_defaults_are_stored() -> None:
+    assert (
+        str(body('%0 = "arith.addi"(%a, %a) : (i32, i32) -> i32')[0].properties["overflowFlags"])
+        == "#arith.overflow<none>"
+    )
+
+
+def test_several_results_and_their_parts() -> None:
+    operations = body(
+        "%x, %y = arith.addui_extended %a, %a : i32, i1\n"
+        "%p:2 = arith.addui_extended %a, %a : i32, i1\n"
+        '"test.use"(%x, %y, %p#1, %p#0, %p) : (i32, i1, i1, i32, i32) -> ()'
+    )
+    first, second = operations[0].results, operations[1].results
+    assert operations[2].operands == [first[0], first[1], second[1], second[0], second[0]]
+
+
+def test_a_use_before_the_definition_is_put_right() -> None:
+    module = parse_module('"test.use"(%x, %x) : (i32, i32) -> ()\n%x = "test.make"() : () -> i32')
+    use, make = module.body
+    assert use.operands == [make.results[0]] * 2
+    assert isinstance(use.operands[0], OpResult)
+
+
+def test_blocks_and_branches() -> None:
+    module = parse_module(
+        """func.func @f(%c: i1, %x: i32) -> i32 {
+  cf.cond_br %c, ^yes(%x : i32), ^no
+^no:
+  cf.br ^yes(%x : i32)
+^yes(%r: i32):
+  return %r : i32
+}"""
+    )
+    entry, no, yes = function(module).regions[0].blocks
+    branch = entry.operations[0]
+    assert branch.operands == [entry.arguments[0]]
+    assert branch.successors == [(yes, [entry.arguments[1]]), (no, [])]
+    assert no.operations[0].successors == [(yes, [entry.arguments[1]])]
+    assert yes.arguments[0].name == "r"
+    again = parse_module(print_module(module, generic=True))
+    assert print_module(again) == print_module(module)
+
+
+def test_names_end_with_their_region() -> None:
+    text = '"test.op"() ({{ {0} = "test.a"() : () -> i32 }}, {{ {1} = "test.b"() : () -> i32 }}) : () -> ()'
+    assert parse_module(text.format("%x", "%x")).body[0].regions[1].blocks[0].operations[0].name == "test.b"
+    with pytest.raises(ParseError, match="undeclared"):
+        parse_module(text.format("%x", "%x") + '"test.use"(%x) : (i32) -> ()')
+    with pytest.raises(ParseError, match="redefinition"):
+        parse_module('%x = "test.a"() : () -> i32\n' + text.format("%x", "%y"))
+
+
+def test_an_op_knows_where_it_stands() -> None:
+    module = parse_module('\n  func.func @f() {\n    // é\n    return loc("elsewhere")\n  }', "in.mlir")
+    operation = function(module).regions[0].blocks[0].operations[0]
+    assert operation.position == FileLineCol("in.mlir", 4, 5)
+    assert operation.location == NameLoc("elsewhere")
+    assert function(module).location == FileLineCol("in.mlir", 2, 3)
+
+
+def test_columns_count_bytes() -> None:
+    add = body('%0 = arith.constant {x = "é"} 1 : i32 loc(unknown) %1 = arith.addi %0, %0 : i32')[1]
+    assert add.position is not None
+    assert add.position.column == len('%0 = arith.constant {x = "é"} 1 : i32 loc(unknown) %1 = '.encode()) + 1
+
+
+def test_locations_by_alias_defined_after_use() -> None:
+    module = parse_module(
+        """"test.op"() ({
+^bb0(%x: i32 loc(#inner)):
+  "test.end"() : () -> () loc(#outer)
+}) : () -> () loc(#outer)
+#inner = loc("in":1:2)
+#outer = loc(callsite(#inner at "caller"))
+"""
+    )
+    operation = module.body[0]
+    outer = CallSiteLoc(FileLineCol("in", 1, 2), NameLoc("caller"))
+    assert operation.location == outer
+    assert operation.regions[0].blocks[0].arguments[0].location == FileLineCol("in", 1, 2)
+    assert operation.regions[0].blocks[0].operations[0].location == outer
+
+
+def test_aliases_of_types_and_attributes() -> None:
+    module = parse_module(
+        "!q = !quant.uniform<i8:f32, 2.0>\n#a = {n = [1, 2]}\nfunc.func private @f(tensor<2x!q>) attributes {t.a = #a}"
+    )
+    operation = function(module)
+    assert str(operation.properties["function_type"]) == "(tensor<2x!quant.uniform<i8:f32, 2.000000e+00>>) -> ()"
+    assert str(operation.attributes["t.a"]) == "{n = [1, 2]}"
+
+
+def test_resources_are_kept() -> None:
+    text = """"test.op"() {a = dense_resource<blob> : tensor<1xi64>} : () -> ()
+{-#
+  dialect_resources: {
+    builtin: {
+      blob: "0x080000000100000000000000"
+    }
+  },
+  external_resources: {
+    tool: {
+      flag: true,
+      text: "x"
+    }
+  }
+#-}
+"""
+    module = parse_module(text)
+    assert module.resources.blob("blob") == (1).to_bytes(8, "little")
+    assert module.resources.blob("other") is None
+    assert module.resources.external == {"tool": {"flag": True, "text": "x"}}
+    assert text.partition("{-#")[2] in print_module(module)
+
+
+def test_unregistered_things_are_kept_as_written() -> None:
+    text = '"other.op"() <{p = 1}> {a = #other.attr<x , [y]>} : () -> !other.type<a ->  b>'
+    module = parse_module(text)
+    operation = module.body[0]
+    assert operation.definition is None
+    assert operation.raw_properties == DictionaryAttr((("p", IntegerAttr(1, IntegerType(64))),))
+    assert str(operation.attributes["a"]) == "#other.attr<x , [y]>"
+    assert str(operation.results[0].type) == "!other.type<a ->  b>"
+    for rejected in (text, "func.func private @f(!other.type)", "module attributes {a.b = #other.x} {}"):
+        with pytest.raises(ParseError):
+            parse_module(rejected, allow_unregistered=False)
+
+
+def test_parts_of_a_file_keep_their_places() -> None:
+    text = 'module {}\n// -----\n\nfunc.func @f() { bad }\n"é" // -----module @m {}\n// -----0\n// -----'
+    parts = list(split_input(text))
+    assert [part.start for part in parts] == [(1, 1), (2, 9), (5, 14)]
+    assert [part.text.strip() for part in parts[::2]] == ["module {}", "module @m {}\n// -----0\n// -----"]
+    with pytest.raises(ParseError) as caught:
+        parse_module(parts[1].text, "in", start=parts[1].start)
+    assert str(caught.value).startswith("in:4:18:")
+    module = parse_module(parts[2].text, "in", start=parts[2].start)
+    assert module.operation.symbol_name == "m"
+    assert str(module.operation.location) == '"in":5:14'
+    implicit = parse_module("// nothing", "in", start=(2, 9)).operation
+    assert str(implicit.location) == '"in":2:9'
+    with pytest.raises(ParseError, match="^in:2:10:.*NUL"):
+        parse_module(" \0", "in", start=(2, 9))
+
+
+def test_symbols_are_found() -> None:
+    module = parse_module(
+        "module @top { module @inner { func.func @f() { call @g() : () -> () return } func.func private @g() } }"
+    )
+    inner = module.lookup("@inner::@g")
+    assert inner is not None
+    call = module.lookup("inner::f")
+    assert call is not None
+    assert module.lookup("g", call) is inner
+    assert module.lookup("missing") is None
+    assert module.lookup("@f::@x") is None
+
+
+def test_bytes_are_utf_8() -> None:
+    assert parse_module('module attributes {a.b = "é"} {}'.encode()).operation.attributes["a.b"] == StringAttr("é")
+
+
+def test_the_collector_is_left_as_it_was() -> None:
+    assert gc.isenabled()
+    parse_module("module {}")
+    assert gc.isenabled()
+    with pytest.raises(ParseError):
+        parse_module("module {")
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        parse_module("module {}")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_a_deep_caller_gets_an_error_of_ours() -> None:
+    def deep(levels: int) -> None:
+        if levels:
+            deep(levels - 1)
+        else:
+            parse_type("tuple<" * 90 + ">" * 90)
+
+    with pytest.raises((ParseError, RecursionError)) as caught:
+        deep(sys.getrecursionlimit() - 250)
+    assert isinstance(caught.value, ParseError)
+
+
+# --- declared formats -----------------------------------------------------------------------------------------------------
+
+
+def a_dialect() -> Registry:
+    dialect = Dialect("t")
+    dialect.op(
+        "maybe",
+        "(`with` $extra^ `:` type($extra)):(`without`)? attr-dict",
+        operands=(Slot("extra", c.ANY, Arity.OPTIONAL),),
+    )
+    dialect.op(
+        "many",
+        "$first `,` `[` $rest `]` attr-dict `:` type($first) `,` type($rest) `->` type($out)",
+        operands=(Slot("first", c.ANY), Slot("rest", c.ANY, Arity.VARIADIC)),
+        results=(Slot("out", c.ANY),),
+    )
+    dialect.op(
+        "named",
+        "$name ($label^)? (`flag` $flag^)? attr-dict-with-keyword",
+        properties=(
+            Property("name", c.SYMBOL_REF_ATTR),
+            Property("label", c.STRING_ATTR, optional=True),
+            Property("flag", c.UNIT_ATTR, optional=True),
+        ),
+    )
+    dialect.op("wrap", "$body attr-dict", regions=(RegionSlot("body"),), traits=(Trait.NO_TERMINATOR,))
+    registry = Registry(default_registry().dialects.values())
+    registry.register(dialect)
+    return registry
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "t.maybe without",
+        "t.maybe with %0 : i32",
+        "t.maybe with %0 : i32 {x = 1 : i64}",
+        "%2 = t.many %0, [] : i32,  -> f32",
+        "%2 = t.many %0, [%0, %1] : i32, i32, f32 -> f32",
+        "t.named @a::@b",
+        't.named @a "label"',
+        't.named @a "label" flag attributes {x}',
+        "t.named @a flag",
+        "t.wrap {\n  }",
+    ],
+)
+def test_a_declared_format_reads_and_prints(line: str) -> None:
+    registry = a_dialect()
+    text = f'module {{\n  %0 = "test.i"() : () -> i32\n  %1 = "test.f"() : () -> f32\n  {line}\n}}\n'
+    if "[] : i32," in line:
+        text = text.replace(": i32,  ->", ": i32, ->")
+        with pytest.raises(ParseError):
+            parse_module(text, registry=registry)
+        return
+    module = parse_module(text, registry=registry)
+    assert print_module(module) == text
+    assert print_module(parse_module(print_module(module, generic=True), registry=registry)) == text
+
+
+def test_a_format_must_name_what_is_declared() -> None:
+    dialect = Dialect("u")
+    dialect.op("bad", "$missing attr-dict")
+    with pytest.raises(ValueError, match="missing"):
+        parse_module("u.bad", registry=Registry([*default_registry().dialects.values(), dialect]))
+    for malformed in ("`a` (`b`", "(`a`)", "wrong-directive", "%"):
+        with pytest.raises(ValueError, match="format"):
+            read_format(malformed)
+
+
+def test_the_whole_text_is_read() -> None:
+    for text in ("f32 f32", "f32>", "tensor<2xf32>>"):
+        with pytest.raises(ParseError):
+            parse_type(text)
+    with pytest.raises(ParseError):
+        parse_attribute("1 : i32 : i32")
+    assert parse_type(" f32 // comment\n") == F("f32")
+
+
+def test_verification_can_be_put_off() -> None:
+    text = "func.func @f() -> i32 { return }"
+    assert parse_module(text, verify=False).body
+    with pytest.raises(VerifyError):
+        parse_module(text)
+
+
+def test_memory_grows_with_the_number_of_operations_only() -> None:
+    """Less than 3 KB per operation at the peak, the text not counted."""
+    count = 20_000
+    lines = "".join(f"  %{n} = arith.addi %a, %b : i32\n" for n in range(count))
+    text = f"func.func @f(%a: i32, %b: i32) {{\n{lines}  return\n}}"
+    parse_module(text[:200].rpartition("\n")[0] + "\n  return\n}")
+    tracemalloc.start()
+    module = parse_module(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(module.body[0].regions[0].blocks[0].operations) == count + 1
+    assert peak < 3000 * count
+
+
+def test_the_same_properties_and_types_again_are_read_afresh_where_they_differ() -> None:
+    lines = [
+        '%0 = "arith.addi"(%a, %a) <{overflowFlags = #arith.overflow<nsw>}> : (i32, i32) -> i32',
+        '%1 = "arith.addi"(%a, %a) <{overflowFlags = #arith.overflow<nsw>}> {x.y} : (i32, i32) -> i32',
+        '%2 = "arith.addi"(%a, %a) <{overflowFlags = #arith.overflow<nuw>}> : (i32, i32) -> i32',
+        '%3 = "arith.addi"(%a, %a) : (i32, i32) -> i32',
+        '%4 = "arith.addi"(%a, %a) <{overflowFlags = #arith.overflow<nuw>}> : (i32, i32) -> i32',
+    ]
+    operations = body("\n".join(lines))[:-1]
+    assert [str(op.properties["overflowFlags"]) for op in operations] == [
+        f"#arith.overflow<{flags}>" for flags in ("nsw", "nsw", "nuw", "none", "nuw")
+    ]
+    operations[0].properties.clear()
+    assert operations[1].properties
+    assert [list(op.attributes) for op in operations] == [[], ["x.y"], [], [], []]

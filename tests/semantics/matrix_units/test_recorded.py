@@ -1,0 +1,115 @@
+"""Every recorded tile of the published model of matrix units, 0 differences: see tests/data/mma_recorded.md."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from tree import ROOT
+
+from halfulp.fp_formats import exact
+from halfulp.fp_formats.formats import FORMATS
+from halfulp.semantics.matrix_units import models as tiled
+from halfulp.semantics.matrix_units.chips import CHIPS, Rule
+from halfulp.semantics.matrix_units.kinds import TileOp
+
+FILE = ROOT / "tests" / "data" / "mma_recorded.npz"
+ARCHITECTURES = {"AdaLovelace": "ada", "RTXBlackwell": "rtx-blackwell"}
+UNITS = {"mma_block_scale": "mma", "tcgen05mma": "tcgen05", "tcgen05mma_block_scale": "tcgen05"}
+
+
+@cache
+def recorded() -> tuple[Any, dict[str, Any]]:
+    arrays = np.load(FILE)
+    return arrays, json.loads(arrays["index"].tobytes())["configs"]
+
+
+NAMES = tuple(recorded()[1])
+
+
+def operation(name: str) -> tuple[str, TileOp]:
+    """The model and the operation of a configuration."""
+    entry, types = recorded()[1][name], recorded()[1][name]["types"]
+    architecture, unit, _ = name.split(".", 2)
+    m, n, k = entry["instruction_shape"]
+    chip = ARCHITECTURES.get(architecture, architecture.lower())
+    # Of AMD's 16x16 shapes those with less than 1 KiB (bf16 of CDNA1: half of it) of A are of four blocks.
+    single = {"f64": 4, "f32": 4, "tf32": 8, "f16": 16, "bf16": 16}.get(types["A"], 32)
+    if types["A"] == "bf16" and chip != "cdna3" and not name.endswith("1k"):
+        single = 8
+    blocks = 4 if unit == "mfma" and m == 16 and k < single else 1
+    return f"chip:{chip}", TileOp(
+        name, types["A"], types["B"], types["C"], types["D"], (m, n, k), blocks, UNITS.get(unit, unit),
+        types.get("scale", ""), entry.get("scale_block") or 0,
+    )  # fmt: skip
+
+
+def operands(name: str) -> list[Any]:
+    arrays, configs = recorded()
+    scaled = "scale" in configs[name]["types"]
+    found = [arrays[f"{name}/{key}"] for key in ("A", "B", "C", *(("scale_A", "scale_B") if scaled else ()))]
+    if configs[name]["types"]["A"] == "tf32":
+        found[:2] = [registers >> np.uint32(13) for registers in found[:2]]
+    return found
+
+
+def differences(name: str, results: Any) -> int:
+    arrays, _ = recorded()
+    _, op = operation(name)
+    wanted = arrays[f"{name}/D"]
+    assert results.dtype == wanted.dtype
+    assert results.shape == wanted.shape
+    wrong = results != wanted
+    if op.d == "f64":
+        wrong &= ~(exact.is_nan(FORMATS["f64"], results) & exact.is_nan(FORMATS["f64"], wanted))
+    return int(wrong.sum())
+
+
+def test_recording_is_whole() -> None:
+    arrays, configs = recorded()
+    assert len(configs) == 171
+    assert sum(arrays[f"{name}/D"].size for name in configs) == 131_328
+    assert {operation(name)[0].removeprefix("chip:") for name in configs} == set(CHIPS)
+    for name, entry in configs.items():
+        rule = tiled.rule_of(*operation(name))
+        size = operation(name)[1].shape[2]
+        groups = [rule.group or size] * (size // min(rule.group or size, size)) if rule.how != "chain" else [1] * size
+        assert [min(group, size) for group in groups] == entry["k_groups"], name
+        if "fraction_bits" in entry["model"]:
+            assert rule.bits == entry["model"]["fraction_bits"], name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_recorded_tiles(name: str) -> None:
+    model, op = operation(name)
+    assert differences(name, tiled.multiply_accumulate(model, op, *operands(name))) == 0
+
+
+MUTATIONS = (
+    ("Volta.mma.m8n8k4.f32.f16.f16.f32", {"bits": 24}),
+    ("Ampere.mma.m16n8k16.f32.f16.f16.f32", {"group": 16}),
+    ("Hopper.mma.m16n8k16.f32.bf16.bf16.f32", {"bits": 24}),
+    ("Hopper.wgmma.m64n8k32.f32.e4m3.e4m3", {"fraction": 23}),
+    ("RTXBlackwell.mma_block_scale.m16n8k64.block16.f32.e2m1.e2m1.f32.ue8m0", {"bits": 34}),
+    ("CDNA1.mfma.f32_16x16x16f16", {"group": 2}),
+    ("CDNA2.mfma.f32_16x16x16bf16_1k", {"flush": False}),
+    ("CDNA3.mfma.f32_16x16x16_f16", {"bits": 25}),
+    ("CDNA3.mfma.f32_16x16x32_fp8_fp8", {"interleaved": False}),
+)
+
+
+@pytest.mark.parametrize(("name", "changed"), MUTATIONS)
+def test_another_rule_differs(name: str, changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recording tells rules apart: with one field changed, results differ."""
+    model, op = operation(name)
+    rule = tiled.rule_of(model, op)
+    other = Rule(**{**{field: getattr(rule, field) for field in rule.__dataclass_fields__}, **changed})
+    tiled._model.cache_clear()
+    monkeypatch.setattr(tiled, "rule_of", lambda model, op: other)
+    try:
+        assert differences(name, tiled.multiply_accumulate(model, op, *operands(name))) > 0
+    finally:
+        tiled._model.cache_clear()
