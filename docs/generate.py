@@ -245,7 +245,7 @@ def commands() -> str:
         first = epilogs.setdefault(epilog, name)
         if first != name:
             what = "Inputs, outputs and exit codes" if "inputs:" in epilog else "Exit codes"
-            parts.append(f"{what}: as for [{first}](#{first}).\n")
+            parts.append(f"{what} are the same as for [{first}](#{first}).\n")
         elif epilog:
             parts.append(f"```text\n{epilog}\n```\n")
     return "\n".join(parts)

@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from halfulp.conformance.vectors.metadata import Document
 
 _ABOUT = """\
-Read a file of vectors in any of the formats, compute every row again, and tell the first that differs:
+Read a file of vectors in any of the formats, compute every row again, and show the first row that differs:
 
   halfulp check-vectors addf.tv                                    with addf.json beside it
   ./testbench | halfulp check-vectors - --metadata addf.json --format testfloat
   testfloat_gen f16_add | halfulp check-vectors - --format testfloat --op arith.addf --type f16
   halfulp check-vectors out.hex --op program.mlir --function f --columns arg0,arg1,result
 
-What is computed is what the metadata says, or --op with the options below. The columns are those that the file
-describes, else those of the metadata, else the operands and results of the op, with flags unless --no-flags.
+The metadata names the computation, or --op with the options below. The columns are those that the file describes, else
+those of the metadata, else the operands, results and flags of the op (--no-flags: without flags).
 """
 
 SEVERAL_NAMES = 6
@@ -65,24 +65,26 @@ _SPELLED = {"source": "--from"}
 def register(commands: Any, style: dict[str, Any]) -> None:
     """Add the command to the parser of the command line."""
     parser = commands.add_parser(
-        "check-vectors", help="check a device's results", description=_ABOUT, epilog=EXIT_CODES, **style
+        "check-vectors", help="check the results of a device", description=_ABOUT, epilog=EXIT_CODES, **style
     )
     add = parser.add_argument
     add("file", metavar="FILE", help="the file to check, or - for the standard input")
-    add("--format", metavar="NAME", help="of the file (default: by its name, else by its content)")
-    add("--metadata", metavar="FILE.json", help="what the file holds (default: the file's own name with .json)")
-    add("--op", metavar="OP|FILE.mlir", help="what is computed, where there is no metadata")
+    add("--format", metavar="NAME", help="the format of the file (default: by its name, else by its content)")
+    add("--metadata", metavar="FILE.json", help="the metadata of the file (default: the name of the file with .json)")
+    add("--op", metavar="OP|FILE.mlir", help="the computation, if there is no metadata")
     add(
         "--columns",
         metavar="NAME[,NAME...]",
-        help="the columns of the file, where it has not all of them; with metadata it need not have the operands",
+        help="the columns of the file, if some are missing; with metadata, even all operands can be missing",
     )
-    add("--nan", choices=("exact", "any"), help="any: every NaN will do for a NaN (default: as the metadata says)")
-    add("--ignore-flags", action="store_true", help="do not compare the file's flags")
-    add("--partial", action="store_true", help="the file may have fewer rows than the metadata says, and others")
-    add("--max", type=positive, default=1, metavar="N", help="rows that differ to tell in full (default: 1)")
+    add("--nan", choices=("exact", "any"), help="any: accept every NaN if a NaN is expected (default: by the metadata)")
+    add("--ignore-flags", action="store_true", help="do not compare the flags in the file")
+    add("--partial", action="store_true", help="allow fewer rows than in the metadata, and other rows")
+    add(
+        "--max", type=positive, default=1, metavar="N", help="the number of different rows to show in full (default: 1)"
+    )
     add("--json", action="store_true", help="print one JSON object")
-    add_subject_options(parser.add_argument_group("what is computed"))
+    add_subject_options(parser.add_argument_group("the computation"))
     parser.set_defaults(command=check_vectors)
 
 

@@ -159,7 +159,7 @@ def diagnostics_option(parser: argparse.ArgumentParser) -> None:
         "--diagnostics",
         choices=("text", "json"),
         default="text",
-        help="errors as text, or as one JSON object a line",
+        help="print errors as text, or as one JSON object per line",
     )
 
 

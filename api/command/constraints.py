@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from halfulp.interp.dialects.iree_codegen.verdicts import Verdict
 
 _ABOUT = """\
-Evaluate every iree_codegen.smt.constraints of a file, and print a verdict for each of its asserts:
+Evaluate every iree_codegen.smt.constraints of a file, and print a result for each of its asserts:
 
   halfulp constraints file.mlir --knob wg_m=32 --dim 128 --dim 256
   halfulp constraints file.mlir --dim n=256 --set 0 --model iree
 
-holds, FAILS, or unknown, with the reasons: the knobs and dimensions that are not given, or what has no value, such as a
-division by zero. An unknown verdict is no failure, unless --strict says so.
+A result is holds, FAILS or unknown. For unknown, the reasons follow: the knobs and dimensions that are not given, or an
+expression without a value, such as a division by zero. Unknown is not a failure, except with --strict.
 
-What is not given is taken from the module where it says it: dimensions that are constants; knobs from the
-lowering_config of the op marked with the set's root_op, and from the function's translation_info.
+Values that are not given come from the module, if it has them: constant dimensions; knobs in the lowering_config of the
+op that is marked with the root_op of the set, and in the translation_info of the function.
 
 models: smt     SMT-LIB: unbounded integers, Euclidean division
-        solver  as smt, but a lookup gives its last value for any other key, as in what IREE gives to solvers
-        iree    IREE's evaluator: 64 bits, truncating division, fewer ops; without --knob it evaluates only what the
-                module's configuration fits
+        solver  like smt, but a lookup with any other key gives its last value, as in IREE's formulas for solvers
+        iree    IREE's evaluator: 64 bits, truncating division, fewer ops; without --knob it evaluates only constraints
+                that the configuration of the module fits
 """
 
 _CODES = f"""\
-constraints exits with 1 when an assert FAILS; with --strict also when one is unknown.
+constraints exits with 1 if an assert FAILS, and with --strict also if one is unknown.
 
 {EXIT_CODES}"""
 
@@ -55,7 +55,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     """Add the command to a parser's subcommands."""
     constraints = commands.add_parser(
         "constraints",
-        help="say of each assert in constraints whether it holds",
+        help="check the asserts of constraints",
         description=_ABOUT,
         epilog=_CODES,
         **style,
@@ -67,25 +67,30 @@ def register(commands: Any, style: dict[str, Any]) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a knob: a number, or of a one_of_knob the index or the spelling of an option; repeated for each",
+        help="a knob: a number; for a one_of_knob, the index or the spelling of an option. Repeat it for each knob",
     )
     add(
         "--dim",
         action="append",
         default=[],
         metavar="[NAME=]VALUE",
-        help="a problem dimension: in order, or by the name or position of the block argument; repeated for each",
+        help="a problem dimension: in order, or by the name or position of its block argument. Repeat it for each",
     )
-    add("--set", type=_number_of_set, metavar="N", help="only constraints of this set of root ops (target = <set = N>)")
-    add("--function", metavar="NAME", help="only constraints in this function")
+    add(
+        "--set",
+        type=_number_of_set,
+        metavar="N",
+        help="check only constraints of this set of root ops (target = <set = N>)",
+    )
+    add("--function", metavar="NAME", help="check only constraints in this function")
     add(
         "--model",
         default="smt",
         metavar="MODEL",
-        help="smt (default), solver or iree; with ,FIELD=VALUE for other choices, as in smt,lookup_miss=last",
+        help="smt (default), solver or iree; change single choices with ,FIELD=VALUE, as in smt,lookup_miss=last",
     )
-    add("--strict", action="store_true", help="exit with 1 when a verdict is unknown, too")
-    add("--json", action="store_true", help="one JSON object per assert")
+    add("--strict", action="store_true", help="exit with 1 also if a result is unknown")
+    add("--json", action="store_true", help="print one JSON object per assert")
     diagnostics_option(constraints)
     constraints.set_defaults(command=_constraints)
 

@@ -18,16 +18,16 @@ ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest
 
 
 _DESCRIPTION = """\
-Explain how one number is rounded, what bits stand for, or what an op gives on its operands:
+Explain the rounding of one number, the meaning of bits, or the result of an op:
 
   halfulp explain 0.3 f8E4M3FN                      a number rounded to a type
   halfulp explain "0x7F : f8E4M3FN"                 bits of a type
-  halfulp explain arith.addf f8E4M3FN 1.4 2.2       an op on operands, rounded to the type first
+  halfulp explain arith.addf f8E4M3FN 1.4 2.2       an op; its operands are first rounded to the type
   halfulp explain arith.truncf f8E4M3FN 464 --from f32
   halfulp explain arith.cmpf f16 1 nan --attr predicate=ult
   halfulp explain quant.qcast "!quant.uniform<i8:f32, 0.5:3>" 1.3
 
-Numbers are 0.3, 1/3, nan, -inf, raw bits 0x7F of the type itself, or typed: f32=0x3E99999A.
+A number is a decimal 0.3, a fraction 1/3, nan, -inf, raw bits 0x7F of the type itself, or has a type: f32=0x3E99999A.
 """
 
 
@@ -35,7 +35,7 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     """Add the command to a parser's subcommands."""
     explain = commands.add_parser(
         "explain",
-        help="explain how one number is rounded, or what an op gives",
+        help="explain the rounding of one number, or the result of an op",
         description=_DESCRIPTION,
         epilog=EXIT_CODES,
         usage="halfulp explain [options] VALUE TYPE | OP TYPE OPERAND...",
@@ -43,10 +43,19 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     )
     add = explain.add_argument
     add("words", nargs="+", metavar="WORD", help="a value and a float type; or an op, a type and the operands")
-    add("--rounding", choices=ROUNDINGS, help="the mode of the first part; all are listed (default: to_nearest_even)")
-    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where tools differ")
+    add(
+        "--rounding",
+        choices=ROUNDINGS,
+        help="the rounding mode to explain (default: to_nearest_even); a table shows all modes",
+    )
+    add(
+        "--profile",
+        default="spec",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="the profile: the semantics where tools differ (default: spec)",
+    )
     add("--from", dest="source", metavar="TYPE", help="the type that a cast converts from (default: f64, or i64)")
-    add("--channel", type=int, metavar="N", help="which scale of a quantised type with several, from 0")
+    add("--channel", type=int, metavar="N", help="the channel of a quantised type with several scales, counted from 0")
     add(
         "--attr",
         action="append",
@@ -54,8 +63,8 @@ def register(commands: Any, style: dict[str, Any]) -> None:
         metavar="NAME[=VALUE]",
         help="a property of the op: fastmath=nnan predicate=olt",
     )
-    add("--plot", metavar="FILE", help="draw the rounding too: a name that ends in .svg or .png (needs matplotlib)")
-    add("--dark", action="store_true", help="draw for a dark page")
+    add("--plot", metavar="FILE", help="also draw the rounding, to a file .svg or .png (needs matplotlib)")
+    add("--dark", action="store_true", help="use colours for a dark page")
     explain.set_defaults(command=_explain)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from halfulp.command.common import EXIT_CODES, SUCCESS, Sources, report
 
 _ABOUT = """\
-Write one self-contained page of HTML that shows any rounding to any float type: click bits, type a number, choose the
-mode. It opens from a file, and needs no server and no network.
+Write one HTML page that shows any rounding to any float type: click bits, type a number, choose the mode. Open the
+file in a browser. It needs no server and no network.
 """
 
 
@@ -23,7 +23,9 @@ def register(commands: Any, style: dict[str, Any]) -> None:
         epilog=EXIT_CODES,
         **style,
     )
-    explore.add_argument("-o", "--output", required=True, metavar="FILE", help="the page; - for the standard output")
+    explore.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="the file to write, or - for the standard output"
+    )
     explore.set_defaults(command=_explore)
 
 

@@ -83,7 +83,11 @@ def build_parser() -> argparse.ArgumentParser:
     epilog = f"{cli_running.VALUES}\n{EXIT_CODES}"
     run = commands.add_parser("run", help="run a function of an MLIR file", parents=[running], epilog=epilog, **style)
     cli_running.function_options(run)
-    run.add_argument("--split-input-file", action="store_true", help="run each part between '// -----' on its own")
+    run.add_argument(
+        "--split-input-file",
+        action="store_true",
+        help="run each part of the file separately; lines '// -----' divide parts",
+    )
     run.set_defaults(command=_run)
 
     evaluate = commands.add_parser(
@@ -95,71 +99,80 @@ def build_parser() -> argparse.ArgumentParser:
         **style,
     )
     add = evaluate.add_argument
-    add("op", metavar="OP", help="the full name, as in arith.addf")
-    add("--to", metavar="TYPE", help="the type, or element type, of the result of a cast")
+    add("op", metavar="OP", help="the full name of the op, such as arith.addf")
+    add("--to", metavar="TYPE", help="for casts: the type, or element type, of the result")
     add(
         "--attr",
         action="append",
         default=[],
         metavar="NAME[=VALUE]",
-        help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others as MLIR has them",
+        help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others in MLIR's syntax",
     )
     cli_running.model_option(evaluate)
     evaluate.set_defaults(command=_eval)
 
     formats = commands.add_parser("formats", help="list the float formats, or describe one", epilog=EXIT_CODES, **style)
-    formats.add_argument("name", nargs="?", metavar="NAME", help="a format; up to 8 bits all its values are listed")
+    formats.add_argument(
+        "name", nargs="?", metavar="NAME", help="the format to describe; with up to 8 bits, all its values are listed"
+    )
     formats.set_defaults(command=_formats)
 
     translate = commands.add_parser(
         "translate",
-        help="read and verify MLIR text or bytecode, and print either",
-        description="Read and verify MLIR text or bytecode, and print it as text, or with --emit-bytecode as bytecode.",
+        help="read and verify MLIR text or bytecode, and print text or bytecode",
+        description="Read and verify MLIR text or bytecode. Print it as text, or with --emit-bytecode as bytecode.",
         epilog=EXIT_CODES,
         **style,
     )
     add = translate.add_argument
     add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
-    add("-o", dest="output", metavar="FILE", help="write there instead of to stdout")
+    add("-o", dest="output", metavar="FILE", help="write to this file instead of stdout")
     add("--mlir-print-op-generic", "--generic", action="store_true", dest="generic", help="print the generic form")
     add("--mlir-print-debuginfo", "--debug-info", action="store_true", dest="debug_info", help="print locations")
-    add("--split-input-file", action="store_true", help="read each part between '// -----' on its own")
+    add(
+        "--split-input-file",
+        action="store_true",
+        help="read each part of the file separately; lines '// -----' divide parts",
+    )
     add("--allow-unregistered-dialect", action="store_true", help="accept ops that halfulp does not know")
-    add("--emit-bytecode", action="store_true", help="write bytecode: for MLIR 22, the bytes that mlir-opt writes")
+    add("--emit-bytecode", action="store_true", help="write bytecode; for MLIR 22, the same bytes as mlir-opt")
     add(
         "--emit-bytecode-version",
         type=int,
         choices=range(7),
         metavar="N",
-        help="the version of the format, 0 to 6 (default); 4 is read by every MLIR since 17",
+        help="the version of the format, 0 to 6 (default: 6); every MLIR since 17 can read version 4",
     )
     add(
-        "--emit-bytecode-producer", metavar="NAME", help="the name in the file (default: MLIR22-halfulp, by the schema)"
+        "--emit-bytecode-producer",
+        metavar="NAME",
+        help="the name in the file (default: by the schema, as MLIR22-halfulp)",
     )
     add(
         "--schema",
         choices=("mlir22", "llvm24", "newer"),
-        help="the MLIR to write for: mlir22 refuses what only newer MLIR has; llvm24, or newer, is another layout of "
-        "bytecode, and does not pack i1 in blobs of text (default: MLIR 22's spelling of anything; bytecode: mlir22)",
+        help="the MLIR to write for. mlir22: refuse everything that only newer MLIR has. llvm24 or newer: use the "
+        "newer layout of bytecode, and do not pack i1 in blobs of text. Default for bytecode: mlir22; for text: MLIR "
+        "22's spelling, but nothing is refused",
     )
     diagnostics_option(translate)
     add(
         "--verify-diagnostics",
         action="store_true",
-        help="compare the errors with the comments // expected-error {{...}} of the file, as mlir-opt does; "
-        "2 where they differ",
+        help="compare the errors with the comments // expected-error {{...}} in the file, as mlir-opt does; "
+        "exit with 2 if they differ",
     )
     translate.set_defaults(command=_translate)
 
     inspect = commands.add_parser(
         "inspect",
-        help="show what is in a bytecode file",
+        help="show the contents of a bytecode file",
         description="Show the sections, dialects, ops, strings and resources of an MLIR bytecode file, with sizes.",
         epilog=EXIT_CODES,
         **style,
     )
     inspect.add_argument("file", metavar="FILE", help="MLIR bytecode, or - for the standard input")
-    inspect.add_argument("--json", action="store_true", help="one JSON object")
+    inspect.add_argument("--json", action="store_true", help="print one JSON object")
     inspect.set_defaults(command=_inspect)
 
     cli_explain.register(commands, style)

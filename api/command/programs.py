@@ -39,38 +39,38 @@ SHOWN = 5
 """Differences of one oracle that are printed."""
 
 _DIFF = """\
-Compare what a program computes, bit for bit, by what the language allows:
+Compare the results of a program, bit for bit. Only results that the language does not allow count as differences:
 
-  halfulp diff program.mlir --against mlir-fold,mlir-native   here and by other implementations
-  halfulp diff before.mlir after.mlir                         two versions, both run here
-  halfulp diff before.mlir --pass-pipeline "builtin.module(canonicalize)"   the second made by mlir-opt
+  halfulp diff program.mlir --against mlir-fold,mlir-native   halfulp and other implementations
+  halfulp diff before.mlir after.mlir                         two versions, both run by halfulp
+  halfulp diff before.mlir --pass-pipeline "builtin.module(canonicalize)"   mlir-opt makes the second version
 
-Without --input the arguments are made up: every combination where they have at most 16 bits together (for other
-implementations: where -n suffices), else corner cases and random ones. A difference is traced to the first op that is
-wrong for the operands it was given. Where the first version, or the program here, has undefined behaviour, anything is
-allowed.
+Without --input, the arguments are generated. If they have at most 16 bits together, every combination is tested (for
+other implementations: if -n is large enough), else corner cases and random values. For a difference, the command names
+the first op whose result is wrong for its operands. If the first version, or the program in halfulp, has undefined
+behaviour, every result is allowed.
 """
 
 _REDUCE = """\
-Shrink a program while it differs in the same op, on the same types, for the same known reason or none:
+Make a program smaller, as long as the same op differs, on the same types, for the same known reason (or for none):
 
   halfulp reduce program.mlir --against mlir-fold -o small.mlir
-  halfulp reduce program.mlir --test ./interesting.sh     exit code 0 of the script: the file it is given is interesting
+  halfulp reduce program.mlir --test ./interesting.sh     exit code 0 of the script: the file is interesting
 
-With --undefined, what stays is that the implementation has a value for a program without a meaning.
+With --undefined, the command looks for another thing: undefined behaviour for which the implementation has a value.
 
-Functions, results and ops are removed, shapes shrink to the element that differs, values become simpler. What is
-printed stands alone: its arguments are constants where the difference stays with them, and comments say what differs
-and which command shows it.
+The command removes functions, results and ops, reduces shapes to the element that differs, and makes values simpler.
+The printed program is complete: its arguments become constants, if the difference remains with them. Comments show the
+difference, and the command that reproduces it.
 """
 
 _FUZZ = """\
-Compare random programs of arith, quant and func ops, free of undefined behaviour and of poison:
+Compare random programs of arith, quant and func ops, without undefined behaviour and without poison:
 
   halfulp fuzz --against mlir-fold,mlir-native -n 20000 --seed 1
 
-Every result of every op is compared on the operands it had. What an implementation did not answer is counted apart; an
-unexplained difference is reduced.
+Every result of every op is compared, for the operands that the op had. Results that an implementation does not give are
+counted separately. A program with an unexplained difference is reduced.
 """
 
 _CODES = (
@@ -87,57 +87,101 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     parser = commands.add_parser("diff", help="compare whole programs", description=_DIFF, epilog=_CODES, **style)
     add = parser.add_argument
     add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
-    add("after", nargs="?", metavar="AFTER", help="a second version of it")
-    add("--against", metavar="ORACLE[,ORACLE...]", help="the implementations to ask, as for verify")
-    add("--pass-pipeline", metavar="PIPELINE", help="make the second version with mlir-opt")
+    add("after", nargs="?", metavar="AFTER", help="the second version of the program")
+    add("--against", metavar="ORACLE[,ORACLE...]", help="the implementations to compare with, as for verify")
+    add("--pass-pipeline", metavar="PIPELINE", help="make the second version with these passes of mlir-opt")
     _add_inputs(parser)
-    add("-n", type=positive, metavar="N", help="inputs to make up (default: 100 for oracles, else 1000)")
+    add("-n", type=positive, metavar="N", help="the number of inputs to generate (default: 100 for oracles, else 1000)")
     _add_comparison(parser)
-    add("--json", action="store_true", help="one JSON object per oracle or function")
+    add("--json", action="store_true", help="print one JSON object per oracle or function")
     parser.set_defaults(command=_diff)
 
     parser = commands.add_parser(
-        "reduce", help="shrink a program that differs", description=_REDUCE, epilog=_REDUCE_CODES, **style
+        "reduce", help="make a program with a difference smaller", description=_REDUCE, epilog=_REDUCE_CODES, **style
     )
     add = parser.add_argument
     add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
-    add("--against", metavar="ORACLE", help="the implementation whose difference is to stay")
-    add("--undefined", action="store_true", help="keep a value for what is undefined here, instead of a difference")
-    add("--test", metavar="PROGRAM", help="a program that exits with 0 if the file it is given is interesting")
+    add("--against", metavar="ORACLE", help="the implementation whose difference must remain")
+    add(
+        "--undefined",
+        action="store_true",
+        help="instead of a difference, keep undefined behaviour for which the implementation has a value",
+    )
+    add("--test", metavar="PROGRAM", help="a program that gets a file, and exits with 0 if the file is interesting")
     _add_inputs(parser)
-    add("-n", type=positive, default=100, metavar="N", help="inputs to make up until one differs")
+    add(
+        "-n",
+        type=positive,
+        default=100,
+        metavar="N",
+        help="the number of inputs to generate, to find one that differs (default: 100)",
+    )
     _add_comparison(parser)
-    add("--max-tests", type=positive, default=2000, metavar="N", help="programs to try")
-    add("-o", dest="output", metavar="FILE", help="write the program there instead of to stdout")
+    add(
+        "--max-tests",
+        type=positive,
+        default=2000,
+        metavar="N",
+        help="the largest number of programs to try (default: 2000)",
+    )
+    add("-o", dest="output", metavar="FILE", help="write the program to this file instead of stdout")
     parser.set_defaults(command=_reduce)
 
     parser = commands.add_parser(
         "fuzz", help="compare random programs with other implementations", description=_FUZZ, epilog=_CODES, **style
     )
     add = parser.add_argument
-    add("--against", required=True, metavar="ORACLE[,ORACLE...]", help="the implementations to ask, as for verify")
-    add("-n", type=positive, default=1000, metavar="N", help="programs")
-    add("--seed", type=int, default=1, metavar="N", help="of all programs")
-    add("--first", type=int, default=0, metavar="I", help="the number of the first program: program i stays the same")
-    add("--allow", action="append", default=[], choices=("poison", "undefined"), help="results that programs may have")
-    add("--max-failures", type=positive, default=5, metavar="K", help="stop asking an oracle after so many")
-    add("--no-reduce", action="store_true", help="print the failures as they were found")
-    add("--no-known", action="store_true", help="do not look at the table of known divergences")
-    add("--json", action="store_true", help="one JSON object with all counts")
+    add(
+        "--against",
+        required=True,
+        metavar="ORACLE[,ORACLE...]",
+        help="the implementations to compare with, as for verify",
+    )
+    add("-n", type=positive, default=1000, metavar="N", help="the number of programs (default: 1000)")
+    add("--seed", type=int, default=1, metavar="N", help="the seed of all programs (default: 1)")
+    add(
+        "--first",
+        type=int,
+        default=0,
+        metavar="I",
+        help="the number of the first program; program i of a seed is always the same",
+    )
+    add(
+        "--allow",
+        action="append",
+        default=[],
+        choices=("poison", "undefined"),
+        help="allow programs with this kind of result",
+    )
+    add(
+        "--max-failures",
+        type=positive,
+        default=5,
+        metavar="K",
+        help="stop using an oracle after this number of failures (default: 5)",
+    )
+    add("--no-reduce", action="store_true", help="print failing programs as they were found")
+    add("--no-known", action="store_true", help="do not use the table of known divergences")
+    add("--json", action="store_true", help="print one JSON object with all counts")
     parser.set_defaults(command=_fuzz)
 
 
 def _add_inputs(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--function", metavar="NAME", help="the function to run (default: the only public one; two versions: all)")
+    add("--function", metavar="NAME", help="the function to run (default: the only public one; for two versions: all)")
     add("--input", action="append", default=[], metavar="VALUE", help="the next argument, as for run")
-    add("--seed", type=int, default=0, metavar="N", help="of the inputs that are made up")
+    add("--seed", type=int, default=0, metavar="N", help="the seed of the generated inputs (default: 0)")
 
 
 def _add_comparison(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--no-known", action="store_true", help="do not look at the table of known divergences")
-    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics here")
+    add("--no-known", action="store_true", help="do not use the table of known divergences")
+    add(
+        "--profile",
+        default="spec",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="the profile that halfulp uses (default: spec)",
+    )
 
 
 def _known(arguments: argparse.Namespace) -> tuple[Sequence[Divergence], Sequence[Cancellation]]:

@@ -19,9 +19,9 @@ LEVELS = ("1", "2", "exhaustive", "random", "weighted")
 """`halfulp.conformance.vectors.recipe.LEVELS`, known here without importing anything."""
 
 FIELDS: Mapping[str, str] = {
-    "denormals": "flushing: ieee, flush_operands, flush_results or flush_both",
+    "denormals": "flushing of subnormals: ieee, flush_operands, flush_results or flush_both",
     "nan_result": "payload, canonical (RISC-V), canonical_signed, negative or canonical_bf16",
-    "tininess": "when underflow is detected: after or before rounding",
+    "tininess": "the detection of underflow: after or before rounding",
     "float_to_int": "poison, saturate (Arm), saturate_nan_max (RISC-V) or modular",
 }
 """Fields of the profile that have an option of their own; ``--profile`` takes all."""
@@ -29,7 +29,7 @@ FIELDS: Mapping[str, str] = {
 _FOR_AN_OP = ("type", "source", "attr", "rounding", "random_bits", "models", "flags")
 _SPELLED = {"source": "--from"}
 
-_WHERE_THERE_IS_PLACE = "where the op has flags, and every format a place for them"
+_WHERE_THERE_IS_PLACE = "if the op has flags, and every format can hold them"
 
 
 def seed(text: str) -> int:
@@ -46,20 +46,32 @@ def add_subject_options(parser: Any, flags: str = _WHERE_THERE_IS_PLACE) -> None
     ``flags``: what the help says of no option about flags.
     """
     add = parser.add_argument
-    add("--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; of a cast, of its result")
-    add("--from", dest="source", metavar="TYPE[,TYPE...]", help="the element types of the operands of a cast")
+    add("--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; for a cast, of its result")
+    add("--from", dest="source", metavar="TYPE[,TYPE...]", help="for a cast: the element types of the operands")
     add("--attr", action="append", metavar="NAME[=VALUE]", help="a property, as for eval: fastmath=nsz predicate=slt")
-    add("--rounding", metavar="MODE", help="the op's rounding mode; stochastic: random bits become a column")
-    add("--random-bits", type=positive, metavar="N", help="bits per row of stochastic rounding (default: 16)")
-    add("--function", metavar="NAME", help="the function of a program (default: the only public one)")
-    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where documents differ")
+    add("--rounding", metavar="MODE", help="the rounding mode of the op; with stochastic, the random bits are a column")
+    add(
+        "--random-bits",
+        type=positive,
+        metavar="N",
+        help="the random bits per row for stochastic rounding (default: 16)",
+    )
+    add("--function", metavar="NAME", help="for a program: the function (default: the only public one)")
+    add(
+        "--profile",
+        default="spec",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="the profile: the semantics where documents differ (default: spec)",
+    )
     for field, about in FIELDS.items():
         add(f"--{field.replace('_', '-')}", metavar="VALUE", help=f"this field of the profile: {about}")
-    add("--keep-ub", action="store_true", help="rows with undefined behaviour count as poison (default: left out)")
+    add(
+        "--keep-ub", action="store_true", help="keep rows with undefined behaviour, as poison (default: leave them out)"
+    )
     add(
         "--flags",
         action=argparse.BooleanOptionalAction,
-        help=f"a column of exception flags (default: {flags})",
+        help=f"with or without a column of exception flags (default: {flags})",
     )
 
 
@@ -70,15 +82,17 @@ def add_recipe_options(parser: Any, flags: str = _WHERE_THERE_IS_PLACE) -> None:
     add(
         "--level",
         choices=LEVELS,
-        help="TestFloat's corners 1 (default) or 2, all there are, uniform bits, or a mixture",
+        help="the operands: TestFloat's corner cases 1 (default) or 2, every operand, uniform bits, or a mixture",
     )
     add(
         "--models",
         metavar="B1[,B3...]",
-        help="the FPgen models whose vectors come first, or alone without --level; all: those that apply",
+        help="FPgen models: their vectors come first, or alone without --level; all: every model that applies",
     )
-    add("-n", type=positive, metavar="N", help="how many random rows; of other levels, at most so many")
-    add("--seed", type=seed, default=0, metavar="N", help="of everything random, 0 to 2**64 - 1 (default: 0)")
+    add(
+        "-n", type=positive, metavar="N", help="the number of random rows; for other levels, the largest number of rows"
+    )
+    add("--seed", type=seed, default=0, metavar="N", help="the seed of everything random, 0 to 2**64 - 1 (default: 0)")
 
 
 def types_in(text: str) -> list[str]:

@@ -27,15 +27,15 @@ UNMARKED = ("refuse", "drop", "canonical")
 PACKINGS = ("containers", "dense", "dense-high")
 
 _ABOUT = f"""\
-Compute a large set of vectors in shards of 2**24 rows, each a file named by its content:
+Compute a large set of vectors in shards of 2**24 rows. Each shard is a file, named by its content:
 
   halfulp sweep arith.truncf --from f32 --type f8E4M3FN --level exhaustive --format runs --out sweep
   halfulp sweep arith.addf --type bf16 --level random -n 10000000000 --out sweep --shard 3/64
   halfulp sweep spec.json --out sweep --dask tcp://scheduler:8786
 
-SPEC is an op or a program, with the options below; or a JSON file: the metadata of a set, or one written by hand
-(docs/sweeps.md). After a kill at any moment the same command goes on; shards whose files were damaged are made again.
-The digest of the whole depends neither on the workers nor on their order.
+SPEC is an op or a program, with the options below. Or it is a JSON file: the metadata of a set, or a file written by
+hand (docs/sweeps.md). You can stop a sweep at any moment; the same command then continues, and makes damaged shards
+again. The digest of the sweep does not depend on the workers or on their order.
 
 Formats: {", ".join(FORMATS)}.
 """
@@ -67,16 +67,30 @@ def register(commands: Any, style: dict[str, Any]) -> None:
         **style,
     )
     add = sweep.add_argument
-    add("subject", metavar="SPEC", help="an op as in arith.addf, an MLIR file, or a JSON file")
-    add_recipe_options(sweep, flags="none, since flags take the exact path, many times as long")
-    add("--out", required=True, metavar="DIR", help="where the shards are; workers on all machines must see it")
-    add("--format", choices=FORMATS, default="npz", metavar="FORMAT", help="of the shards' files (default: npz)")
-    add("--poison", choices=UNMARKED, default="refuse", help="rows with poison or open bits that the format lacks")
-    add("--pack", choices=PACKINGS, default="containers", help="how bin has elements of other than whole bytes")
+    add("subject", metavar="SPEC", help="an op such as arith.addf, an MLIR file, or a JSON file")
+    add_recipe_options(sweep, flags="without, because flags need the exact path, which is many times slower")
+    add("--out", required=True, metavar="DIR", help="the folder of the shards; workers on all machines must see it")
+    add("--format", choices=FORMATS, default="npz", metavar="FORMAT", help="the format of the files (default: npz)")
+    add(
+        "--poison",
+        choices=UNMARKED,
+        default="refuse",
+        help="the treatment of rows with poison or open bits, if the format has no columns for them",
+    )
+    add(
+        "--pack",
+        choices=PACKINGS,
+        default="containers",
+        help="the packing in bin of elements that do not fill whole bytes",
+    )
     who = sweep.add_mutually_exclusive_group()
-    who.add_argument("--workers", type=positive, metavar="N", help="processes (default: as many as cores)")
-    who.add_argument("--shard", type=part, metavar="I/N", help="in one process, of every N shards the one at place I")
-    who.add_argument("--dask", metavar="ADDRESS", help="on the cluster of this Dask scheduler, as tcp://HOST:8786")
+    who.add_argument(
+        "--workers", type=positive, metavar="N", help="the number of processes (default: the number of cores)"
+    )
+    who.add_argument("--shard", type=part, metavar="I/N", help="in one process: make every Nth shard, from shard I on")
+    who.add_argument(
+        "--dask", metavar="ADDRESS", help="use the cluster of this Dask scheduler, such as tcp://HOST:8786"
+    )
     sweep.set_defaults(command=_sweep)
 
 

@@ -9,11 +9,11 @@ from halfulp.command import running as cli_running
 from halfulp.command.common import EXIT_CODES, Sources, positive, profile_named, read, report, write
 
 _TRACE = """\
-Without --html and --npz the trace goes to stdout, step by step, then the results as run prints them. Of values of more
-than 16 elements it has the first ones, minimum, maximum, and counts of NaNs, infinities and poison. A program that
-stops has a trace up to there.
+Without --html and --npz the trace goes to stdout, step by step. The results follow, as run prints them. For a value of
+more than 16 elements, the trace shows the first elements, the minimum, the maximum, and the counts of NaNs, infinities
+and poison. If the program stops early, the trace ends there.
 
-  --html page.html   one page that needs nothing else: the source, and the steps of each line
+  --html page.html   one page without other files: the source, and the steps of each line
   --npz DIR          DIR/values.npz: the raw codes of every value; DIR/index.json: op, place, type and poison of each
 """
 
@@ -24,16 +24,16 @@ def register(commands: Any, style: dict[str, Any]) -> None:
         "trace",
         help="run a function and show every op that runs",
         parents=[cli_running.options()],
-        description="Run a function of an MLIR file, and show every op with its line, its values, and where poison "
-        "was born.",
+        description="Run a function of an MLIR file. Show every op that runs: its line, its values, and the poison "
+        "that it creates.",
         epilog=f"{_TRACE}\n{cli_running.VALUES}\n{EXIT_CODES}",
         **style,
     )
     cli_running.function_options(trace)
     add = trace.add_argument
-    add("--html", metavar="FILE", help="write the trace as a page")
-    add("--npz", metavar="DIR", help="write all values of the trace")
-    add("--max-rows", type=positive, metavar="N", help="how many steps are kept (default: 5000)")
+    add("--html", metavar="FILE", help="write the trace as an HTML page")
+    add("--npz", metavar="DIR", help="write all values of the trace to this folder")
+    add("--max-rows", type=positive, metavar="N", help="the number of steps to keep (default: 5000)")
     trace.set_defaults(command=_trace)
 
 

@@ -47,7 +47,7 @@ BLOCK = 32
 LONGEST_NAME = 80
 
 _ABOUT = f"""\
-Golden vectors: operands, and what the op or the function makes of them, bit for bit.
+Write golden vectors: operands, and the exact bits of the results of an op or a function.
 
   halfulp vectors arith.addf --type f8E4M3FN
   halfulp vectors arith.truncf --from f32 --type f8E4M3FN --models B3,B4 --format readmemh --out vectors
@@ -55,9 +55,10 @@ Golden vectors: operands, and what the op or the function makes of them, bit for
   halfulp vectors --changed vectors/addf_f8E4M3FN.json
 
 Formats: {", ".join(FORMATS)}.
-Without --out the file goes to stdout. Files of several formats hold the same columns, those that each of the formats
-has a place for, and so have one digest: flags are left out where one has none (--flags makes that an error), and
---poison says what becomes of rows with poison or open bits where one has no columns for these.
+Without --out, the vectors go to stdout. With several formats, all files have the same columns, and so the same digest.
+These are the columns that every format can hold. If a format cannot hold flags, no file has them (with --flags this is
+an error). If a format has no columns for poison and open (unspecified) bits, --poison chooses the treatment of rows
+with such bits.
 """
 
 _MAKING = (
@@ -77,19 +78,33 @@ def register(commands: Any, style: dict[str, Any]) -> None:
         **style,
     )
     add = vectors.add_argument
-    add("subject", nargs="?", metavar="OP|PROGRAM", help="an op as in arith.addf, or an MLIR file, or - for stdin")
+    add("subject", nargs="?", metavar="OP|PROGRAM", help="an op such as arith.addf, or an MLIR file, or - for stdin")
     add_recipe_options(vectors)
-    add("--format", metavar="FORMAT[,FORMAT...]", help="how the vectors are written (default: testfloat)")
-    add("--out", metavar="DIR", help="write NAME.* and the metadata, NAME.json, there; whole, or not at all")
-    add("--metadata", metavar="FILE", help="where the metadata goes when the vectors go to stdout")
-    add("--name", metavar="NAME", help="of the files, in C and in SystemVerilog (default: by op, types and properties)")
-    add("--poison", choices=UNMARKED, help="rows with poison or open bits that the format cannot tell of")
-    add("--pack", choices=PACKINGS, help="how bin has elements of other than 8, 16, 32 or 64 bits")
-    add("--mx", choices=PLACES, help="bin has the operands of scaling ops in blocks, with their scales there")
-    add("--block", type=positive, metavar="N", help=f"with --mx: elements of a block (default: {BLOCK})")
-    add("--any-nan", action="store_true", help="the metadata asks checkers to accept any NaN for a NaN")
-    add("--coverage", action="store_true", help="show on stderr what the models hit, bucket by bucket")
-    add("--changed", metavar="FILE", help="which vectors of the set of this metadata are others in this version")
+    add("--format", metavar="FORMAT[,FORMAT...]", help="the formats of the files (default: testfloat)")
+    add(
+        "--out",
+        metavar="DIR",
+        help="write NAME.* and the metadata NAME.json to this folder; after an error, nothing is written",
+    )
+    add("--metadata", metavar="FILE", help="the file for the metadata, if the vectors go to stdout")
+    add(
+        "--name",
+        metavar="NAME",
+        help="the name of the files, and in C and SystemVerilog (default: by op, types and properties)",
+    )
+    add(
+        "--poison",
+        choices=UNMARKED,
+        help="the treatment of rows with poison or open bits, if a format has no columns for them",
+    )
+    add("--pack", choices=PACKINGS, help="the packing in bin of elements of other than 8, 16, 32 or 64 bits")
+    add("--mx", choices=PLACES, help="write the operands of scaling ops in blocks, in bin; the place of the scales")
+    add("--block", type=positive, metavar="N", help=f"with --mx: the number of elements in a block (default: {BLOCK})")
+    add(
+        "--any-nan", action="store_true", help="ask checkers, in the metadata, to accept any NaN if the result is a NaN"
+    )
+    add("--coverage", action="store_true", help="show the cases that the models cover, on stderr")
+    add("--changed", metavar="FILE", help="show the vectors of the set with this metadata that change in this version")
     vectors.set_defaults(command=_vectors)
 
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from halfulp.interp.ir.operations import Module
 
 _WORKGROUPS = """\
-The iree_codegen.dispatch_config of the function computes the count from the workload; where it has none, the function
-runs, and each iree_codegen.workgroup_count_hint that does asks for a count, of which the greatest holds.
+The iree_codegen.dispatch_config of the function computes the count from the workload. If there is none, the function
+runs, and each iree_codegen.workgroup_count_hint that runs asks for a count. The result is the largest count in each
+dimension.
 
   halfulp workgroups dispatch.mlir --function=matmul --input=128 --input=128 --input=1000
   count: 4 1 1
@@ -30,16 +31,20 @@ def register(commands: Any, style: dict[str, Any]) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "workgroups",
-        help="how many workgroups a function is dispatched with",
-        description="Compute the workgroup count of a function from its iree_codegen.dispatch_config or its hints.",
+        help="compute the number of workgroups of a function",
+        description="Compute the number of workgroups of a function, from its dispatch_config or its hints.",
         epilog=f"{_WORKGROUPS}\n{EXIT_CODES}",
         **style,
     )
     add = parser.add_argument
     add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
-    add("--function", metavar="NAME", help="the function (default: the only one with a dispatch_config, or public)")
+    add(
+        "--function",
+        metavar="NAME",
+        help="the function (default: the only one with a dispatch_config, or the only public one)",
+    )
     add("--input", action="append", default=[], metavar="VALUE", help="the next workload value or argument")
-    add("--json", action="store_true", help="one JSON object")
+    add("--json", action="store_true", help="print one JSON object")
     cli_running.semantics_options(parser)
     cli_running.call_options(parser)
     parser.set_defaults(command=_workgroups)
