@@ -133,12 +133,16 @@ UNKNOWN = {"all": "", "nan": "infinities not published", "none": "infinities and
 NOTES: Mapping[str, Any] = {
     "fraction": lambda rule: f"f32 results have {rule.fraction} fraction bits" if rule.fraction != 23 else "",
     "dot": lambda rule: (
-        f"{rule.dot} products of one scale count as one, exactly; signs of scales do not count" if rule.dot != 1 else ""
+        f"{rule.dot} products with one scale are added exactly and count as one; signs of scales are ignored"
+        if rule.dot != 1
+        else ""
     ),
     "interleaved": lambda rule: (
-        "even and odd k apart; C vanishes more than 25 binades below" if rule.interleaved else ""
+        "even and odd k are added separately; C counts as 0 if it is more than 25 binades below"
+        if rule.interleaved
+        else ""
     ),
-    "flush": lambda rule: "subnormals are zeros" if rule.flush else "",
+    "flush": lambda rule: "subnormals count as zeros" if rule.flush else "",
     "specials": lambda rule: UNKNOWN[rule.specials],
 }
 
@@ -161,7 +165,7 @@ def matrix_units() -> str:
         for chip, members in CHIPS.items()
         for number, row in enumerate(members)
     ]
-    head = "model|instruction|A · B|C → D|MxNxK|scales|sum|products at a time|bits kept|besides"
+    head = "model|instruction|A · B|C → D|MxNxK|scales|sum|products at a time|bits kept|notes"
     return table(head.split("|"), rows)
 
 
@@ -231,7 +235,7 @@ def commands() -> str:
         first = epilogs.setdefault(epilog, name)
         if first != name:
             what = "Inputs, outputs and exit codes" if "inputs:" in epilog else "Exit codes"
-            parts.append(f"{what}: as for [{first}](#{first}).\n")
+            parts.append(f"{what} are the same as for [{first}](#{first}).\n")
         elif epilog:
             parts.append(f"```text\n{epilog}\n```\n")
     return "\n".join(parts)

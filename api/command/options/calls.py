@@ -10,23 +10,24 @@ from halfulp.command.option import option, positive
 INPUTS = """\
 inputs:
   --input="4xf32=1 2 3 4"      a tensor or vector; "2x2xi8=[1 2][3 4]" with brackets, "f32=1.5" a scalar
-  --input="4xf8E4M3FN=0.5"     one element for all
-  --input="1 2 3 4"            elements alone take the type of the argument (eval: that of the input before)
+  --input="4xf8E4M3FN=0.5"     one value for all elements
+  --input="1 2 3 4"            elements without a type have the type of the argument (eval: of the input before)
   --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
-  --input=@a.npy               an array of the argument's dtype, or of raw bits (see outputs)
+  --input=@a.npy               an array with the dtype of the argument, or with raw bits (see outputs)
   --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
-  A memref is given like a tensor; what stands in it afterwards is printed after the results: argument[0]: 4xf32=1 2 3 4
-  --batch: one more leading axis, over the lanes: 4xf32, elements alone or a file for an f32 argument, 4x8xf32 or a
-                               file for tensor<8xf32> or vector<8xf32>; without that axis, the same for all lanes
-Elements are decimal numbers (read as MLIR reads literals), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
+  A memref is given like a tensor. Its contents after the run are printed after the results: argument[0]: 4xf32=1 2 3 4
+  --batch: each input has one more leading axis, for the lanes. For an f32 argument: 4xf32, elements without a type, or
+                               a file. For tensor<8xf32> or vector<8xf32>: 4x8xf32, or a file. An input without this
+                               axis is the same for all lanes.
+Elements are decimal numbers (read like literals in MLIR), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
 
 outputs:
-  --output=@y.npy              the first result as an array (again for the next one) instead of on stdout. Types that
-                               .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths than
-                               1, 8, 16, 32 and 64) are written as raw bits: unsigned integers; wider than 64 bits,
-                               uint64 words on a last axis, least significant first. --input=@y.npy takes them back.
-  --expected_output="f32=1"    compare the first result (again for the next one) by type, bits and poison
-  Both go on after the results with what stands in the memrefs that were given, in order.
+  --output=@y.npy              write the first result to a file instead of stdout (repeat it for the next result). Types
+                               that .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths
+                               than 1, 8, 16, 32 and 64) are written as raw bits: unsigned integers, or for more than 64
+                               bits uint64 words on a last axis, least significant first. --input=@y.npy reads them.
+  --expected_output="f32=1"    compare the type, bits and poison of the first result (repeat it for the next result)
+  After the results, both options continue with the contents of the given memrefs, in order.
 """
 """The meaning of ``--input`` and ``--output``, for the help of commands that have them."""
 
@@ -41,7 +42,7 @@ class ProfileOption:
         "--profile",
         default="spec",
         metavar="NAME[,FIELD=VALUE...]",
-        help="the semantics where documents or tools differ",
+        help="the profile: the semantics where documents or tools differ (default: spec)",
     )
 
 
@@ -50,9 +51,11 @@ class SemanticsOptions(ProfileOption):
     """The semantics of results, and the limit on the size of a value."""
 
     index_width: Literal[64, 32] | None = option(
-        "--index-width", type=int, choices=(64, 32), help="bits at which index wraps"
+        "--index-width", type=int, choices=(64, 32), help="the width of index values, in bits (default: 64)"
     )
-    max_bytes: int | None = option("--max-bytes", type=positive, metavar="N", help="limit on the bytes of one value")
+    max_bytes: int | None = option(
+        "--max-bytes", type=positive, metavar="N", help="the largest size of one value, in bytes"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,16 +67,22 @@ class ResultOptions(SemanticsOptions):
         "--output", action="append", metavar="@FILE", help="write the next result to a .npy file"
     )
     expected_output: tuple[str, ...] = option(
-        "--expected_output", "--expected-output", action="append", metavar="VALUE", help="compare the next result"
+        "--expected_output",
+        "--expected-output",
+        action="append",
+        metavar="VALUE",
+        help="compare the next result with this value",
     )
     on_ub: Literal["raise", "poison"] | None = option(
-        "--on-ub", choices=("raise", "poison"), help="stop at undefined behaviour, or make it poison"
+        "--on-ub",
+        choices=("raise", "poison"),
+        help="at undefined behaviour: stop with an error (default), or give poison",
     )
     forbid_poison: bool = option(
-        "--forbid-poison", action="store_true", help="exit with 4 when a result, or a memref afterwards, has poison"
+        "--forbid-poison", action="store_true", help="exit with 4 if a result, or a memref after the run, has poison"
     )
     mma: str | None = option(
-        "--mma", metavar="MODEL", help="how tile operations add up: exact (default), ieee or chip:NAME"
+        "--mma", metavar="MODEL", help="the model that adds in tile operations: exact (default), ieee or chip:NAME"
     )
 
 
@@ -85,7 +94,7 @@ class DiagnosticsOption:
         "--diagnostics",
         choices=("text", "json"),
         default="text",
-        help="errors as text, or as one JSON object a line",
+        help="print errors as text, or as one JSON object per line",
     )
 
 
@@ -93,9 +102,13 @@ class DiagnosticsOption:
 class CallOptions(DiagnosticsOption):
     """The options of all commands that call a function."""
 
-    vscale: int | None = option("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
-    max_steps: int | None = option("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
-    max_depth: int | None = option("--max-depth", type=positive, metavar="N", help="limit on nested calls")
+    vscale: int | None = option(
+        "--vscale", type=positive, metavar="N", help="the factor of the size of scalable vectors"
+    )
+    max_steps: int | None = option(
+        "--max-steps", type=positive, metavar="N", help="the largest number of ops to execute"
+    )
+    max_depth: int | None = option("--max-depth", type=positive, metavar="N", help="the largest depth of nested calls")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +117,9 @@ class FunctionOptions(CallOptions, ResultOptions):
 
     file: str = option(metavar="FILE", help=SOURCE_FILE)
     function: str | None = option(
-        "--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested"
+        "--function",
+        metavar="NAME",
+        help="the function to call (default: the only public one); @a::@b for a nested one",
     )
     batch: bool = option(
         "--batch", action="store_true", help="call the function for each entry of the inputs (see below)"
@@ -112,10 +127,10 @@ class FunctionOptions(CallOptions, ResultOptions):
     check_hints: bool = option(
         "--check-hints",
         action="store_true",
-        help="with --batch, stop where iree_codegen.index_hint claims wrongly",
+        help="with --batch: stop if an iree_codegen.index_hint is wrong",
     )
     swizzle: Literal["hint", "physical"] | None = option(
         "--swizzle",
         choices=("hint", "physical"),
-        help="whether iree_codegen.swizzle_hint moves elements in memory",
+        help="physical: iree_codegen.swizzle_hint moves elements in memory; hint (default): it does not",
     )

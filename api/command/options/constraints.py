@@ -10,25 +10,25 @@ from halfulp.command.option import CommandHelp, option
 from halfulp.command.options.calls import SOURCE_FILE, DiagnosticsOption
 
 _ABOUT = """\
-Evaluate every iree_codegen.smt.constraints of a file, and print a verdict for each of its asserts:
+Evaluate every iree_codegen.smt.constraints of a file, and print a result for each of its asserts:
 
   halfulp constraints file.mlir --knob wg_m=32 --dim 128 --dim 256
   halfulp constraints file.mlir --dim n=256 --set 0 --model iree
 
-holds, FAILS, or unknown, with the reasons: the knobs and dimensions that are not given, or what has no value, such as a
-division by zero. An unknown verdict is no failure, unless --strict says so.
+A result is holds, FAILS or unknown. For unknown, the reasons follow: the knobs and dimensions that are not given, or an
+expression without a value, such as a division by zero. Unknown is not a failure, except with --strict.
 
-What is not given is taken from the module where it says it: dimensions that are constants; knobs from the
-lowering_config of the op marked with the set's root_op, and from the function's translation_info.
+Values that are not given come from the module, if it has them: constant dimensions; knobs in the lowering_config of the
+op that is marked with the root_op of the set, and in the translation_info of the function.
 
 models: smt     SMT-LIB: unbounded integers, Euclidean division
-        solver  as smt, but a lookup gives its last value for any other key, as in what IREE gives to solvers
-        iree    IREE's evaluator: 64 bits, truncating division, fewer ops; without --knob it evaluates only what the
-                module's configuration fits
+        solver  like smt, but a lookup with any other key gives its last value, as in IREE's formulas for solvers
+        iree    IREE's evaluator: 64 bits, truncating division, fewer ops; without --knob it evaluates only constraints
+                that the configuration of the module fits
 """
 
 _CODES = f"""\
-constraints exits with 1 when an assert FAILS; with --strict also when one is unknown.
+constraints exits with 1 if an assert FAILS, and with --strict also if one is unknown.
 
 {EXIT_CODES}"""
 
@@ -57,29 +57,29 @@ class ConstraintsArguments(DiagnosticsOption):
         "--knob",
         action="append",
         metavar="NAME=VALUE",
-        help="a knob: a number, or of a one_of_knob the index or the spelling of an option; repeated for each",
+        help="a knob: a number; for a one_of_knob, the index or the spelling of an option. Repeat it for each knob",
     )
     dim: tuple[str, ...] = option(
         "--dim",
         action="append",
         metavar="[NAME=]VALUE",
-        help="a problem dimension: in order, or by the name or position of the block argument; repeated for each",
+        help="a problem dimension: in order, or by the name or position of its block argument. Repeat it for each",
     )
     set: int | None = option(
         "--set",
         type=_number_of_set,
         metavar="N",
-        help="only constraints of this set of root ops (target = <set = N>)",
+        help="check only constraints of this set of root ops (target = <set = N>)",
     )
-    function: str | None = option("--function", metavar="NAME", help="only constraints in this function")
+    function: str | None = option("--function", metavar="NAME", help="check only constraints in this function")
     model: str = option(
         "--model",
         default="smt",
         metavar="MODEL",
-        help="smt (default), solver or iree; with ,FIELD=VALUE for other choices, as in smt,lookup_miss=last",
+        help="smt (default), solver or iree; change single choices with ,FIELD=VALUE, as in smt,lookup_miss=last",
     )
-    strict: bool = option("--strict", action="store_true", help="exit with 1 when a verdict is unknown, too")
-    json: bool = option("--json", action="store_true", help="one JSON object per assert")
+    strict: bool = option("--strict", action="store_true", help="exit with 1 also if a result is unknown")
+    json: bool = option("--json", action="store_true", help="print one JSON object per assert")
 
 
 COMMAND = CommandHelp(ConstraintsArguments, _ABOUT, _CODES)

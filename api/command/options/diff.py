@@ -9,16 +9,16 @@ from halfulp.command.options.calls import SOURCE_FILE
 from halfulp.command.options.programs import COMPARISON_CODES, ProgramOptions
 
 _DIFF = """\
-Compare what a program computes, bit for bit, by what the language allows:
+Compare the results of a program, bit for bit. Only results that the language does not allow count as differences:
 
-  halfulp diff program.mlir --against mlir-fold,mlir-native   here and by other implementations
-  halfulp diff before.mlir after.mlir                         two versions, both run here
-  halfulp diff before.mlir --pass-pipeline "builtin.module(canonicalize)"   the second made by mlir-opt
+  halfulp diff program.mlir --against mlir-fold,mlir-native   halfulp and other implementations
+  halfulp diff before.mlir after.mlir                         two versions, both run by halfulp
+  halfulp diff before.mlir --pass-pipeline "builtin.module(canonicalize)"   mlir-opt makes the second version
 
-Without --input the arguments are made up: every combination where they have at most 16 bits together (for other
-implementations: where -n suffices), else corner cases and random ones. A difference is traced to the first op that is
-wrong for the operands it was given. Where the first version, or the program here, has undefined behaviour, anything is
-allowed.
+Without --input, the arguments are generated. If they have at most 16 bits together, every combination is tested (for
+other implementations: if -n is large enough), else corner cases and random values. For a difference, the command names
+the first op whose result is wrong for its operands. If the first version, or the program in halfulp, has undefined
+behaviour, every result is allowed.
 """
 
 
@@ -27,17 +27,17 @@ class DiffArguments(ProgramOptions):
     """The options of ``halfulp diff``."""
 
     file: str = option(metavar="FILE", help=SOURCE_FILE)
-    after: str | None = option(nargs="?", metavar="AFTER", help="a second version of it")
+    after: str | None = option(nargs="?", metavar="AFTER", help="the second version of the program")
     against: str | None = option(
-        "--against", metavar="ORACLE[,ORACLE...]", help="the implementations to ask, as for verify"
+        "--against", metavar="ORACLE[,ORACLE...]", help="the implementations to compare with, as for verify"
     )
     pass_pipeline: str | None = option(
-        "--pass-pipeline", metavar="PIPELINE", help="make the second version with mlir-opt"
+        "--pass-pipeline", metavar="PIPELINE", help="make the second version with these passes of mlir-opt"
     )
     n: int | None = option(
-        "-n", type=positive, metavar="N", help="inputs to make up (default: 100 for oracles, else 1000)"
+        "-n", type=positive, metavar="N", help="the number of inputs to generate (default: 100 for oracles, else 1000)"
     )
-    json: bool = option("--json", action="store_true", help="one JSON object per oracle or function")
+    json: bool = option("--json", action="store_true", help="print one JSON object per oracle or function")
 
 
 COMMAND = CommandHelp(DiffArguments, _DIFF, COMPARISON_CODES)

@@ -13,13 +13,13 @@ from halfulp.command.options.calls import INPUTS, ResultOptions
 class EvalArguments(ResultOptions):
     """The options of ``halfulp eval``."""
 
-    op: str = option(metavar="OP", help="the full name, as in arith.addf")
-    to: str | None = option("--to", metavar="TYPE", help="the type, or element type, of the result of a cast")
+    op: str = option(metavar="OP", help="the full name of the op, such as arith.addf")
+    to: str | None = option("--to", metavar="TYPE", help="for casts: the type, or element type, of the result")
     attr: tuple[str, ...] = option(
         "--attr",
         action="append",
         metavar="NAME[=VALUE]",
-        help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others as MLIR has them",
+        help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others in MLIR's syntax",
     )
 
 

@@ -10,16 +10,16 @@ ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest
 """The modes of `halfulp.explanations.given.MODES`, repeated here so that help imports nothing."""
 
 _DESCRIPTION = """\
-Explain how one number is rounded, what bits stand for, or what an op gives on its operands:
+Explain the rounding of one number, the meaning of bits, or the result of an op:
 
   halfulp explain 0.3 f8E4M3FN                      a number rounded to a type
   halfulp explain "0x7F : f8E4M3FN"                 bits of a type
-  halfulp explain arith.addf f8E4M3FN 1.4 2.2       an op on operands, rounded to the type first
+  halfulp explain arith.addf f8E4M3FN 1.4 2.2       an op; its operands are first rounded to the type
   halfulp explain arith.truncf f8E4M3FN 464 --from f32
   halfulp explain arith.cmpf f16 1 nan --attr predicate=ult
   halfulp explain quant.qcast "!quant.uniform<i8:f32, 0.5:3>" 1.3
 
-Numbers are 0.3, 1/3, nan, -inf, raw bits 0x7F of the type itself, or typed: f32=0x3E99999A.
+A number is a decimal 0.3, a fraction 1/3, nan, -inf, raw bits 0x7F of the type itself, or has a type: f32=0x3E99999A.
 """
 
 
@@ -33,16 +33,19 @@ class ExplainArguments:
     rounding: str | None = option(
         "--rounding",
         choices=ROUNDINGS,
-        help="the mode of the first part; all are listed (default: to_nearest_even)",
+        help="the rounding mode to explain (default: to_nearest_even); a table shows all modes",
     )
     profile: str = option(
-        "--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where tools differ"
+        "--profile",
+        default="spec",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="the profile: the semantics where tools differ (default: spec)",
     )
     source: str | None = option(
         "--from", metavar="TYPE", help="the type that a cast converts from (default: f64, or i64)"
     )
     channel: int | None = option(
-        "--channel", type=int, metavar="N", help="which scale of a quantised type with several, from 0"
+        "--channel", type=int, metavar="N", help="the channel of a quantised type with several scales, counted from 0"
     )
     attr: tuple[str, ...] = option(
         "--attr",
@@ -51,9 +54,9 @@ class ExplainArguments:
         help="a property of the op: fastmath=nnan predicate=olt",
     )
     plot: str | None = option(
-        "--plot", metavar="FILE", help="draw the rounding too: a name that ends in .svg or .png (needs matplotlib)"
+        "--plot", metavar="FILE", help="also draw the rounding, to a file .svg or .png (needs matplotlib)"
     )
-    dark: bool = option("--dark", action="store_true", help="draw for a dark page")
+    dark: bool = option("--dark", action="store_true", help="use colours for a dark page")
 
 
 COMMAND = CommandHelp(ExplainArguments, _DESCRIPTION, usage="halfulp explain [options] VALUE TYPE | OP TYPE OPERAND...")

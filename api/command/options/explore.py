@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from halfulp.command.option import CommandHelp, option
 
 _ABOUT = """\
-Write one self-contained page of HTML that shows any rounding to any float type: click bits, type a number, choose the
-mode. It opens from a file, and needs no server and no network.
+Write one HTML page that shows any rounding to any float type: click bits, type a number, choose the mode. Open the
+file in a browser. It needs no server and no network.
 """
 
 
@@ -16,7 +16,9 @@ mode. It opens from a file, and needs no server and no network.
 class ExploreArguments:
     """The options of ``halfulp explore``."""
 
-    output: str = option("-o", "--output", required=True, metavar="FILE", help="the page; - for the standard output")
+    output: str = option(
+        "-o", "--output", required=True, metavar="FILE", help="the file to write, or - for the standard output"
+    )
 
 
 COMMAND = CommandHelp(ExploreArguments, _ABOUT)

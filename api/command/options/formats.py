@@ -11,7 +11,9 @@ from halfulp.command.option import CommandHelp, option
 class FormatsArguments:
     """The options of ``halfulp formats``."""
 
-    name: str | None = option(nargs="?", metavar="NAME", help="a format; up to 8 bits all its values are listed")
+    name: str | None = option(
+        nargs="?", metavar="NAME", help="the format to describe; with up to 8 bits, all its values are listed"
+    )
 
 
 COMMAND = CommandHelp(FormatsArguments)

@@ -12,7 +12,7 @@ class InspectArguments:
     """The options of ``halfulp inspect``."""
 
     file: str = option(metavar="FILE", help="MLIR bytecode, or - for the standard input")
-    json: bool = option("--json", action="store_true", help="one JSON object")
+    json: bool = option("--json", action="store_true", help="print one JSON object")
 
 
 COMMAND = CommandHelp(

@@ -18,7 +18,7 @@ COMPARISON_CODES = (
 class KnownOption:
     """The option to ignore the table of known divergences."""
 
-    no_known: bool = option("--no-known", action="store_true", help="do not look at the table of known divergences")
+    no_known: bool = option("--no-known", action="store_true", help="do not use the table of known divergences")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +26,13 @@ class ProgramOptions(KnownOption):
     """The function of a program that is compared, its inputs, and the semantics."""
 
     function: str | None = option(
-        "--function", metavar="NAME", help="the function to run (default: the only public one; two versions: all)"
+        "--function", metavar="NAME", help="the function to run (default: the only public one; for two versions: all)"
     )
     input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="the next argument, as for run")
-    seed: int = option("--seed", type=int, default=0, metavar="N", help="of the inputs that are made up")
-    profile: str = option("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics here")
+    seed: int = option("--seed", type=int, default=0, metavar="N", help="the seed of the generated inputs (default: 0)")
+    profile: str = option(
+        "--profile",
+        default="spec",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="the profile that halfulp uses (default: spec)",
+    )

@@ -13,9 +13,9 @@ LEVELS = ("1", "2", "exhaustive", "random", "weighted")
 """`halfulp.conformance.vectors.recipe.LEVELS`, repeated here so that help imports nothing."""
 
 FIELDS: Mapping[str, str] = {
-    "denormals": "flushing: ieee, flush_operands, flush_results or flush_both",
+    "denormals": "flushing of subnormals: ieee, flush_operands, flush_results or flush_both",
     "nan_result": "payload, canonical (RISC-V), canonical_signed, negative or canonical_bf16",
-    "tininess": "when underflow is detected: after or before rounding",
+    "tininess": "the detection of underflow: after or before rounding",
     "float_to_int": "poison, saturate (Arm), saturate_nan_max (RISC-V) or modular",
 }
 """Fields of the profile that have an option of their own; ``--profile`` takes all fields."""
@@ -46,23 +46,31 @@ class ComputationOptions:
     """The computation: an op with its types and properties, or a function of a program."""
 
     type: str | None = option(
-        "--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; of a cast, of its result"
+        "--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; for a cast, of its result"
     )
-    source: str | None = option("--from", metavar="TYPE[,TYPE...]", help="the element types of the operands of a cast")
+    source: str | None = option(
+        "--from", metavar="TYPE[,TYPE...]", help="for a cast: the element types of the operands"
+    )
     attr: tuple[str, ...] = option(
         "--attr", action="append", metavar="NAME[=VALUE]", help="a property, as for eval: fastmath=nsz predicate=slt"
     )
     rounding: str | None = option(
-        "--rounding", metavar="MODE", help="the op's rounding mode; stochastic: random bits become a column"
+        "--rounding", metavar="MODE", help="the rounding mode of the op; with stochastic, the random bits are a column"
     )
     random_bits: int | None = option(
-        "--random-bits", type=positive, metavar="N", help="bits per row of stochastic rounding (default: 16)"
+        "--random-bits",
+        type=positive,
+        metavar="N",
+        help="the random bits per row for stochastic rounding (default: 16)",
     )
     function: str | None = option(
-        "--function", metavar="NAME", help="the function of a program (default: the only public one)"
+        "--function", metavar="NAME", help="for a program: the function (default: the only public one)"
     )
     profile: str = option(
-        "--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where documents differ"
+        "--profile",
+        default="spec",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="the profile: the semantics where documents differ (default: spec)",
     )
     denormals: str | None = option("--denormals", metavar="VALUE", help=about_field("denormals"))
     nan_result: str | None = option("--nan-result", metavar="VALUE", help=about_field("nan_result"))
@@ -71,7 +79,7 @@ class ComputationOptions:
     keep_ub: bool = option(
         "--keep-ub",
         action="store_true",
-        help="rows with undefined behaviour count as poison (default: left out)",
+        help="keep rows with undefined behaviour, as poison (default: leave them out)",
     )
     flags: bool | None = option("--flags", action=argparse.BooleanOptionalAction, help=FLAGS_WHERE_THERE_IS_PLACE)
 
@@ -83,16 +91,16 @@ class RecipeOptions(ComputationOptions):
     level: str | None = option(
         "--level",
         choices=LEVELS,
-        help="TestFloat's corners 1 (default) or 2, all there are, uniform bits, or a mixture",
+        help="the operands: TestFloat's corner cases 1 (default) or 2, every operand, uniform bits, or a mixture",
     )
     models: str | None = option(
         "--models",
         metavar="B1[,B3...]",
-        help="the FPgen models whose vectors come first, or alone without --level; all: those that apply",
+        help="FPgen models: their vectors come first, or alone without --level; all: every model that applies",
     )
     n: int | None = option(
-        "-n", type=positive, metavar="N", help="how many random rows; of other levels, at most so many"
+        "-n", type=positive, metavar="N", help="the number of random rows; for other levels, the largest number of rows"
     )
     seed: int = option(
-        "--seed", type=seed, default=0, metavar="N", help="of everything random, 0 to 2**64 - 1 (default: 0)"
+        "--seed", type=seed, default=0, metavar="N", help="the seed of everything random, 0 to 2**64 - 1 (default: 0)"
     )

@@ -9,16 +9,16 @@ from halfulp.command.options.calls import SOURCE_FILE
 from halfulp.command.options.programs import ProgramOptions
 
 _REDUCE = """\
-Shrink a program while it differs in the same op, on the same types, for the same known reason or none:
+Make a program smaller, as long as the same op differs, on the same types, for the same known reason (or for none):
 
   halfulp reduce program.mlir --against mlir-fold -o small.mlir
-  halfulp reduce program.mlir --test ./interesting.sh     exit code 0 of the script: the file it is given is interesting
+  halfulp reduce program.mlir --test ./interesting.sh     exit code 0 of the script: the file is interesting
 
-With --undefined, what stays is that the implementation has a value for a program without a meaning.
+With --undefined, the command looks for another thing: undefined behaviour for which the implementation has a value.
 
-Functions, results and ops are removed, shapes shrink to the element that differs, values become simpler. What is
-printed stands alone: its arguments are constants where the difference stays with them, and comments say what differs
-and which command shows it.
+The command removes functions, results and ops, reduces shapes to the element that differs, and makes values simpler.
+The printed program is complete: its arguments become constants, if the difference remains with them. Comments show the
+difference, and the command that reproduces it.
 """
 
 _CODES = "exit codes: 0 reduced, 2 usage, parse, verify or I-O error, 3 nothing differs\n"
@@ -29,18 +29,30 @@ class ReduceArguments(ProgramOptions):
     """The options of ``halfulp reduce``."""
 
     file: str = option(metavar="FILE", help=SOURCE_FILE)
-    against: str | None = option("--against", metavar="ORACLE", help="the implementation whose difference is to stay")
+    against: str | None = option("--against", metavar="ORACLE", help="the implementation whose difference must remain")
     undefined: bool = option(
         "--undefined",
         action="store_true",
-        help="keep a value for what is undefined here, instead of a difference",
+        help="instead of a difference, keep undefined behaviour for which the implementation has a value",
     )
     test: str | None = option(
-        "--test", metavar="PROGRAM", help="a program that exits with 0 if the file it is given is interesting"
+        "--test", metavar="PROGRAM", help="a program that gets a file, and exits with 0 if the file is interesting"
     )
-    n: int = option("-n", type=positive, default=100, metavar="N", help="inputs to make up until one differs")
-    max_tests: int = option("--max-tests", type=positive, default=2000, metavar="N", help="programs to try")
-    output: str | None = option("-o", metavar="FILE", help="write the program there instead of to stdout")
+    n: int = option(
+        "-n",
+        type=positive,
+        default=100,
+        metavar="N",
+        help="the number of inputs to generate, to find one that differs (default: 100)",
+    )
+    max_tests: int = option(
+        "--max-tests",
+        type=positive,
+        default=2000,
+        metavar="N",
+        help="the largest number of programs to try (default: 2000)",
+    )
+    output: str | None = option("-o", metavar="FILE", help="write the program to this file instead of stdout")
 
 
 COMMAND = CommandHelp(ReduceArguments, _REDUCE, _CODES)

@@ -14,7 +14,9 @@ class RunArguments(FunctionOptions):
     """The options of ``halfulp run``."""
 
     split_input_file: bool = option(
-        "--split-input-file", action="store_true", help="run each part between '// -----' on its own"
+        "--split-input-file",
+        action="store_true",
+        help="run each part of the file separately; lines '// -----' divide parts",
     )
 
 

@@ -13,15 +13,15 @@ FORMATS = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv"
 """
 
 _ABOUT = f"""\
-Compute a large set of vectors in shards of 2**24 rows, each a file named by its content:
+Compute a large set of vectors in shards of 2**24 rows. Each shard is a file, named by its content:
 
   halfulp sweep arith.truncf --from f32 --type f8E4M3FN --level exhaustive --format runs --out sweep
   halfulp sweep arith.addf --type bf16 --level random -n 10000000000 --out sweep --shard 3/64
   halfulp sweep spec.json --out sweep --dask tcp://scheduler:8786
 
-SPEC is an op or a program, with the options below; or a JSON file: the metadata of a set, or one written by hand
-(docs/sweeps.md). After a kill at any moment the same command goes on; shards whose files were damaged are made again.
-The digest of the whole depends neither on the workers nor on their order.
+SPEC is an op or a program, with the options below. Or it is a JSON file: the metadata of a set, or a file written by
+hand (docs/sweeps.md). You can stop a sweep at any moment; the same command then continues, and makes damaged shards
+again. The digest of the sweep does not depend on the workers or on their order.
 
 Formats: {", ".join(FORMATS)}.
 """
@@ -47,34 +47,44 @@ class SweepArguments(RecipeOptions):
         action=argparse.BooleanOptionalAction,
         help="a column of exception flags (default: none, since flags take the exact path, many times as long)",
     )
-    subject: str = option(metavar="SPEC", help="an op as in arith.addf, an MLIR file, or a JSON file")
+    subject: str = option(metavar="SPEC", help="an op such as arith.addf, an MLIR file, or a JSON file")
     out: str = option(
-        "--out", required=True, metavar="DIR", help="where the shards are; workers on all machines must see it"
+        "--out", required=True, metavar="DIR", help="the folder of the shards; workers on all machines must see it"
     )
     format: str = option(
-        "--format", choices=FORMATS, default="npz", metavar="FORMAT", help="of the shards' files (default: npz)"
+        "--format", choices=FORMATS, default="npz", metavar="FORMAT", help="the format of the files (default: npz)"
     )
     poison: Unmarked = option(
-        "--poison", choices=UNMARKED, default="refuse", help="rows with poison or open bits that the format lacks"
+        "--poison",
+        choices=UNMARKED,
+        default="refuse",
+        help="the treatment of rows with poison or open bits, if the format has no columns for them",
     )
     pack: str = option(
-        "--pack", choices=PACKINGS, default="containers", help="how bin has elements of other than whole bytes"
+        "--pack",
+        choices=PACKINGS,
+        default="containers",
+        help="the packing in bin of elements that do not fill whole bytes",
     )
     workers: int | None = option(
-        "--workers", exclusive=True, type=positive, metavar="N", help="processes (default: as many as cores)"
+        "--workers",
+        exclusive=True,
+        type=positive,
+        metavar="N",
+        help="the number of processes (default: the number of cores)",
     )
     shard: tuple[int, int] | None = option(
         "--shard",
         exclusive=True,
         type=_part,
         metavar="I/N",
-        help="in one process, of every N shards the one at place I",
+        help="in one process: make every Nth shard, from shard I on",
     )
     dask: str | None = option(
         "--dask",
         exclusive=True,
         metavar="ADDRESS",
-        help="on the cluster of this Dask scheduler, as tcp://HOST:8786",
+        help="use the cluster of this Dask scheduler, such as tcp://HOST:8786",
     )
 
 

@@ -18,7 +18,7 @@ BLOCK = 32
 """The elements of a block, as in OCP's MX formats."""
 
 _ABOUT = f"""\
-Golden vectors: operands, and what the op or the function makes of them, bit for bit.
+Write golden vectors: operands, and the exact bits of the results of an op or a function.
 
   halfulp vectors arith.addf --type f8E4M3FN
   halfulp vectors arith.truncf --from f32 --type f8E4M3FN --models B3,B4 --format readmemh --out vectors
@@ -26,9 +26,10 @@ Golden vectors: operands, and what the op or the function makes of them, bit for
   halfulp vectors --changed vectors/addf_f8E4M3FN.json
 
 Formats: {", ".join(FORMATS)}.
-Without --out the file goes to stdout. Files of several formats hold the same columns, those that each of the formats
-has a place for, and so have one digest: flags are left out where one has none (--flags makes that an error), and
---poison says what becomes of rows with poison or open bits where one has no columns for these.
+Without --out, the vectors go to stdout. With several formats, all files have the same columns, and so the same digest.
+These are the columns that every format can hold. If a format cannot hold flags, no file has them (with --flags this is
+an error). If a format has no columns for poison and open (unspecified) bits, --poison chooses the treatment of rows
+with such bits.
 """
 
 
@@ -37,40 +38,44 @@ class VectorsArguments(RecipeOptions):
     """The options of ``halfulp vectors``."""
 
     subject: str | None = option(
-        nargs="?", metavar="OP|PROGRAM", help="an op as in arith.addf, or an MLIR file, or - for stdin"
+        nargs="?", metavar="OP|PROGRAM", help="an op such as arith.addf, or an MLIR file, or - for stdin"
     )
     format: str | None = option(
-        "--format", metavar="FORMAT[,FORMAT...]", help="how the vectors are written (default: testfloat)"
+        "--format", metavar="FORMAT[,FORMAT...]", help="the formats of the files (default: testfloat)"
     )
     out: str | None = option(
-        "--out", metavar="DIR", help="write NAME.* and the metadata, NAME.json, there; whole, or not at all"
+        "--out",
+        metavar="DIR",
+        help="write NAME.* and the metadata NAME.json to this folder; after an error, nothing is written",
     )
     metadata: str | None = option(
-        "--metadata", metavar="FILE", help="where the metadata goes when the vectors go to stdout"
+        "--metadata", metavar="FILE", help="the file for the metadata, if the vectors go to stdout"
     )
     name: str | None = option(
-        "--name", metavar="NAME", help="of the files, in C and in SystemVerilog (default: by op, types and properties)"
+        "--name",
+        metavar="NAME",
+        help="the name of the files, and in C and SystemVerilog (default: by op, types and properties)",
     )
     poison: Unmarked | None = option(
-        "--poison", choices=UNMARKED, help="rows with poison or open bits that the format cannot tell of"
+        "--poison",
+        choices=UNMARKED,
+        help="the treatment of rows with poison or open bits, if a format has no columns for them",
     )
     pack: str | None = option(
-        "--pack", choices=PACKINGS, help="how bin has elements of other than 8, 16, 32 or 64 bits"
+        "--pack", choices=PACKINGS, help="the packing in bin of elements of other than 8, 16, 32 or 64 bits"
     )
     mx: Literal["separate", "first", "last"] | None = option(
-        "--mx", choices=PLACES, help="bin has the operands of scaling ops in blocks, with their scales there"
+        "--mx", choices=PLACES, help="write the operands of scaling ops in blocks, in bin; the place of the scales"
     )
     block: int | None = option(
-        "--block", type=positive, metavar="N", help=f"with --mx: elements of a block (default: {BLOCK})"
+        "--block", type=positive, metavar="N", help=f"with --mx: the number of elements in a block (default: {BLOCK})"
     )
     any_nan: bool = option(
-        "--any-nan", action="store_true", help="the metadata asks checkers to accept any NaN for a NaN"
+        "--any-nan", action="store_true", help="ask checkers, in the metadata, to accept any NaN if the result is a NaN"
     )
-    coverage: bool = option(
-        "--coverage", action="store_true", help="show on stderr what the models hit, bucket by bucket"
-    )
+    coverage: bool = option("--coverage", action="store_true", help="show the cases that the models cover, on stderr")
     changed: str | None = option(
-        "--changed", metavar="FILE", help="which vectors of the set of this metadata are others in this version"
+        "--changed", metavar="FILE", help="show the vectors of the set with this metadata that change in this version"
     )
 
 

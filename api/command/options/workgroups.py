@@ -9,8 +9,9 @@ from halfulp.command.option import CommandHelp, option
 from halfulp.command.options.calls import SOURCE_FILE, CallOptions, SemanticsOptions
 
 _WORKGROUPS = """\
-The iree_codegen.dispatch_config of the function computes the count from the workload; where it has none, the function
-runs, and each iree_codegen.workgroup_count_hint that does asks for a count, of which the greatest holds.
+The iree_codegen.dispatch_config of the function computes the count from the workload. If there is none, the function
+runs, and each iree_codegen.workgroup_count_hint that runs asks for a count. The result is the largest count in each
+dimension.
 
   halfulp workgroups dispatch.mlir --function=matmul --input=128 --input=128 --input=1000
   count: 4 1 1
@@ -27,16 +28,18 @@ class WorkgroupsArguments(CallOptions, SemanticsOptions):
 
     file: str = option(metavar="FILE", help=SOURCE_FILE)
     function: str | None = option(
-        "--function", metavar="NAME", help="the function (default: the only one with a dispatch_config, or public)"
+        "--function",
+        metavar="NAME",
+        help="the function (default: the only one with a dispatch_config, or the only public one)",
     )
     input: tuple[str, ...] = option(
         "--input", action="append", metavar="VALUE", help="the next workload value or argument"
     )
-    json: bool = option("--json", action="store_true", help="one JSON object")
+    json: bool = option("--json", action="store_true", help="print one JSON object")
 
 
 COMMAND = CommandHelp(
     WorkgroupsArguments,
-    "Compute the workgroup count of a function from its iree_codegen.dispatch_config or its hints.",
+    "Compute the number of workgroups of a function, from its dispatch_config or its hints.",
     f"{_WORKGROUPS}\n{EXIT_CODES}",
 )
