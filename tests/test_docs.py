@@ -168,9 +168,9 @@ TERMS = {
 }
 """The words of the glossary by their anchors, each with the expression that finds it on a page."""
 
-LINKING = [README, ROOT / "CONTRIBUTING.md", *(DOCS / f"{name}.md" for name in (
-    "index", "semantics", "profiles", "formats", "api", "extending", "running", "ops", "codegen",
-))]  # fmt: skip
+# The glossary links within itself; the report of `make conformance` is also printed elsewhere.
+UNLINKED = ("glossary.md", "conformance.md")
+LINKING = [ROOT / "CONTRIBUTING.md", *(page for page in pages() if page.name not in UNLINKED)]
 """The pages on which each of these words is linked at its first use."""
 
 
