@@ -32,9 +32,10 @@ Dims = Mapping[str | int, int | None] | Sequence[int | None]
 class Constraints:
     """The verdicts on one `iree_codegen.smt.constraints`, and the numbers that they were computed with.
 
-    ``function``: the name of the function it stands in, None outside of any. ``target``: its set of root ops.
-    ``dims``: for each problem dimension its name and its value, ``knobs``: likewise, by name; None: not known.
-    ``verdicts``: one for each assert. ``unconfigured``: why no knob is taken from the module; None where they are.
+    ``function``: the name of the function around it; None outside of any. ``target``: its set of root ops. ``dims``:
+    the name and the value of each problem dimension. ``knobs``: the name and the value of each knob. A value is None
+    where it is not known. ``verdicts``: one for each assert. ``unconfigured``: why no knob is taken from the module;
+    None where knobs are.
     """
 
     function: str | None
@@ -73,20 +74,20 @@ def constraints(
     """Judge whether the constraints of a module hold: one verdict for each assert of each
     `iree_codegen.smt.constraints`.
 
-    What is not given is taken from the module where it says it: dimensions that are constants, knobs from the
-    lowering_config of the op marked with the set's root_op and from the function's translation_info, all of them or,
-    where these do not fit, none.
+    Numbers that are not given come from the module: dimensions that are constants, and knobs from the lowering_config
+    of the op marked with the set's root_op and from the function's translation_info. Either all of these knobs fit and
+    are used, or none is.
 
-    ``knobs``: numbers by name; of a one_of_knob the index, or the spelling, of an option.
-    ``dims``: numbers in order, or by name (of the block argument, ``m`` or ``%m``) or position; None: not given.
-    ``model``: "smt" (SMT-LIB: unbounded, Euclidean division; the default), "solver" (as smt, but any other key of a
-    lookup has its last value, as in what IREE gives to solvers) or "iree" (IREE's evaluator: 64 bits, truncating
-    division, fewer ops; without ``knobs`` only what the module's configuration fits is evaluated), with
-    ``,field=value`` for other choices, or an SmtModel.
-    ``entry``: only those in this function (``@a::@b`` for a nested module). ``target``: only those of this set.
+    ``knobs``: numbers by name; of a one_of_knob the index, or the spelling, of an option. ``dims``: numbers in order,
+    or by name (of the block argument, ``m`` or ``%m``) or position; None: not given. ``model``: "smt" (SMT-LIB:
+    unbounded, Euclidean division; the default), "solver" (as smt, but a lookup of a missing key has the last value, as
+    in what IREE gives to solvers) or "iree" (IREE's evaluator: 64 bits, truncating division, fewer ops; without
+    ``knobs`` it evaluates only constraints that the module's configuration fits), with ``,field=value`` for other
+    choices, or an SmtModel. ``entry``: only the constraints in this function (``@a::@b`` for a nested module).
+    ``target``: only the constraints of this set.
 
-    Raises InputError for what does not exist, TypeMismatch for what is no integer, Unsupported at an op that the model
-    does not evaluate.
+    Raises InputError for a name that does not exist, TypeMismatch for a value that is not an integer, Unsupported at an
+    op that the model does not evaluate.
     """
     chosen = as_model(model)
     given = () if dims is None else dims
@@ -100,9 +101,9 @@ def constraints(
 class _Found:
     """An `iree_codegen.smt.constraints` in a module, with its function.
 
-    ``function``, ``path``: the function around it, its name and how to find it. ``dims``: the names of the block
-    arguments, with ``%``; of one that has none its position. ``positions``: of all that a dimension can be called.
-    ``knobs``: those of the template, by name, in its order.
+    ``function``, ``path``: the name of the function around it, and the path to find it. ``dims``: the names of the
+    block arguments, with ``%``; for one without a name, its position. ``positions``: the position of every name that a
+    dimension has. ``knobs``: those of the template by name, in its order.
     """
 
     def __init__(self, op: Operation) -> None:

@@ -29,8 +29,8 @@ _AXES = "xyz"
 class Workgroups:
     """A dispatch: its ``count`` of workgroups (x, y, z), and the other numbers of its dispatch_config.
 
-    ``workgroup_size``: one to three numbers, and ``subgroup_size``, ``workgroup_local_memory``: as they are written;
-    None where they are not.
+    ``workgroup_size``: one to three numbers. This, ``subgroup_size`` and ``workgroup_local_memory`` are as the
+    dispatch_config has them; None where it does not.
     """
 
     count: tuple[int, int, int]
@@ -51,19 +51,20 @@ class Workgroups:
 def workgroups(module: Module | Source, *arguments: Any, **options: Unpack[CallKeywords]) -> Workgroups:
     """Compute the workgroup count of a dispatch.
 
-    Where the module has an `iree_codegen.dispatch_config` for the function, that decides: ``arguments`` are the
-    workload values, its region computes the count, and the function does not run; it need not even be there. Else
-    ``arguments`` are those of the function, which runs: the count is, in each dimension, the signed maximum over all
-    `iree_codegen.workgroup_count_hint` that run in it and in what it calls. Dimensions that a hint does not name are 1.
+    Where the module has an `iree_codegen.dispatch_config` for the function, ``arguments`` are the workload values, and
+    its region computes the count. The function does not run, and may be missing. Otherwise ``arguments`` are those of
+    the function, which runs: the count is, in each dimension, the signed maximum over all
+    `iree_codegen.workgroup_count_hint` that run in it and in the functions that it calls. Dimensions that a hint does
+    not name are 1.
 
-    ``entry`` also names the function of a dispatch_config. It may be left out where the module has only one
-    dispatch_config, too.
+    ``entry`` also names the function of a dispatch_config. It may be left out, too, where the module has only one
+    dispatch_config.
 
     {options}
 
     Raises InputError where there is no such function, where no hint has run, and for a hint of more than three sizes;
-    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, whatever ``on_ub`` says;
-    and the errors of `run`.
+    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, for every value of
+    ``on_ub``; and the errors of `run`.
     """
     if not isinstance(module, Module):
         module = load(module)

@@ -46,8 +46,8 @@ def _record(location: Location | None, severity: str, message: str) -> dict[str,
 class Expectation:
     """A diagnostic that a comment expects.
 
-    ``line``: where it is expected; None for one without a place. ``place``: that of the comment. ``met``: whether it
-    was produced.
+    ``line``: the line at which it is expected; None for one without a place. ``place``: that of the comment. ``met``:
+    whether the diagnostic occurred.
     """
 
     severity: str

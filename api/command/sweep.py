@@ -70,7 +70,7 @@ def _recipe(arguments: SweepArguments, sources: Sources) -> Recipe:
         return recipe_of(arguments.subject, replace(arguments, flags=bool(arguments.flags)), sources)
     option = first_given(arguments, _RECIPE)
     if option is not None:
-        raise InputError(f"{option} goes with an op or a program; '{arguments.subject}' says itself what is wanted")
+        raise InputError(f"{option} goes with an op or a program; '{arguments.subject}' describes the vectors itself")
 
     return recipe_of_spec(read_bytes(arguments.subject), arguments.subject)
 

@@ -183,7 +183,7 @@ def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
     if option is not None:
         raise InputError(f"{option} says how vectors are made, which --changed takes from the metadata")
     if arguments.format not in (None, "jsonl"):
-        raise InputError(f"--format={arguments.format}: with --changed, rows are told as text, or as jsonl")
+        raise InputError(f"--format={arguments.format}: with --changed, rows are printed as text, or as jsonl")
     path = Path(metadata_file)
     data = metadata.from_text(read_bytes(path), str(path))
     recipe = recipe_of_document(data, str(path))

@@ -79,7 +79,7 @@ def _code(found: Verification, percent: float = 0) -> int:
 def _coverage_lines(coverage: Coverage) -> list[str]:
     outcomes = ", ".join(f"{name} {count:,}" for name, count in coverage.outcomes.items() if count)
     hit = f"{len(coverage.combinations)} of {coverage.possible} combinations of operand classes"
-    return [f"  coverage: {hit} ({coverage.percent:.0f}%)", f"  outcomes: {outcomes or 'not told for this op'}"]
+    return [f"  coverage: {hit} ({coverage.percent:.0f}%)", f"  outcomes: {outcomes or 'not known for this op'}"]
 
 
 def _verify_everything(arguments: VerifyArguments) -> int:

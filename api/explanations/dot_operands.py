@@ -213,5 +213,5 @@ def _number(given: Any, element: ty.Type, name: str) -> tuple[int, str]:
     if code is None:
         raise InputError(f"{name}: {explanation.given} is poison in {fmt.name}: {explanation.rule}")
     if explanation.result.error:
-        return code, f"{explanation.given} is no {fmt.name} value: {text_of(fmt.name, code)}"
+        return code, f"{explanation.given} is not a value of {fmt.name}: {text_of(fmt.name, code)}"
     return code, ""

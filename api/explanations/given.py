@@ -54,8 +54,8 @@ def found(result: scalar.Result, flagged: bool = True) -> Found:
 class GivenNumber:
     """A number to be rounded: its text, how that was read, and its exact value (None: NaN or infinite).
 
-    ``round``: what it gives in a format, a mode and a profile. ``code``: the bits of the type itself, which are not
-    rounded. ``bare``: of a NaN, why it has neither sign nor payload.
+    ``round``: returns its result in a format, a mode and a profile. ``code``: bits of the explained type itself, which
+    are not rounded. ``bare``: why a NaN has neither sign nor payload.
     """
 
     text: str

@@ -1,7 +1,7 @@
 """Explain one bit pattern: one rounding, step by step.
 
-`explain` computes nothing of its own: every result comes from `halfulp.fp_formats.scalar`, the specification; here the
-exact value is set beside its two neighbours in the format, and the rule that decided is put into words.
+`explain` computes nothing itself: every result comes from `halfulp.fp_formats.scalar`, the specification. Here the
+exact value stands beside its two neighbours in the format, with the deciding rule in words.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def explain(
     float type; it may be left out where the value has one (``0x7F : f8E4M3FN``). ``rounding``: one of the five modes by
     MLIR's keyword. ``profile``: a name, ``name,field=value``, or a `Profile`.
 
-    Raises InputError for what is no number or mode, Unsupported for a type that is no float type, ValueError for an
+    Raises InputError for an invalid number or mode, Unsupported for a type that is not a float type, ValueError for an
     unknown profile.
     """
     if rounding not in MODES:
@@ -81,7 +81,7 @@ def explained(
 ) -> RoundingExplanation:
     """Explain one rounding. ``modes``: those to list. ``others``: list the other profiles too.
 
-    ``rule``: for a result that is not the exact value rounded, the rule that gave it.
+    ``rule``: for a result that is not the rounded exact value, the rule that gave it.
     """
     mode = MODES[rounding]
     place = neighbours(fmt, given.exact)

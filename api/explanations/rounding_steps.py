@@ -1,7 +1,7 @@
 """The inputs at which rounding changes its result: the values of a format in order, and the points between them.
 
 Everything is exact: values and points are rational numbers, results come from `halfulp.fp_formats.scalar`. Finite
-values are counted from zero, or from the smallest where there is no zero: value number -3, 0, 17 (its *rank*).
+values are counted from zero, or from the smallest value where there is no zero: value number -3, 0, 17 (its *rank*).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _breaks(fmt: FloatFormat, low: Fraction, high: Fraction) -> list[Fraction]:
 class Piece:
     """Inputs between ``low`` and ``high``, without these two, that all have one result.
 
-    ``value``: the result; None where it is no number, and then ``special`` says what it is.
+    ``value``: the result; None where it is not a number. Then ``special`` names it.
     """
 
     low: Fraction
@@ -121,8 +121,8 @@ def relative_error(x: Fraction, value: Fraction) -> Fraction:
 def largest_error(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction) -> float:
     """Return the least upper bound of the relative error between two positive inputs; NaN where no result is a number.
 
-    Within a binade values are evenly spaced, so that errors get smaller: the first two gaps of each binade, and what
-    lies beyond the last value, are enough.
+    Within a binade values are evenly spaced, so errors get smaller: the first two gaps of each binade, and the part
+    beyond the last value, are enough.
     """
     windows = [(low, high)]
     ranks = ranks_between(fmt, low, high)

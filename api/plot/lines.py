@@ -36,9 +36,9 @@ def number_line(
 ) -> Figure:
     """Draw the values of a format as marks on a line, with its binades, and its special codes below.
 
-    All values of a format of up to 8 bits, or those from ``low`` to ``high``, which wider formats must be given. A line
-    that spans many binades is logarithmic, and linear around zero, where subnormal values are. On a line that is very
-    short beside its place, the axis shows distances from ``low``.
+    It shows all values of a format of up to 8 bits, or those from ``low`` to ``high``; wider formats need both. A line
+    over many binades is logarithmic, and linear around zero, where subnormal values are. Where a line is very short
+    compared with its distance from zero, the axis shows distances from ``low``.
 
     Raises InputError for a window with no values or more than `MOST_MARKS`.
     """

@@ -42,12 +42,12 @@ def quantisation_error(
 ) -> Figure:
     """Draw the errors of quantising an array, as one histogram for each layer or channel.
 
-    ``array``: anything `halfulp.eval` takes, of the type that ``type`` expresses. ``type``: a ``!quant.uniform`` type,
-    per layer, per channel, or with blocks (all of them in one histogram). ``channels``: which to show; by default the
-    first `MOST_ROWS`. ``bins``: of each histogram.
+    ``array``: anything that `halfulp.eval` takes, of the type that ``type`` expresses. ``type``: a ``!quant.uniform``
+    type, per layer, per channel, or with blocks (all of them in one histogram). ``channels``: the channels to show; by
+    default the first `MOST_ROWS`. ``bins``: the bins of each histogram.
 
     The error is dcast(qcast(x)) - x. Elements that were clamped to the ends of the storage type have errors of any
-    size: they are counted beside their histogram, as are NaNs, and not in it. Each row is scaled to its highest bin.
+    size. They and NaNs are counted beside their histogram, not in it. Each row is scaled to its highest bin.
 
     Raises TypeMismatch for an array or type that does not fit, InputError for channels that do not exist.
     """
@@ -74,8 +74,8 @@ def quantisation_error(
 class ChannelErrors:
     """The errors of quantising one layer or channel.
 
-    ``errors``: of the elements that were neither clamped nor NaN, as f64. ``clamped``: how many were clamped;
-    ``nan``: how many had no result; ``elements``: how many there are. ``step``: the scale.
+    ``errors``: those of the elements that were neither clamped nor NaN, as f64. ``clamped``: the number of clamped
+    elements; ``nan``: of elements without a result; ``elements``: of all elements. ``step``: the scale.
     """
 
     name: str

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def explanation(explained: ExplainedRounding | ExplainedOp, *, ax: Axes | None = None, dark: bool = False) -> Figure:
     """Draw one rounding, as `hu.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input.
 
-    Of an op, as `hu.explain_op` gives it, the rounding of its exact result. Raises InputError where that is not
+    For an op, as `hu.explain_op` gives it, draw the rounding of its exact result. Raises InputError where that is not
     rounded.
     """
     explanation = explained.rounding if isinstance(explained, ExplainedOp) else explained

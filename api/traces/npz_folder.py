@@ -1,7 +1,7 @@
 """Write the values of a trace to a folder: raw codes in ``values.npz``, and their meaning in ``index.json``.
 
 Values are written while the program runs, each once: an operand is mostly the result of a step before. Both files
-appear when they are whole, the index last.
+appear when they are complete, the index last.
 """
 
 from __future__ import annotations

@@ -270,7 +270,7 @@ def _name(value: SSAValue) -> str:
 def _shown_module(module: Module, trace: TraceRecord) -> Callable[[Operation], Operation | None]:
     """Return the function from an op to its op in the text that is shown; put that text into the trace.
 
-    A program that was no text, such as bytecode, is printed, and read back to know the lines.
+    A program without text, such as bytecode, is printed, and read again to know the lines.
     """
     if module.source is not None and module.text is not None:
         trace.lines = module.text.split("\n")

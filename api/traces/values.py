@@ -57,9 +57,9 @@ class Statistics:
 class TracedValue:
     """A value as a step saw it.
 
-    ``name``: as the source spells it. ``poisoned``: how many elements are poison. ``statistics``: of a value of more
-    than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself: of a small one always, of a
-    large one if the trace keeps values, else None.
+    ``name``: as the source spells it. ``poisoned``: the number of poison elements. ``statistics``: those of a value of
+    more than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself: of a small one always,
+    of a large one if the trace keeps values, else None.
     """
 
     __slots__ = ("__weakref__", "_origins", "_text", "_type", "name", "poisoned", "shape", "statistics", "value")

@@ -346,7 +346,7 @@ def test_an_assert_stays_on_its_line(run: Any) -> None:
         (["--dim", "m=1", "--dim", "%m=1"], "dimension %m is given twice"),
         (["--dim", "q=1"], "there is no dimension q; there are %m, %k"),
         (["--set", "7"], "there are no constraints of set 7, but of 0, 3"),
-        (["--set", "x"], "argument --set: 'x' is no number"),
+        (["--set", "x"], "argument --set: 'x' is not a number"),
         (
             ["--function", "tow"],
             "no function @tow has constraints; there are some in @one, @two\nhint: did you mean `@two`?",

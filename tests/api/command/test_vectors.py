@@ -298,7 +298,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         (("arith.addf",), 2, "give --type"),
         (("arith.addf", "--type", "f99"), 2, "f99"),
         (("arith.addf", "--type", "i8"), 2, "arith.addf"),
-        ((*ADDF[1:], "-n", "0"), 2, "'0' is no positive number"),
+        ((*ADDF[1:], "-n", "0"), 2, "'0' is not a positive number"),
         ((*ADDF[1:], "--level", "random"), 2, "-n says how many"),
         ((*ADDF[1:], "--level", "3"), 2, "invalid choice: '3'"),
         (("arith.addf", "--type", "f64", "--level", "exhaustive"), 2, "128 bits together"),
