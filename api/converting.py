@@ -69,7 +69,7 @@ def _source(x: Any, spelling: str | ty.Type | None) -> Value:
     if spelling is None:
         value = Value.from_numpy(x, copy=False)
         element = value.element_type
-        # What has no sign in NumPy has none here: an unsigned dtype and bool are unsigned integers.
+        # An unsigned dtype and bool are unsigned integers here, too.
         if isinstance(element, ty.IntegerType) and (as_array(x, "x").dtype.name.startswith("uint") or element == ty.I1):
             unsigned = ty.IntegerType(element.width, "unsigned")
             return Value(ty.with_element(value.type, unsigned), value.bits)

@@ -84,7 +84,7 @@ def open_file(path: str | os.PathLike[str]) -> bytes | memoryview:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(MAGIC)) == MAGIC:
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError):
-        # What cannot be opened, `read_file` says why; what cannot be mapped, it reads.
+        # `read_file` says why a file cannot be opened, and reads one that cannot be mapped.
         pass
     return read_file(path)
 

@@ -138,7 +138,7 @@ def _selected(module: Module, entry: str | None, target: int | None) -> list[_Fo
         sets = sorted({one.target for one in found})
         found = [one for one in found if one.target == target]
         if not found:
-            raise InputError(f"there are no constraints of set {target}, but of {_listed(sets)}")
+            raise InputError(f"there are no constraints of set {target}, only of {_listed(sets)}")
     return found
 
 

@@ -42,7 +42,7 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
     ``mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16``. ``a_type``, ``b_type``: the element types of A and B, for scaled
     kinds without fixed types. Raises InputError.
     """
-    kind = str(kind)  # what is no text at all names no operation, either
+    kind = str(kind)  # an object that is not text does not name an operation
     if written := _ATTRIBUTE.fullmatch(kind.strip()):
         kind = written[1]
     if kind in KINDS:
@@ -72,10 +72,12 @@ def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:
         if own and chosen not in (None, own):
             raise InputError(f"{name} is '{chosen}', but {kind} has {own}")
         if not own and chosen is None:
-            raise InputError(f"{kind} leaves the types of A and B open", hint=f"name it: {name}='f8E4M3FN'")
+            raise InputError(f"{kind} does not fix the types of A and B", hint=f"name it: {name}='f8E4M3FN'")
         element = own or _type(kind, str(chosen))
         if not own and not _fits(element, row.types[2]):
-            raise InputError(f"{name} is '{element}', but must be a float type that {row.types[2]} has all numbers of")
+            raise InputError(
+                f"{name} is '{element}', but must be a float type whose values are all values of {row.types[2]}"
+            )
         given.append(element)
     return operation_of(row, *given)
 

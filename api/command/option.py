@@ -53,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser, command: CommandHelp) -> None:
             place = exclusive = exclusive or parser.add_mutually_exclusive_group()
         if names:
             keywords["dest"] = each.name
-        # What is not given is not there: the dataclass knows its defaults.
+        # An option that is not given is not in the namespace: the dataclass has the defaults.
         place.add_argument(*(names or [each.name]), default=argparse.SUPPRESS, **keywords)
 
 

@@ -45,7 +45,7 @@ def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sourc
     if missing:
         return ranked(missing)
     if len(oracles) > 1:
-        return fail("--against stands for one oracle here")
+        return fail("--against takes one oracle here")
     if arguments.undefined:
         return _reduce_undefined(spelling, arguments, programs, profile, oracles[0])
     same = SameDifference(Search(oracles[0], divergences(), profile, cancellations()))

@@ -32,7 +32,7 @@ MOST_DIFFERENCES = 100
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
-# A type ends where the first equals sign stands outside its angle brackets; an arrow's > closes none.
+# A type ends at the first equals sign outside of angle brackets; the > of an arrow does not close a bracket.
 _STRUCTURE = re.compile(r"->|[<>=:]|\"")
 
 
@@ -162,7 +162,7 @@ def read_npy(data: bytes, path: str) -> npt.NDArray[Any]:
         shape, _, dtype = read(stream)
         if dtype.hasobject:
             raise InputError(f"{path!r} holds Python objects (dtype {dtype}), which are never loaded")
-        # NumPy would ask for the memory that the header promises before it looks for the data.
+        # NumPy would allocate the memory that the header promises before it reads the data.
         present, needed = len(data) - stream.tell(), prod(shape) * dtype.itemsize
         if present < needed:
             raise InputError(f"{path!r} is cut short: its header promises {needed} bytes of data, {present} are there")
@@ -170,7 +170,7 @@ def read_npy(data: bytes, path: str) -> npt.NDArray[Any]:
         array: npt.NDArray[Any] = np.load(stream, allow_pickle=False)
     except InputError:
         raise
-    except Exception as error:  # whatever NumPy's own parser of the header, Python literals included, may raise
+    except Exception as error:  # NumPy's parser of the header may raise many kinds of errors
         raise InputError(f"{path!r} is not a readable .npy file: {str(error).splitlines()[0]}") from None
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 

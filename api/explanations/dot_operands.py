@@ -141,7 +141,7 @@ def operand_codes(
         picked = np.atleast_1d(_picked(given, name, axis, index, pick, then))
         whole = ty.TensorType(picked.shape, element)
         if natural is not None and natural.isbuiltin != 1 and picked.dtype == np.dtype(f"u{natural.itemsize}"):
-            return _codes(Value.from_bits(picked, whole).bits, element)  # codes, as files have them
+            return _codes(Value.from_bits(picked, whole).bits, element)  # codes, as in files
         return _codes(to_value(np.ascontiguousarray(picked), whole, name).bits, element)
     rows = _picked_from_lists(given, name, axis, index, then) if pick else given
     numbers = list(rows) if isinstance(rows, list | tuple) else [rows]

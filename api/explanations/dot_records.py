@@ -181,7 +181,7 @@ class ExplainedDot:
         rows.append(("result", text_of(d, self.result, 60)))
         if self.rounding is not None:
             assert self.rounding.ulp is not None
-            # The number alone does not say which zero: that is up to the signs of all terms.
+            # The number alone does not tell which zero it is: this depends on the signs of all terms.
             once = next(row.code for row in self.models if "exact" in row.models)
             rows.append(("rounded once", text_of(d, once, 60)))
             error = "none: the result is not a number" if self.error is None else f"{signed_text(self.error)} ulp"
@@ -249,7 +249,7 @@ def sum_rows(aligned: AlignedSum, digits: int = DIGITS) -> list[tuple[str, ...]]
 
 def _lost_text(term: Term, down: bool, digits: int) -> str:
     lost = f"loses {decimal_text(term.lost, digits)}"
-    # The bits of a negative term that are kept are not those of what is below it.
+    # A negative term that is rounded down keeps other bits than those of its value.
     return f"{lost}: counts as {decimal_text(term.added, digits)}" if down and term.value < 0 else lost
 
 

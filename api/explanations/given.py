@@ -206,7 +206,7 @@ def given_with_type(value: Any) -> tuple[GivenNumber, FloatFormat]:
     if not isinstance(value, Value):
         raise InputError(f"{value!r} has no type", hint="name one: explain(0.3, 'f8E4M3FN')")
     fmt = format_of(value.element_type)
-    _given_value(repr(value), value)  # raises what is wrong with it
+    _given_value(repr(value), value)  # raises the error
     return given_bits(repr(value), fmt, codes_to_ints(value.bits.reshape((1, *value.bits.shape)), fmt.bits)[0]), fmt
 
 

@@ -172,7 +172,7 @@ class ExplainedRounding:
         return "\n".join(self._lines)
 
     def __repr__(self) -> str:
-        # What a terminal shows of it, and a notebook where styles are stripped.
+        # For terminals, and for notebooks that remove styles.
         return str(self)
 
 

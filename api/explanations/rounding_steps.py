@@ -67,7 +67,7 @@ def _breaks(fmt: FloatFormat, low: Fraction, high: Fraction) -> list[Fraction]:
     around = range(max(ranks.start - 1, lowest_rank(fmt)), min(ranks.stop + 1, fmt.max_magnitude + 1))
     values = [value_at(fmt, rank) for rank in around]
     top, half = value_at(fmt, fmt.max_magnitude), _step_at_the_top(fmt) / 2
-    # Beyond the ends, rounding is decided as if the format went on; what has no sign or no zero changes at 0.
+    # Beyond the ends, rounding behaves as if the format went on. A format without a sign or a zero changes at 0.
     points = {low, high, Fraction(0), *values, *((a + b) / 2 for a, b in pairwise(values))}
     points |= {sign * (top + k * half) for sign in (1, -1) for k in (1, 2)}
     return sorted(point for point in points if low <= point <= high)

@@ -56,11 +56,11 @@ def regions(fmt: FloatFormat) -> tuple[MagnitudeRange, ...]:
     normal, largest = fmt.min_normal_magnitude, fmt.max_magnitude
     rows = (
         MagnitudeRange(0, normal - 2, (_HALF,)),
-        # Between the last subnormal and the first normal value, what rounds to the latter with an unbounded exponent
-        # does not underflow: with one bit more, that changes at three quarters of the way.
+        # A number just below the first normal value does not underflow where it rounds to that value with one bit more
+        # of precision: this changes at three quarters of the way.
         MagnitudeRange(normal - 1, normal - 1, (_HALF, _THREE_QUARTERS)),
         MagnitudeRange(normal, largest - 1, (_HALF,)),
-        # Beyond the largest value; from what would be next on, every mode overflows.
+        # Beyond the largest value. From the next value on, which does not exist, every mode overflows.
         MagnitudeRange(largest, largest, (_HALF, _WHOLE)),
     )
     return tuple(row for row in rows if 0 <= row.first <= row.last)

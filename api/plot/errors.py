@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _PARTS = 480
-_FARTHEST = 1 << 500  # matplotlib looks for ticks beyond the ends, where f64 ends too
+_FARTHEST = 1 << 500  # matplotlib looks for ticks beyond the ends, so these stay far within f64
 _FEW_VALUES, _FEW_BINADES = 32, 12
 
 

@@ -108,7 +108,7 @@ def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
     integers = qcast(wide, as_profile("spec")).array(given.bits).results[0].view(np.int64)
     clamped = (integers < element.storage_min) | (integers > element.storage_max)
     nan = np.broadcast_to(stored.poisoned, stored.shape)
-    # Infinities are clamped, and what they bring is not in the histogram.
+    # Infinities are clamped, so their errors are not in the histogram.
     with np.errstate(invalid="ignore"):
         errors = after.bits.view(np.float64) - before.bits.view(np.float64)
     if element.axis is None:
@@ -129,7 +129,7 @@ def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
 def _draw_errors(ax: Axes, style: Style, rows: Sequence[ChannelErrors], bins: int) -> None:
     labels = []
     for k, row in enumerate(rows):
-        # Half a step either way, and what the roundings of qcast and dcast add to it.
+        # Half a step on either side, and the roundings of qcast and dcast.
         reach = max(row.step / 2, float(np.abs(row.errors).max(initial=0)))
         counts, edges = np.histogram(row.errors, bins, (-reach, reach))
         base = len(rows) - 1 - k

@@ -47,7 +47,7 @@ class Archive:
         self._origins = Origins()
         self._count = 0
         self._names: weakref.WeakKeyDictionary[TracedValue, Names] = weakref.WeakKeyDictionary()
-        # By identity of the codes, as long as they live; small values by what they were last, for each of the program.
+        # Large values by the identity of their codes, while these live; small ones by SSA value, with the content.
         self._large: dict[int, tuple[weakref.ref[Any], Names]] = {}
         self._small: dict[SSAValue, tuple[Any, Names]] = {}
         self._made = False

@@ -135,7 +135,7 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
     shape = slot.shape
     poisoned = 0 if slot.poison is None else int(np.count_nonzero(slot.poison))
     if prod(shape) <= WHOLE:
-        # A copy: the bits of an argument are the caller's, who may write to them before the trace is looked at.
+        # A copy: the caller owns the bits of an argument, and may write to them before the trace is read.
         copied = Value(slot.type, slot.bits.copy(), slot.poison, None, slot.origins)
         return TracedValue(name, slot.type, shape, poisoned, value=copied)
     kept = slot if keep else None
@@ -226,7 +226,7 @@ def _extremes(element: ty.Type, codes: Codes) -> list[int]:
     assert width is not None
     top = limbs.dtype.type(1 << ((width - 1) % (8 * limbs.dtype.itemsize)))
     if isinstance(element, ty.FloatType):
-        # Sign and magnitude: turned into unsigned numbers of the same order.
+        # Turn sign and magnitude into unsigned numbers of the same order.
         if element.format.signed:
             negative = (limbs[:, :1] & top) != 0
             limbs = np.where(negative, ~limbs, limbs)

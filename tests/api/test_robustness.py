@@ -204,7 +204,10 @@ def npy(array: object) -> bytes:
     ("data", "message"),
     [
         (npy(np.zeros(4, np.float32)).replace(b"(4,), }          ", b"(1000000000000,),}"), "is cut short"),
-        (npy(np.zeros(4, np.float32)).replace(b"(4,), }", b"(-4,),}"), "is not a readable .npy file: negative dimensions"),
+        (
+            npy(np.zeros(4, np.float32)).replace(b"(4,), }", b"(-4,),}"),
+            "is not a readable .npy file: negative dimensions",
+        ),
         (npy(np.array([{}], object)), "holds Python objects"),
         (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{", "is not a readable .npy file"),
         (b"\x93NUMPY\x02\x00\x00\xff\x00\x00" + b"(" * 65280, "is not a readable .npy file"),

@@ -644,7 +644,7 @@ def test_rows_of_sweeps_that_change(swept: Path) -> None:
 
 def test_sweeps_that_cannot_be_compared(swept: Path) -> None:
     done = changed(str(swept), str(swept.parent / "sweep.runs"))
-    assert (done.code, "is none of the sweep's shards" in done.err) == (2, True)
+    assert (done.code, "is not one of the sweep's shards" in done.err) == (2, True)
     name = json.loads(swept.read_text(encoding="utf-8"))["shards"][2]["file"]
     changes: dict[str, Callable[[dict[str, Any]], object]] = {
         "the metadata's shards are not those of its digest": lambda data: data["shards"].pop(),
