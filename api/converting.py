@@ -44,9 +44,8 @@ def convert(
 
     ``to``: a float or integer type. ``rounding``: to_nearest_even (the default into floats), downward, upward,
     toward_zero (the default into integers), to_nearest_away, or stochastic, which needs ``random``: one unsigned
-    integer per element.
-    ``type``: the source's element type, where its dtype does not say it. Elements that have no value in the target (NaN
-    in f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
+    integer for each element. ``type``: the element type of the source, where its dtype is not enough. Elements without
+    a value in the target (NaN in f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
 
     Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
     """
@@ -70,7 +69,7 @@ def _source(x: Any, spelling: str | ty.Type | None) -> Value:
     if spelling is None:
         value = Value.from_numpy(x, copy=False)
         element = value.element_type
-        # What has no sign in NumPy has none here: an unsigned dtype and bool are unsigned integers.
+        # An unsigned dtype and bool are unsigned integers here, too.
         if isinstance(element, ty.IntegerType) and (as_array(x, "x").dtype.name.startswith("uint") or element == ty.I1):
             unsigned = ty.IntegerType(element.width, "unsigned")
             return Value(ty.with_element(value.type, unsigned), value.bits)
@@ -125,7 +124,7 @@ def random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tupl
 def apply_kernel(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) -> Value:
     """Apply a kernel outside of any program: on the general path of the executor, as a program of one op.
 
-    Where nothing is poison, there is nothing for the executor to do: it would take longer than small arrays do.
+    Where nothing is poison, the executor is not needed: it would take longer than a small array.
     """
     if len(values) == 1 and values[0].poison is None:
         outcome = kernel.array(values[0].bits)

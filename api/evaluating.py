@@ -41,20 +41,20 @@ def eval(
     """Evaluate one op without writing MLIR. Return its result as a `Value`, or a tuple of them where it has several.
 
     ``op``: the full name, as in "arith.addf". ``operands``: arrays, numbers or `Value`s. ``type``: the element type (or
-    whole type) of the operands, one for all or one for each; None where the dtype says it. ``to``: the element type of
-    the result of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``,
-    ``predicate="slt"``,
-    ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells them or as lists.
-    ``rounding="stochastic"`` needs ``random``: one unsigned integer per element, compared with the discarded fraction
-    at the width of its dtype. ``mma``: as for `run`.
+    whole type) of the operands, one for all or one for each; None where the dtype is enough. ``to``: the element type
+    of the result of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``,
+    ``predicate="slt"``, ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells
+    them or as lists. ``rounding="stochastic"`` needs ``random``: one unsigned integer for each element, which is
+    compared with the discarded fraction at the width of its dtype. ``on_ub``, ``index_width``, ``track_open``, ``mma``:
+    as for `run`.
 
-    Where several operands of an op stand for any number of values, the one way to divide those given that the op
-    accepts is taken; ``operandSegmentSizes=[2, 1]`` says it where there are several.
-    `iree_codegen.inner_tiled` needs ``kind="#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"`` only: without
-    ``indexing_maps`` it has no loops (one tile), without ``iterator_types`` loops of the last map are parallel and the
-    others reductions, without ``semantics`` it is neither distributed nor opaque; and its element types are the kind's.
+    Several operands of an op may each stand for any number of values. Where the op accepts only one way to divide the
+    given values among them, that one is used; otherwise give ``operandSegmentSizes=[2, 1]``. `iree_codegen.inner_tiled`
+    needs only ``kind="#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"``: without ``indexing_maps`` it has no loops (one
+    tile), without ``iterator_types`` the loops of the last map are parallel and the others reductions, without
+    ``semantics`` it is neither distributed nor opaque. Its element types are those of the kind.
 
-    Raises what `run` raises, and VerifyError where the op does not accept these types.
+    Raises the errors of `run`, and VerifyError where the op does not accept these types.
     """
     definition = default_registry().require(op)
     if isinstance(definition.evaluate, Control) or definition.regions or not definition.results:

@@ -20,7 +20,7 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
             kind = os.fstat(file.fileno())
             # A device such as /dev/zero never ends.
             if not (stat.S_ISREG(kind.st_mode) or stat.S_ISFIFO(kind.st_mode)):
-                raise InputError(f"cannot read {name!r}: it is no regular file")
+                raise InputError(f"cannot read {name!r}: it is not a regular file")
             if kind.st_size > MAX_FILE_BYTES:
                 raise InputError(f"cannot read {name!r}: it is larger than {MAX_FILE_BYTES} bytes")
             data = file.read(MAX_FILE_BYTES + 1 if stat.S_ISFIFO(kind.st_mode) else -1)

@@ -23,8 +23,8 @@ _SCHEMAS: Mapping[str, Schema] = {"mlir22": Schema.MLIR22, "llvm24": Schema.LLVM
 def load(source: Source) -> Module:
     """Read and verify a module: a path, MLIR text, or bytes. A file or bytes may be text or MLIR bytecode.
 
-    A string that has a newline, a brace, a bracket or a quote is text; any other string is a path. Raises InputError
-    when a file cannot be read, ParseError, BytecodeError or VerifyError with the place when it is no valid MLIR.
+    A string with a newline, a brace, a parenthesis or a quote is text; any other string is a path. Raises InputError
+    when a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, when it is not valid MLIR.
     """
     if isinstance(source, str) and (any(mark in source for mark in '\n{("') or not source.strip()):
         return loading.parse_module(source)
@@ -34,10 +34,10 @@ def load(source: Source) -> Module:
 def read_bytecode(source: Source, *, schema: str | None = None, allow_unregistered: bool = True) -> Module:
     """Read and verify MLIR bytecode, versions 0 to 6, from a path or bytes.
 
-    ``schema``: "mlir22" or "llvm24", whose ops and codes the file uses; None for what its producer says.
-    ``allow_unregistered``: keep ops of dialects that are not known. A file is mapped: its resources are not copied.
+    ``schema``: "mlir22" or "llvm24", whose ops and codes the file uses; None for that of its producer.
+    ``allow_unregistered``: keep ops of unknown dialects. A file is mapped: its resources are not copied.
 
-    Raises BytecodeError with the offset at which the file is wrong, InputError and VerifyError.
+    Raises BytecodeError with the offset of the error in the file, InputError and VerifyError.
     """
     data, name = _opened(source)
     return loading.read_bytecode(data, name, allow_unregistered, schema=None if schema is None else _schema(schema))
@@ -60,9 +60,10 @@ def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", pro
     """Write a module as MLIR bytecode: for mlir22 the bytes that mlir-opt 22 writes, except for the name of the
     producer.
 
-    ``version``: of the format, 0 to 6. ``schema``: "mlir22" or "llvm24", the MLIR that is to read it; both read
-    version 4. ``producer``: the name in the file, by which halfulp knows the schema again (default: MLIR22-halfulp or
-    MLIR24-halfulp). Raises InputError for a version that does not exist, Unsupported for what the schema does not have.
+    ``version``: the version of the format, 0 to 6. ``schema``: "mlir22" or "llvm24", the MLIR that will read it; both
+    read version 4. ``producer``: the name in the file, from which halfulp knows the schema again (default:
+    MLIR22-halfulp or MLIR24-halfulp). Raises InputError for a version that does not exist, Unsupported for parts that
+    the schema does not have.
     """
     return writer.write_bytecode(module, version, _schema(schema), producer)
 
@@ -76,14 +77,14 @@ def _schema(name: str) -> Schema:
 def open_file(path: str | os.PathLike[str]) -> bytes | memoryview:
     """Read a file as `read_file` does; bytecode in a regular file is mapped instead, however large it is.
 
-    The file must not be changed while the module, or anything computed from its resources, lives.
+    The file must not change as long as the module, or a value computed from its resources, is in use.
     """
     try:
         with Path(path).open("rb") as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(MAGIC)) == MAGIC:
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except (OSError, ValueError):
-        # What cannot be opened, `read_file` says why; what cannot be mapped, it reads.
+        # `read_file` says why a file cannot be opened, and reads one that cannot be mapped.
         pass
     return read_file(path)
 

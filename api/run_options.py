@@ -68,8 +68,8 @@ _AS_GIVEN: Mapping[str, tuple[Any, str]] = {
 def run_options(function: str, keywords: type[Any], given: Mapping[str, Any]) -> RunOptions:
     """Make the options of a run from keywords, with the Python functions that users registered.
 
-    ``function``, ``keywords``: who takes them, and which. Raise TypeError for any other, ValueError for a value that is
-    not a choice.
+    ``function``, ``keywords``: the name of the function that takes them, and the names it takes. Raise TypeError for
+    any other name, ValueError for a value that is not one of the choices.
     """
     unknown = next((name for name in given if name not in keywords.__annotations__), None)
     if unknown is not None:

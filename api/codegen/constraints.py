@@ -32,9 +32,10 @@ Dims = Mapping[str | int, int | None] | Sequence[int | None]
 class Constraints:
     """The verdicts on one `iree_codegen.smt.constraints`, and the numbers that they were computed with.
 
-    ``function``: the name of the function it stands in, None outside of any. ``target``: its set of root ops.
-    ``dims``: for each problem dimension its name and its value, ``knobs``: likewise, by name; None: not known.
-    ``verdicts``: one for each assert. ``unconfigured``: why no knob is taken from the module; None where they are.
+    ``function``: the name of the function around it; None outside of any. ``target``: its set of root ops. ``dims``:
+    the name and the value of each problem dimension. ``knobs``: the name and the value of each knob. A value is None
+    where it is not known. ``verdicts``: one for each assert. ``unconfigured``: why no knob is taken from the module;
+    None where knobs are.
     """
 
     function: str | None
@@ -73,22 +74,20 @@ def constraints(
     """Judge whether the constraints of a module hold: one verdict for each assert of each
     `iree_codegen.smt.constraints`.
 
-    Dimensions and knobs that you do not give are taken from the module, if it has them. A dimension is taken if it is a
-    constant. Knobs are taken from the lowering_config of the op that is marked with the root_op of the set, and from
-    the translation_info of the function: all of them, or none if these do not match the knobs.
+    Numbers that are not given come from the module: dimensions that are constants, and knobs from the lowering_config
+    of the op marked with the set's root_op and from the function's translation_info. Either all of these knobs fit and
+    are used, or none is.
 
-    ``knobs``: numbers by name. For a one_of_knob: the index of an option, or its spelling.
-    ``dims``: numbers in order; or numbers by name (of the block argument, ``m`` or ``%m``) or by position. None: not
-    given.
-    ``model``: "smt" (SMT-LIB: unbounded integers, Euclidean division; the default); "solver" (as smt, but a lookup of a
-    missing key returns the last value, as in the input that IREE gives to solvers); "iree" (the evaluator of IREE: 64
-    bits, truncating division, fewer ops; without ``knobs``, only constraints that match the module's configuration are
-    evaluated). A name may be followed by ``,field=value`` for other choices. It may also be an SmtModel.
-    ``entry``: evaluate only the constraints in this function (``@a::@b`` for a nested module).
-    ``target``: evaluate only the constraints of this set.
+    ``knobs``: numbers by name; of a one_of_knob the index, or the spelling, of an option. ``dims``: numbers in order,
+    or by name (of the block argument, ``m`` or ``%m``) or position; None: not given. ``model``: "smt" (SMT-LIB:
+    unbounded, Euclidean division; the default), "solver" (as smt, but a lookup of a missing key has the last value, as
+    in what IREE gives to solvers) or "iree" (IREE's evaluator: 64 bits, truncating division, fewer ops; without
+    ``knobs`` it evaluates only constraints that the module's configuration fits), with ``,field=value`` for other
+    choices, or an SmtModel. ``entry``: only the constraints in this function (``@a::@b`` for a nested module).
+    ``target``: only the constraints of this set.
 
-    Raises InputError for a name that does not exist, TypeMismatch for a value that is not an integer, Unsupported for
-    an op that the model does not evaluate.
+    Raises InputError for a name that does not exist, TypeMismatch for a value that is not an integer, Unsupported at an
+    op that the model does not evaluate.
     """
     chosen = as_model(model)
     given = () if dims is None else dims
@@ -102,9 +101,9 @@ def constraints(
 class _Found:
     """An `iree_codegen.smt.constraints` in a module, with its function.
 
-    ``function``, ``path``: the function around it, its name and how to find it. ``dims``: the names of the block
-    arguments, with ``%``; of one that has none its position. ``positions``: of all that a dimension can be called.
-    ``knobs``: those of the template, by name, in its order.
+    ``function``, ``path``: the name of the function around it, and the path to find it. ``dims``: the names of the
+    block arguments, with ``%``; for one without a name, its position. ``positions``: the position of every name that a
+    dimension has. ``knobs``: those of the template by name, in its order.
     """
 
     def __init__(self, op: Operation) -> None:
@@ -139,7 +138,7 @@ def _selected(module: Module, entry: str | None, target: int | None) -> list[_Fo
         sets = sorted({one.target for one in found})
         found = [one for one in found if one.target == target]
         if not found:
-            raise InputError(f"there are no constraints of set {target}, but of {_listed(sets)}")
+            raise InputError(f"there are no constraints of set {target}, only of {_listed(sets)}")
     return found
 
 

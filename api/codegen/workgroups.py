@@ -29,10 +29,8 @@ _AXES = "xyz"
 class Workgroups:
     """A dispatch: its ``count`` of workgroups (x, y, z), and the other numbers of its dispatch_config.
 
-    ``workgroup_size``: one to three numbers.
-    ``subgroup_size``, ``workgroup_local_memory``: numbers.
-
-    An entry is None if the dispatch_config does not have it.
+    ``workgroup_size``: one to three numbers. This, ``subgroup_size`` and ``workgroup_local_memory`` are as the
+    dispatch_config has them; None where it does not.
     """
 
     count: tuple[int, int, int]
@@ -53,22 +51,20 @@ class Workgroups:
 def workgroups(module: Module | Source, *arguments: Any, **options: Unpack[CallKeywords]) -> Workgroups:
     """Compute the workgroup count of a dispatch.
 
-    If the module has an `iree_codegen.dispatch_config` for the function, its region computes the count. ``arguments``
-    are then the workload values. The function does not run, and need not exist.
+    Where the module has an `iree_codegen.dispatch_config` for the function, ``arguments`` are the workload values, and
+    its region computes the count. The function does not run, and may be missing. Otherwise ``arguments`` are those of
+    the function, which runs: the count is, in each dimension, the signed maximum over all
+    `iree_codegen.workgroup_count_hint` that run in it and in the functions that it calls. Dimensions that a hint does
+    not name are 1.
 
-    ``entry`` also names the function of a dispatch_config. It may be left out where the module has only one
-    dispatch_config, too.
+    ``entry`` also names the function of a dispatch_config. It may be left out, too, where the module has only one
+    dispatch_config.
 
     {options}
 
-    ``entry``: the name of the function, also of that in a dispatch_config. It may be left out if the module has only
-    one dispatch_config, or none and only one public function with a body.
-
-    All other arguments are those of `run`.
-
-    Raises InputError if there is no such function, if no hint ran, and for a hint with more than three sizes;
-    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, also with
-    ``on_ub="poison"``; and the errors of `run`.
+    Raises InputError where there is no such function, where no hint has run, and for a hint of more than three sizes;
+    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, for every value of
+    ``on_ub``; and the errors of `run`.
     """
     if not isinstance(module, Module):
         module = load(module)

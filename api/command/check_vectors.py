@@ -58,7 +58,7 @@ def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
             most=arguments.max,
         )
         if checker.period > 1 and document is not None and document.get("dropped"):
-            raise Unsupported("rows were left out of the set, so that it is not known which parameters apply to a row")
+            raise Unsupported("rows were left out of the set, so the parameters of a row are not known")
         with progress_bar("rows") as progress:
             total = None if document is None else document["count"]
             found = checker.read(vectors, lambda rows: progress(rows, _total(file, rows, total)))
@@ -89,7 +89,7 @@ def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst
         if arguments.metadata is not None:
             raise InputError("--op and --metadata both say what is computed: give one of them")
         if arguments.op == arguments.file == "-":
-            raise InputError("both the program and the vectors are to come from the standard input")
+            raise InputError("the program and the vectors cannot both come from the standard input")
         return CheckedAgainst(computation_of(arguments.op, arguments, sources))
     option = first_given(arguments, _FOR_OP)
     if option is not None:
@@ -119,7 +119,7 @@ def _beside(path: str) -> str | None:
         return None
     places = [str(Path(path).with_suffix(".json")) if Path(path).name else path, f"{path}.json"]
     of_sweep = str(Path(path).parent / METADATA)
-    # sweep.json beside sweep.runs says how the sweep is made, not what came of it.
+    # sweep.json beside sweep.runs describes the sweep, not its results.
     places.insert(0 if Path(path).name == MERGED else len(places), of_sweep)
     return next((place for place in places if place != path and os.path.isfile(place)), None)
 
@@ -139,7 +139,7 @@ def _foreseen(asked: CheckedAgainst) -> Iterable[Chunk] | None:
     try:
         recipe = recipe_of(document, asked.metadata)
         start, stop = rows_of(document, recipe)
-        # The first rows show whether a document that someone wrote makes any.
+        # Making the first rows shows whether a handwritten document is valid.
         recipe.given(start, min(stop, start + recipe.step))
         return recipe.chunks(start, stop)
     except (HalfulpError, LookupError, ValueError, TypeError, AttributeError, OverflowError):

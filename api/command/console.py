@@ -41,8 +41,8 @@ def worst(codes: Iterable[int]) -> int:
 def ranked(codes: Iterable[int]) -> int:
     """Return the exit code of several comparisons together.
 
-    DIFFERENT if any differs, else WRONG_USE if any failed or could not be asked, else SUCCESS if any was compared, else
-    UNSUPPORTED: nothing was compared.
+    It is DIFFERENT if any differs, else WRONG_USE if any failed, else SUCCESS if any was compared, else UNSUPPORTED:
+    nothing was compared.
     """
     given = set(codes)
     return next((code for code in (DIFFERENT, WRONG_USE, SUCCESS) if code in given), UNSUPPORTED)

@@ -14,7 +14,7 @@ from halfulp.interp.ir.errors import InputError, spell_place
 from halfulp.printable import UNPRINTABLE
 from halfulp.semantics.smt import as_model
 
-# A line per assert, whatever its message has.
+# One line for each assert, even where its message has several.
 _ONE_LINE = {**UNPRINTABLE, ord("\n"): " "}
 
 

@@ -46,8 +46,8 @@ def _record(location: Location | None, severity: str, message: str) -> dict[str,
 class Expectation:
     """A diagnostic that a comment expects.
 
-    ``line``: where it is expected; None for one without a place. ``place``: that of the comment. ``met``: whether it
-    was produced.
+    ``line``: the line at which it is expected; None for one without a place. ``place``: that of the comment. ``met``:
+    whether the diagnostic occurred.
     """
 
     severity: str
@@ -83,7 +83,7 @@ def expectations(text: str, filename: str) -> list[Expectation]:
         else:
             relative = int(where[1:]) if where and where != "@above" else 0
             found.append(expected(line=last_plain if where == "@above" else number + relative))
-    # At the end of a text nothing is below.
+    # At the end of a text there is no line below.
     return found + [expected(line=0) for expected in below]
 
 

@@ -18,7 +18,7 @@ from halfulp.interp.values.value import Value
 def execute(arguments: EvalArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     keywords = run_keywords(arguments)
-    # A value of one op is limited here alone: hu.eval has no limits.
+    # Values are limited only here: hu.eval has no limits.
     limit = keywords.pop("max_bytes", Settings.max_bytes)
     running.check_outputs(arguments)
     values: list[Value] = []

@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _abandon_output()
         return BROKEN_PIPE
     except MemoryError:
-        return fail("the machine has not enough memory for this")
+        return fail("this machine does not have enough memory for that")
     except OSError as error:
         _abandon_output()
         return fail(error.strerror or str(error))

@@ -14,7 +14,7 @@ from halfulp.command.console import EXIT_CODES
 class CommandHelp:
     """A command: the dataclass of its options, and the texts of its help.
 
-    ``titles``: where help shows the options of a dataclass that this one inherits from as a group of their own.
+    ``titles``: the dataclasses among the bases of ``arguments`` whose options help shows as a group under a title.
     """
 
     arguments: type[Any]
@@ -27,9 +27,8 @@ class CommandHelp:
 def option(*names: str, exclusive: bool = False, **keywords: Any) -> Any:
     """Declare a field that is an option, or without ``names`` a positional argument.
 
-    ``keywords``: those of `argparse.ArgumentParser.add_argument`. ``default`` is that of the field; an option that is
-    repeated has a tuple, empty by default. ``exclusive``: at most one of the exclusive options may be
-    given.
+    ``keywords``: those of `argparse.ArgumentParser.add_argument`; ``default`` is that of the field. A repeated option
+    has a tuple, empty by default. ``exclusive``: at most one of the exclusive options may be given.
     """
     required = keywords.get("required", not names and "nargs" not in keywords)
     usual = {"store_true": False, "append": ()}.get(keywords.get("action", ""))
@@ -54,7 +53,7 @@ def add_options(parser: argparse.ArgumentParser, command: CommandHelp) -> None:
             place = exclusive = exclusive or parser.add_mutually_exclusive_group()
         if names:
             keywords["dest"] = each.name
-        # What is not given is not there: the dataclass knows its defaults.
+        # An option that is not given is not in the namespace: the dataclass has the defaults.
         place.add_argument(*(names or [each.name]), default=argparse.SUPPRESS, **keywords)
 
 
@@ -76,5 +75,5 @@ def positive(text: str) -> int:
     """Read a positive number of an option. Raise argparse.ArgumentTypeError for anything else."""
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return number

@@ -31,7 +31,7 @@ def known_divergences(arguments: KnownOption) -> tuple[Sequence[Divergence], Seq
 def oracles_named(spelling: str) -> tuple[list[ProgramOracle], list[int]]:
     """Return the oracles named between commas. For those that are not available, say why, and return the exit codes.
 
-    One that answers single ops only runs programs op by op.
+    An oracle that answers single ops only runs a program op by op.
     """
     found: list[ProgramOracle] = []
     codes = []

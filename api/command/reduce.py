@@ -32,7 +32,7 @@ def execute(arguments: ReduceArguments, sources: Sources) -> int:
     if arguments.against is not None and arguments.test is None:
         return _reduce_difference(arguments.against, arguments, sources)
     if arguments.test is None or arguments.against is not None:
-        return fail("what is to stay? give --against or --test")
+        return fail("what should stay? give --against or --test")
     if arguments.undefined:
         return fail("--undefined goes with --against")
     return _reduce_by_test(arguments.test, arguments, sources)
@@ -45,15 +45,15 @@ def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sourc
     if missing:
         return ranked(missing)
     if len(oracles) > 1:
-        return fail("--against stands for one oracle here")
+        return fail("--against takes one oracle here")
     if arguments.undefined:
         return _reduce_undefined(spelling, arguments, programs, profile, oracles[0])
     same = SameDifference(Search(oracles[0], divergences(), profile, cancellations()))
     found = [difference for difference in same.differences(programs) if difference is not None]
     unknown = [one for one in found if not one.known]
     if not unknown and not (found and arguments.no_known):
-        known = " but what is known (--no-known reduces that)" if found else ""
-        say(f"nothing differs by {spelling}{known}")
+        known = " but known divergences (--no-known reduces those)" if found else ""
+        say(f"nothing differs from {spelling}{known}")
         return UNSUPPORTED
     difference = (unknown or found)[0]
     same.watch(difference)

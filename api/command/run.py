@@ -18,7 +18,7 @@ def execute(arguments: RunArguments, sources: Sources) -> int:
     program = read(arguments.file, sources)
     parts = program.parts(arguments.split_input_file)
     if len(parts) > 1 and arguments.output:
-        return fail(f"--output stands for the results of one run, but the file has {len(parts)} parts")
+        return fail(f"--output takes the results of one run, but the file has {len(parts)} parts")
     codes = []
     for part in parts:
         try:

@@ -128,8 +128,8 @@ def deliver(
 ) -> int:
     """Print or write the results, report their poison, compare them, and return the exit code.
 
-    ``spell``: what is printed of one; None for all of it. ``given``: the arguments; what stands in memory that was one
-    is printed after the results.
+    ``spell``: spells a value; None for the whole value. ``given``: the arguments. The contents of memrefs among them
+    are printed after the results.
     """
     code = SUCCESS
     memory = [(f"argument[{k}]", held.load()) for k, held in enumerate(given) if isinstance(held, Buffer)]

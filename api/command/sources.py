@@ -34,7 +34,7 @@ def report(error: HalfulpError, sources: Sources) -> int:
         return error.exit_code
     places = [file_position(place) for place in (error.location, *(place for place, _ in error.notes)) if place]
     files = {place.file for place in places if place is not None}
-    # A location may name another file than the one that was read.
+    # A location may name a file that was not read.
     say(error.render(sources.get(files.pop()) if len(files) == 1 else None))
     return error.exit_code
 

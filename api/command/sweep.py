@@ -38,7 +38,7 @@ _RECIPE = (
 def execute(arguments: SweepArguments, sources: Sources) -> int:
     """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.pack != "containers" and arguments.format != "bin":
-        raise InputError("--pack goes with the format 'bin', which says nothing of how elements lie")
+        raise InputError("--pack goes with the format 'bin', whose files do not describe the layout of elements")
     packings = {"containers": CONTAINERS, "dense": Packing(True), "dense-high": Packing(True, "high")}
     plan = SweepPlan(_recipe(arguments, sources), arguments.format, arguments.poison, packings[arguments.pack])
     out, place = Path(arguments.out), arguments.shard or (0, 1)
@@ -46,14 +46,14 @@ def execute(arguments: SweepArguments, sources: Sources) -> int:
         with _executor(arguments, plan.shards) as (executor, in_flight), progress_bar("rows") as progress:
             found = sweep_shards(plan, out, place, executor, in_flight, progress, lambda text: say(f"note: {text}"))
     except KeyboardInterrupt:
-        # Processes that were ended leave their temporary files; where nothing was made, the directory is gone.
+        # Processes that were stopped leave their temporary files; where nothing was made, the directory does not exist.
         if out.exists():
             tidy(out)
         raise
     if found.kept:
-        say(f"{found.kept} of {_shards(found.of)} had been made before")
+        say(f"{found.kept} of {_shards(found.of)} existed already")
     if found.digest is None:
-        say(f"{found.done} of {_shards(found.of)} are there now")
+        say(f"{found.done} of {_shards(found.of)} exist now")
         return SUCCESS
     runs = "" if found.runs is None else f", {found.runs} runs"
     write(f"{found.rows} rows in {_shards(found.of)}{runs}: {out / METADATA}\nsha256 {found.digest}\n")
@@ -70,7 +70,7 @@ def _recipe(arguments: SweepArguments, sources: Sources) -> Recipe:
         return recipe_of(arguments.subject, replace(arguments, flags=bool(arguments.flags)), sources)
     option = first_given(arguments, _RECIPE)
     if option is not None:
-        raise InputError(f"{option} goes with an op or a program; '{arguments.subject}' says itself what is wanted")
+        raise InputError(f"{option} goes with an op or a program; '{arguments.subject}' describes the vectors itself")
 
     return recipe_of_spec(read_bytes(arguments.subject), arguments.subject)
 
@@ -100,7 +100,7 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
     except ImportError:
         raise InputError("--dask needs dask and distributed", hint="pip install 'halfulp[scale]'") from None
     try:
-        # What is no address at all, a client would try to close for long.
+        # With an invalid address, a client would take long to close.
         addressing.parse_host_port(addressing.parse_address(address)[1])
         client = distributed.Client(address, timeout=DASK_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -114,5 +114,5 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
         except scheduler.KilledWorker as error:
             raise InputError(
                 f"--dask={address}: {' '.join(str(error).split())}",
-                hint="what was finished is kept: the same command goes on with the rest",
+                hint="finished shards are kept: the same command continues with the rest",
             ) from None

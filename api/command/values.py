@@ -32,7 +32,7 @@ MOST_DIFFERENCES = 100
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
-# A type ends where the first equals sign stands outside its angle brackets; an arrow's > closes none.
+# A type ends at the first equals sign outside of angle brackets; the > of an arrow does not close a bracket.
 _STRUCTURE = re.compile(r"->|[<>=:]|\"")
 
 
@@ -79,8 +79,8 @@ def read_value(
 ) -> Value:
     """Read a value from the text of an option.
 
-    ``type_``: the type it is to have, where that is known; elements without a type of their own take it. ``what`` names
-    the option in errors. ``sources``: where the text is noted when an error points into it.
+    ``type_``: the expected type, where it is known; elements without a type of their own take it. ``what`` names the
+    option in errors. ``sources``: takes the text when an error points into it.
 
     Raises InputError, ParseError, TypeMismatch.
     """
@@ -145,7 +145,7 @@ def _from_file(path: str, type_: ty.Type | None, what: str, vscale: int | None) 
         return Value.from_numpy(array) if type_ is None else _from_array(array, type_, f"{what}: {path}", vscale)
     if type_ is None or path.endswith(".npy"):
         raise InputError(
-            f"{what}: {path!r} is no .npy file", hint="raw little-endian elements need a type: 4xf32=@file.bin"
+            f"{what}: {path!r} is not a .npy file", hint="raw little-endian elements need a type: 4xf32=@file.bin"
         )
     return _from_raw(data, type_, f"{what}: {path}", vscale)
 
@@ -162,7 +162,7 @@ def read_npy(data: bytes, path: str) -> npt.NDArray[Any]:
         shape, _, dtype = read(stream)
         if dtype.hasobject:
             raise InputError(f"{path!r} holds Python objects (dtype {dtype}), which are never loaded")
-        # NumPy would ask for the memory that the header promises before it looks for the data.
+        # NumPy would allocate the memory that the header promises before it reads the data.
         present, needed = len(data) - stream.tell(), prod(shape) * dtype.itemsize
         if present < needed:
             raise InputError(f"{path!r} is cut short: its header promises {needed} bytes of data, {present} are there")
@@ -170,8 +170,8 @@ def read_npy(data: bytes, path: str) -> npt.NDArray[Any]:
         array: npt.NDArray[Any] = np.load(stream, allow_pickle=False)
     except InputError:
         raise
-    except Exception as error:  # whatever NumPy's own parser of the header, Python literals included, may raise
-        raise InputError(f"{path!r} is no readable .npy file: {str(error).splitlines()[0]}") from None
+    except Exception as error:  # NumPy's parser of the header may raise many kinds of errors
+        raise InputError(f"{path!r} is not a readable .npy file: {str(error).splitlines()[0]}") from None
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
@@ -208,7 +208,7 @@ def _from_raw(data: bytes, type_: ty.Type, what: str, vscale: int | None) -> Val
     shape = runtime_shape(type_, vscale)
     width = element_width(element)
     if width is None or shape is None or None in shape:
-        raise InputError(f"{what}: '{type_}' is no type whose raw elements can be read")
+        raise InputError(f"{what}: raw elements of type '{type_}' cannot be read")
     sizes = tuple(size for size in shape if size is not None)
     stride = -(-width // 8)
     needed = prod(sizes) * stride

@@ -96,7 +96,7 @@ def opened(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
 
 def see(path: str) -> None:
     """Raise InputError for a file that cannot be read, before any other error."""
-    # What a pipe or a terminal says is read only once.
+    # A pipe or a terminal can be read only once.
     if path != "-" and not Path(path).is_fifo() and not Path(path).is_char_device():
         with opened(path):
             pass

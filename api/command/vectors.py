@@ -86,7 +86,9 @@ def _order(named: str, arguments: VectorsArguments, sources: Sources) -> Order:
         raise InputError("--metadata goes with vectors on stdout; --out has its own, NAME.json")
     for option in ("pack", "mx"):
         if getattr(arguments, option) is not None and "bin" not in formats:
-            raise InputError(f"--{option} goes with the format 'bin', which says nothing of how elements lie")
+            raise InputError(
+                f"--{option} goes with the format 'bin', whose files do not describe the layout of elements"
+            )
     if arguments.block is not None and arguments.mx is None:
         raise InputError("--block goes with --mx")
     if Role.FLAGS not in carried:
@@ -164,7 +166,7 @@ def _ends_by_exception() -> Iterator[None]:
 
 def _say_coverage(recipe: Recipe) -> None:
     if not recipe.models or not isinstance(recipe.computation, OpComputation):
-        raise InputError("--coverage is about the models, so that --models must name some")
+        raise InputError("--coverage shows the models: --models must name some")
     _, filled = filled_models(recipe.computation.case, recipe.models, recipe.seed)
     say(coverage_table(filled))
 
@@ -183,14 +185,14 @@ def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
     if option is not None:
         raise InputError(f"{option} says how vectors are made, which --changed takes from the metadata")
     if arguments.format not in (None, "jsonl"):
-        raise InputError(f"--format={arguments.format}: with --changed, rows are told as text, or as jsonl")
+        raise InputError(f"--format={arguments.format}: with --changed, rows are printed as text, or as jsonl")
     path = Path(metadata_file)
     data = metadata.from_text(read_bytes(path), str(path))
     recipe = recipe_of_document(data, str(path))
     given = arguments.subject
     parts = metadata.parts_of(data) if given is None else [metadata.of_file(data, Path(given).name)]
     if "shards" in parts[0]:
-        raise InputError(f"{path}: '{given}' is none of the sweep's shards", hint="without a file, all are compared")
+        raise InputError(f"{path}: '{given}' is not one of the sweep's shards", hint="without a file, all are compared")
     compared, changed, missing, equal = 0, 0, 0, True
     for part in parts:
         beside = _data_file(path, part, given)
@@ -240,7 +242,7 @@ def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Pat
         guessed = format_of_file(given)
         formats = named or ([guessed.name] if guessed else [format for _, format in files])
         if not formats:
-            raise InputError(f"{path}: nothing says of which format '{given}' is")
+            raise InputError(f"{path}: the format of '{given}' is not known")
         return Path(given), formats[0]
     if any(Path(name).name != name for name, _ in files if name is not None):
         raise InputError(f"{path}: the metadata names files outside of its folder")

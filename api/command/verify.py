@@ -64,7 +64,7 @@ def _verify_op(op: str, arguments: VerifyArguments, sources: Sources) -> int:
         codes.append(_code(found, arguments.fail_under or 0))
     if not codes:
         return fail(f"no oracle that is installed answers {case}")
-    # An answer that differs outweighs one that could not be had.
+    # A different answer outweighs a missing one.
     return ranked(codes)
 
 
@@ -79,7 +79,7 @@ def _code(found: Verification, percent: float = 0) -> int:
 def _coverage_lines(coverage: Coverage) -> list[str]:
     outcomes = ", ".join(f"{name} {count:,}" for name, count in coverage.outcomes.items() if count)
     hit = f"{len(coverage.combinations)} of {coverage.possible} combinations of operand classes"
-    return [f"  coverage: {hit} ({coverage.percent:.0f}%)", f"  outcomes: {outcomes or 'not told for this op'}"]
+    return [f"  coverage: {hit} ({coverage.percent:.0f}%)", f"  outcomes: {outcomes or 'not known for this op'}"]
 
 
 def _verify_everything(arguments: VerifyArguments) -> int:
@@ -92,7 +92,7 @@ def _verify_everything(arguments: VerifyArguments) -> int:
     level = arguments.level or "sample"
     plan = list(jobs(level, arguments.seed, names))
     if not plan:
-        return fail(f"the plan asks nothing of {', '.join(names)}")
+        return fail(f"there is nothing to ask of {', '.join(names)}")
     with _delivery(arguments.output) as deliver:
         with progress_bar("tasks") as progress:
             found = run_jobs(plan, level, arguments.seed, arguments.jobs or default_workers(), progress)
@@ -110,7 +110,7 @@ def _verify_held(arguments: VerifyArguments, names: Sequence[str]) -> int:
             try:
                 asked = oracle(name)
                 if not isinstance(asked, HoldingOracle):
-                    return fail(f"name an op: {name} has no tasks of its own, as a file of results has")
+                    return fail(f"name an op: {name} does not hold results of its own")
                 cases = asked.cases()
             except (Unavailable, ValueError, OracleError) as error:
                 return fail(f"{name}: {error}")

@@ -58,7 +58,7 @@ def to_integer_explainer(signed: bool) -> Explainer:
         (x,) = context.operands
         low, high = integer_range(context.result, signed)
         if x.value is None:
-            return OpParts(f"{'NaN' if x.nan else 'an infinity'} is no integer: poison")
+            return OpParts(f"{'NaN' if x.nan else 'an infinity'} is not an integer: poison")
         whole = whole_number(x.value, Rounding.TOWARD_ZERO)
         cut = f"toward zero: {whole}" if whole != x.value else f"{whole} is an integer"
         if low <= whole <= high:

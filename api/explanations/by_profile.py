@@ -32,7 +32,8 @@ def _without(profile: Profile, field: str) -> Profile:
 def deciding_fields(compute: Callable[[Profile], Any], profile: Profile) -> tuple[str, ...]:
     """Return the fields that make a profile's result differ from that of spec, as ``field=choice``.
 
-    Those that alone make the difference; else those without which the result would be another; else all of them.
+    These are the fields that make the difference alone; where there are none, the fields without which the result would
+    be another; else all fields that differ.
     """
     result, changed = compute(profile), _changed(profile)
     alone = [field for field, choice in changed.items() if compute(_alone(field, choice)) == result]

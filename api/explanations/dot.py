@@ -1,7 +1,7 @@
 """Explain the bits of a matrix unit: one element of D = A * B + C, step by step, beside the results of all models.
 
-The steps are those that the model itself goes through (`matrix_units.models.explain`); here they get the numbers of
-the elements along K, their bits, kept and dropped, and words.
+The steps are those of the model itself (`matrix_units.models.explain`), with the numbers of the elements along K, their
+kept and dropped bits, and words.
 """
 
 from __future__ import annotations
@@ -54,25 +54,18 @@ def explain_dot(
 ) -> DotExplanation:
     """Explain one element of a tile D = A * B + C: every step of the model, and the results of all other models.
 
-    ``kind``: a kind such as ``MFMA_F32_16x16x16_F16`` or ``NV_MMA_SYNC_F32_16x8x16_F16``, or an instruction in the
-    notation of PTX, ``wgmma.m64n8k32.f32.e4m3.e4m3`` (the types are D, A, B, and C if it differs from D; see
-    `halfulp.codegen.tile_names`).
-    ``a``: a row of A.
-    ``b``: a column of B.
-    ``c``: an element of C.
-    ``mma``: the model: "exact", "ieee" or "chip:<name>".
-    ``element``: (i, j): then ``a``, ``b`` and ``c`` are whole tiles [M, K], [K, N] and [M, N], and row i and column j
-    are taken.
-    ``scale_a``, ``scale_b``: the scales of a scaled operation, [K/block]; with ``element``, [M, K/block] and [K/block,
-    N].
-    ``a_type``, ``b_type``: the element types, for a kind that does not fix them.
+    ``kind``: a kind such as ``MFMA_F32_16x16x16_F16`` or ``NV_MMA_SYNC_F32_16x8x16_F16``, or an instruction as in PTX,
+    ``wgmma.m64n8k32.f32.e4m3.e4m3`` (the types of D, A, B, and of C if it differs from D's; see `codegen.tile_names`).
+    ``a``: a row of A; ``b``: a column of B; ``c``: an element of C. With ``element``, (i, j), they are whole tiles [M,
+    K], [K, N] and [M, N], of which row i and column j are taken. Each is a list of numbers as for `explain` (decimals
+    are rounded to the type, ``"0x3C00"`` are its bits), or a NumPy array or `Value` of exactly that type (for types of
+    ml_dtypes also raw codes). K is that of the kind, or a multiple of it: several instructions, one after the other.
+    ``mma``: "exact", "ieee" or "chip:<name>". ``scale_a``, ``scale_b``: for scaled operations, [K / block], or with
+    ``element`` [M, K / block] and [K / block, N]. ``a_type``, ``b_type``: the element types of A and B, for kinds
+    without fixed types.
 
-    ``a``, ``b`` and ``c`` are lists of numbers as `explain` takes them (a decimal is rounded to the type, ``"0x3C00"``
-    is a bit pattern), or a NumPy array or `Value` of exactly that type (for a type of ml_dtypes, raw codes also work).
-    K is that of the kind or a multiple of it. A multiple means several instructions, one after the other.
-
-    Raises InputError for wrong operands, names and sizes; TypeMismatch for an array of another type; Unsupported if it
-    is not published how the chip computes this operation, or how it handles infinities and NaNs.
+    Raises InputError for operands, names and sizes that are wrong, TypeMismatch for arrays of another type, and
+    Unsupported where it is not published how that chip computes the operation, or infinities and NaNs in it.
     """
     op = operation_named(kind, a_type, b_type)
     if not isinstance(mma, str) or mma not in MODELS:

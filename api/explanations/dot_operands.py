@@ -141,7 +141,7 @@ def operand_codes(
         picked = np.atleast_1d(_picked(given, name, axis, index, pick, then))
         whole = ty.TensorType(picked.shape, element)
         if natural is not None and natural.isbuiltin != 1 and picked.dtype == np.dtype(f"u{natural.itemsize}"):
-            return _codes(Value.from_bits(picked, whole).bits, element)  # codes, as files have them
+            return _codes(Value.from_bits(picked, whole).bits, element)  # codes, as in files
         return _codes(to_value(np.ascontiguousarray(picked), whole, name).bits, element)
     rows = _picked_from_lists(given, name, axis, index, then) if pick else given
     numbers = list(rows) if isinstance(rows, list | tuple) else [rows]
@@ -213,5 +213,5 @@ def _number(given: Any, element: ty.Type, name: str) -> tuple[int, str]:
     if code is None:
         raise InputError(f"{name}: {explanation.given} is poison in {fmt.name}: {explanation.rule}")
     if explanation.result.error:
-        return code, f"{explanation.given} is no {fmt.name} value: {text_of(fmt.name, code)}"
+        return code, f"{explanation.given} is not a value of {fmt.name}: {text_of(fmt.name, code)}"
     return code, ""

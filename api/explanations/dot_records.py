@@ -40,7 +40,7 @@ class Term:
 class AlignedSum:
     """Terms aligned to the largest exponent among them (that of ``leading``), cut off below 2**``unit`` and added.
 
-    ``zeros``: how many terms are zero, and not shown. ``total``: the sum, with its bits.
+    ``zeros``: the number of terms that are zero, and not shown. ``total``: the sum, with its bits.
     """
 
     terms: tuple[Term, ...]
@@ -116,12 +116,12 @@ class ModelRow:
 class ExplainedDot:
     """One element of a tile, taken apart; ``str`` puts it into words.
 
-    ``operation``, ``model``: what computes. ``a``, ``b``, ``c``, ``scales``: codes, those of A and B along K; scales
-    are A's and B's. ``products``: exact, scaled, and None where they are no numbers; ``exact``: their sum with C.
-    ``result``: the code, of D's type; ``rounding``: the exact sum rounded to that type, None of integers and where
-    there is none. ``groups``: the steps of the model. ``models``: what each model gives, this one's first;
-    ``unpublished``: those of which nobody has said it, by what is not known. ``notes``: operands that were rounded to
-    their type, the elements of one value together.
+    ``operation``, ``model``: how the element is computed. ``a``, ``b``, ``c``, ``scales``: codes, those of A and B
+    along K; scales are A's and B's. ``products``: exact and scaled, None where they are not numbers; ``exact``: their
+    sum with C. ``result``: the code, of D's type; ``rounding``: the exact sum rounded to that type, None for integers
+    and where the sum is not a number. ``groups``: the steps of the model. ``models``: the results of each model, this
+    one first; ``unpublished``: the models without a published result, by what is unknown. ``notes``: operands that were
+    rounded to their type, the elements of one value together.
     """
 
     operation: TileOp
@@ -181,10 +181,10 @@ class ExplainedDot:
         rows.append(("result", text_of(d, self.result, 60)))
         if self.rounding is not None:
             assert self.rounding.ulp is not None
-            # The number alone does not say which zero: that is up to the signs of all terms.
+            # The number alone does not tell which zero it is: this depends on the signs of all terms.
             once = next(row.code for row in self.models if "exact" in row.models)
             rows.append(("rounded once", text_of(d, once, 60)))
-            error = "none: the result is no number" if self.error is None else f"{signed_text(self.error)} ulp"
+            error = "none: the result is not a number" if self.error is None else f"{signed_text(self.error)} ulp"
             rows.append(("error", f"{error}; an ulp is 2^{leading_place(self.rounding.ulp)} here"))
         elif d not in FORMATS:
             rows.append(("rule", f"integers are added exactly, modulo 2^{d[1:]}"))
@@ -249,7 +249,7 @@ def sum_rows(aligned: AlignedSum, digits: int = DIGITS) -> list[tuple[str, ...]]
 
 def _lost_text(term: Term, down: bool, digits: int) -> str:
     lost = f"loses {decimal_text(term.lost, digits)}"
-    # The bits of a negative term that are kept are not those of what is below it.
+    # A negative term that is rounded down keeps other bits than those of its value.
     return f"{lost}: counts as {decimal_text(term.added, digits)}" if down and term.value < 0 else lost
 
 

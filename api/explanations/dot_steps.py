@@ -163,7 +163,7 @@ def _aligned_sum(step: Alignment, labels: Sequence[str], rule: Rule) -> AlignedS
     first = next((n for n in leading if values[n]), leading[0])
     top = max(step.largest, *(leading_place(value) for value in (*values, total)))
     shown = [n for n, value in enumerate(values) if value or n == first]
-    # C has fewer places than the sum of the products to which a late rule adds it.
+    # Where a rule adds C last, C has fewer places than the sum of the products.
     fewer = {n: step.largest - rule.bits for n, label in enumerate(step.labels) if step.down and label == "c"}
     terms = tuple(_term(labels[n], values[n], added[n], top, step.largest, fewer.get(n, step.unit)) for n in shown)
     whole = _term("sum", total, total, top, step.largest, step.unit)

@@ -54,8 +54,8 @@ def found(result: scalar.Result, flagged: bool = True) -> Found:
 class GivenNumber:
     """A number to be rounded: its text, how that was read, and its exact value (None: NaN or infinite).
 
-    ``round``: what it gives in a format, a mode and a profile. ``code``: the bits of the type itself, which are not
-    rounded. ``bare``: of a NaN, why it has neither sign nor payload.
+    ``round``: returns its result in a format, a mode and a profile. ``code``: bits of the explained type itself, which
+    are not rounded. ``bare``: why a NaN has neither sign nor payload.
     """
 
     text: str
@@ -206,7 +206,7 @@ def given_with_type(value: Any) -> tuple[GivenNumber, FloatFormat]:
     if not isinstance(value, Value):
         raise InputError(f"{value!r} has no type", hint="name one: explain(0.3, 'f8E4M3FN')")
     fmt = format_of(value.element_type)
-    _given_value(repr(value), value)  # raises what is wrong with it
+    _given_value(repr(value), value)  # raises the error
     return given_bits(repr(value), fmt, codes_to_ints(value.bits.reshape((1, *value.bits.shape)), fmt.bits)[0]), fmt
 
 

@@ -65,7 +65,7 @@ def ulp_of(fmt: FloatFormat, exact: Fraction, place: Neighbours) -> Fraction:
         return high - exact if exact >= 0 else exact - low
     if place.below is None and not fmt.signed:
         return Fraction(2) ** (fmt.emin - fmt.mantissa_bits)
-    # From the largest finite value to the next one, were the exponent unbounded.
+    # From the largest finite value to the next one, which does not exist.
     return Fraction(2) ** (fmt.emax - fmt.mantissa_bits)
 
 

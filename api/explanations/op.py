@@ -1,6 +1,6 @@
 """Explain the bits of an op: its operands in their type, the exact result, and how that is rounded.
 
-The result of an op is that of `halfulp.eval`: its kernel computes it. The exact result beside it is computed on
+The result is that of `halfulp.eval`: the kernel of the op computes it. The exact result beside it is computed on
 fractions, and the rule in words comes from tables.
 """
 
@@ -114,14 +114,12 @@ def explain_op(
 ) -> OpExplanation:
     """Explain the result of an op on these operands: ``explain_op("arith.addf", "f8E4M3FN", 1.4, 2.2)``.
 
-    ``op``: one of `EXPLAINED`.
-    ``type``: the type of operands and result. For a cast: the type of the result; for both quant casts: the quantised
-    type.
-    ``operands``: numbers as `explain` takes them, rounded to their type as MLIR rounds a literal. An operand with its
-    own type, such as ``f32=0.5`` or a `Value`, keeps it. The scale of a scaling op is f8E8M0FNU by default.
-    ``source``: the operand type of a cast (default: f64, or i64 for integers).
-    ``channel``: the number of the scale, for a type with several, in the order of the type.
-    ``properties``: as for `halfulp.eval` (``rounding="upward"``, ``fastmath="nnan"``, ``predicate="olt"``).
+    ``op``: one of `EXPLAINED`. ``type``: the type of operands and result; for a cast, that of the result; for both
+    quant casts, the quantised type. ``source``: the type that is cast (default: f64, or i64 for integers).
+    ``operands``: numbers as for `explain`, rounded to their type as MLIR reads literals. A typed one such as
+    ``f32=0.5`` and a `Value` keep their own type (otherwise the scale of a scaling op is a f8E8M0FNU). ``channel``: the
+    scale of a type with several, counted in the order of the type. ``properties``: as for `halfulp.eval`
+    (``rounding="upward"``, ``fastmath="nnan"``, ``predicate="olt"``).
 
     Raises Unsupported for another op, InputError for a wrong operand, VerifyError for types that the op does not
     accept.

@@ -39,8 +39,8 @@ class RoundedNumber:
     """A rounded result: its code (None: poison), its exact value (None: NaN or infinite), and its IEEE flags (None: not
     known, for profiles that compute in another format).
 
-    ``error``: result minus exact value in units in the last place; ``relative``: over the exact value; both None where
-    one of the two is no finite number, ``relative`` also for an exact zero.
+    ``error``: result minus exact value in units in the last place. ``relative``: the same over the exact value. Both
+    are None where one of the two is not a finite number, ``relative`` also for an exact zero.
     """
 
     code: int | None
@@ -74,12 +74,12 @@ def profile_rows(
 class ExplainedRounding:
     """One explained rounding; ``str`` puts it into words.
 
-    ``exact``: the value to be rounded, None for NaN and infinities. ``result``: what ``rounding`` gives under
-    ``profile``; ``modes``: what each mode gives, empty for what knows no modes. ``below``, ``above``: codes of the
-    nearest finite values strictly on either side of the exact one, None beyond the ends of the format. ``midpoint``:
-    halfway between the two between which it lies, None when it is a value of the format. ``ulp``: the distance of those
-    two. ``rule``: which rule of profile ``spec`` decided; ``profile_rule``: where ``profile`` departs from that, else
-    empty. ``profiles``: what every named profile gives, grouped by result, that of spec first.
+    ``exact``: the value to be rounded, None for NaN and infinities. ``result``: that of ``rounding`` under ``profile``.
+    ``modes``: the result of each mode, empty where there are no modes. ``below``, ``above``: codes of the nearest
+    finite values strictly below and above the exact one, None beyond the ends of the format. ``midpoint``: the midpoint
+    of the two values around the exact one, None when that is a value of the format. ``ulp``: the distance of these two.
+    ``rule``: the deciding rule of profile ``spec``; ``profile_rule``: how ``profile`` differs from it, else empty.
+    ``profiles``: the results of all named profiles, grouped, that of spec first.
     """
 
     given: str
@@ -172,7 +172,7 @@ class ExplainedRounding:
         return "\n".join(self._lines)
 
     def __repr__(self) -> str:
-        # What a terminal shows of it, and a notebook where styles are stripped.
+        # For terminals, and for notebooks that remove styles.
         return str(self)
 
 
@@ -242,7 +242,9 @@ class GivenOperand:
         if how is None or how.rule.startswith(_UNCHANGED):
             return text
         error = how.result.error
-        return f"{how.given} is no {self.type} value: {text}" + (f", error {signed_text(error)} ulp" if error else "")
+        return f"{how.given} is not a value of {self.type}: {text}" + (
+            f", error {signed_text(error)} ulp" if error else ""
+        )
 
 
 @dataclass(frozen=True)
@@ -265,12 +267,12 @@ class ExplanationStep:
 class ExplainedOp:
     """One explained application of an op; ``str`` puts it into words.
 
-    ``operands``: as the op gets them. ``steps``: of an op that computes in several. ``exact``: the exact result, None
-    where there is none (NaN, infinities, several steps). ``result``: the code that the op gives under ``profile``, None
-    for poison, of type ``type``; ``flags``: its exception flags, None where they are not known. ``rounding``: how the
-    exact result, or that of the last step, was rounded; None for what is no float, or not rounded. ``rule``: what
-    decided in profile ``spec``; ``profile_rule``: where ``profile`` departs from it. ``open``: what the language leaves
-    open of the result. ``profiles``: what every named profile gives.
+    ``operands``: as the op gets them. ``steps``: those of an op that computes in several. ``exact``: the exact result,
+    None where there is none (NaN, infinities, several steps). ``result``: the code that the op gives under ``profile``,
+    None for poison, of type ``type``. ``flags``: its exception flags, None where they are not known. ``rounding``: how
+    the exact result, or that of the last step, was rounded; None for a result that is not a float, or not rounded.
+    ``rule``: the deciding rule of profile ``spec``; ``profile_rule``: how ``profile`` differs from it. ``open``: what
+    the language leaves unspecified in the result. ``profiles``: the results of all named profiles.
     """
 
     op: str

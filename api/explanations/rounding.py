@@ -1,7 +1,7 @@
 """Explain one bit pattern: one rounding, step by step.
 
-`explain` computes nothing of its own: every result comes from `halfulp.fp_formats.scalar`, the specification; here the
-exact value is set beside its two neighbours in the format, and the rule that decided is put into words.
+`explain` computes nothing itself: every result comes from `halfulp.fp_formats.scalar`, the specification. Here the
+exact value stands beside its two neighbours in the format, with the deciding rule in words.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def explain(
     ``rounding``: one of the five modes, by its keyword in MLIR.
     ``profile``: a name, ``name,field=value``, or a `Profile`.
 
-    Raises InputError for a value that is not a number, or an unknown mode; Unsupported for a type that is not a float
-    type; ValueError for an unknown profile.
+    Raises InputError for an invalid number or mode, Unsupported for a type that is not a float type, ValueError for an
+    unknown profile.
     """
     if rounding not in MODES:
         raise InputError(f"rounding is {rounding!r}, but must be one of {', '.join(MODES)}")
@@ -82,7 +82,7 @@ def explained(
 ) -> RoundingExplanation:
     """Explain one rounding. ``modes``: those to list. ``others``: list the other profiles too.
 
-    ``rule``: for a result that is not the exact value rounded, the rule that gave it.
+    ``rule``: for a result that is not the rounded exact value, the rule that gave it.
     """
     mode = MODES[rounding]
     place = neighbours(fmt, given.exact)

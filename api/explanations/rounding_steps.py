@@ -1,7 +1,7 @@
 """The inputs at which rounding changes its result: the values of a format in order, and the points between them.
 
 Everything is exact: values and points are rational numbers, results come from `halfulp.fp_formats.scalar`. Finite
-values are counted from zero, or from the smallest where there is no zero: value number -3, 0, 17 (its *rank*).
+values are counted from zero, or from the smallest value where there is no zero: value number -3, 0, 17 (its *rank*).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _breaks(fmt: FloatFormat, low: Fraction, high: Fraction) -> list[Fraction]:
     around = range(max(ranks.start - 1, lowest_rank(fmt)), min(ranks.stop + 1, fmt.max_magnitude + 1))
     values = [value_at(fmt, rank) for rank in around]
     top, half = value_at(fmt, fmt.max_magnitude), _step_at_the_top(fmt) / 2
-    # Beyond the ends, rounding is decided as if the format went on; what has no sign or no zero changes at 0.
+    # Beyond the ends, rounding behaves as if the format went on. A format without a sign or a zero changes at 0.
     points = {low, high, Fraction(0), *values, *((a + b) / 2 for a, b in pairwise(values))}
     points |= {sign * (top + k * half) for sign in (1, -1) for k in (1, 2)}
     return sorted(point for point in points if low <= point <= high)
@@ -77,7 +77,7 @@ def _breaks(fmt: FloatFormat, low: Fraction, high: Fraction) -> list[Fraction]:
 class Piece:
     """Inputs between ``low`` and ``high``, without these two, that all have one result.
 
-    ``value``: the result; None where it is no number, and then ``special`` says what it is.
+    ``value``: the result; None where it is not a number. Then ``special`` names it.
     """
 
     low: Fraction
@@ -121,8 +121,8 @@ def relative_error(x: Fraction, value: Fraction) -> Fraction:
 def largest_error(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction) -> float:
     """Return the least upper bound of the relative error between two positive inputs; NaN where no result is a number.
 
-    Within a binade values are evenly spaced, so that errors get smaller: the first two gaps of each binade, and what
-    lies beyond the last value, are enough.
+    Within a binade values are evenly spaced, so errors get smaller: the first two gaps of each binade, and the part
+    beyond the last value, are enough.
     """
     windows = [(low, high)]
     ranks = ranks_between(fmt, low, high)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
-from halfulp.fp_formats.spelling import value_text
+from halfulp.fp_formats.spelling import decimal_text, value_text
 
 _DIRECTED: Mapping[Rounding, str] = {
     Rounding.DOWNWARD: "downward: toward -infinity",
@@ -37,9 +37,7 @@ def rounding_rule(
         return "the value is exact in this format: nothing is rounded"
     if midpoint is None:
         return f"below the smallest value of {fmt.name}, which has no zero: that value, in every mode"
-    largest = scalar.value(fmt, fmt.max_code)
-    assert largest is not None
-    if abs(exact) > largest:
+    if abs(exact) > _largest(fmt):
         return _overflow_rule(fmt, exact, mode, rounded, midpoint)
     assert rounded is not None
     side = "above" if rounded > exact else "below"
@@ -106,6 +104,12 @@ def instead_of_infinity(fmt: FloatFormat) -> str:
     return f"{fmt.name} has neither infinities nor NaN: the largest finite value"
 
 
+def _largest(fmt: FloatFormat) -> Fraction:
+    largest = scalar.value(fmt, fmt.max_code)
+    assert largest is not None
+    return largest
+
+
 def _tie_rule(fmt: FloatFormat, mode: Rounding, away: bool) -> str:
     if mode is Rounding.TO_NEAREST_AWAY:
         return "a tie: away from zero"
@@ -125,6 +129,7 @@ def _overflow_rule(fmt: FloatFormat, exact: Fraction, mode: Rounding, rounded: F
     elif exact == mid:
         how = _tie_rule(fmt, mode, not stays)
     else:
-        nearer = abs(exact) < abs(mid)
-        how = f"nearer to {'it' if nearer else 'the next value'}, were the exponent unbounded"
+        following = decimal_text(2 * abs(mid) - _largest(fmt))
+        how = f"nearer to it than to {following}" if within else f"it would round to {following} or more"
+        how += ", which does not exist"
     return f"{beyond}; {how}: {'the largest finite value' if stays else 'overflow; ' + instead_of_infinity(fmt)}"

@@ -36,7 +36,7 @@ def _sum_rules(difference: bool) -> tuple[tuple[Test, str, str], ...]:
         return _both_infinite(x, y) and (x.negative != y.negative) != difference
 
     what = "the difference of infinities of one sign" if difference else "the sum of infinities of different signs"
-    return ((opposite, f"{what} is no number", GENERATED), (_one_infinite, "an infinite operand decides", INFINITY))
+    return ((opposite, f"{what} is not a number", GENERATED), (_one_infinite, "an infinite operand decides", INFINITY))
 
 
 SPECIAL: Mapping[str, tuple[tuple[Test, str, str], ...]] = {
@@ -45,14 +45,14 @@ SPECIAL: Mapping[str, tuple[tuple[Test, str, str], ...]] = {
     "multiply": (
         (
             lambda x, y: (x.infinite and y.zero) or (x.zero and y.infinite),
-            "zero times infinity is no number",
+            "zero times infinity is not a number",
             GENERATED,
         ),
         (_one_infinite, "an infinite operand decides", INFINITY),
     ),
     "divide": (
-        (_both_infinite, "infinity over infinity is no number", GENERATED),
-        (lambda x, y: x.zero and y.zero, "0/0 is no number", GENERATED),
+        (_both_infinite, "infinity over infinity is not a number", GENERATED),
+        (lambda x, y: x.zero and y.zero, "0/0 is not a number", GENERATED),
         (lambda x, y: y.zero and not x.infinite, "division by zero", INFINITY),
         (lambda x, y: x.infinite, "an infinite dividend decides", INFINITY),
         (lambda x, y: y.infinite, "a finite number over infinity", ZERO),
@@ -60,7 +60,7 @@ SPECIAL: Mapping[str, tuple[tuple[Test, str, str], ...]] = {
     "remainder": (
         (lambda x, y: x.infinite, "infinity has no remainder", GENERATED),
         (lambda x, y: y.zero, "a division by zero has no remainder", GENERATED),
-        (lambda x, y: y.infinite, "what is divided by infinity remains", FIRST),
+        (lambda x, y: y.infinite, "an infinite divisor leaves the dividend", FIRST),
     ),
 }
 """The special cases of each operation: the first that holds decides. A NaN operand comes before all of them."""

@@ -109,7 +109,7 @@ def _scaled_exactly(context: OpContext, divides: bool) -> OpParts:
         assert x.value is not None
         assert power.value is not None
         exact = x.value / power.value if divides else x.value * power.value
-        # In profile spec the op takes steps: the rule is that of this number, not that of what spec gives.
+        # In profile spec the op takes several steps: the rule is for this number, not for the result of spec.
         once = replace(given_fraction(formula, exact), negative=x.negative)
         rule = explained(once, context.format, context.mode, SPEC, (), others=False).rule
     given = GivenNumber(formula, "", exact, x.negative, x.infinite, context.application)

@@ -1,10 +1,10 @@
 """The result of rounding in every situation, as a table in which the page looks results up.
 
-Rounding a number to a format depends on little: on its sign, the mode, where it lies between the two values around it,
-whether the lower of these is even, and where in the format they are. A `MagnitudeRange` is a run of magnitudes (see
-`halfulp.fp_formats.formats`) in which that is all, and every entry of its table is what `halfulp.fp_formats.scalar`
-makes of one number in that situation, and what `halfulp.explanations.rules` says of that. The page compares numbers,
-exactly, to find out in which situation one is; it rounds nothing.
+The result of rounding a number to a format depends on a few facts: its sign, the mode, its place between the two values
+around it, whether the lower one of these is even, and where in the format they are. A `MagnitudeRange` is a run of
+magnitudes (see `halfulp.fp_formats.formats`) in which nothing else matters. Every entry of its table is the result of
+`halfulp.fp_formats.scalar` for one number in that situation, with the words of `halfulp.explanations.rules`. The page
+compares numbers, exactly, to find the situation of a number; it rounds nothing.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _HALF, _THREE_QUARTERS, _WHOLE = 2, 3, 4
 class MagnitudeRange:
     """Magnitudes ``first`` to ``last``: the numbers between two neighbours of them are all rounded alike.
 
-    ``cuts``: where, in quarters of the way, something changes. A position is counted by the cuts: 0 before the first
-    one, 1 at it, 2 after it, and so on.
+    ``cuts``: the places, in quarters of the way, where the result changes. Positions are counted by cuts: 0 before the
+    first cut, 1 at it, 2 after it, and so on.
     """
 
     first: int
@@ -56,11 +56,11 @@ def regions(fmt: FloatFormat) -> tuple[MagnitudeRange, ...]:
     normal, largest = fmt.min_normal_magnitude, fmt.max_magnitude
     rows = (
         MagnitudeRange(0, normal - 2, (_HALF,)),
-        # Between the last subnormal and the first normal value, what rounds to the latter with an unbounded exponent
-        # does not underflow: with one bit more, that changes at three quarters of the way.
+        # A number just below the first normal value does not underflow where it rounds to that value with one bit more
+        # of precision: this changes at three quarters of the way.
         MagnitudeRange(normal - 1, normal - 1, (_HALF, _THREE_QUARTERS)),
         MagnitudeRange(normal, largest - 1, (_HALF,)),
-        # Beyond the largest value; from what would be next on, every mode overflows.
+        # Beyond the largest value. From the next value on, which does not exist, every mode overflows.
         MagnitudeRange(largest, largest, (_HALF, _WHOLE)),
     )
     return tuple(row for row in rows if 0 <= row.first <= row.last)

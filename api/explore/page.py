@@ -27,7 +27,7 @@ def page() -> str:
     """
     style = f"\n{_source('page.css')}"
     script = f"\n{_source('lookup.js')}\n{_source('view.js')}"
-    # In a script element, nothing is an entity, and only "<" could end it.
+    # A script element has no entities, and only "<" could end it.
     data = json.dumps(tables(), ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'"
     parts = {

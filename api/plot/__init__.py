@@ -1,8 +1,8 @@
 """Pictures of rounding: number lines, staircases, relative and quantisation errors, one rounding explained.
 
-Each function returns a matplotlib ``Figure`` that no pyplot state knows of, so they work without a display; with
-``ax=`` they draw into axes of yours and return their figure. ``dark=True`` is for dark pages. What is drawn comes from
-halfulp's own conversions: exact values and the points between them, never from NumPy's casts or from samples.
+Each function returns a matplotlib ``Figure`` that is not part of pyplot's state, so it works without a display. With
+``ax=`` it draws into your axes and returns their figure. ``dark=True`` is for dark pages. The pictures show halfulp's
+own conversions: exact values and the points between them, never NumPy's casts or samples.
 
 Needs matplotlib: ``pip install halfulp[plot]``.
 """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _PARTS = 480
-_FARTHEST = 1 << 500  # matplotlib looks for ticks beyond the ends, where f64 ends too
+_FARTHEST = 1 << 500  # matplotlib looks for ticks beyond the ends, so these stay far within f64
 _FEW_VALUES, _FEW_BINADES = 32, 12
 
 
@@ -39,9 +39,9 @@ def relative_error(
 ) -> Figure:
     """Draw the distance of results from their inputs, relative to the inputs, from ``low`` to ``high``, both positive.
 
-    Over at most 12 binades, formats of few values show the error itself, others the largest one in each of up to 480
-    parts of the axis, of some four values each; over more binades, all formats show the largest one in each. A line
-    ends where results are no numbers.
+    Over at most 12 binades, formats with few values show the error itself, others the largest error in each of up to
+    480 parts of the axis, of about four values each. Over more binades, all formats show the largest error in each. A
+    line ends where results are not numbers.
 
     Raises InputError for an unknown mode, or a window that is not positive or goes beyond 2^-500 or 2^500.
     """

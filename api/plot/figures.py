@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-WIDTH = 6.0  # inches, at `DPI` the 600 pixels for which text and lines are made
+WIDTH = 6.0  # inches: 600 pixels at `DPI`, the size for which text and lines are chosen
 DPI = 100
 ENDINGS = ("svg", "png")
 _SETTINGS: dict[Any, Any] = {
@@ -27,7 +27,7 @@ _SETTINGS: dict[Any, Any] = {
     "font.sans-serif": ["DejaVu Sans"],
     "mathtext.fontset": "dejavusans",
     "axes.unicode_minus": True,
-    # Letters as shapes, and names that are no random numbers: a file looks the same everywhere, and is the same bytes.
+    # Letters as shapes, and names without random numbers: a file looks the same everywhere, and has the same bytes.
     "svg.fonttype": "path",
     "svg.hashsalt": "halfulp",
 }
@@ -51,7 +51,7 @@ _BLUE, _VERMILION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 _SKY, _ORANGE, _YELLOW = "#56B4E9", "#E69F00", "#F0E442"
 LIGHT = Style("#ffffff", "#1a1a1a", "#767676", "#eeeeee", (_BLUE, _VERMILION, _GREEN, "#1a1a1a", _PURPLE, _ORANGE))
 DARK = Style("#16191d", "#e8e8e8", "#9a9a9a", "#262b31", (_SKY, _ORANGE, _GREEN, "#e8e8e8", _PURPLE, _YELLOW))
-# Series differ in dashes too, and in width, so that one that lies on another shows on both sides of it.
+# Series also differ in dashes and width, so that both are visible where one lies on another.
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 3)), (0, (8, 3)))
 WIDTHS = (4.4, 3.4, 2.6, 1.9, 1.2, 1.2)
 
@@ -134,7 +134,7 @@ def set_legend(ax: Axes, style: Style, columns: int, own: bool) -> None:
     if not own:
         ax.legend(fontsize=8, handlelength=4)
         return
-    # Long names each take a line.
+    # Each long name has a line of its own.
     columns = columns if all(len(str(name)) <= 36 for name in ax.get_legend_handles_labels()[1]) else 1
     look: dict[str, Any] = {"fontsize": 8, "frameon": False, "labelcolor": style.text, "handlelength": 4}
     figure_of(ax).legend(loc="outside lower left", ncols=columns, **look)
@@ -145,7 +145,7 @@ def set_legend(ax: Axes, style: Style, columns: int, own: bool) -> None:
 
 def _image(figure: Figure, ending: str) -> bytes:
     stream = io.BytesIO()
-    # No date: the same picture is the same bytes.
+    # Without a date, the same picture has the same bytes.
     metadata = {"Date": None} if ending == "svg" else None
     with drawing():
         figure.savefig(stream, format=ending, facecolor=figure.get_facecolor(), metadata=metadata)

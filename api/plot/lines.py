@@ -36,9 +36,9 @@ def number_line(
 ) -> Figure:
     """Draw the values of a format as marks on a line, with its binades, and its special codes below.
 
-    All values of a format of up to 8 bits, or those from ``low`` to ``high``, which wider formats must be given. A line
-    that spans many binades is logarithmic, and linear around zero, where subnormal values are. On a line that is very
-    short beside its place, the axis shows distances from ``low``.
+    It shows all values of a format of up to 8 bits, or those from ``low`` to ``high``; wider formats need both. A line
+    over many binades is logarithmic, and linear around zero, where subnormal values are. Where a line is very short
+    compared with its distance from zero, the axis shows distances from ``low``.
 
     Raises InputError for a window with no values or more than `MOST_MARKS`.
     """
@@ -158,7 +158,7 @@ def _logarithmic(ax: Axes, fmt: FloatFormat, values: Sequence[Fraction]) -> None
         ax.set_xscale("log", base=2)
 
 
-_MOST_BANDS = 64  # on each side of zero: more are a pattern, not a measure
+_MOST_BANDS = 64  # on each side of zero; more would look like a pattern
 
 
 def _binades(ax: Axes, style: Style, fmt: FloatFormat, values: Sequence[Fraction], at: Coordinates, wide: bool) -> None:
@@ -173,7 +173,7 @@ def _binades(ax: Axes, style: Style, fmt: FloatFormat, values: Sequence[Fraction
         return
     signs = [sign for sign in (-1, 1) if values[0] < 0 or sign > 0]
     step = max(1, -(-len(exponents) * len(signs) // 8))
-    # None so near to zero that its name touches that of zero.
+    # Leave out those whose names would touch the name of zero.
     named = [exponent for exponent in exponents if exponent % step == 0 and exponent - exponents[0] >= step // 3]
     ticks = {
         sign * Fraction(2) ** e: ("\N{MINUS SIGN}" if sign < 0 else "") + _power_text(e)

@@ -42,12 +42,12 @@ def quantisation_error(
 ) -> Figure:
     """Draw the errors of quantising an array, as one histogram for each layer or channel.
 
-    ``array``: anything `halfulp.eval` takes, of the type that ``type`` expresses. ``type``: a ``!quant.uniform`` type,
-    per layer, per channel, or with blocks (all of them in one histogram). ``channels``: which to show; by default the
-    first `MOST_ROWS`. ``bins``: of each histogram.
+    ``array``: anything that `halfulp.eval` takes, of the type that ``type`` expresses. ``type``: a ``!quant.uniform``
+    type, per layer, per channel, or with blocks (all of them in one histogram). ``channels``: the channels to show; by
+    default the first `MOST_ROWS`. ``bins``: the bins of each histogram.
 
     The error is dcast(qcast(x)) - x. Elements that were clamped to the ends of the storage type have errors of any
-    size: they are counted beside their histogram, as are NaNs, and not in it. Each row is scaled to its highest bin.
+    size. They and NaNs are counted beside their histogram, not in it. Each row is scaled to its highest bin.
 
     Raises TypeMismatch for an array or type that does not fit, InputError for channels that do not exist.
     """
@@ -74,8 +74,8 @@ def quantisation_error(
 class ChannelErrors:
     """The errors of quantising one layer or channel.
 
-    ``errors``: of the elements that were neither clamped nor NaN, as f64. ``clamped``: how many were clamped;
-    ``nan``: how many had no result; ``elements``: how many there are. ``step``: the scale.
+    ``errors``: those of the elements that were neither clamped nor NaN, as f64. ``clamped``: the number of clamped
+    elements; ``nan``: of elements without a result; ``elements``: of all elements. ``step``: the scale.
     """
 
     name: str
@@ -108,7 +108,7 @@ def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
     integers = qcast(wide, as_profile("spec")).array(given.bits).results[0].view(np.int64)
     clamped = (integers < element.storage_min) | (integers > element.storage_max)
     nan = np.broadcast_to(stored.poisoned, stored.shape)
-    # Infinities are clamped, and what they bring is not in the histogram.
+    # Infinities are clamped, so their errors are not in the histogram.
     with np.errstate(invalid="ignore"):
         errors = after.bits.view(np.float64) - before.bits.view(np.float64)
     if element.axis is None:
@@ -129,7 +129,7 @@ def quantisation_errors(array: Any, type: str | ty.Type) -> list[ChannelErrors]:
 def _draw_errors(ax: Axes, style: Style, rows: Sequence[ChannelErrors], bins: int) -> None:
     labels = []
     for k, row in enumerate(rows):
-        # Half a step either way, and what the roundings of qcast and dcast add to it.
+        # Half a step on either side, and the roundings of qcast and dcast.
         reach = max(row.step / 2, float(np.abs(row.errors).max(initial=0)))
         counts, edges = np.histogram(row.errors, bins, (-reach, reach))
         base = len(rows) - 1 - k

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def explanation(explained: ExplainedRounding | ExplainedOp, *, ax: Axes | None = None, dark: bool = False) -> Figure:
     """Draw one rounding, as `hu.explain` gives it: its bits, its rule, its neighbours, the midpoint and the input.
 
-    Of an op, as `hu.explain_op` gives it, the rounding of its exact result. Raises InputError where that is not
+    For an op, as `hu.explain_op` gives it, draw the rounding of its exact result. Raises InputError where that is not
     rounded.
     """
     explanation = explained.rounding if isinstance(explained, ExplainedOp) else explained
@@ -50,7 +50,7 @@ def explanation(explained: ExplainedRounding | ExplainedOp, *, ax: Axes | None =
         if place is not None:
             _draw_surroundings(axes, style, place, line)
         set_title(axes, style, f"{given} in {explanation.format.name}, {explanation.rounding}{profile}", ax is None)
-        # Text that is wider than we reckoned must not make everything else narrow.
+        # Text that is wider than expected must not make the rest narrower.
         for artist in axes.texts:
             artist.set_in_layout(False)
         return figure_of(axes)
@@ -93,7 +93,7 @@ def _draw_bits(ax: Axes, style: Style, explanation: ExplainedRounding) -> None:
         return
     fields = bit_fields(fmt)
     gap, boxed = 0.025, fmt.bits <= _MOST_BOXES
-    # A field of a wide format has room for its name, whatever its share of the bits.
+    # A field of a wide format has room for its name, even if it has few bits.
     shares = {name: width if boxed else max(width, fmt.bits / 6) for name, width in fields.items()}
     unit = min(0.05, (1 - gap * (len(fields) - 1)) / sum(shares.values()))
     left, shift = 0.0, fmt.bits
@@ -151,7 +151,7 @@ def _surroundings(explanation: ExplainedRounding) -> _Surroundings:
     fmt, exact, midpoint, result = explanation.format, explanation.exact, explanation.midpoint, explanation.result
     assert exact is not None
     neighbours = [explanation.below, explanation.above]
-    # The code of the result comes first: it may be that of -0. An input that is a value itself is a point too.
+    # The code of the result comes first: it may be that of -0. An input that is a value of the format is a point too.
     points_at = {_value(fmt, code) for code in neighbours} | {exact}
     known: dict[Fraction, int] = {}
     for code in (result.code, *neighbours, *(mode.code for mode in explanation.modes.values())):

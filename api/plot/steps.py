@@ -36,8 +36,8 @@ def staircase(
 ) -> Figure:
     """Draw the results of rounding the inputs from ``low`` to ``high``, in each of ``modes``.
 
-    Steps lie exactly where results change. Dots show ties, where the nearest modes differ. The legend says where
-    results are no numbers.
+    Steps lie exactly where results change. Dots show ties, where the nearest modes differ. The legend tells where
+    results are not numbers.
 
     Raises InputError for an unknown mode, or a window in which the format has more than `MOST_STEPS` values.
     """

@@ -1,7 +1,7 @@
 """Write the values of a trace to a folder: raw codes in ``values.npz``, and their meaning in ``index.json``.
 
 Values are written while the program runs, each once: an operand is mostly the result of a step before. Both files
-appear when they are whole, the index last.
+appear when they are complete, the index last.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Archive:
         self._origins = Origins()
         self._count = 0
         self._names: weakref.WeakKeyDictionary[TracedValue, Names] = weakref.WeakKeyDictionary()
-        # By identity of the codes, as long as they live; small values by what they were last, for each of the program.
+        # Large values by the identity of their codes, while these live; small ones by SSA value, with the content.
         self._large: dict[int, tuple[weakref.ref[Any], Names]] = {}
         self._small: dict[SSAValue, tuple[Any, Names]] = {}
         self._made = False

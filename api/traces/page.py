@@ -1,6 +1,6 @@
 """A trace as one self-contained HTML page, and as a table for notebooks.
 
-What comes from the program reaches the page as JSON, out of which nothing is read as HTML, and is put there as text.
+Text from the program reaches the page as JSON and is inserted as text: none of it is read as HTML.
 """
 
 from __future__ import annotations

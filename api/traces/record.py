@@ -15,9 +15,10 @@ from halfulp.traces.values import TracedValue
 class Site:
     """An op of the program, apart from its runs.
 
-    ``line``: in the text that the trace shows; None where there is none. ``source``: that line. ``place``:
-    ``file:line:column`` by the op's location. ``nesting``: ops with regions around it in its function. ``runs``: how
-    often it ran; ``births``: how many elements became poison in it. ``operands``, ``results``: names.
+    ``line``: its line in the text that the trace shows; None where there is none. ``source``: that line. ``place``:
+    ``file:line:column`` of the op's location. ``nesting``: the number of ops with regions around it in its function.
+    ``runs``: how often it ran; ``births``: the number of elements that became poison in it. ``operands``, ``results``:
+    names.
     """
 
     op: str
@@ -44,10 +45,10 @@ class Birth:
 class Step:
     """One row of a trace: an op that ran, or, where ``ends``, the end of a call or of an op with regions.
 
-    ``number``: counts from 1. ``depth``: how many calls deep. ``births``: poison born here. ``undefined``: what is
-    undefined about it, where it is, or why it failed. ``branch``: where control went: a block, a function, then or
-    else. ``trips``: of a loop, as far as it came. ``lanes``: in a batch, the lanes that ran it, where it was not all:
-    how many, and the first few.
+    ``number``: counts from 1. ``depth``: the number of calls around it. ``births``: poison born here. ``undefined``:
+    what is undefined about it, if anything, or why it failed. ``branch``: where control went: a block, a function, then
+    or else. ``trips``: the trips of a loop so far. ``lanes``: in a batch, the lanes that ran it, where these were not
+    all: their number, and the first few.
     """
 
     number: int

@@ -58,12 +58,12 @@ class Recorder(Listener):
         self._shown = _shown_module(module, trace)
         # By op and depth of calls: the step at which a loop began.
         self._loops: dict[tuple[Operation, int], Step] = {}
-        # How many lanes have yet to return from each call.
+        # For each call, the number of lanes that have not returned yet.
         self._calls: list[int] = []
         self._lanes: npt.NDArray[np.intp] | None = None
         self._all_lanes = 0
         self._current: Step | None = None
-        # By identity of their codes, as long as these live: operands are mostly results of steps before.
+        # By the identity of their codes, as long as these live: operands are mostly results of earlier steps.
         self._large: dict[int, tuple[weakref.ref[Any], TracedValue]] = {}
 
     # --- what listeners are told ---
@@ -201,7 +201,7 @@ class Recorder(Listener):
         kept += last
         self.trace.sites = [site for site in self._sites.values() if site.runs]
         error = self.trace.error
-        # Which op was about to run when a limit was reached, no event says.
+        # No event tells which op was about to run when a limit was reached.
         if error is not None and not isinstance(error, LimitExceeded) and self._current is not None:
             self._current.undefined = self._current.undefined or error.message
 
@@ -239,7 +239,7 @@ class Recorder(Listener):
     def _line(self, number: int, op: Operation) -> str:
         lines, first = self.trace.lines, self.trace.first_line
         text = lines[number - first].strip() if first <= number < first + len(lines) else ""
-        # A terminator that the text leaves out has the place of the op around it.
+        # A terminator that is not in the text has the place of the op around it.
         if op.name.rpartition(".")[2] not in text:
             return op.name
         return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
@@ -270,7 +270,7 @@ def _name(value: SSAValue) -> str:
 def _shown_module(module: Module, trace: TraceRecord) -> Callable[[Operation], Operation | None]:
     """Return the function from an op to its op in the text that is shown; put that text into the trace.
 
-    A program that was no text, such as bytecode, is printed, and read back to know the lines.
+    A program without text, such as bytecode, is printed, and read again to know the lines.
     """
     if module.source is not None and module.text is not None:
         trace.lines = module.text.split("\n")

@@ -25,18 +25,11 @@ MOST_ROWS = 5000
 class Trace(TraceRecord):
     """A run as it went: print it, or show it in a notebook; `html` makes a page of it, `save_npz` a folder.
 
-    ``function``: the called function.
-    ``profile``: the profile of the run.
-    ``profiles``: the profiles of functions that ran with another profile because of their attributes, by function.
-    ``mma``: the model of matrix units.
-    ``arguments``: the arguments of the function.
-    ``steps``: the steps that were kept: the first ones, the last ones, and some others that created poison.
-    ``rows``: the number of all steps.
-    ``executed``: the number of ops that ran.
-    ``results``: the results of the run; empty if ``error`` stopped it.
-    ``error``: the error that stopped the run, or None.
-    ``lines``: the source lines that are shown. The first one has the line number ``first_line``.
-    ``sites``: the ops that ran.
+    ``function``: the function that was called. ``profile``: that of the run; ``profiles``: those of functions that ran
+    under another one, by their attributes. ``mma``: the model of matrix units. ``arguments``: those of the function.
+    ``steps``: the kept steps: the first, the last, and some between in which poison was born. ``rows``: the number of
+    steps; ``executed``: the number of ops that ran. ``results``: those of the run; none where ``error`` stopped it.
+    ``lines``: the source that is shown, from line number ``first_line`` on. ``sites``: the ops that ran.
     """
 
     def __str__(self) -> str:
@@ -56,7 +49,7 @@ class Trace(TraceRecord):
     def save_npz(self, directory: str | os.PathLike[str]) -> None:
         """Write the values that the trace keeps: ``values.npz`` with raw codes, and ``index.json``.
 
-        Large values are included if the trace was made with ``keep=True``. Raises InputError.
+        Large values are in it if the trace was made with ``keep=True``. Raises InputError.
         """
         with Archive(directory) as archive:
             archive.finish(self)
@@ -80,11 +73,9 @@ def trace(
 
     {options}
 
-    All other arguments are those of `run`.
-
-    If the program stops with an error, for example undefined behaviour, the trace ends there, and `Trace.error` has the
-    error. Raises the errors of `run` for a problem before the first op runs, InputError if the folder cannot be
-    written, ValueError for a limit below 1.
+    A program that stops, because it is undefined or for another reason, has a trace up to there, with the error in
+    ``Trace.error``. Raises the errors of `run` that occur before the first op runs, InputError where the folder cannot
+    be written, ValueError for a limit below 1.
     """
     if limit < 1:
         raise ValueError(f"limit is {limit}, but must be at least 1")

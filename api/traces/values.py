@@ -57,9 +57,9 @@ class Statistics:
 class TracedValue:
     """A value as a step saw it.
 
-    ``name``: as the source spells it. ``poisoned``: how many elements are poison. ``statistics``: of a value of more
-    than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself: of a small one always, of a
-    large one if the trace keeps values, else None.
+    ``name``: as the source spells it. ``poisoned``: the number of poison elements. ``statistics``: those of a value of
+    more than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself: of a small one always,
+    of a large one if the trace keeps values, else None.
     """
 
     __slots__ = ("__weakref__", "_origins", "_text", "_type", "name", "poisoned", "shape", "statistics", "value")
@@ -135,7 +135,7 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
     shape = slot.shape
     poisoned = 0 if slot.poison is None else int(np.count_nonzero(slot.poison))
     if prod(shape) <= WHOLE:
-        # A copy: the bits of an argument are the caller's, who may write to them before the trace is looked at.
+        # A copy: the caller owns the bits of an argument, and may write to them before the trace is read.
         copied = Value(slot.type, slot.bits.copy(), slot.poison, None, slot.origins)
         return TracedValue(name, slot.type, shape, poisoned, value=copied)
     kept = slot if keep else None
@@ -226,7 +226,7 @@ def _extremes(element: ty.Type, codes: Codes) -> list[int]:
     assert width is not None
     top = limbs.dtype.type(1 << ((width - 1) % (8 * limbs.dtype.itemsize)))
     if isinstance(element, ty.FloatType):
-        # Sign and magnitude: turned into unsigned numbers of the same order.
+        # Turn sign and magnitude into unsigned numbers of the same order.
         if element.format.signed:
             negative = (limbs[:, :1] & top) != 0
             limbs = np.where(negative, ~limbs, limbs)

@@ -16,7 +16,7 @@ class Container:
     def __init__(self, data: bytes | memoryview) -> None:
         cursor = ByteCursor(data)
         if bytes(cursor.take(min(4, cursor.left))) != MAGIC:
-            cursor.fail("no MLIR bytecode: it does not begin with 4D 4C EF 52", 0)
+            cursor.fail("not MLIR bytecode: it does not begin with 4D 4C EF 52", 0)
         self.cursor = cursor
         self.version = cursor.varint()
         if self.version > MAX_VERSION:

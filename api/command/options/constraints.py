@@ -38,7 +38,7 @@ MAX_DIGITS = 4000
 def _number_of_set(text: str) -> int:
     number = integer(text)
     if number is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     return number
 
 

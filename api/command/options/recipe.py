@@ -32,7 +32,7 @@ def seed(text: str) -> int:
     """Read a seed of an option. Raise argparse.ArgumentTypeError for anything else."""
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else 1 << 64
     if number >= 1 << 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed: an integer from 0 to 2**64 - 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed: an integer from 0 to 2**64 - 1")
     return number
 
 

@@ -255,8 +255,8 @@ def test_programs_on_memory_are_not_compared(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "what is to stay?"),
-        (["--against", "right"], 3, "nothing differs by right"),
+        ([], 2, "what should stay?"),
+        (["--against", "right"], 3, "nothing differs from right"),
         (["--against", "right,wrong"], 2, "stands for one oracle"),
         (["--test", "./nothing.sh"], 2, "cannot run './nothing.sh'"),
     ],

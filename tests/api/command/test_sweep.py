@@ -54,7 +54,7 @@ def test_a_sweep(tmp_path: Path, capsys: Captured) -> None:
     text = f"65536 rows in 1 shard: {out / 'metadata.json'}\nsha256 {ADDED}\n"
     assert capsys.readouterr() == (text, "")
     assert main([*ADD, "--out", str(out)]) == 0
-    assert capsys.readouterr() == (text, "1 of 1 shard had been made before\n")
+    assert capsys.readouterr() == (text, "1 of 1 shard existed already\n")
 
 
 def test_all_formats_but_one_are_offered() -> None:
@@ -79,7 +79,7 @@ def test_runs(tmp_path: Path, capsys: Captured) -> None:
 def test_parts_one_after_another(tmp_path: Path, capsys: Captured, small: int) -> None:
     for place, said in (("0/3", "6 of 16"), ("1/3", "11 of 16")):
         assert main([*ADD, "--out", str(tmp_path), "--shard", place]) == 0
-        assert capsys.readouterr() == ("", f"{said} shards are there now\n")
+        assert capsys.readouterr() == ("", f"{said} shards exist now\n")
     assert main([*ADD, "--out", str(tmp_path), "--shard", "2/3"]) == 0
     out, err = capsys.readouterr()
     assert (out.splitlines()[0], err) == (f"65536 rows in 16 shards: {tmp_path / 'metadata.json'}", "")
@@ -99,7 +99,7 @@ def test_a_job_array(tmp_path: Path) -> None:
     assert data["sha256"] in finished.pop().decode()
     assert [shard["size"] for shard in data["shards"]] == [3 << 21] * 3
     again = halfulp(*given)
-    assert (again.code, again.err) == (0, "3 of 3 shards had been made before\n")
+    assert (again.code, again.err) == (0, "3 of 3 shards existed already\n")
 
 
 @pytest.mark.parametrize("moment", [".0-of-1.*.tmp", ".0-of-1.[0-7].*.tmp"], ids=["any file", "a shard"])

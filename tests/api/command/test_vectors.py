@@ -298,7 +298,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         (("arith.addf",), 2, "give --type"),
         (("arith.addf", "--type", "f99"), 2, "f99"),
         (("arith.addf", "--type", "i8"), 2, "arith.addf"),
-        ((*ADDF[1:], "-n", "0"), 2, "'0' is no positive number"),
+        ((*ADDF[1:], "-n", "0"), 2, "'0' is not a positive number"),
         ((*ADDF[1:], "--level", "random"), 2, "-n says how many"),
         ((*ADDF[1:], "--level", "3"), 2, "invalid choice: '3'"),
         (("arith.addf", "--type", "f64", "--level", "exhaustive"), 2, "128 bits together"),
@@ -644,7 +644,7 @@ def test_rows_of_sweeps_that_change(swept: Path) -> None:
 
 def test_sweeps_that_cannot_be_compared(swept: Path) -> None:
     done = changed(str(swept), str(swept.parent / "sweep.runs"))
-    assert (done.code, "is none of the sweep's shards" in done.err) == (2, True)
+    assert (done.code, "is not one of the sweep's shards" in done.err) == (2, True)
     name = json.loads(swept.read_text(encoding="utf-8"))["shards"][2]["file"]
     changes: dict[str, Callable[[dict[str, Any]], object]] = {
         "the metadata's shards are not those of its digest": lambda data: data["shards"].pop(),

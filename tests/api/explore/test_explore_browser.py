@@ -252,7 +252,7 @@ def test_numbers_are_typed(view: Page) -> None:
     assert outcome(view) == "0x2A = 0.3125 to nearest: the value above is nearer"
     view.fill("#number", "465")
     beyond = "beyond the largest finite value 448; "
-    overflow = "nearer to the next value, were the exponent unbounded: overflow; f8E4M3FN has no infinities: NaN"
+    overflow = "it would round to 480 or more, which does not exist: overflow; f8E4M3FN has no infinities: NaN"
     assert outcome(view) == f"0x7F = nan {beyond}{overflow}, of the same sign"
     view.fill("#number", "464")
     assert outcome(view) == f"0x7E = 448 {beyond}a tie: to the even significand: the largest finite value"

@@ -609,8 +609,8 @@ def test_every_truncation_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "no MLIR bytecode: it does not begin with 4D 4C EF 52"),
-        (b"module {}", "no MLIR bytecode"),
+        (b"", "not MLIR bytecode: it does not begin with 4D 4C EF 52"),
+        (b"module {}", "not MLIR bytecode"),
         (MAGIC, "unexpected end of the section in an integer"),
         (MAGIC + varint(7), "version 7 is newer than 6"),
         (MAGIC + b"\0" + struct.pack("<Q", 2**64 - 1), "version 18446744073709551615 is newer than 6"),
