@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from halfulp.fp_formats.bit_patterns import is_bits
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare.registry import default_registry
@@ -37,20 +38,24 @@ def convert(
     *,
     rounding: str | None = None,
     type: str | ty.Type | None = None,
+    from_: str | ty.Type | None = None,
     profile: Profile | str = "spec",
     random: npt.NDArray[Any] | None = None,
 ) -> Value:
-    """Convert an array, number or `Value` to another element type, rounding once.
+    """Convert an array, number, `Value` or `bitstring.Bits` to another element type, rounding once.
 
     ``to``: a float or integer type. ``rounding``: to_nearest_even (the default into floats), downward, upward,
     toward_zero (the default into integers), to_nearest_away, or stochastic, which needs ``random``: one unsigned
-    integer for each element. ``type``: the element type of the source, where its dtype is not enough. Elements without
-    a value in the target (NaN in f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
+    integer for each element. ``type``: the element type of the source, where its dtype is not enough. ``from_``: the
+    type of a `bitstring.Bits`, which holds the bits of one element. Elements without a value in the target (NaN in
+    f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
 
     Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
     """
     cpu.check()
     x = x.load() if isinstance(x, Buffer) else x
+    if is_bits(x) or from_ is not None:
+        x = _value_of_bits(x, from_)
     source = x if isinstance(x, Value) else _source(x, type)
     target = as_type(to)
     from_, element = source.element_type, ty.element_type(target)
@@ -63,6 +68,15 @@ def convert(
     mode = None if rounding is None else _MODES[rounding]
     kernel = _conversion(source, from_, element, mode, as_profile(profile), random)
     return apply_kernel(kernel, "convert", [source], result)
+
+
+def _value_of_bits(x: Any, spelling: str | ty.Type | None) -> Value:
+    if not is_bits(x):
+        hint = "give type=…, the element type of numbers; for strings of bits, Value.from_bits"
+        raise TypeMismatch(f"from_ goes with bitstring.Bits, but x is of type {type(x).__name__}", hint=hint)
+    if spelling is None:
+        raise TypeMismatch("bitstring.Bits do not say their type", hint="give from_=…, the type whose bits they are")
+    return Value.from_bits(x, spelling)
 
 
 def _source(x: Any, spelling: str | ty.Type | None) -> Value:
