@@ -1,4 +1,4 @@
-"""Dominance: every use of a value comes after its definition, and isolated regions use no value from outside."""
+"""Dominance: each use of a value comes after its definition, and isolated regions use no value from outside."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResu
 
 
 class Dominance:
-    """What dominates what, worked out per region and block on first use."""
+    """The dominance relation of ops and blocks, computed per region and block on first use."""
 
     def __init__(self) -> None:
         self._trees: dict[Region, dict[Block, tuple[int, int]]] = {}
@@ -21,7 +21,7 @@ class Dominance:
         self._unreachable = False
 
     def verify_inside(self, root: Operation) -> None:
-        """Check every region inside ``root``, but not those of isolated ops in it."""
+        """Check every region inside ``root``, except those of isolated ops in it."""
         owners = [root]
         self._unreachable = False
         while owners:
@@ -35,7 +35,7 @@ class Dominance:
             _check_isolation(root)
 
     def verify(self, region: Region, owner: Operation) -> None:
-        """Check that every use inside the region comes after its definition, or in a block that the definition's
+        """Check that every use inside the region comes after its definition, or in a block that the definition's block
         dominates.
 
         What is unreachable is not judged, nor is order in a graph region.
@@ -100,7 +100,9 @@ class Dominance:
         return first <= at <= last
 
     def _tree(self, region: Region) -> dict[Block, tuple[int, int]]:
-        """Each reachable block's interval in a walk over the tree of dominators: it dominates what lies within."""
+        """Return the interval of each reachable block in a walk over the dominator tree: a block dominates those whose
+        interval lies inside its own.
+        """
         known = self._trees.get(region)
         if known is None:
             known = self._trees[region] = _intervals(_immediate_dominators(region), region.blocks[0])
@@ -108,7 +110,7 @@ class Dominance:
 
 
 def _is_graph(region: Region) -> bool:
-    """Whether the order of the ops says nothing: so in the one block of an op of which nothing is known."""
+    """Tell whether the order of the ops has no meaning, as in the only block of an unregistered op."""
     owner = region.parent
     if owner is None or owner.definition is None:
         return len(region.blocks) == 1
@@ -116,12 +118,12 @@ def _is_graph(region: Region) -> bool:
 
 
 def is_isolated(operation: Operation) -> bool:
-    """Tell whether what is inside an op uses no value from outside it."""
+    """Tell whether an op is isolated from above: nothing inside it uses a value from outside."""
     return operation.definition is not None and Trait.ISOLATED_FROM_ABOVE in operation.definition.traits
 
 
 def _home(value: SSAValue) -> Block | None:
-    """The block a value is defined in."""
+    """Return the block in which a value is defined."""
     if isinstance(value, BlockArgument):
         return value.block
     return value.owner.parent if isinstance(value, OpResult) else None
@@ -175,7 +177,7 @@ def _undominated(operation: Operation, value: SSAValue, region: Region) -> NoRet
 
 
 def _immediate_dominators(region: Region) -> dict[Block, Block]:
-    """The closest dominator of each reachable block; the entry is its own (Cooper, Harvey and Kennedy's fixed
+    """Return the closest dominator of each reachable block; the entry is its own (Cooper, Harvey and Kennedy's fixed
     point).
     """
     entry = region.blocks[0]

@@ -1,4 +1,4 @@
-"""Keeps Python's cycle collector quiet while many long-lived objects are made."""
+"""Pauses of Python's garbage collector while many long-lived objects are made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """No collection of cycles inside: what parsing and compiling make stays alive, so that each pass is in vain."""
+    """Pause the garbage collector: the objects that parsing and compiling make stay alive, so that it would find
+    nothing.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:

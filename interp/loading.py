@@ -1,4 +1,4 @@
-"""Modules from text and bytecode: read, then verified."""
+"""Load modules: read text or bytecode, then verify."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def read_bytecode(
 
 
 def _verify_read(module: Module, filename: str) -> None:
-    """Verify a module that was read from bytecode. An error names the file, and a place only if the file says one."""
+    """Verify a module that was read from bytecode. An error names the file, and a place only if the file has one for
+    the op.
+    """
     try:
         verify_module(module)
     except HalfulpError as error:

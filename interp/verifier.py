@@ -1,5 +1,4 @@
-"""The rules of the language that a parsed module must keep: constraints and rules of each op, terminators,
-dominance, symbols.
+"""The verifier: constraints and rules of each op, terminators, symbols, and last dominance.
 
 Errors are mlir-opt's, at its position: the op's location, and in its order: an op before what is inside it, the ops
 isolated from above (functions) after all else around them, then what an op asks of its regions and of the symbols in
@@ -43,7 +42,7 @@ def verify(module: Module) -> None:
 
 
 class _Inside:
-    """An op whose inside is being verified: how far, and the isolated ops met directly in it."""
+    """An op whose inside is being verified: the position in it, and the isolated ops found directly in it."""
 
     __slots__ = ("block", "blocks", "isolated", "operations", "owner")
 
@@ -56,8 +55,8 @@ class _Inside:
 
 
 def _verify_isolated(root: Operation, checked: dict[object, None], dominance: Dominance) -> Iterator[Operation]:
-    """Check an op, what is inside it, and at last dominance. An op inside that is isolated from above is yielded, to
-    be checked when all else inside its parent is.
+    """Check an op, then what is inside it, and last dominance. An op inside it that is isolated from above is yielded,
+    to be checked when all else inside its parent is.
     """
     _verify_operation(root, checked)
     stack = [_Inside(root)]
@@ -99,7 +98,7 @@ def _verify_operation(operation: Operation, checked: dict[object, None]) -> None
 
 
 def _leave_operation(operation: Operation) -> None:
-    """What is asked of an op after all inside it was verified."""
+    """Check the rules of an op that apply after all inside it was verified."""
     definition = operation.definition
     if definition is None:
         return
@@ -112,7 +111,7 @@ def _leave_operation(operation: Operation) -> None:
 
 
 def problem_of(operation: Operation) -> VerifyError | None:
-    """What is wrong with an op of a known definition, apart from what is around and inside it."""
+    """Return the error in an op of a known definition, apart from what is around and inside it, or None."""
     assert operation.definition is not None
     try:
         _verify_registered(operation, operation.definition, {})
@@ -157,7 +156,7 @@ def _verify_registered(operation: Operation, definition: OpDefinition, checked: 
 
 
 def _rules_in_key(definition: OpDefinition, plain: bool) -> bool:
-    """Whether the type rules were part of what `_verify_types` remembers: they are unless attributes have a say."""
+    """Tell whether `_verify_types` checks the type rules too: it does unless they depend on attributes."""
     return plain and all(isinstance(prop.kind, EnumDefinition) for prop in definition.properties)
 
 
@@ -184,7 +183,7 @@ def _verify_types(operation: Operation, definition: OpDefinition) -> None:
 
 
 def _check_shares(operation: Operation, definition: OpDefinition, sizes: Sequence[int]) -> None:
-    """That the shares of a variadic successor's blocks are what the op has for all of them."""
+    """Check that the shares of a variadic successor's blocks add up to the operands that the op has for them."""
     for successor in definition.successors:
         if successor.arity is not Arity.ONE:
             names = [slot.name for slot in definition.operands]
@@ -202,7 +201,7 @@ def _check_shares(operation: Operation, definition: OpDefinition, sizes: Sequenc
 def _groups(
     operation: Operation, slots: Sequence[Slot], values: Sequence[SSAValue], what: str
 ) -> list[Sequence[SSAValue]]:
-    """The values of each slot. Raises VerifyError where their number does not fit."""
+    """Divide the values among the slots. Raises VerifyError where their number does not fit."""
     definition = operation.definition
     sizes: list[int] | None
     if what == "operand" and definition is not None and Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits:
@@ -284,7 +283,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _has_predecessor(region: Region) -> bool:
-    """Whether anything branches to the entry block."""
+    """Tell whether an op branches to the entry block."""
     entry = region.blocks[0]
     return any(
         successor is entry
@@ -334,7 +333,7 @@ def _verify_branch(operation: Operation, number: int, successor: Block, values: 
 
 
 def _described(operation: Operation) -> str:
-    """The op in generic form, as a message quotes it."""
+    """Print an op in generic form, as a message quotes it."""
     root = operation
     while root.parent_op is not None:
         root = root.parent_op
@@ -353,7 +352,7 @@ def _verify_last(operation: Operation) -> None:
 
 
 def _verify_symbols(table: Operation) -> None:
-    """Raise VerifyError for a symbol that is defined twice, and for what an op says of the symbols it uses."""
+    """Raise VerifyError for a symbol that is defined twice, and for a wrong use of a symbol."""
     seen: dict[str, Operation] = {}
     for region in table.regions:
         for block in region.blocks:

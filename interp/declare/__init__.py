@@ -1,1 +1,1 @@
-"""How ops, their types and their constraints are declared."""
+"""Declarations of ops, of their types and of their constraints."""

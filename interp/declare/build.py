@@ -19,7 +19,7 @@ from halfulp.interp.text.parser import parse_attribute
 from halfulp.interp.verifier import problem_of, verify
 
 _MOST_DIVISIONS = 1000
-"""So many ways to divide operands among variable ones are tried."""
+"""The most ways to divide operands among variable ones that are tried."""
 _PROPERTY_NAMES = {"rounding": "roundingmode", "overflow": "overflowFlags", "exact": "isExact", "nneg": "nonNeg"}
 
 
@@ -30,7 +30,7 @@ def apply_op(
     properties: Mapping[str, Any],
     result: ty.Type | None = None,
 ) -> tuple[SSAValue, ...]:
-    """Append an op to a block; its results.
+    """Append an op to a block and return its results.
 
     ``properties``: as `op_properties` takes them. ``result``: the type of the first result, whole or only its element
     type, where it does not follow from the operands'. Of several variable operands, each is given as many values as
@@ -60,7 +60,9 @@ def _made(
     attributes: Mapping[str, at.Attribute],
     result: ty.Type | None,
 ) -> Operation:
-    """The op whose declared operands stand for so many values each; None where none fit, as the verifier will tell."""
+    """Make an op. ``sizes``: how many operands each declared one stands for; None where the number does not fit, which
+    the verifier reports.
+    """
     types: dict[str, Any] = {}
     kinds = [value.type for value in operands]
     for slot, size in zip(definition.operands, sizes or [1] * len(operands), strict=False):
@@ -95,7 +97,7 @@ def _divided(
     attributes: Mapping[str, at.Attribute],
     result: ty.Type | None,
 ) -> Operation:
-    """The op with its operands divided in the one way that the verifier accepts."""
+    """Make an op with its operands divided in the one way that the verifier accepts."""
     fitting: list[tuple[tuple[int, ...], Operation]] = []
     problems: list[str] = []
     prefix = f"'{definition.name}' op "
@@ -125,7 +127,7 @@ def _sizes_text(sizes: Sequence[int]) -> str:
 
 
 def divisions(slots: Sequence[Slot], count: int) -> Iterator[tuple[int, ...]]:
-    """The ways to divide ``count`` values among declared operands: how many each one stands for."""
+    """Yield the ways to divide ``count`` values among declared operands: how many each one stands for."""
     if not slots:
         if not count:
             yield ()
@@ -139,7 +141,7 @@ def divisions(slots: Sequence[Slot], count: int) -> Iterator[tuple[int, ...]]:
 
 
 def function_of(name: str, block: Block, results: Sequence[SSAValue]) -> Operation:
-    """A function of that name with one block, which is ended by returning ``results``."""
+    """Make a function of that name with one block, which returns ``results``."""
     block.append(Operation("func.return", default_registry().find("func.return"), list(results)))
     inputs = tuple(argument.type for argument in block.arguments)
     signature = ty.FunctionType(inputs, tuple(value.type for value in results))
@@ -152,7 +154,7 @@ def function_of(name: str, block: Block, results: Sequence[SSAValue]) -> Operati
 
 
 def module_of(functions: Iterable[Operation]) -> Module:
-    """A verified module of these functions. Raises VerifyError."""
+    """Make a verified module of functions. Raises VerifyError."""
     top = Block()
     for function in functions:
         top.append(function)
@@ -165,7 +167,7 @@ def module_of(functions: Iterable[Operation]) -> Module:
 def single_op_module(
     definition: OpDefinition, operands: Sequence[ty.Type], properties: Mapping[str, Any], result: ty.Type | None
 ) -> Module:
-    """A module with the one function ``@eval`` that applies the op to its arguments and returns the results.
+    """Make a module with the one function ``@eval``, which applies the op to its arguments and returns the results.
 
     The parameters and what is raised are those of `apply_op`.
     """
@@ -175,12 +177,12 @@ def single_op_module(
 
 
 def property_of(definition: OpDefinition, name: str) -> Property | None:
-    """The property of an op that a keyword of `eval` names: by MLIR's name, or rounding, overflow, exact."""
+    """Return the property that a keyword of `eval` names: by MLIR's name, or by rounding, overflow, exact or nneg."""
     return definition.property_named(_PROPERTY_NAMES.get(name, name))
 
 
 def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[str, at.Attribute]:
-    """The op's properties from keywords; defaults where none is given.
+    """Return the op's properties from keywords, with the defaults of those that are not given.
 
     A value is an attribute; the keywords of an enum; True or False; any other text, which is read as MLIR's spelling
     of an attribute, or is a string where the property is one; or a list of integers, or of such values.
@@ -215,15 +217,15 @@ def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[st
 def completed(
     definition: OpDefinition, given: Mapping[str, Any], count: int
 ) -> tuple[dict[str, at.Attribute], Sequence[ty.Type]]:
-    """The properties of an op of ``count`` operands, with those that it may be made without (`OpDefinition.assume`);
-    and the operands' element types, as far as they follow. Raises what `op_properties` raises.
+    """Return the properties of an op of ``count`` operands, and the operands' element types as far as they follow.
+    Properties that such an op may lack are added (`OpDefinition.assume`). Raises what `op_properties` raises.
     """
     attributes = op_properties(definition, given)
     return attributes, () if definition.assume is None else definition.assume(attributes, count)
 
 
 def _attribute(definition: OpDefinition, name: str, value: Any, integers: ty.Type = ty.I64) -> at.Attribute:
-    """The attribute that a text or a list stands for."""
+    """Return the attribute that a text or a list stands for."""
     if isinstance(value, at.Attribute):
         return value
     if isinstance(value, str):

@@ -1,6 +1,4 @@
-"""Type and attribute constraints shared by the dialects, with MLIR's descriptions of them
-(`CommonTypeConstraints.td`).
-"""
+"""Type and attribute constraints that the dialects share, with MLIR's descriptions (`CommonTypeConstraints.td`)."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ def _is_bool(type_: ty.Type) -> bool:
 
 
 def _like(test: Callable[[ty.Type], bool]) -> Callable[[ty.Type], bool]:
-    """The type itself, or a vector or tensor of it."""
+    """Return a test for the type itself, or a vector or tensor of it."""
 
     def accepts(type_: ty.Type) -> bool:
         return test(type_.element if isinstance(type_, ty.VectorType | ty.TensorType) else type_)
@@ -171,7 +169,7 @@ _SAMPLES = (ty.I1, ty.I32, ty.I64, ty.INDEX, ty.F("f32"), ty.F("f64"))
 
 @cache
 def only_type(constraint: TypeConstraint) -> ty.Type | None:
-    """The one type a constraint allows, where it is that narrow: an operand of it needs no type in the text."""
+    """Return the only type that a constraint allows, or None: an operand of such a type needs no type in the text."""
     if constraint.builds is not None:
         return constraint.builds
     accepted = [type for type in _SAMPLES if constraint.accepts(type)]

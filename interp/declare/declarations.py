@@ -1,4 +1,4 @@
-"""How an op is declared: one row from which its parser, printer, verifier, bytecode layout and dispatch all come.
+"""Declarations of ops: one row each, from which the parser, printer, verifier, bytecode layout and dispatch derive.
 
 A dialect file (``interp/dialects/``) reads like a table of the dialect's document; users declare their own ops with the
 same calls. Names of traits, constraints and the assembly notation are MLIR's own (``OpBase.td``, "Operation Definition
@@ -34,7 +34,7 @@ class Schema(IntEnum):
 
 
 class Trait(Enum):
-    """The op traits of MLIR that decide how an op is read, verified or run."""
+    """The traits of MLIR's ops that decide how an op is read, verified or run."""
 
     ELEMENTWISE = "Elementwise"
     COMMUTATIVE = "Commutative"
@@ -56,7 +56,7 @@ class Trait(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TypeKind:
-    """The class of a type in MLIR (``builtin.vector``): a custom form that writes the type admits no other there."""
+    """The class of a type in MLIR (``builtin.vector``), which a custom form that writes the type requires."""
 
     name: str
     accepts: Callable[[Type], bool]
@@ -77,7 +77,7 @@ class TypeConstraint:
 
 
 class Arity(Enum):
-    """How many values one operand, result or successor of a declaration stands for."""
+    """The number of values that an operand, result or successor of a declaration stands for."""
 
     ONE = "one"
     OPTIONAL = "optional"
@@ -103,7 +103,7 @@ class AttributeConstraint:
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """An inherent attribute of an op. In bytecode the properties stand in alphabetical order of their names.
+    """An inherent attribute of an op. In bytecode the properties are in alphabetical order of their names.
 
     ``default``: the enum value an absent property means; it is always stored, printed in the generic form, elided in
     the custom form. ``optional``: may be absent. ``elided``: what the custom form leaves out of its dictionary, since
@@ -157,7 +157,7 @@ class Unprefixed(str):
 
 @dataclass(frozen=True, eq=False)
 class OpDefinition:
-    """Everything halfulp knows of one op.
+    """The declaration of one op.
 
     ``assembly`` is MLIR's declarative notation; ``custom`` is a hand-written parse/print pair instead;
     with neither, the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op "
@@ -202,16 +202,16 @@ class OpDefinition:
 
     @property
     def has_properties(self) -> bool:
-        """Whether the op has inherent attributes at all."""
+        """Tell whether the op has inherent attributes."""
         return bool(self.properties) or Trait.ATTR_SIZED_OPERAND_SEGMENTS in self.traits
 
     def property_named(self, name: str) -> Property | None:
-        """The declared property of that name, if any."""
+        """Return the declared property of that name, if any."""
         return next((prop for prop in self.properties if prop.name == name), None)
 
 
 class Dialect:
-    """A dialect: a name, its ops and attributes, and parsers for its types.
+    """A named table of ops and attributes, with the parsers of the dialect's own types.
 
     ``types`` maps a mnemonic (``uniform``) to a function that parses the text after it; see `halfulp.interp.text`.
     ``partial``: the dialect has more ops and attributes than are declared here. They are kept as if the dialect were

@@ -15,28 +15,28 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Literal:
-    """Text that stands as it is; empty for "no space here"."""
+    """Text that is written literally; the empty text means "no space here"."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Variable:
-    """``$name``."""
+    """A variable: ``$name``."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class TypeOf:
-    """``type($name)``."""
+    """The type of a variable: ``type($name)``."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class FunctionalType:
-    """``functional-type(inputs, results)``."""
+    """A function type: ``functional-type(inputs, results)``."""
 
     inputs: str
     results: str
@@ -44,14 +44,14 @@ class FunctionalType:
 
 @dataclass(frozen=True)
 class AttributeDictionary:
-    """``attr-dict`` or ``attr-dict-with-keyword``."""
+    """The dictionary of attributes: ``attr-dict`` or ``attr-dict-with-keyword``."""
 
     keyword: bool
 
 
 @dataclass(frozen=True)
 class Group:
-    """``(elements)?``, with the index of the anchor among them, and ``:(otherwise)?``."""
+    """An optional group: ``(elements)?``, with the index of the anchor among them, and ``:(otherwise)?``."""
 
     elements: tuple[Element, ...]
     anchor: int
@@ -60,8 +60,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Clauses:
-    """``oilist(clause | clause)``: each begins with a literal and stands at most once. Those of ``also`` are not
-    ``printed``.
+    """Clauses in any order, ``oilist(clause | clause)``: each begins with a literal and is written at most once. Those
+    of ``also`` are not ``printed``.
     """
 
     clauses: tuple[tuple[Element, ...], ...]
@@ -70,7 +70,7 @@ class Clauses:
 
 @dataclass(frozen=True)
 class Directive:
-    """``custom<Name>($one, $other)``."""
+    """A custom directive: ``custom<Name>($one, $other)``."""
 
     name: str
     arguments: tuple[str, ...]
@@ -82,7 +82,7 @@ _TOKEN = re.compile(r"\s*(`[^`]*`|\$\w+|custom<\w+>|[\w-]+|[()?:^,|])")
 
 
 def read_format(text: str) -> tuple[Element, ...]:
-    """The elements of a declaration's format. Raises ValueError where it is malformed."""
+    """Read the elements of a format. Raises ValueError where it is malformed."""
     tokens = _TOKEN.findall(text)
     if _TOKEN.sub("", text).strip():
         raise ValueError(f"malformed assembly format: {text!r}")
@@ -140,7 +140,7 @@ def _read(tokens: list[str], at: int) -> tuple[list[Element], int, int]:
 
 
 class Out:
-    """The text of one op as it grows, and MLIR's rules for the spaces in it."""
+    """The printed text of one op, with MLIR's rules for the spaces in it."""
 
     __slots__ = ("punctuation", "space", "text")
 
@@ -150,7 +150,7 @@ class Out:
         self.punctuation = False
 
     def literal(self, text: str) -> None:
-        """A literal of the format; an empty one asks for no space."""
+        """Add a literal of the format; an empty one suppresses a space."""
         if not text:
             self.space = False
             self.punctuation = True
@@ -162,7 +162,7 @@ class Out:
         self.punctuation = not (text[0].isalpha() or text[0] == "_")
 
     def value(self, text: str) -> None:
-        """A name, a type or an attribute."""
+        """Add a name, a type or an attribute."""
         if self.space or not self.punctuation:
             self.text += " "
         self.text += text

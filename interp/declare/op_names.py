@@ -10,7 +10,7 @@ from halfulp.interp.declare.declarations import Dialect
 
 
 class Renamed(NamedTuple):
-    """The names of an op that MLIR renamed, and what to know of them."""
+    """The new names of an op that MLIR renamed, and a note on the difference between them."""
 
     names: tuple[str, ...]
     note: str
@@ -28,7 +28,7 @@ RENAMED: Mapping[str, Renamed] = {
 
 
 def number_family(mnemonic: str) -> str | None:
-    """Return what numbers an op computes with, by MLIR's suffixes: f for floats, i, si or ui for integers."""
+    """Return the kind of numbers an op computes with, by MLIR's suffixes: f for floats, i, si or ui for integers."""
     last = mnemonic.rpartition(".")[2]
     if last.endswith("f"):
         return "float"

@@ -1,4 +1,4 @@
-"""How an op's flat lists of operands and attributes, as the generic form and bytecode have them, are told apart."""
+"""Flat lists of operands and attributes, as the generic form and bytecode have them, divided among declared ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def move_inherent(definition: OpDefinition, properties: dict[str, Attribute], at
 
 
 def is_inherent(definition: OpDefinition, name: str) -> bool:
-    """Whether an attribute of that name is a property of the op."""
+    """Tell whether an attribute of that name is a property of the op."""
     sized = Trait.ATTR_SIZED_OPERAND_SEGMENTS in definition.traits
     return definition.property_named(name) is not None or (sized and name == SEGMENTS)
 
@@ -36,7 +36,7 @@ def add_defaults(definition: OpDefinition, properties: dict[str, Attribute]) -> 
 
 @cache
 def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute], ...]:
-    """The properties with a default, with it."""
+    """Return the properties that have a default, each with its default."""
     return tuple(
         (prop.name, prop.kind.attribute(prop.default))  # type: ignore[union-attr]
         for prop in definition.properties
@@ -45,7 +45,7 @@ def default_properties(definition: OpDefinition) -> tuple[tuple[str, Attribute],
 
 
 def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] | None:
-    """How many of the op's operands each declared operand stands for; None where the numbers do not fit."""
+    """Return how many operands each declared operand stands for; None where the numbers do not fit."""
     segments = operation.properties.get(SEGMENTS)
     slots = definition.operands
     count = len(operation.operands)
@@ -58,8 +58,8 @@ def operand_sizes(operation: Operation, definition: OpDefinition) -> list[int] |
 
 
 def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
-    """How many of ``count`` values each slot stands for; None where they do not fit. Several variable slots have the
-    same share each (`SameVariadicOperandSize`).
+    """Return how many of ``count`` values each slot stands for; None where they do not fit. Several variable slots get
+    the same share each (`SameVariadicOperandSize`).
     """
     variable = [index for index, slot in enumerate(slots) if slot.arity is not Arity.ONE]
     sizes = [1] * len(slots)
@@ -74,19 +74,19 @@ def spread(slots: Sequence[Slot], count: int) -> list[int] | None:
 
 
 def shares_name(slot: SuccessorSlot) -> str:
-    """The property that says how many values each block of a variadic successor gets."""
+    """Return the name of the property that says how many values each block of a variadic successor gets."""
     return f"{slot.name}_operand_segments"
 
 
 def shares_of(operation: Operation, slot: SuccessorSlot) -> tuple[int, ...]:
-    """How many values each block of a variadic successor gets."""
+    """Return how many values each block of a variadic successor gets."""
     sizes = operation.properties.get(shares_name(slot))
     return sizes.values if isinstance(sizes, DenseArrayAttr) and sizes.element == I32 else ()
 
 
 def split_successor_operands(operation: Operation) -> list[list[SSAValue]]:
-    """Give each successor its operands, which stand among the op's own in the generic form; the new lists, none where
-    the op has none of its own or their numbers do not fit, which is for the verifier to say.
+    """Give each successor its operands, which are among the op's own in the generic form, and return the new lists.
+    Returns no lists where the op has no successor operands or their numbers do not fit, which the verifier reports.
     """
     definition = operation.definition
     if definition is None:
@@ -119,8 +119,8 @@ def split_successor_operands(operation: Operation) -> list[list[SSAValue]]:
 def _with_operands(
     operation: Operation, definition: OpDefinition, passed: Mapping[str, list[SSAValue]]
 ) -> list[Successor]:
-    """The successors of an op with what is passed to each. A variadic one has the sizes of its shares in a property
-    of its own (``case_operand_segments``).
+    """Return the successors of an op with the values for each. A variadic successor has the sizes of its shares in a
+    property (``case_operand_segments``).
     """
     shares: list[list[SSAValue]] = []
     for slot in definition.successors:
@@ -137,7 +137,7 @@ def _with_operands(
 
 
 def all_operands(operation: Operation) -> list[SSAValue]:
-    """The operands in MLIR's order: the op's own, with those passed to its successors where they are declared."""
+    """Return the operands in MLIR's order: the op's own, with those of its successors where they are declared."""
     if not operation.successors:
         return operation.operands
     definition = operation.definition

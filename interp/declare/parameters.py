@@ -1,4 +1,4 @@
-"""Attributes with parameters: the kinds of parameters, and the notation of what follows the attribute's mnemonic.
+"""Attributes with parameters: the kinds of parameters, and the notation of the text behind the attribute's mnemonic.
 
 The notation is that of the "Assembly Format" of attributes in MLIR's "Defining Dialects Attributes and Types": that of
 ops (`halfulp.interp.declare.notation`) with ``$name`` of a parameter, ``custom<Struct>()`` for ``struct(params)``, and
@@ -75,7 +75,7 @@ TYPE = ParameterKind(lambda p: p.type(), lambda value, names: names.get(value) o
 
 
 def flag(name: str) -> ParameterKind:
-    """A word that says True by being there."""
+    """Return the kind of a flag: a word whose presence means True."""
 
     def read(p: TokenParser) -> bool:
         word(p, name)
@@ -85,7 +85,9 @@ def flag(name: str) -> ParameterKind:
 
 
 def keyword(definition: EnumDefinition) -> ParameterKind:
-    """One of the cases of an enum, as a word; in quotes where it is none, which may be left out when reading."""
+    """Return the kind of an enum's case, written as a word. A case that is not an identifier is printed in quotes,
+    which are optional when reading.
+    """
 
     def read(p: TokenParser) -> str:
         at = p.pos
@@ -106,7 +108,7 @@ def keyword(definition: EnumDefinition) -> ParameterKind:
 
 
 def attribute(accepts: Callable[[Attribute], bool]) -> ParameterKind:
-    """An attribute of a kind that is checked as it is read."""
+    """Return the kind of an attribute that is checked as it is read."""
 
     def read(p: TokenParser) -> Attribute:
         at = p.pos
@@ -127,17 +129,19 @@ SYMBOL = attribute(lambda found: isinstance(found, SymbolRefAttr))
 
 
 def with_interface(word: str) -> ParameterKind:
-    """An attribute of a dialect that can be used as ``word`` says."""
+    """Return the kind of a dialect's attribute that has an interface."""
     return attribute(lambda found: has_interface(found, word))
 
 
 def has_interface(found: Attribute, word: str) -> bool:
-    """Whether an attribute declares that it can be used as ``word`` says."""
+    """Tell whether an attribute declares an interface, such as ``pipeline``."""
     return isinstance(found, DialectAttr) and word in found.definition.interfaces
 
 
 def nested(definition: AttributeDefinition) -> ParameterKind:
-    """An attribute known beforehand: only what follows its mnemonic is printed; all of it may be written."""
+    """Return the kind of an attribute whose definition is fixed: it is printed without its mnemonic, and may be written
+    with it.
+    """
 
     def read(p: TokenParser) -> Attribute:
         at = p.pos
@@ -158,14 +162,14 @@ def nested(definition: AttributeDefinition) -> ParameterKind:
 
 
 class _Part(NamedTuple):
-    """An element of the notation: how it is read into the values by name, and how it is printed."""
+    """An element of the notation: ``read`` adds to the values by name, ``print`` adds to the text."""
 
     read: Callable[[TokenParser, _Values], None]
     print: Callable[[DialectAttr, Names, Out], None]
 
 
 def compile_form(assembly: str, parameters: tuple[Parameter, ...]) -> ParameterForm:
-    """Compile the notation of what follows the mnemonic of an attribute. Raises ValueError where it is malformed."""
+    """Compile the notation of the text behind the mnemonic of an attribute. Raises ValueError where it is malformed."""
     by_name = {parameter.name: parameter for parameter in parameters}
     parts = tuple(_part(element, by_name) for element in read_format(assembly))
 
@@ -188,7 +192,9 @@ def compile_form(assembly: str, parameters: tuple[Parameter, ...]) -> ParameterF
 
 
 def read_parameters(p: TokenParser, definition: AttributeDefinition) -> DialectAttr:
-    """Read what follows the mnemonic of an attribute. Raises ParseError; what ``verify`` finds, at the first token."""
+    """Read the text behind the mnemonic of an attribute. Raises ParseError, at the first token for a message of
+    ``verify``.
+    """
     at = p.pos
     p.enter()
     values = definition.form.read(p)
@@ -235,7 +241,9 @@ def _variable(parameter: Parameter) -> _Part:
 
 
 def _group(group: Group, parameters: Mapping[str, Parameter]) -> _Part:
-    """An optional group, which its first literal begins; it is printed where its anchor differs from the default."""
+    """Compile an optional group, which its first literal begins. It is printed where its anchor differs from the
+    default.
+    """
     texts = [element.text for element in group.elements if isinstance(element, Literal)]
     anchor = group.elements[group.anchor]
     if not isinstance(group.elements[0], Literal) or not isinstance(anchor, Variable | TypeOf):
@@ -258,7 +266,7 @@ def _group(group: Group, parameters: Mapping[str, Parameter]) -> _Part:
 
 
 def _options(options: Mapping[str, Parameter]) -> _Part:
-    """``, name = value`` and ``, flag``, each at most once."""
+    """Compile ``, name = value`` and ``, flag``, each at most once."""
 
     def read(p: TokenParser, values: _Values) -> None:
         while p.take(","):
@@ -283,7 +291,7 @@ def _options(options: Mapping[str, Parameter]) -> _Part:
 
 
 def _struct(parameters: Mapping[str, Parameter]) -> _Part:
-    """``name = value, …`` in any order."""
+    """Compile ``name = value, …`` in any order."""
     required = [name for name, parameter in parameters.items() if not parameter.optional]
 
     def read(p: TokenParser, values: _Values) -> None:

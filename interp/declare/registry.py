@@ -1,4 +1,4 @@
-"""The dialects that are known, by name. Those of halfulp are imported when a program first names them."""
+"""The known dialects, by name. A dialect of halfulp is imported when a program first names it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Dialects(Mapping[str, Dialect]):
 
 
 class Registry:
-    """The dialects that parsing, verifying and running know. `default_registry()` holds the built-in ones.
+    """The dialects that parsing, verifying and running know. `default_registry()` has those of halfulp.
 
     ``modules``: dialects to import on demand, see `Dialects`.
     """
@@ -87,9 +87,7 @@ class Registry:
             self.register(dialect)
 
     def register(self, dialect: Dialect) -> None:
-        """Add a dialect; an existing one of that name gains the new ops. Raises ValueError when an op is there
-        already.
-        """
+        """Add a dialect, or its ops to a dialect of the same name. Raises ValueError for an op that is there already."""
         present = self.dialects.add(dialect)
         if present is dialect:
             return
@@ -102,17 +100,17 @@ class Registry:
         present.types.update(dialect.types)
 
     def find(self, name: str) -> OpDefinition | None:
-        """The declaration of the op of that full name."""
+        """Return the declaration of the op of that full name, or None."""
         dialect = self.dialects.get(name.partition(".")[0])
         return None if dialect is None else dialect.ops.get(name)
 
     def is_complete(self, dialect: str) -> bool:
-        """Whether all ops of the dialect of that name are known, so that another one is an error."""
+        """Tell whether all ops of a dialect are declared, so that another op of it is an error."""
         known = self.dialects.get(dialect)
         return known is not None and not known.partial
 
     def require(self, name: str) -> OpDefinition:
-        """The same. Raises Unsupported where there is none."""
+        """Return the declaration of the op of that full name. Raises Unsupported where there is none."""
         found = self.find(name)
         if found is None:
             raise Unsupported(f"no op named '{name}' is registered", hint=op_hint(name, self.dialects))

@@ -1,4 +1,4 @@
-"""Rules between the types of an op's operands and results, by which those that are not written follow."""
+"""Rules between the types of an op's operands and results, from which types that are not written follow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TypeRule:
 
 
 def same_type(*names: str, message: str | None = None) -> TypeRule:
-    """All the named slots have one type (`AllTypesMatch`)."""
+    """Require one type of all the named slots (`AllTypesMatch`)."""
 
     def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
         known = next((types[name] for name in names if name in types), None)
@@ -39,7 +39,7 @@ def same_type(*names: str, message: str | None = None) -> TypeRule:
 
 
 def derived_type(name: str, source: str, derive: Callable[[Type], Type], message: str) -> TypeRule:
-    """The type of slot ``name`` is ``derive`` of the type of ``source`` (`TypesMatchWith`)."""
+    """Require that the type of slot ``name`` is ``derive`` of the type of ``source`` (`TypesMatchWith`)."""
 
     def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
         if source in types:
@@ -52,7 +52,7 @@ def derived_type(name: str, source: str, derive: Callable[[Type], Type], message
 
 
 def type_of_property(name: str, prop: str, message: str) -> TypeRule:
-    """The type of slot ``name`` is the type of the attribute ``prop`` (`arith.constant`)."""
+    """Require that the type of slot ``name`` is the type of the attribute ``prop`` (`arith.constant`)."""
 
     def solve(types: dict[str, Any], properties: Mapping[str, Attribute]) -> None:
         if prop in properties:

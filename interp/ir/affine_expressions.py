@@ -18,7 +18,7 @@ _MIN, _MAX = -(1 << 63), (1 << 63) - 1
 
 @dataclass(frozen=True)
 class AffineExpr:
-    """The base of all affine expressions. ``symbolic``: no dimension in it. ``depth``: how deep it is nested."""
+    """The base of all affine expressions. ``symbolic``: it has no dimension. ``depth``: how deep it is nested."""
 
     symbolic = False
     depth = 0
@@ -26,14 +26,14 @@ class AffineExpr:
 
 @dataclass(frozen=True)
 class Dimension(AffineExpr):
-    """``d0``."""
+    """A dimension: ``d0``."""
 
     position: int
 
 
 @dataclass(frozen=True)
 class Symbol(AffineExpr):
-    """``s0``."""
+    """A symbol: ``s0``."""
 
     position: int
     symbolic = True
@@ -49,7 +49,7 @@ class AffineConstant(AffineExpr):
 
 @dataclass(frozen=True, eq=False)
 class Binary(AffineExpr):
-    """``lhs operator rhs``; the operator is ``+``, ``*``, ``floordiv``, ``ceildiv`` or ``mod``."""
+    """An operator and its operands: ``lhs operator rhs``. It is ``+``, ``*``, ``floordiv``, ``ceildiv`` or ``mod``."""
 
     operator: str
     lhs: AffineExpr
@@ -87,21 +87,21 @@ def _fits(value: int) -> bool:
 
 
 def _of_constant(expr: AffineExpr, operator: str) -> tuple[AffineExpr, int] | None:
-    """The parts of ``expr operator constant``."""
+    """Return the parts of ``expr operator constant``."""
     if isinstance(expr, Binary) and expr.operator == operator and isinstance(expr.rhs, AffineConstant):
         return expr.lhs, expr.rhs.value
     return None
 
 
 def _out_of_order(lhs: AffineExpr, rhs: AffineExpr) -> bool:
-    """Whether both are dimensions, or symbols, and the later one comes first."""
+    """Tell whether both are dimensions, or both symbols, and the one with the larger number comes first."""
     return (isinstance(lhs, Dimension) and isinstance(rhs, Dimension) and lhs.position > rhs.position) or (
         isinstance(lhs, Symbol) and isinstance(rhs, Symbol) and lhs.position > rhs.position
     )
 
 
 def add(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
-    """``lhs + rhs``."""
+    """Add two expressions."""
     if isinstance(lhs, AffineConstant) and isinstance(rhs, AffineConstant):
         total = lhs.value + rhs.value
         return AffineConstant(total) if _fits(total) else Binary("+", lhs, rhs)
@@ -124,7 +124,7 @@ def add(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 
 def _remainder(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
-    """``e - (e floordiv q) * q`` is ``e mod q``."""
+    """Simplify ``e - (e floordiv q) * q`` to ``e mod q``."""
     product = _of_constant(rhs, "*")
     if product is None:
         return None
@@ -142,7 +142,7 @@ def _remainder(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
 
 
 def multiply(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
-    """``lhs * rhs``; one of them must be symbolic."""
+    """Multiply two expressions, one of which must be symbolic."""
     if isinstance(lhs, AffineConstant) and isinstance(rhs, AffineConstant):
         product = lhs.value * rhs.value
         return AffineConstant(product) if _fits(product) else Binary("*", lhs, rhs)
@@ -160,17 +160,17 @@ def multiply(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 
 def negate(expr: AffineExpr) -> AffineExpr:
-    """``-expr``, which is ``expr * -1``."""
+    """Negate an expression: ``expr * -1``."""
     return multiply(expr, AffineConstant(-1))
 
 
 def subtract(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
-    """``lhs - rhs``."""
+    """Subtract two expressions."""
     return add(lhs, negate(rhs))
 
 
 def floordiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
-    """``lhs floordiv rhs``: rounded towards minus infinity. A division by 0 stays as it is."""
+    """Divide and round towards minus infinity. A division by 0 stays as it is."""
     if not isinstance(rhs, AffineConstant) or rhs.value == 0:
         return Binary("floordiv", lhs, rhs)
     divisor = rhs.value
@@ -189,7 +189,7 @@ def floordiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 
 def ceildiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
-    """``lhs ceildiv rhs``: rounded towards plus infinity. A division by 0 stays as it is."""
+    """Divide and round towards plus infinity. A division by 0 stays as it is."""
     if not isinstance(rhs, AffineConstant) or rhs.value == 0:
         return Binary("ceildiv", lhs, rhs)
     if isinstance(lhs, AffineConstant) and _fits(-(-lhs.value // rhs.value)):
@@ -198,7 +198,7 @@ def ceildiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 
 def _exact_quotient(lhs: AffineExpr, divisor: int) -> AffineExpr | None:
-    """``e * 4`` over 2 is ``e * 2``; anything over 1 is itself."""
+    """Simplify an exact quotient: ``e * 4`` over 2 is ``e * 2``, and anything over 1 is itself."""
     if divisor == 1:
         return lhs
     inner = _of_constant(lhs, "*")
@@ -208,7 +208,7 @@ def _exact_quotient(lhs: AffineExpr, divisor: int) -> AffineExpr | None:
 
 
 def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
-    """``lhs mod rhs``, never negative. A remainder by 0 or a negative number stays as it is."""
+    """Take the remainder, which is never negative. A remainder by 0 or a negative number stays as it is."""
     if not isinstance(rhs, AffineConstant) or rhs.value < 1:
         return Binary("mod", lhs, rhs)
     divisor = rhs.value
@@ -227,7 +227,7 @@ def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 
 def largest_known_divisor(expr: AffineExpr) -> int:
-    """A number that divides every value of the expression (0 for the constant 0)."""
+    """Return a number that divides every value of the expression (0 for the constant 0)."""
     if isinstance(expr, AffineConstant):
         return abs(expr.value)
     if not isinstance(expr, Binary):
@@ -241,11 +241,11 @@ def largest_known_divisor(expr: AffineExpr) -> int:
 
 
 Linear = tuple[tuple[int | None, ...], int | None]
-"""The factor of each dimension, and what is added to their sum; None for what depends on symbols."""
+"""The factor of each dimension, and the constant that is added; None for one that depends on symbols."""
 
 
 def linear(expr: AffineExpr, dimensions: int, symbols: Sequence[int] = ()) -> Linear | None:
-    """An expression as a sum of dimensions times factors, as MLIR reads the layouts of memrefs; None where it is none.
+    """Return an expression as a sum of dimensions times factors, as MLIR reads the layouts of memrefs, or None.
 
     ``symbols``: their values, where those are known.
     """
@@ -270,12 +270,12 @@ def linear(expr: AffineExpr, dimensions: int, symbols: Sequence[int] = ()) -> Li
 
 
 def known_sum(a: int | None, b: int | None) -> int | None:
-    """The sum of two numbers, None for what is not known."""
+    """Add two numbers; None stands for an unknown one."""
     return None if a is None or b is None else a + b
 
 
 def known_product(a: int | None, b: int | None) -> int | None:
-    """The product of two numbers, None for what is not known: zero times anything is zero."""
+    """Multiply two numbers; None stands for an unknown one. Zero times an unknown number is zero."""
     if a == 0 or b == 0:
         return 0
     return None if a is None or b is None else a * b
@@ -292,7 +292,7 @@ OPERATORS: dict[str, Callable[[AffineExpr, AffineExpr], AffineExpr]] = {
 
 
 def spell(expr: AffineExpr, strong: bool = False) -> str:
-    """The expression as mlir-opt prints it; ``strong``: in brackets if it is more than a name or a number."""
+    """Spell the expression as mlir-opt prints it. ``strong``: in brackets unless it is a name or a number."""
     if isinstance(expr, Dimension):
         return f"d{expr.position}"
     if isinstance(expr, Symbol):
@@ -313,7 +313,7 @@ def _spell_product(expr: Binary) -> str:
 
 
 def _spell_sum(expr: Binary) -> str:
-    """Negative summands are subtracted, but for the smallest number."""
+    """Spell a sum. Negative summands are subtracted, except for the smallest 64-bit number."""
     left, right = spell(expr.lhs), expr.rhs
     product = _of_constant(right, "*")
     if product is not None and product[1] == -1:

@@ -36,10 +36,10 @@ from halfulp.interp.ir.types import (
 
 @immutable
 class UnitAttr(Attribute):
-    """``unit``: an attribute that says something by being there."""
+    """``unit``: an attribute whose presence is its meaning."""
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``unit``."""
+        """Spell ``unit``."""
         return "unit"
 
 
@@ -57,7 +57,7 @@ class IntegerAttr(Attribute):
         return self.value & ((1 << width) - 1)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``true``, ``false``, or the value with its type."""
+        """Spell ``true``, ``false``, or the value with its type."""
         if self.type == I1:
             return "true" if self.value else "false"
         return f"{decimal_text(self.value)} : {self.type.spell(names)}"
@@ -68,12 +68,12 @@ class IntegerAttr(Attribute):
 
 
 def BoolAttr(value: bool) -> IntegerAttr:
-    """``true`` or ``false``."""
+    """Return the attribute ``true`` or ``false``."""
     return IntegerAttr(int(value), I1)
 
 
 def integer_of_code(code: int, type: Type) -> int:
-    """The number MLIR prints for a bit pattern of ``type``: signed unless unsigned; i1 is 0 or 1; index is signed."""
+    """Return the number that MLIR prints for a bit pattern: signed unless the type is unsigned; an i1 is 0 or 1."""
     width = type.width if isinstance(type, IntegerType) else INDEX_WIDTH
     unsigned = isinstance(type, IntegerType) and (type.signedness == "unsigned" or type == I1)
     return code if unsigned or not width or not code >> (width - 1) else code - (1 << width)
@@ -81,13 +81,13 @@ def integer_of_code(code: int, type: Type) -> int:
 
 @immutable
 class FloatAttr(Attribute):
-    """``1.0 : f32``: a bit pattern of a float type."""
+    """``1.0 : f32``: a float as its bit pattern."""
 
     code: int
     type: FloatType
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """The literal with its type."""
+        """Spell the literal with its type."""
         return f"{spell_float(self.type.format, self.code)} : {self.type.spell(names)}"
 
     def spell_untyped(self, names: Mapping[object, str] = NO_NAMES) -> str:
@@ -100,7 +100,7 @@ class FloatAttr(Attribute):
 
 @immutable
 class StringAttr(Attribute):
-    """``"text"``, possibly typed. Bytes that are not UTF-8 are surrogates in ``value`` (``surrogateescape``)."""
+    """``"text"``, with or without a type. Bytes that are not UTF-8 are surrogates in ``value`` (``surrogateescape``)."""
 
     value: str
     type: Type | None = None
@@ -111,7 +111,7 @@ class StringAttr(Attribute):
         return self.value.encode("utf-8", "surrogateescape")
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """The literal, with its type if it has one."""
+        """Spell the literal, with its type if it has one."""
         return quoted(self.value) if self.type is None else f"{quoted(self.value)} : {self.type.spell(names)}"
 
 
@@ -122,7 +122,7 @@ class ArrayAttr(Attribute):
     elements: tuple[Attribute, ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """The elements in square brackets."""
+        """Spell the elements in square brackets."""
         return f"[{', '.join(element.spell_untyped(names) for element in self.elements)}]"
 
 
@@ -134,7 +134,7 @@ class DictionaryAttr(Attribute):
 
     @classmethod
     def of(cls, entries: Mapping[str, Attribute]) -> DictionaryAttr:
-        """The dictionary of a mapping, sorted."""
+        """Return the dictionary of a mapping, sorted by name."""
         return cls(tuple(sorted(entries.items(), key=lambda entry: entry[0].encode("utf-8", "surrogateescape"))))
 
     @cached_property
@@ -143,12 +143,12 @@ class DictionaryAttr(Attribute):
         return dict(self.entries)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """The entries in braces; the value ``unit`` is elided."""
+        """Spell the entries in braces; the value ``unit`` is left out."""
         return spell_dictionary(self.mapping, names)
 
 
 def spell_dictionary(entries: Mapping[str, Attribute], names: Mapping[object, str]) -> str:
-    """``{name = value, …}`` of entries already in order; the value ``unit`` is elided."""
+    """Spell ``{name = value, …}`` of entries that are in order; the value ``unit`` is left out."""
     return f"{{{', '.join(_entry(name, value, names) for name, value in entries.items())}}}"
 
 
@@ -164,7 +164,7 @@ class TypeAttr(Attribute):
     type: Type
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """The type."""
+        """Spell the type."""
         return names.get(self.type) or self.type.spell(names)
 
 
@@ -176,7 +176,7 @@ class SymbolRefAttr(Attribute):
     nested: tuple[str, ...] = ()
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """The names joined by ``::``."""
+        """Spell the names, joined by ``::``."""
         return "::".join(spell_symbol(name) for name in (self.root, *self.nested))
 
 
@@ -184,8 +184,8 @@ ElementsType = TensorType | VectorType | MemRefType
 
 
 def constant_codes(codes: Codes) -> Codes:
-    """A copy of an array that nobody can make writable, since it lies in immutable bytes: views of it may be handed
-    out, and ``setflags(write=True)`` fails on all of them.
+    """Copy an array into immutable bytes, so that views of it can be handed out: ``setflags(write=True)`` fails on all
+    of them.
     """
     return np.ndarray(codes.shape, codes.dtype, codes.tobytes())
 
@@ -215,7 +215,7 @@ class DenseElementsAttr(Attribute):
         return tuple(size for size in self.type.shape or () if size is not None)
 
     def array(self) -> Codes:
-        """The codes in the type's full shape: a read-only view, broadcast without a copy for a splat."""
+        """Return the codes in the type's full shape: a read-only view, broadcast without a copy for a splat."""
         return np.broadcast_to(self.codes, self._shape + self.element_shape)
 
     def _key(self) -> tuple[object, ...]:
@@ -228,7 +228,7 @@ class DenseElementsAttr(Attribute):
         return hash(self._key())
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``dense<…> : type``; more than a hundred elements as a string of hexadecimal digits."""
+        """Spell ``dense<…> : type``. More than a hundred elements become a string of hexadecimal digits."""
         packed = not isinstance(names, Names) or names.packed
         return f"dense<{self.literal_or_blob(packed)}> : {self.type.spell(names)}"
 
@@ -237,13 +237,13 @@ class DenseElementsAttr(Attribute):
         return self.spell(names)
 
     def literal_or_blob(self, packed: bool) -> str:
-        """What mlir-opt prints between the brackets."""
+        """Spell the elements between the brackets as mlir-opt does: as literals, or as one blob."""
         if self.splat or self.codes.size // max(1, prod(self.element_shape)) <= MAX_PLAIN_ELEMENTS:
             return self.literal()
         return f'"0x{self.blob(packed).hex().upper()}"'
 
     def literal(self) -> str:
-        """What stands between the brackets: one element for a splat, nothing where there are no elements."""
+        """Spell the elements between the brackets as literals: one for a splat, none where there are no elements."""
         if not self.codes.size:
             return ""
         element = self.type.element
@@ -252,7 +252,9 @@ class DenseElementsAttr(Attribute):
         return texts[0] if self.splat else nest(texts, self._shape)
 
     def blob(self, packed: bool) -> bytes:
-        """The elements as MLIR keeps them, each in whole bytes, little-endian; i1 eight to the byte if ``packed``."""
+        """Return the elements as MLIR stores them, each in whole bytes, little-endian. ``packed``: eight i1 share a
+        byte.
+        """
         element = self.type.element
         if element == I1:
             bits = self.codes.reshape(-1)
@@ -272,7 +274,7 @@ DYNAMIC = 1 << 63
 
 
 def _element_texts(element: Type, flat: Codes) -> Iterator[str]:
-    """The spelling of each code along the first axis."""
+    """Spell each code along the first axis."""
     if isinstance(element, ComplexType):
         parts = list(_element_texts(element.element, flat.reshape(-1, *flat.shape[2:])))
         return (f"({re},{im})" for re, im in zip(parts[::2], parts[1::2], strict=True))
@@ -286,7 +288,7 @@ def _element_texts(element: Type, flat: Codes) -> Iterator[str]:
 
 
 def python_codes(flat: Codes, wide: bool) -> list[int]:
-    """The codes along the first axis as Python integers; ``wide``: the second axis holds limbs."""
+    """Return the codes along the first axis as Python integers; ``wide``: the second axis holds limbs."""
     if not wide:
         codes: list[int] = flat.tolist()
         return codes
@@ -294,7 +296,7 @@ def python_codes(flat: Codes, wide: bool) -> list[int]:
 
 
 def nest(texts: list[str], shape: tuple[int, ...]) -> str:
-    """Row-major texts in nested square brackets; a single text bare for shape ()."""
+    """Join texts in row-major order with nested square brackets; for shape () return the single text."""
     for size in reversed(shape):
         texts = [f"[{', '.join(texts[i : i + size])}]" for i in range(0, len(texts), size)]
     return texts[0]
@@ -309,11 +311,11 @@ class DenseStringAttr(Attribute):
     splat: bool = False
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``dense<…> : type``."""
+        """Spell ``dense<…> : type``."""
         return f"dense<{self.literal()}> : {self.type.spell(names)}"
 
     def literal(self) -> str:
-        """What stands between the brackets: one string for a splat, nothing where there are no elements."""
+        """Spell the strings between the brackets: one for a splat, none where there are no elements."""
         texts = [quoted(value) for value in self.values]
         shape = tuple(size for size in self.type.shape or () if size is not None)
         return texts[0] if self.splat else nest(texts, shape) if texts else ""
@@ -328,7 +330,7 @@ class SparseElementsAttr(Attribute):
     values: DenseElementsAttr | DenseStringAttr
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``sparse<…> : type``."""
+        """Spell ``sparse<…> : type``."""
         packed = not isinstance(names, Names) or names.packed
         values = self.values
         text = values.literal_or_blob(packed) if isinstance(values, DenseElementsAttr) else values.literal()
@@ -344,12 +346,12 @@ class DenseArrayAttr(Attribute):
     codes: tuple[int, ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``array<type: values>``."""
+        """Spell ``array<type: values>``."""
         values = f": {self.values_text()}" if self.codes else ""
         return f"array<{self.element.spell(names)}{values}>"
 
     def values_text(self) -> str:
-        """The values joined by commas."""
+        """Spell the values, joined by commas."""
         element = self.element
         if isinstance(element, FloatType):
             return ", ".join(spell_float(element.format, code) for code in self.codes)
@@ -371,14 +373,14 @@ class DenseResourceAttr(Attribute):
     type: ElementsType
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``dense_resource<key> : type``."""
+        """Spell ``dense_resource<key> : type``."""
         key = self.key if is_bare_identifier(self.key) else quoted(self.key)
         return f"dense_resource<{key}> : {self.type.spell(names)}"
 
 
 @immutable
 class AffineMapAttr(Attribute):
-    """``affine_map<(d0)[s0] -> (d0 + s0)>``: so many dimensions and symbols, and the results."""
+    """``affine_map<(d0)[s0] -> (d0 + s0)>``: the numbers of dimensions and symbols, and the results."""
 
     dimensions: int
     symbols: int
@@ -386,31 +388,33 @@ class AffineMapAttr(Attribute):
 
     @property
     def is_identity(self) -> bool:
-        """Whether the map returns its dimensions in order. (MLIR does not ask about symbols.)"""
+        """Tell whether the map returns its dimensions in order. (As in MLIR, symbols do not matter.)"""
         return self.results == tuple(Dimension(position) for position in range(self.dimensions))
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``affine_map<…>``."""
+        """Spell ``affine_map<…>``."""
         results = ", ".join(spell_affine(result) for result in self.results)
         return f"affine_map<{_affine_inputs(self.dimensions, self.symbols)} -> ({results})>"
 
 
 @immutable
 class IntegerSetAttr(Attribute):
-    """``affine_set<(d0) : (d0 - 2 >= 0)>``: constraints, each an expression that is zero (True) or at least zero."""
+    """``affine_set<(d0) : (d0 - 2 >= 0)>``: constraints, each an expression that is equal to zero (True) or at least
+    zero.
+    """
 
     dimensions: int
     symbols: int
     constraints: tuple[tuple[AffineExpr, bool], ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``affine_set<…>``."""
+        """Spell ``affine_set<…>``."""
         texts = (f"{spell_affine(expr)} {'==' if equal else '>='} 0" for expr, equal in self.constraints)
         return f"affine_set<{_affine_inputs(self.dimensions, self.symbols)} : ({', '.join(texts)})>"
 
 
 def _affine_inputs(dimensions: int, symbols: int) -> str:
-    """``(d0, d1)[s0]``."""
+    """Spell the inputs of a map: ``(d0, d1)[s0]``."""
     named = f"[{', '.join(f's{number}' for number in range(symbols))}]" if symbols else ""
     return f"({', '.join(f'd{number}' for number in range(dimensions))}){named}"
 
@@ -423,7 +427,7 @@ class StridedLayoutAttr(Attribute):
     offset: int | None = 0
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``strided<…>``; an offset of 0 is elided."""
+        """Spell ``strided<…>``; an offset of 0 is left out."""
         strides = ", ".join("?" if stride is None else str(stride) for stride in self.strides)
         offset = "" if self.offset == 0 else f", offset: {'?' if self.offset is None else self.offset}"
         return f"strided<[{strides}]{offset}>"
@@ -443,14 +447,16 @@ class DistinctAttr(Attribute):
         return id(self)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``distinct[id]<attribute>``; the attribute ``unit`` is elided. A printer numbers them as they come."""
+        """Spell ``distinct[id]<attribute>``; the attribute ``unit`` is left out. A printer numbers them in its own
+        order.
+        """
         number = names.number(self) if isinstance(names, Names) else self.id
         inner = "" if isinstance(self.attribute, UnitAttr) else self.attribute.spell_nested(names)
         return f"distinct[{number}]<{inner}>"
 
 
 class Names(dict[object, str]):
-    """The aliases of one printed module, and the numbers of its distinct attributes, in the order they are met.
+    """The aliases of one printed module, and the numbers of its distinct attributes in the order of printing.
 
     ``packed``: blobs of i1 hold eight elements to the byte, as MLIR 22 has them.
     """
@@ -461,13 +467,13 @@ class Names(dict[object, str]):
         self._numbers: dict[DistinctAttr, int] = {}
 
     def number(self, distinct: DistinctAttr) -> int:
-        """The number of a distinct attribute."""
+        """Return the number of a distinct attribute."""
         return self._numbers.setdefault(distinct, len(self._numbers))
 
 
 @immutable
 class OpaqueAttr(Attribute):
-    """An attribute of a dialect that is not registered, kept as written: ``#dialect.body`` or ``#dialect<body>``.
+    """An attribute of a dialect that is not registered, as it was written: ``#dialect.body`` or ``#dialect<body>``.
 
     ``body`` is what follows the dialect's name, with its dot or bracket. ``type`` is the type written after it, if any.
     """
@@ -477,6 +483,6 @@ class OpaqueAttr(Attribute):
     type: Type | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """As it was written."""
+        """Spell the attribute as it was written."""
         type = "" if self.type is None else f" : {self.type.spell(names)}"
         return f"#{self.dialect}{self.body}{type}"

@@ -40,7 +40,7 @@ class Type:
     __getstate__ = fields_only
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the type, with those attributes inside that ``names`` has an alias for spelled by it."""
+        """Spell the type; attributes and types inside it that have an alias in ``names`` are spelled by the alias."""
         raise NotImplementedError
 
     @cached_property
@@ -58,7 +58,7 @@ class Attribute:
     __getstate__ = fields_only
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the attribute, with those attributes inside that ``names`` has an alias for spelled by it."""
+        """Spell the attribute; attributes and types inside it that have an alias in ``names`` are spelled by the alias."""
         raise NotImplementedError
 
     def spell_nested(self, names: Mapping[object, str]) -> str:

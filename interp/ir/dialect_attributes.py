@@ -35,14 +35,14 @@ class EnumDefinition:
 
     @property
     def description(self) -> str:
-        """What a diagnostic says the attribute must be."""
+        """The words in which a diagnostic describes the attribute."""
         if self.storage_width is None:
             return self.name
         values = ", ".join(str(value) for value in self.cases.values())
         return f"allowed {self.storage_width}-bit signless integer cases: {values}"
 
     def spell(self, value: int) -> str:
-        """The keyword, or the joined keywords, for ``value``."""
+        """Spell the keyword of ``value``, or the keywords of its flags joined."""
         if not self.flags or value in self.names:
             return self.names[value]
         return self.separator.join(
@@ -50,13 +50,13 @@ class EnumDefinition:
         )
 
     def attribute(self, value: int) -> Attribute:
-        """The attribute that holds ``value`` in an op's properties."""
+        """Return the attribute that holds ``value`` in an op's properties."""
         if self.storage_width is None:
             return EnumAttr(self, value)
         return IntegerAttr(value, IntegerType(self.storage_width))
 
     def accepts(self, attribute: Attribute) -> bool:
-        """Whether ``attribute`` holds a case of this enum."""
+        """Tell whether ``attribute`` holds a case of this enum."""
         if isinstance(attribute, EnumAttr):
             return attribute.definition is self
         if self.storage_width is None or not isinstance(attribute, IntegerAttr):
@@ -73,20 +73,18 @@ class EnumAttr(Attribute):
 
     @property
     def keywords(self) -> str:
-        """What a custom form prints: the keyword, or the flags joined."""
+        """The text in a custom form: the keyword, or the flags joined."""
         return self.definition.spell(self.value)
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``#dialect.mnemonic<keywords>``, without brackets where there is no keyword."""
+        """Spell ``#dialect.mnemonic<keywords>``, without brackets where there are no keywords."""
         keywords = self.keywords
         return f"#{self.definition.mnemonic}<{keywords}>" if keywords else f"#{self.definition.mnemonic}"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ParameterKind:
-    """How a parameter of an attribute is written: ``read`` takes the parser at it, ``spell`` its value and the aliases
-    there are.
-    """
+    """The way to write a parameter: ``read`` takes the parser at it; ``spell`` takes its value and the aliases."""
 
     read: Callable[[Any], Any]
     spell: Callable[[Any, Mapping[object, str]], str]
@@ -94,7 +92,9 @@ class ParameterKind:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Parameter:
-    """A named parameter of an attribute. One with a default may be left out, and is not printed where it has it."""
+    """A named parameter of an attribute. One with a default may be left out, and is not printed when it equals the
+    default.
+    """
 
     name: str
     kind: ParameterKind
@@ -103,8 +103,8 @@ class Parameter:
 
 
 class ParameterForm(NamedTuple):
-    """What follows the mnemonic of an attribute: ``read`` takes the parser at it and returns the values, ``spell`` the
-    attribute and the aliases there are.
+    """The way to write the parameters behind the mnemonic: ``read`` takes the parser and returns the values; ``spell``
+    takes the attribute and the aliases.
     """
 
     read: Callable[[Any], tuple[Any, ...]]
@@ -113,7 +113,7 @@ class ParameterForm(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AttributeDefinition:
-    """An attribute of a dialect, ``#dialect.mnemonic<…>``.
+    """The definition of an attribute of a dialect, ``#dialect.mnemonic<…>``.
 
     ``form``: compiled from MLIR's declarative notation (`halfulp.interp.declare.parameters`). ``verify`` returns a
     message or None. ``alias``: the name MLIR gives aliases of it, where it makes some. ``interfaces``: what it can be
@@ -143,7 +143,7 @@ class DialectAttr(Attribute):
     values: tuple[Any, ...]
 
     def __getitem__(self, name: str) -> Any:
-        """The value of a parameter. Raises KeyError."""
+        """Return the value of a parameter. Raises KeyError."""
         for parameter, value in zip(self.definition.parameters, self.values, strict=True):
             if parameter.name == name:
                 return value
@@ -155,9 +155,9 @@ class DialectAttr(Attribute):
         return tuple(value for value in self.values if isinstance(value, Attribute | Type))
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``#dialect.mnemonic`` and the parameters."""
+        """Spell ``#dialect.mnemonic`` and the parameters."""
         return f"#{self.definition.name}{self.spell_parameters(names)}"
 
     def spell_parameters(self, names: Mapping[object, str]) -> str:
-        """What follows the mnemonic; all there is where the kind of attribute is known."""
+        """Spell the parameters without the mnemonic, as they stand where the kind of attribute is known."""
         return self.definition.form.spell(self, names)

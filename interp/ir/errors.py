@@ -1,4 +1,4 @@
-"""Every error halfulp raises on purpose. Each carries where it happened, in which op, and the values that caused it.
+"""The errors of halfulp. Each carries the place where it happened, the op, and the values that caused it.
 
 ``str(error)`` reads ``file:line:col: error: message``; `HalfulpError.render` adds the source line and a caret under the
 column, as compilers do. ``exit_code`` is what the command line exits with.
@@ -62,7 +62,9 @@ class HalfulpError(Exception):
         return "\n".join(lines)
 
     def render(self, source: str | None = None) -> str:
-        """Return the message. If ``source`` (the text of the file) has the place, add its line and a caret below it."""
+        """Return the message, with the source line and a caret below it where ``source`` (the text of the file) has the
+        place.
+        """
         lines = [self._first_line(), *_excerpt(self.location, source)]
         for location, text in self.notes:
             lines += [_line(location, "note", text), *_excerpt(location, source)]
@@ -72,15 +74,15 @@ class HalfulpError(Exception):
 
 
 class ParseError(HalfulpError):
-    """Text that is not MLIR, or that names something that does not exist."""
+    """An error in text that is not MLIR, or that names something that does not exist."""
 
 
 class VerifyError(HalfulpError):
-    """Well-formed text that breaks a rule of the language or of an op."""
+    """An error in text that is MLIR, but breaks a rule of the language or of an op."""
 
 
 class TypeMismatch(HalfulpError):
-    """An input whose type is not the one that the function needs."""
+    """An input without the type that the function needs."""
 
 
 class InputError(HalfulpError):
@@ -88,7 +90,7 @@ class InputError(HalfulpError):
 
 
 class BytecodeError(HalfulpError):
-    """A bytecode file that is not well-formed: ``file.mlirbc: error: … (at byte 12)``.
+    """An error in a bytecode file: ``file.mlirbc: error: … (at byte 12)``.
 
     ``filename``: the name of the file, or None.
     ``offset``: the byte at which the error was found, from the start of the file, or None.
@@ -106,23 +108,23 @@ class BytecodeError(HalfulpError):
 
 
 class LimitExceeded(HalfulpError):
-    """A limit on nesting, steps, depth or memory that was reached."""
+    """The error for a limit on nesting, steps, depth or memory that was reached."""
 
 
 class Unsupported(HalfulpError):
-    """Something well-formed that halfulp does not run."""
+    """The error for something that is MLIR, but that halfulp does not execute."""
 
     exit_code = 3
 
 
 class UndefinedBehavior(HalfulpError):
-    """A program that has no meaning for these inputs."""
+    """The error for a program that has no meaning for these inputs."""
 
     exit_code = 4
 
 
 class AssertionFailed(HalfulpError):
-    """A cf.assert of the program that does not hold."""
+    """The error for a cf.assert whose condition is false."""
 
     exit_code = 4
 
@@ -139,7 +141,7 @@ def _line(location: Location | None, severity: str, text: str) -> str:
 
 
 def spell_place(location: Location) -> str:
-    """``file:line:col`` of the first file position in a location; empty where it has none."""
+    """Spell ``file:line:col`` of the first file position in a location; empty where it has none."""
     place = file_position(location)
     return f"{place.file}:{place.line}:{place.column}" if place else ""
 

@@ -1,4 +1,4 @@
-"""Numbers and strings as MLIR text spells them. Floats are raw bit patterns on this side, never Python floats.
+"""Numbers and strings as MLIR text spells them. Floats are raw bit patterns here, never Python floats.
 
 How MLIR spells a float (AsmPrinter's `printFloatValue` over `APFloat::toString`): six significant digits in exponent
 form if
@@ -22,7 +22,7 @@ _LOG2_10 = (196, 59)
 
 @lru_cache(maxsize=4096)
 def spell_float(format: FloatFormat, code: int) -> str:
-    """The spelling of a bit pattern, without its type."""
+    """Spell a bit pattern without its type."""
     exact = value(format, code)
     if exact is None:
         return spell_bits(code)
@@ -41,39 +41,41 @@ def spell_float(format: FloatFormat, code: int) -> str:
 
 
 def _is_exact(format: FloatFormat, text: str, code: int) -> bool:
-    """Whether a spelling reads back equal: in the format itself, as MLIR's printer tries it, and as its parser does."""
+    """Tell whether a spelling reads back equal, both in the format itself, as MLIR's printer tries it, and as its
+    parser reads it.
+    """
     return from_fraction(format, Fraction(text)).code == code == read_decimal(format, text)
 
 
 def spell_bits(code: int) -> str:
-    """A bit pattern in hexadecimal: upper-case digits, no leading zeros (``0x0`` for zero)."""
+    """Spell a bit pattern in hexadecimal: upper-case digits without leading zeros (``0x0`` for zero)."""
     return f"0x{code:X}"
 
 
 def spell_double(number: float) -> str:
-    """The spelling of a Python float as an f64."""
+    """Spell a Python float as an f64."""
     return spell_float(float_format("f64"), double_bits(number))
 
 
 def spell_rounded(number: float, format: FloatFormat) -> str:
-    """The spelling of a Python float as a number of ``format``, to which it is rounded."""
+    """Spell a Python float as a number of ``format``, to which it is rounded."""
     return spell_float(format, convert(float_format("f64"), format, double_bits(number)).code)
 
 
 def double_bits(number: float) -> int:
-    """The bit pattern of a Python float."""
+    """Return the bit pattern of a Python float."""
     return int.from_bytes(struct.pack("<d", number), "little")
 
 
 def bits_double(code: int) -> float:
-    """The Python float of an f64 bit pattern."""
+    """Return the Python float of an f64 bit pattern."""
     result: float = struct.unpack("<d", code.to_bytes(8, "little"))[0]
     return result
 
 
 @lru_cache(maxsize=4096)
 def read_decimal(format: FloatFormat, text: str) -> int:
-    """The bit pattern a decimal literal stands for: its nearest f64, rounded to nearest even into ``format``.
+    """Read a decimal literal: round it to the nearest f64, and that to nearest even into ``format``.
 
     That the path goes through f64 is the language (MLIR 22 and newer), not an approximation.
     """
@@ -81,7 +83,7 @@ def read_decimal(format: FloatFormat, text: str) -> int:
 
 
 def _digits(exact: Fraction, precision: int) -> tuple[str, int]:
-    """Decimal digits and the power of ten of the last one, rounded half up to ``precision`` as LLVM does.
+    """Return the decimal digits and the power of ten of the last one, rounded half up to ``precision`` as LLVM does.
 
     LLVM first divides by a power of ten that leaves just enough bits, truncating; when that leaves no more than
     ``precision`` digits, nothing is rounded. ``exact`` is a positive dyadic rational.
@@ -118,7 +120,7 @@ def _exponent_form(digits: str, exponent: int) -> str:
 
 
 def _default_form(digits: str, exponent: int, precision: int) -> str:
-    """`APFloat::toString` with its default of at most three padding zeros; without a point for short integers."""
+    """Spell digits as `APFloat::toString` does by default: at most three padding zeros, and no point in short integers."""
     top = exponent + len(digits) - 1
     too_long = exponent > 3 or len(digits) + exponent > precision
     if too_long if exponent >= 0 else top < -3:
@@ -135,12 +137,12 @@ _UNPRINTABLE = re.compile(rb'[^\x20-\x7e]|["\\]')
 
 
 def quoted(text: str) -> str:
-    """A string literal: quotes, and two hexadecimal digits after a backslash for everything but printable ASCII."""
+    """Return a string literal: in quotes, with a backslash and two hexadecimal digits for all but printable ASCII."""
     return f'"{escaped(text)}"'
 
 
 def escaped(text: str) -> str:
-    """What stands between the quotes of `quoted`; a backslash is doubled."""
+    """Return the text between the quotes of `quoted`; a backslash is doubled."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
     data = text.encode("utf-8", "surrogateescape")
@@ -153,7 +155,7 @@ _SIMPLE = {b"n": b"\n", b"t": b"\t", b'"': b'"', b"\\": b"\\"}
 
 
 def unescaped(body: str) -> str:
-    """The string a literal's body stands for. Bytes that are not UTF-8 become surrogates (``surrogateescape``)."""
+    """Return the string of a literal's body. Bytes that are not UTF-8 become surrogates (``surrogateescape``)."""
     if "\\" not in body:
         return body
     data = _ESCAPE.sub(
@@ -167,12 +169,12 @@ _SYMBOL = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
 def is_bare_identifier(text: str) -> bool:
-    """Whether ``text`` can stand as an attribute's name without quotes."""
+    """Tell whether ``text`` can stand as an attribute's name without quotes."""
     return _BARE.fullmatch(text) is not None
 
 
 def spell_symbol(name: str) -> str:
-    """``@name``, quoted where the name is not an identifier."""
+    """Spell ``@name``, quoted where the name is not an identifier."""
     return f"@{name}" if _SYMBOL.fullmatch(name) else f"@{quoted(name)}"
 
 
@@ -180,7 +182,7 @@ _STRAIGHT_BITS = 14_000  # what Python itself converts: its limit is 4,300 digit
 
 
 def decimal_text(number: int) -> str:
-    """An integer in decimal digits, however many: Python's own conversion stops at 4,300."""
+    """Return an integer in decimal digits. Python's own conversion stops at 4,300 of them."""
     if number.bit_length() < _STRAIGHT_BITS:
         return str(number)
     if number < 0:
@@ -191,7 +193,7 @@ def decimal_text(number: int) -> str:
 
 
 def decimal_number(text: str) -> int:
-    """The integer of decimal digits, however many."""
+    """Read an integer of any number of decimal digits."""
     if len(text) < _STRAIGHT_BITS // 4:
         return int(text)
     sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text.removeprefix("+"))

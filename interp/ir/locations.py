@@ -1,6 +1,4 @@
-"""Source locations. A location is an attribute in MLIR; ``str`` gives what stands between the brackets of
-``loc(…)``.
-"""
+"""Source locations. A location is an attribute in MLIR; ``str`` gives the text between the brackets of ``loc(…)``."""
 
 from __future__ import annotations
 
@@ -15,11 +13,11 @@ class Location(Attribute):
     """The base of all locations."""
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """As an attribute value: with ``loc(…)`` around, unless it has an alias."""
+        """Spell the location as an attribute value, with ``loc(…)`` around it."""
         return f"loc({self.inner(names)})"
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """The text between the brackets of ``loc(…)``; nested locations that have an alias are spelled by it."""
+        """Spell the text between the brackets of ``loc(…)``; nested locations that have an alias are spelled by it."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -28,30 +26,30 @@ class Location(Attribute):
 
 @immutable
 class UnknownLoc(Location):
-    """No location: ``?``."""
+    """An unknown location: ``?``."""
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """``?``."""
+        """Spell ``unknown``."""
         return "unknown"
 
 
 @immutable
 class FileLineCol(Location):
-    """``"file":line:column``; lines and columns count from 1, 0 means unknown."""
+    """``"file":line:column``. Lines and columns count from 1; 0 means unknown."""
 
     file: str
     line: int
     column: int
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """The file, the line and the column."""
+        """Spell the file, the line and the column."""
         return f"{quoted(self.file)}:{self.line}:{self.column}"
 
 
 @immutable
 class FileRange(Location):
-    """``"file":line:column to line:column``; an end line equal to the first is elided, and the end, where it is the
-    start: MLIR keeps such a range apart from the place all the same.
+    """``"file":line:column to line:column``: a range. An end line equal to the first is left out, and so is an end
+    equal to the start; MLIR still tells such a range from a single place.
     """
 
     file: str
@@ -61,7 +59,7 @@ class FileRange(Location):
     end_column: int
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """The start and the end."""
+        """Spell the start and the end."""
         start = f"{quoted(self.file)}:{self.line}:{self.column}"
         if (self.end_line, self.end_column) == (self.line, self.column):
             return start
@@ -71,13 +69,13 @@ class FileRange(Location):
 
 @immutable
 class NameLoc(Location):
-    """``"name"(child)``; an unknown child is elided."""
+    """``"name"(child)``: a name; an unknown child is left out."""
 
     name: str
     child: Location = UnknownLoc()
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """The name, and the child if it is known."""
+        """Spell the name, and the child if it is known."""
         if self.child == UnknownLoc():
             return quoted(self.name)
         return f"{quoted(self.name)}({_nested(self.child, names)})"
@@ -91,7 +89,7 @@ class CallSiteLoc(Location):
     caller: Location
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """The callee, then the place it was called from."""
+        """Spell the callee, then the place that called it."""
         return f"callsite({_nested(self.callee, names)} at {_nested(self.caller, names)})"
 
 
@@ -103,7 +101,7 @@ class FusedLoc(Location):
     metadata: Attribute | None = None
 
     def inner(self, names: Mapping[object, str]) -> str:
-        """The metadata, if any, and the parts."""
+        """Spell the metadata, if there is any, and the parts."""
         metadata = "" if self.metadata is None else f"<{names.get(self.metadata) or self.metadata.spell(names)}>"
         return f"fused{metadata}[{', '.join(_nested(part, names) for part in self.locations)}]"
 
@@ -123,7 +121,7 @@ def _parts(location: Location) -> Iterator[Location]:
 
 
 def file_position(location: Location) -> FileLineCol | None:
-    """The first file position inside ``location``, for diagnostics; None where it has none."""
+    """Return the first file position inside ``location``, for diagnostics; None where it has none."""
     stack = [location]
     while stack:
         current = stack.pop()

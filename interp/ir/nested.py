@@ -1,4 +1,4 @@
-"""Walking what is nested in attributes and types."""
+"""Walk over the attributes and types inside others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from halfulp.interp.ir.types import (
 
 
 def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
-    """What is printed inside something, in order."""
+    """Return the attributes and types inside something, in the order of printing."""
     if isinstance(thing, ArrayAttr):
         yield from thing.elements
     elif isinstance(thing, DictionaryAttr):
@@ -77,7 +77,7 @@ def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
 
 
 def nested_size(thing: Attribute | Type, known: dict[int, int]) -> int:
-    """How many attributes and types are printed for something. ``known``: sizes by id, of things that stay alive.
+    """Count the attributes and types that are printed for something. ``known``: sizes by id, of things that stay alive.
 
     Aliases share what they name, so a short file can mean a spelling of any length; this counts it without making it.
     """

@@ -56,7 +56,7 @@ class BlockArgument(SSAValue):
 
     @property
     def location(self) -> Location:
-        """What ``loc(…)`` says, else where the parser read the name."""
+        """The location in ``loc(…)``, or else the place where the parser read the name."""
         if self._location is not None:
             return self._location
         owner = None if self.block.parent is None else self.block.parent.parent
@@ -131,12 +131,12 @@ class Operation:
 
     @property
     def position(self) -> FileLineCol | None:
-        """Where the parser read the op's name, or None for an op made otherwise."""
+        """The place where the parser read the op's name; None for an op that was not parsed."""
         return None if self.source is None else self.source.at_token(self.token)
 
     @property
     def location(self) -> Location:
-        """What ``loc(…)`` says, else the position."""
+        """The location in ``loc(…)``, or else the position."""
         return self._location or self.position or UnknownLoc()
 
     @location.setter
@@ -145,7 +145,7 @@ class Operation:
 
     @property
     def place(self) -> tuple[str, int, int] | Location:
-        """The location; as file, line and column where it is the position: many are asked for at once."""
+        """The location; where it is the position, as a tuple of file, line and column, which is faster to make."""
         if self._location is not None or self.source is None:
             return self.location
         return self.source.place_of_token(self.token)
@@ -167,14 +167,14 @@ class Operation:
     def rule_broken(
         self, message: str, notes: Sequence[tuple[Location | None, str]] = (), hint: str | None = None
     ) -> VerifyError:
-        """Return the error for a rule that the op breaks; ``'op' op`` stands in front of the message, unless it is
+        """Return the error for a rule that the op breaks. ``'op' op`` stands in front of the message unless it is
         `Unprefixed`.
         """
         text = message if isinstance(message, Unprefixed) else f"'{self.name}' op {message}"
         return VerifyError(text, location=self.position or self.location, op=self.name, notes=notes, hint=hint)
 
     def walk(self) -> Iterator[Operation]:
-        """This operation, then all those inside it, in the order of the text."""
+        """Yield this operation, then all those inside it, in the order of the text."""
         stack: list[Iterator[Operation]] = [iter((self,))]
         while stack:
             operation = next(stack[-1], None)
@@ -187,7 +187,7 @@ class Operation:
 
 
 class Block:
-    """A list of operations with arguments. ``label`` is the name it was read with, without its ``^``."""
+    """A list of operations with arguments. ``label``: the name it was read with, without its ``^``."""
 
     __slots__ = ("arguments", "label", "operations", "parent")
 
@@ -233,7 +233,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Bytes kept in a file beside the program, and what their address must be a multiple of.
+    """Bytes kept in a file beside the program, and the alignment of their address.
 
     ``data`` may be a view of a file, which is then mapped as long as the view lives.
     """
@@ -259,13 +259,13 @@ class Resources:
         return bool(self.dialect or self.external)
 
     def blob(self, key: str) -> bytes | memoryview | None:
-        """The bytes behind ``dense_resource<key>``; None where there is no such blob."""
+        """Return the bytes behind ``dense_resource<key>``; None where there is no such blob."""
         entry = self.dialect.get("builtin", {}).get(key)
         return entry.data if isinstance(entry, Blob) else None
 
 
 class Module:
-    """A parsed file: its top-level operation, which is a ``builtin.module``, and the data of the file as a whole.
+    """A parsed file: its top-level operation, a ``builtin.module``, and what belongs to the whole file.
 
     ``use_orders``: from a bytecode file, the orders of the uses of values that differ from the order of their places.
     None for text.
@@ -296,11 +296,11 @@ class Module:
         return self.operation.regions[0].blocks[0].operations
 
     def walk(self) -> Iterator[Operation]:
-        """Yield every operation, first the module, in the order of the text."""
+        """Yield every operation, the module first, in the order of the text."""
         return self.operation.walk()
 
     def lookup(self, symbol: SymbolRefAttr | str, scope: Operation | None = None) -> Operation | None:
-        """Return the operation that a symbol names, as seen from inside ``scope`` (default: the top level), or None.
+        """Return the operation that a symbol names, seen from inside ``scope`` (by default the top level), or None.
 
         A string may be ``name`` or ``@a::@b``. The root is looked up in the nearest symbol table around ``scope``, as
         in MLIR's `lookupNearestSymbolFrom`.
@@ -316,7 +316,7 @@ class Module:
 
 
 def nearest_symbol_table(operation: Operation) -> Operation:
-    """The closest operation around (or at) ``operation`` that has a symbol table; the outermost op at least."""
+    """Return the closest operation around (or at) ``operation`` that has a symbol table; the outermost op at least."""
     current = operation
     while not is_symbol_table(current):
         parent = current.parent_op
@@ -327,12 +327,12 @@ def nearest_symbol_table(operation: Operation) -> Operation:
 
 
 def is_symbol_table(operation: Operation) -> bool:
-    """Whether the symbols in the operation's region can be looked up in it."""
+    """Tell whether the symbols in the operation's region can be looked up in it."""
     return operation.definition is not None and Trait.SYMBOL_TABLE in operation.definition.traits
 
 
 def symbols_of(table: Operation) -> Mapping[str, Operation]:
-    """The operations directly inside ``table`` that define a symbol, by name (the first of a name)."""
+    """Return the operations directly inside ``table`` that define a symbol, by name (the first of a name)."""
     symbols: dict[str, Operation] = {}
     for region in table.regions:
         for block in region.blocks:

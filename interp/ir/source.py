@@ -29,7 +29,7 @@ class Source:
 
     @cached_property
     def token_offsets(self) -> Sequence[int]:
-        """Where each token starts in the text, worked out on first use."""
+        """The offset of each token in the text, computed on first use."""
         return self._offsets_of(self.text)
 
     def replace(self, token: int, offsets: Sequence[int]) -> None:
@@ -58,7 +58,7 @@ class Source:
         return self.filename, first_line + line - 1, column + (first_column if line == 1 else 1)
 
     def at_offset(self, offset: int) -> FileLineCol:
-        """The line and column (in bytes, as mlir-opt counts) of a character of the text."""
+        """Return the line and column (in bytes, as mlir-opt counts) of a character of the text."""
         return FileLineCol(*self._place(offset))
 
     @property
@@ -67,10 +67,10 @@ class Source:
         return FileLineCol(self.filename, *((0, 0) if self.start == (1, 1) else self.start))
 
     def at_token(self, token: int) -> FileLineCol:
-        """The line and column of a token; the end of the text for a token past the last."""
+        """Return the line and column of a token; the end of the text for a token past the last."""
         return FileLineCol(*self.place_of_token(token))
 
     def place_of_token(self, token: int) -> tuple[str, int, int]:
-        """File, line and column of a token, as `at_token` gives them."""
+        """Return the file, line and column of a token, as `at_token` gives them."""
         offsets = self.token_offsets
         return self._place(offsets[token] if token < len(offsets) else len(self.text))

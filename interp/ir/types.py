@@ -34,7 +34,7 @@ class IntegerType(Type):
     signedness: Signedness = "signless"
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``i``, ``si`` or ``ui`` and the width."""
+        """Spell ``i``, ``si`` or ``ui`` and the width."""
         return f"{_PREFIX[self.signedness]}{self.width}"
 
 
@@ -43,7 +43,7 @@ class IndexType(Type):
     """``index``: a signless integer of the machine's width."""
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``index``."""
+        """Spell ``index``."""
         return "index"
 
 
@@ -52,7 +52,7 @@ class NoneType(Type):
     """``none``: a type with one value."""
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``none``."""
+        """Spell ``none``."""
         return "none"
 
 
@@ -63,7 +63,7 @@ class FloatType(Type):
     format: FloatFormat
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """The name of the format."""
+        """Spell the name of the format."""
         return self.format.name
 
 
@@ -74,7 +74,7 @@ class ComplexType(Type):
     element: Type
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``complex<…>``."""
+        """Spell ``complex<…>``."""
         return f"complex<{self.element.spell(names)}>"
 
 
@@ -85,7 +85,7 @@ class TupleType(Type):
     elements: tuple[Type, ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``tuple<…>``."""
+        """Spell ``tuple<…>``."""
         return f"tuple<{_list(self.elements, names)}>"
 
 
@@ -97,7 +97,7 @@ class FunctionType(Type):
     results: tuple[Type, ...]
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Inputs in parentheses; one result stands bare unless it is a function type itself."""
+        """Spell the inputs in parentheses; one result stands without them, unless it is a function type."""
         results = _list(self.results, names)
         if len(self.results) != 1 or isinstance(self.results[0], FunctionType):
             results = f"({results})"
@@ -117,7 +117,7 @@ class VectorType(Type):
             object.__setattr__(self, "scalable", ())
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``vector<…>`` with scalable dimensions in square brackets."""
+        """Spell ``vector<…>`` with scalable dimensions in square brackets."""
         flags = self.scalable or (False,) * len(self.shape)
         dims = "".join(f"[{size}]x" if flag else f"{size}x" for size, flag in zip(self.shape, flags, strict=True))
         return f"vector<{dims}{self.element.spell(names)}>"
@@ -132,7 +132,7 @@ class TensorType(Type):
     encoding: Attribute | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``tensor<…>``."""
+        """Spell ``tensor<…>``."""
         encoding = "" if self.encoding is None else f", {self.encoding.spell_nested(names)}"
         return f"tensor<{_dimensions(self.shape)}{self.element.spell(names)}{encoding}>"
 
@@ -147,7 +147,7 @@ class MemRefType(Type):
     memory_space: Attribute | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``memref<…>``."""
+        """Spell ``memref<…>``."""
         layout = "" if self.layout is None else f", {self.layout.spell_nested(names)}"
         space = "" if self.memory_space is None else f", {self.memory_space.spell_untyped(names)}"
         return f"memref<{_dimensions(self.shape)}{self.element.spell(names)}{layout}{space}>"
@@ -164,7 +164,7 @@ class OpaqueType(Type):
     body: str
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """As it was written."""
+        """Spell the type as it was written."""
         return f"!{self.dialect}{self.body}"
 
 
@@ -181,7 +181,7 @@ class DialectType(Type):
         return ()
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``!dialect.mnemonic``."""
+        """Spell ``!dialect.mnemonic``."""
         return f"!{self.dialect}.{self.mnemonic}"
 
 
@@ -210,11 +210,11 @@ class UniformQuantizedType(Type):
 
     @property
     def along_axes(self) -> bool:
-        """Whether the scale of an element depends on its place."""
+        """Tell whether the scale of an element depends on its place."""
         return self.axis is not None or self.block_sizes is not None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``!quant.uniform<…>``; the storage bounds are elided where they are the whole range."""
+        """Spell ``!quant.uniform<…>``; storage bounds that are the whole range are left out."""
         head = f"{_storage(self)}:{self.expressed.spell(names)}"
         scales = [spell_double(scale) for scale in self.scales]
         if self.block_sizes is not None and isinstance(self.expressed, FloatType):
@@ -242,7 +242,7 @@ class QuantileType(Type):
     bounds: tuple[int, int] | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``!quant.quantile<…>``."""
+        """Spell ``!quant.quantile<…>``."""
         values = ",".join(spell_double(value) for value in self.values)
         bounds = "" if self.bounds is None else f", <{self.bounds[0]}:{self.bounds[1]}>"
         return f"!quant.quantile<{self.storage.spell(names)}:{self.element.spell(names)}, {{{values}}}{bounds}>"
@@ -260,7 +260,7 @@ class AnyQuantizedType(Type):
     storage: Type | None = None
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``!quant.any<…>``."""
+        """Spell ``!quant.any<…>``."""
         expressed = "" if self.expressed is None else f":{self.expressed.spell(names)}"
         return f"!quant.any<{_storage(self)}{expressed}>"
 
@@ -274,7 +274,7 @@ class CalibratedQuantizedType(Type):
     maximum: float
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """``!quant.calibrated<…>``."""
+        """Spell ``!quant.calibrated<…>``."""
         bounds = f"{spell_double(self.minimum)}:{spell_double(self.maximum)}"
         return f"!quant.calibrated<{self.expressed.spell(names)}<{bounds}>>"
 
@@ -284,7 +284,7 @@ ShapedType = VectorType | TensorType | MemRefType
 
 
 def F(name: str) -> FloatType:
-    """The float type of that MLIR name. Raises ValueError for an unknown one."""
+    """Return the float type of that MLIR name. Raises ValueError for an unknown one."""
     return FloatType(float_format(name))
 
 
@@ -295,7 +295,7 @@ INDEX = IndexType()
 
 
 def element_type(type: Type) -> Type:
-    """The element type of a vector, tensor or memref; any other type itself."""
+    """Return the element type of a vector, tensor or memref; any other type itself."""
     return type.element if isinstance(type, ShapedType) else type
 
 
@@ -322,23 +322,23 @@ def width_of(element: Type) -> int:
 
 
 def shape_of(type: Type) -> Shape | None:
-    """The shape of a vector, tensor or memref (None: unranked); () for any other type."""
+    """Return the shape of a vector, tensor or memref (None: unranked); () for any other type."""
     return type.shape if isinstance(type, ShapedType) else ()
 
 
 def with_element(type: Type, element: Type) -> Type:
-    """The same container with another element type; ``element`` itself for a type that is no container."""
+    """Return the same container with another element type, or ``element`` itself for a type that is not a container."""
     return replace(type, element=element) if isinstance(type, ShapedType) else element
 
 
 def is_dynamic(type: Type) -> bool:
-    """Whether the shape is unranked or has a ``?``."""
+    """Tell whether the shape is unranked or has a ``?``."""
     shape = shape_of(type)
     return shape is None or None in shape
 
 
 def element_count(type: Type) -> int | None:
-    """How many elements a statically shaped type has (1 for a scalar), None for a dynamic one."""
+    """Count the elements of a statically shaped type (1 for a scalar); None for a dynamic one."""
     shape = shape_of(type)
     if shape is None:
         return None
@@ -346,12 +346,14 @@ def element_count(type: Type) -> int | None:
 
 
 def storage_bounds(width: int, signed: bool) -> tuple[int, int]:
-    """The smallest and the largest integer of a quantised storage type."""
+    """Return the smallest and the largest integer of a quantised storage type."""
     return (-(1 << width - 1), (1 << width - 1) - 1) if signed else (0, (1 << width) - 1)
 
 
 def special_storage_bounds(storage: Type) -> tuple[int, int]:
-    """The smallest and the largest stored number of a float type (a whole number) or of a `QuantileType` (an index)."""
+    """Return the smallest and the largest stored number of a float type (a whole number) or of a `QuantileType` (an
+    index).
+    """
     if isinstance(storage, FloatType):
         largest = value(storage.format, storage.format.max_code)
         assert largest is not None
@@ -361,7 +363,7 @@ def special_storage_bounds(storage: Type) -> tuple[int, int]:
 
 
 def check_quantized_container(type: Type, shape: Shape | None) -> str | None:
-    """What is wrong with ``type`` as the element type of a tensor of ``shape``, or None.
+    """Return what is wrong with ``type`` as the element type of a tensor of ``shape``, or None.
 
     The quant document's "Per-axis quantization integrity" and MLIR 22's rules for sub-channel quantisation. Dynamic
     dimensions and unranked shapes (None) are not judged where the rule needs their size: call again with the actual
@@ -378,7 +380,7 @@ def check_quantized_container(type: Type, shape: Shape | None) -> str | None:
 
 
 def check_quantized_scalar(type: Type) -> str | None:
-    """What is wrong with ``type`` as the type of a scalar, or None."""
+    """Return what is wrong with ``type`` as the type of a scalar, or None."""
     if isinstance(type, UniformQuantizedType):
         if type.axis is not None:
             return "scalar types may not use per-axis quantization"
@@ -445,7 +447,7 @@ def _storage(type: UniformQuantizedType | AnyQuantizedType) -> str:
 
 
 def _braces(leaves: list[str], shape: tuple[int, ...]) -> str:
-    """The leaves of a row-major array of ``shape`` in nested braces."""
+    """Join the leaves of a row-major array of ``shape`` with nested braces."""
     items: Iterator[str] | list[str] = leaves
     for size in reversed(shape):
         row = list(items)
