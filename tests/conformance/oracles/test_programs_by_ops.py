@@ -148,7 +148,7 @@ func.func @main(%a: i1) -> i1 {
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(LOOP, "straight-line"), (RECURSION, "straight-line"), (REGION, "scf.if is not done to each element")],
+    [(LOOP, "straight-line"), (RECURSION, "straight-line"), (REGION, "scf.if is not elementwise")],
 )
 def test_what_is_no_straight_line_code_is_unanswered(text: str, why: str) -> None:
     (reply,) = run(Single(), program(text, "i1=true"))

@@ -395,10 +395,10 @@ def test_errors():
     ):
         with pytest.raises(ValueError, match=message):
             rows_for(asked, level, count=count)
-    with pytest.raises(Unsupported, match="no corners are known of operands of type none"):
+    with pytest.raises(Unsupported, match="there are no corners for operands of type none"):
         rows_of_types([as_type("none")])
     rows = rows_of_case(asked, "1")
-    with pytest.raises(ValueError, match="rows 0 to 46465 are no part of 46464 rows"):
+    with pytest.raises(ValueError, match="rows 0 to 46465 are not within 46464 rows"):
         rows.part(0, 46_465)
     with pytest.raises(ValueError, match="in groups of 2"):
         rows_of_case(op_case("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5, 0.25}>"), "1").part(0, 3)

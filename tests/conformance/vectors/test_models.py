@@ -167,7 +167,7 @@ def test_the_table_tells_what_is_hit_and_why_not():
     assert lines[0].split()[:4] == ["B2", str(len(filled["B2"].hits)), "of", str(len(filled["B2"].hits))]
     assert lines[0].endswith(MODELS["B2"].target)
     assert lines[1].split()[:4] == ["B6", "2", "of", "14"]
-    assert lines[2].strip() == "+ below 1/4: none of all combinations of operands falls there"
+    assert lines[2].strip() == "+ below 1/4: no combination of operands falls there"
     assert len(lines) == 2 + 12
 
 
@@ -357,7 +357,7 @@ def test_models_give_the_same_operands_on_any_machine(key):
 
 
 def test_errors():
-    with pytest.raises(ValueError, match="unknown model 'B14'; choose of B1, "):
+    with pytest.raises(ValueError, match="unknown model 'B14'; choose one of B1, "):
         filled_models(op_case("arith.addf", "f32"), ["B14"])
     with pytest.raises(Unsupported, match=r"none of the models B20 applies to arith.addf f32"):
         rows_of_models(op_case("arith.addf", "f32"), ["B20"])

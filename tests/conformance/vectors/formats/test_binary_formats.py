@@ -197,7 +197,7 @@ def test_runs_of_all_64_bit_operands_are_streamed() -> None:
         ("10 07\nLAST 0F\n", "does not end with LAST"),
         ("10 07\nLAST 100\n", "does not end with LAST"),
         ("10 07\n10 08\nLAST 20\n", "a run starts at 10, after one at 10"),
-        ("10 07\nLAST 40\n30 01\n", "2 rows in a file that is said to have 1"),
+        ("10 07\nLAST 40\n30 01\n", "2 rows in a file that should have 1"),
         ("10 07\nLAST\n", "does not end with LAST"),
     ],
 )

@@ -177,18 +177,18 @@ def test_a_torn_last_line_is_written_again(made: Path, whole: tuple[str, Path]) 
     [
         (lambda line: b"nonsense", r"manifest-0-of-1.jsonl:3: the manifest is corrupt: Expecting value"),
         (lambda line: b"\xff\0", r":3: the manifest is corrupt"),
-        (lambda line: b"[]", r":3: the manifest is corrupt: no entry of a shard"),
+        (lambda line: b"[]", r":3: the manifest is corrupt: not an entry of a shard"),
         (lambda line: line.replace(b'"index": 2', b'"index": 99'), r":3: .* no shard 99 of these rows"),
         (lambda line: line.replace(b'"rows": [8192', b'"rows": [8191'), r":3: .* no shard 2 of these rows"),
-        (lambda line: line.replace(b'"file": "02-', b'"file": "../'), r":3: .* is not the name of such a file"),
-        (lambda line: line.replace(b'"sha256": "', b'"sha256": "x'), r":3: .* is no digest"),
-        (lambda line: line.replace(b'"size": ', b'"size": -0.5e'), r":3: .* no entry of a shard"),
-        (lambda line: line.replace(b"}", b', "more": 1}'), r":3: .* no entry of a shard"),
-        (lambda line: line[:-3] + b'x"}', r":3: .* its check is that of another line"),
-        (lambda line: line.replace(b'"count": 4096', b'"count": 4095'), r":3: .* its check is that of another line"),
+        (lambda line: line.replace(b'"file": "02-', b'"file": "../'), r":3: .* is not the name of this file"),
+        (lambda line: line.replace(b'"sha256": "', b'"sha256": "x'), r":3: .* is not a digest"),
+        (lambda line: line.replace(b'"size": ', b'"size": -0.5e'), r":3: .* not an entry of a shard"),
+        (lambda line: line.replace(b"}", b', "more": 1}'), r":3: .* not an entry of a shard"),
+        (lambda line: line[:-3] + b'x"}', r":3: .* its checksum does not match"),
+        (lambda line: line.replace(b'"count": 4096', b'"count": 4095'), r":3: .* its checksum does not match"),
         (
             lambda line: re.sub(rb'(?<= "sha256": ")(.)', lambda digit: b"1" if digit[1] == b"0" else b"0", line),
-            r":3: .* its check is that of another line",
+            r":3: .* its checksum does not match",
         ),
     ],
 )
@@ -200,7 +200,7 @@ def test_a_corrupt_manifest(made: Path, change: Callable[[bytes], bytes], messag
     manifest.write_bytes(b"".join([*lines[:2], changed, *lines[3:]]))
     with pytest.raises(InputError, match=message) as caught:
         sweep_shards(add_f8(), made)
-    assert "without this line its shard is made again" in str(caught.value)
+    assert "remove this line, and the shard is made again" in str(caught.value)
     manifest.write_bytes(b"".join([*lines[:2], *lines[3:]]))
     assert sweep_shards(add_f8(), made).kept == 15
 
@@ -211,14 +211,14 @@ def test_a_manifest_with_another_digest_than_the_shard_has(made: Path) -> None:
     other = replace(entry, sha256="0" * 64)
     manifest.write_bytes(manifest.read_bytes().replace(entry.to_line(), other.to_line()))
     (made / entry.file).unlink()
-    with pytest.raises(InputError, match=rf"shard 4 .* has the digest 0+, but it comes out as {entry.sha256}"):
+    with pytest.raises(InputError, match=rf"shard 4 .* has the digest 0+, but the shard now gives {entry.sha256}"):
         sweep_shards(add_f8(), made)
 
 
 def test_manifests_that_contradict_each_other(made: Path) -> None:
     entry = entries_of(made)[0]
     (made / "manifest-0-of-2.jsonl").write_bytes(replace(entry, sha256="0" * 64).to_line())
-    with pytest.raises(InputError, match="another digest of shard 0 than elsewhere"):
+    with pytest.raises(InputError, match="the digest of shard 0 differs from another manifest"):
         sweep_shards(add_f8(), made)
 
 
