@@ -18,7 +18,7 @@ REFUSED = {("mlir-native", "float arithmetic, up to 8 bits")}
 
 @pytest.mark.mlir
 @pytest.mark.parametrize(("family", "name"), ASKED, ids=[f"{name}-{family}" for family, name in ASKED])
-def test_nothing_is_unexplained(family, name):
+def test_nothing_is_unexplained(family: str, name: str) -> None:
     plan = list(jobs("sample", oracles=[name], family=family))
     report = run_jobs(plan, "sample")
     if report.missing:
@@ -31,11 +31,11 @@ def test_nothing_is_unexplained(family, name):
     assert len(report.tallies) == len(plan)
 
 
-def test_every_oracle_has_a_family():
+def test_every_oracle_has_a_family() -> None:
     assert {name for _, name in ASKED} == set(ORACLES) - TAKES_ARGUMENT
 
 
-def test_a_missing_tool_is_reported_and_never_agrees(monkeypatch):
+def test_a_missing_tool_is_reported_and_never_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALFULP_MLIR_OPT", "/nowhere/mlir-opt")
     jobs_module._oracle.cache_clear()
     try:
@@ -51,7 +51,7 @@ def test_a_missing_tool_is_reported_and_never_agrees(monkeypatch):
     assert "Not on this machine, so not asked: `mlir-fold`" in markdown(report)
 
 
-def test_processes_share_the_work():
+def test_processes_share_the_work() -> None:
     plan = [job for job in jobs("sample", oracles=["exact"]) if job.case.op == "arith.remf"]
     alone, shared = (run_jobs(plan, "sample", workers=workers) for workers in (1, 2))
     assert alone.tallies == shared.tallies
@@ -59,7 +59,7 @@ def test_processes_share_the_work():
     assert shared.total().equal > 500
 
 
-def test_a_sample_asks_a_part_of_the_full_cases():
+def test_a_sample_asks_a_part_of_the_full_cases() -> None:
     full, sample = ({(job.oracle, job.case) for job in jobs(level)} for level in ("full", "sample"))
     assert sample < full
     assert {oracle for oracle, _ in sample} == {oracle for oracle, _ in full}

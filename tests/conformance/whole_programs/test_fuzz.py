@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from fake_oracle import FakeOracle
 
 import halfulp as hu
 from halfulp.conformance.comparing.divergences import CastCase, Divergence, Example, cancellations, divergences
-from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply
 from halfulp.conformance.whole_programs.diff import against
 from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.interesting import SameDifference
@@ -180,7 +181,7 @@ def test_what_is_told_apart_has_a_bound() -> None:
 
 def test_what_is_refused_and_what_is_not_answered_is_counted_apart() -> None:
     class Half(FakeOracle):
-        def run(self, programs):  # type: ignore[no-untyped-def]
+        def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
             return [
                 OracleError("crash", "it died") if index % 2 else reply
                 for index, reply in enumerate(super().run(programs))
