@@ -116,7 +116,7 @@ def test_the_worst_mismatch() -> None:
 
 
 class Fake:
-    """An oracle that answers what it is told to."""
+    """An oracle that gives a prepared answer."""
 
     name = "fake"
     profile = "spec"

@@ -1,4 +1,4 @@
-"""The table of known divergences: every row predicts what its example says, and real tools do what it says."""
+"""The table of known divergences: every row predicts its example, and real tools do what the row says."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_row_predicts_its_example(row: Divergence) -> None:
 def predicted_answer(
     row: Divergence, asked: OpCase, inputs: Sequence[Codes], right: Reference
 ) -> tuple[Reference, Answer, Mask]:
-    """What a tool answers that does as the row says, and where that is wrong."""
+    """Return the answer of a tool that does what the row says, and a mask of where it is wrong."""
     predicted = row.predict(asked, inputs, right)
     status = np.zeros(asked.shape(inputs), np.uint8)
     if predicted.trap is not None:

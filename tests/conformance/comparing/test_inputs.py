@@ -1,4 +1,4 @@
-"""The operands that cases are asked with, and what they are said to cover."""
+"""The operands of cases, and their coverage."""
 
 from __future__ import annotations
 

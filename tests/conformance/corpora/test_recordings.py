@@ -1,4 +1,4 @@
-"""What real tools answered, recorded: compared here where none of them need be installed."""
+"""Recorded answers of real tools, compared here where none of the tools is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The sampled sweep over real tools: nothing unexplained, no tool failing, every divergence still there."""
+"""The conformance run at level sample over real tools: nothing unexplained, no tool failing, every divergence still
+there.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT
 ASKED = [(row.name, name) for row in FAMILIES if row.sample for name in row.oracles]
 
 REFUSED = {("mlir-native", "float arithmetic, up to 8 bits")}
-"""No machine has these types: all is refused, and the report says so."""
+"""No machine has these types: everything is refused, and the report says so."""
 
 
 @pytest.mark.mlir

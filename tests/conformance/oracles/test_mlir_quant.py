@@ -1,4 +1,4 @@
-"""MLIR's lowering of quant as an oracle: per layer, channel and block it does what the rows say, and else the same."""
+"""MLIR's lowering of quant as an oracle: per layer, channel and block it does what the rows say, and otherwise agrees."""
 
 from __future__ import annotations
 

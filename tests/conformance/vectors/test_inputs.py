@@ -391,7 +391,7 @@ def test_errors() -> None:
         ("3", None, "unknown level '3'; choose one of 1, 2, exhaustive, random, weighted"),
         ("exhaustive", None, "operands of 64 bits together have too many combinations"),
         ("random", None, "random operands need a count"),
-        (None, None, "neither a level nor a model"),
+        (None, None, "no operands are chosen"),
     ):
         with pytest.raises(ValueError, match=message):
             rows_for(asked, level, count=count)

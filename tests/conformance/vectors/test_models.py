@@ -1,4 +1,4 @@
-"""The models' operands: what they are said to hit is recomputed from exact fractions and from the flags of the results."""
+"""The models' operands: their hits are recomputed from exact fractions and from the flags of the results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def conversions(name: str) -> list[ModelCase]:
 
 
 def empty_buckets(case: ModelCase) -> dict[str, list[tuple[str | int, ...]]]:
-    """Buckets that nothing falls in, of the models for which not all operands were tried."""
+    """Return the empty buckets of the models for which not all operands were tried."""
     filled = {model.name: fill(model, case) for model in models_for(case)}
     return {name: made.empty for name, made in filled.items() if made.empty and not made.proven}
 
@@ -113,7 +113,7 @@ def rounding_of(fmt: FloatFormat, real: Fraction) -> tuple[str, int, int, int]:
 @pytest.mark.parametrize("name", ["f4E2M1FN", "f8E4M3FN", "f8E5M2FNUZ", "f16", "f32", "f64"])
 @pytest.mark.parametrize("op", ["addf", "subf", "mulf", "divf"])
 def test_every_combination_of_rounding_bits_is_there(op: str, name: str) -> None:
-    """B3 without its own predicate: the combinations that its operands hit are those that it says, all 16 if wide."""
+    """B3 without its own predicate: its operands hit the combinations that it reports, all 16 in a wide format."""
     asked = op_case(f"arith.{op}", name)
     _, filled = filled_models(asked, ["B3"])
     hit = set()
@@ -184,7 +184,7 @@ def test_a_proof_of_emptiness_is_one() -> None:
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("op", ["addf", "mulf", "divf"])
 def test_small_formats_hit_every_rounding_that_exists(op: str, name: str) -> None:
-    """B3 against all operands: what no combination of them gives is what is said to be empty."""
+    """B3 against all operands: the buckets reported as empty are those that no combination of operands hits."""
     asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
     _, filled = filled_models(asked, ["B3"])
     reals = (exact_value(asked, row) for row in product(range(fmt.code_mask + 1), repeat=2))
@@ -271,7 +271,7 @@ def test_cancellations_are_those_of_the_difference(op: str) -> None:
 
 @pytest.mark.parametrize("name", ["f16", "f32", "f80"])
 def test_quotients_without_end_lie_between_their_neighbours(name: str) -> None:
-    """The last bit of a quotient is set exactly where more would follow, and nothing is lost above it."""
+    """The last bit of a quotient is set exactly where more bits would follow, and the bits above it are exact."""
     case, asked = binary("divide", name), op_case("arith.divf", name)
     endless = 0
     for row in fill(MODELS["B8"], case).rows + fill(MODELS["B20"], case).rows:

@@ -1,4 +1,6 @@
-"""Whole programs compared: what differs is found in the op to blame, through chains, calls, regions and branches."""
+"""Whole programs compared: differences are traced to the op that causes them, through chains, calls, regions and
+branches.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,7 @@ def test_a_known_divergence_hides_no_other_difference() -> None:
 
 
 class OneWrongResult(FakeOracle):
-    """Wrong in the second result of functions that return two, for no reason that an op shows."""
+    """An oracle that is wrong in the second result of functions that return two, without any wrong op."""
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         return [
@@ -177,7 +179,7 @@ def test_a_result_that_does_not_follow_from_a_known_divergence_is_unexplained(
 
 def test_a_result_that_is_another_when_all_are_returned_is_unexplained() -> None:
     class Alone(FakeOracle):
-        """Gives NaN for the one result of a function, the known wrong 0 among several."""
+        """An oracle that gives NaN for the one result of a function, and the known wrong 0 among several results."""
 
         def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
             return [

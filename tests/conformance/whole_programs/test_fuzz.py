@@ -1,4 +1,4 @@
-"""Random programs: what they are made of, that they mean what they are said to, and that what is wrong is found."""
+"""Random programs: their ops, their meaning, and that wrong results are found."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def upward(op: str) -> Divergence:
 
 
 def test_what_is_wrong_after_a_known_divergence_is_no_less_wrong() -> None:
-    """Ops are judged on what they were given, so a row for the ops before hides nothing."""
+    """Ops are judged on their actual operands, so a row for earlier ops hides nothing."""
     oracle = FakeOracle(
         "spec,to_integer_rounding=upward", exchanged={"arith.xori": "arith.ori", "arith.uitofp": "arith.sitofp"}
     )
@@ -211,7 +211,7 @@ def test_poison_and_undefined_results_only_where_they_are_allowed() -> None:
 
 
 def found(name: str, count: int, *ops: str, most: int = 60) -> dict[str, str]:
-    """The ops that an oracle has wrong in some programs, with the reduced program of the first failure of each."""
+    """Return the ops that an oracle gets wrong in some programs, with the reduced program of the first failure of each."""
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import ProgramOracle
 

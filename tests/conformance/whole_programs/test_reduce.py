@@ -91,7 +91,7 @@ def test_the_reduced_program_differs_in_the_same_way_when_it_is_read_back() -> N
 
 
 class OnlyTensors(FakeOracle):
-    """Wrong on tensors only, as some folders are."""
+    """An oracle that is wrong on tensors only, as some folders are."""
 
     def _one(self, program: ClosedProgram) -> Reply:
         tensors = any("tensor" in str(result.type) for op in program.module.walk() for result in op.results)
@@ -148,7 +148,7 @@ func.func @main(%a: f32, %b: f32) -> f4E2M1FN {
 
 def test_a_difference_that_no_op_shows_alone_keeps_its_context() -> None:
     class Cancelling(FakeOracle):
-        """Takes x - y + y for x, as long as the difference is not returned."""
+        """An oracle that replaces x - y + y by x if the difference is not returned."""
 
         def _one(self, program: ClosedProgram) -> Reply:
             main = program.module.lookup(program.function)

@@ -1,4 +1,4 @@
-"""Files of vectors: every format gives back what was written, and says what it cannot hold."""
+"""Files of vectors: every format gives back what was written, and reports what it cannot hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors as text: what is written, other spellings that are read, and the place where a file is wrong."""
+"""Vectors as text: the written form, other spellings that are read, and the line of an error."""
 
 from __future__ import annotations
 

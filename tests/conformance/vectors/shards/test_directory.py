@@ -56,7 +56,9 @@ KILLED = textwrap.dedent("""\
         with process_pool(workers) as pool:
             print(sweep_shards(plan, directory, executor=pool, in_flight=4, progress=progress).digest)
     """)
-"""Has a directory, a number of workers, and with how many shards it stops and waits for its end."""
+"""A script. Its arguments: a directory, a number of workers, and the number of shards after which it waits to be
+killed.
+"""
 
 
 def lines_in(path: Path) -> int:
@@ -118,7 +120,7 @@ def test_no_two_processes_make_the_same_part(tmp_path: Path, monkeypatch: pytest
     sweep_shards(add_f8(), tmp_path)
     with (tmp_path / "manifest-0-of-1.jsonl").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(InputError, match="another process is at work"):
+        with pytest.raises(InputError, match="another process works"):
             sweep_shards(add_f8(), tmp_path)
         sweep_shards(add_f8(), tmp_path, (0, 2))
 
@@ -349,7 +351,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path, whole: tuple[str, Path]) -> 
 
 
 def test_what_is_left_of_processes_that_are_no_more(tmp_path: Path) -> None:
-    """With a manifest that nobody is at work on all of it goes; without one only the layout may be in the making."""
+    """With a manifest that nobody holds, all temporary files are removed; without one, only the layout may be there."""
     names = (LAYOUT, "0", "17", METADATA)
     for owner in ("0-of-2", "1-of-2", "2-of-3"):
         for name in names:
