@@ -80,7 +80,7 @@ def rows() -> Iterator[Row]:
     for destination in GFLOAT:
         yield Row("conversions", f"f32 to {destination}", partial(beside_gfloat, destination), "gfloat")
     for name in BACKENDS:
-        what = "of a conversion beside its output, at most"
+        what = "a conversion, without its output (largest)"
         yield Row(named("memory", name), what, partial(memory, name), target=Target(most=MEMORY), unit="MB")
 
 
@@ -153,4 +153,4 @@ def memory(by: str, sizes: Sizes) -> Measured:
     done = subprocess.run(command, cwd=Path(__file__).parent.parent, capture_output=True, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout)
     worst = max(found, key=lambda name: found[name])
-    return Measured(found[worst], note=f"{worst}, {'its tables included' if by == NUMPY else 'once compiled'}")
+    return Measured(found[worst], note=f"{worst}, {'with its tables' if by == NUMPY else 'after compilation'}")

@@ -44,6 +44,6 @@ def running(peer: tuple[str, ...], sizes: Sizes) -> Measured:
         file = Path(folder) / "three.mlir"
         file.write_text(THREE_OPS, encoding="utf-8")
         operand = "4xf8E4M3FN=1 0.3 -2.5 448"
-        ours = _process("-m", "halfulp.command.main", "run", str(file), f"--input={operand}", f"--input={operand}")
+        ours = _process("-m", "halfulp", "run", str(file), f"--input={operand}", f"--input={operand}")
         mine, theirs = best(ours, _process(*peer), rounds=sizes.rounds)
     return Measured(mine * 1e3, theirs * 1e3)

@@ -13,20 +13,26 @@ from benchmarks import conversions, exact_path, mlir, ops, scalars, starting, te
 from benchmarks.rows import Absent, Disagreement, Measured, Row, Sizes
 
 MODULES = (conversions, ops, tensors, scalars, exact_path, tiles, texts, starting, vectors)
-HEAD = ("what", "ours", "peer", "its", "× peer", "copies", "target", "met", "remark")
-NUMBERS = ("ours", "its", "× peer", "copies")
+HEAD = ("measurement", "ours", "peer", "peer's", "× peer", "copies", "target", "met", "remark")
+NUMBERS = ("ours", "peer's", "× peer", "copies")
 PEERS = ("numpy", "ml_dtypes", "numba", "gfloat", "xdsl")
 EXPLANATION = """\
-Both sides of a row run in one process and take turns; the figure is the best of several runs. mlir-opt and mlir-runner
-have processes of their own; the times of mlir-runner are taken inside the program, without its start and compilation.
-Results are compared first: bit by bit, by a sum of all with mlir-runner, and not at all for texts, for starting and
-where a remark says so. Where a peer is known to differ, its results have to be those of its profile, and a remark
-counts them.
+Each row compares halfulp with a peer: another implementation. Both run in one process and take turns, and the figure is
+the best of several runs. mlir-opt and mlir-runner have processes of their own. The times of mlir-runner are measured
+inside the program, without its start and compilation.
 
-*ours* and *its* are nanoseconds for each element (of programs too: ten ops on one element), or for each op of scalar
-code, where no other unit is named. *× peer* is how many times as fast as the peer, and *copies* how often `np.copyto`
-writes the larger of source and destination in the time of ours, which is the limit. These two carry over to other
-machines, times do not."""
+Before the times are measured, the results are compared bit by bit. There are three exceptions: of mlir-runner's
+results only a sum is compared; the rows on texts and on starting have no results; and some remarks say that results
+are not compared. If a peer is known to differ, its results must be those of its profile, and a remark gives the share
+of results that differ.
+
+- *ours* and *peer's* are times in nanoseconds, unless another unit is given. They are times per element, or per op for
+  scalar code. For a program, one element means ten ops on this element.
+- *× peer* is the speed relative to the peer: 2× is twice as fast.
+- *copies* is our time divided by the time of one `np.copyto` of the larger array, source or destination. A copy is the
+  fastest that a conversion can be.
+
+*× peer* and *copies* are similar on other machines; times are not."""
 
 
 class Line(NamedTuple):
@@ -120,7 +126,7 @@ def summary(done: Sequence[Line]) -> str:
     parts = [f"{verdicts.count(True)} of {verdicts.count(True) + verdicts.count(False)} targets are met"]
     absent = sum(line.measured is None and not line.wrong for line in done)
     if absent:
-        parts.append(f"{absent} rows could not be measured: what they need is not installed")
+        parts.append(f"{absent} rows could not be measured: a tool or package is not installed")
     return "; ".join(parts)
 
 
@@ -143,7 +149,7 @@ def _text_line(cells: Sequence[str], widths: Sequence[int]) -> str:
 def text_widths(rows: Sequence[Row]) -> list[int]:
     """Wide enough for what is known before measuring."""
     known = {
-        "what": [row.name for row in rows],
+        "measurement": [row.name for row in rows],
         "peer": [row.peer for row in rows],
         "target": [row.target.spell(row.unit) for row in rows],
     }
@@ -153,7 +159,7 @@ def text_widths(rows: Sequence[Row]) -> list[int]:
 def markdown(done: Sequence[Line]) -> str:
     """RESULTS.md: a table for each group."""
     parts = [
-        "# Speed beside peers",
+        "# Speed compared with other implementations",
         "Written by `make bench RESULTS=benchmarks/RESULTS.md`.",
         EXPLANATION,
         f"Machine: {machine()}.",

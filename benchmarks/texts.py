@@ -25,8 +25,8 @@ def rows() -> Iterator[Row]:
     for form, generic in (("", False), (", generic form", True)):
         yield Row("text", f"reading and verifying{form}", partial(reading, generic), target=SPEED, unit="ns/op")
         yield Row("text", f"printing{form}", partial(printing, generic), target=SPEED, unit="ns/op")
-    yield Row("text", "reading four times as much", longer, "reading", unit="ns/op")
-    yield Row("text", "memory of reading, at most", memory, target=MEMORY, unit="bytes/op")
+    yield Row("text", "reading four times as many ops", longer, "reading", unit="ns/op")
+    yield Row("text", "memory for reading (largest)", memory, target=MEMORY, unit="bytes/op")
     yield Row("text", "reading and printing", beside_mlir_opt, "mlir-opt", unit="ns/op")
     yield Row("text", "reading and printing", beside_xdsl, xdsl_peer.NAME, unit="ns/op")
     yield Row("text", "reading and verifying bytecode", reading_bytecode, target=BYTECODE_READ, unit="ns/op")

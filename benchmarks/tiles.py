@@ -18,7 +18,7 @@ from halfulp.semantics.matrix_units.kinds import TileOp
 
 TILES = 10_000
 SECONDS = Target(most=2)
-PUBLISHED = "MMA-Sim, where its figures were taken: 36 to 167 s"
+PUBLISHED = "MMA-Sim, measured on another machine: 36 to 167 s"
 # Model, types of A and B and of C, shape, unit, type of the scales and elements that share one, and what must hold.
 OPERATIONS: tuple[tuple[str, str, str, tuple[int, int, int], str, str, int, Target], ...] = (
     ("chip:volta", "f16", "f32", (8, 8, 4), "mma", "", 0, SECONDS),

@@ -1,7 +1,8 @@
-"""Writes what the pages of this folder show of the code: formats, special cases, profiles, ops, commands and the API.
+"""Write the generated parts of the pages in this folder: formats, special cases, profiles, ops, commands and the API.
 
-A page says where by a pair of comments with a name of `BLOCKS`; what stands between them is replaced. ``make docs``
-runs this before it builds the site. With ``--check`` nothing is written: the pages that would change are named instead.
+A page marks the place of a part by a pair of comments with a name of `BLOCKS`. The text between them is replaced.
+``make docs`` runs this before it builds the site. With ``--check`` no file is written: the pages that would change are
+named.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ FOLDER = Path(__file__).parent
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table of Markdown."""
+    """Return a table in Markdown."""
     head = list(head)
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
@@ -51,7 +52,7 @@ NAN = {
 
 
 def float_formats() -> str:
-    """All formats by their fields."""
+    """Return the table of all formats and their fields."""
     head = "type|bits|sign|exponent|mantissa|bias|infinities|NaN|zero|min/max exponent|largest code"
     rows = [
         [
@@ -72,7 +73,7 @@ def float_formats() -> str:
 
 
 def elements(value: hu.Value) -> list[str]:
-    """The elements of a value as halfulp prints them."""
+    """Return the elements of a value as halfulp prints them."""
     return str(value).partition("=")[2].rstrip(")").split()
 
 
@@ -81,7 +82,7 @@ OPS = ("addf", "subf", "mulf", "divf", "remf", "maximumf", "minimumf", "maxnumf"
 
 
 def special_operands() -> str:
-    """What the float ops of two operands give for zeros, infinities and NaN."""
+    """Return the results of the float ops with two operands for zeros, infinities and NaN."""
     names = elements(hu.convert(SPECIAL, to="f32"))
     parts = []
     for op in OPS:
@@ -89,7 +90,8 @@ def special_operands() -> str:
         for name, left in zip(names, SPECIAL, strict=True):
             results = hu.eval(f"arith.{op}", np.full_like(SPECIAL, left), SPECIAL)
             rows.append([f"**{name}**", *elements(results)])
-        parts.append(f"`arith.{op}`: the first operand on the left, the second above.\n\n{table(['', *names], rows)}")
+        legend = f"`arith.{op}`. Rows: the first operand. Columns: the second operand."
+        parts.append(f"{legend}\n\n{table(['', *names], rows)}")
     return "\n".join(parts)
 
 
@@ -97,7 +99,7 @@ INPUTS = np.array([np.nan, np.inf, -np.inf, np.finfo(np.float32).max, -1, 0, -0.
 
 
 def special_conversions() -> str:
-    """What becomes of special values of f32 in every narrower format."""
+    """Return the results of converting special values of f32 to each narrower format."""
     rows = [
         [fmt.name, *elements(hu.convert(INPUTS, to=fmt.name))] for fmt in hu.float_formats.values() if fmt.bits < 32
     ]
@@ -108,7 +110,7 @@ def special_conversions() -> str:
 
 
 def profiles() -> str:
-    """The value of each field in each profile."""
+    """Return the value of each field in each profile."""
     rows = []
     for field, choice in PROFILE_FIELDS.items():
         values = [getattr(profile, field) for profile in hu.profiles.values()]
@@ -131,18 +133,22 @@ UNKNOWN = {"all": "", "nan": "infinities not published", "none": "infinities and
 NOTES: Mapping[str, Any] = {
     "fraction": lambda rule: f"f32 results have {rule.fraction} fraction bits" if rule.fraction != 23 else "",
     "dot": lambda rule: (
-        f"{rule.dot} products of one scale count as one, exactly; signs of scales do not count" if rule.dot != 1 else ""
+        f"{rule.dot} products with one scale are added exactly and count as one; signs of scales are ignored"
+        if rule.dot != 1
+        else ""
     ),
     "interleaved": lambda rule: (
-        "even and odd k apart; C vanishes more than 25 binades below" if rule.interleaved else ""
+        "even and odd k are added separately; C counts as 0 if it is more than 25 binades below"
+        if rule.interleaved
+        else ""
     ),
-    "flush": lambda rule: "subnormals are zeros" if rule.flush else "",
+    "flush": lambda rule: "subnormals count as zeros" if rule.flush else "",
     "specials": lambda rule: UNKNOWN[rule.specials],
 }
 
 
 def matrix_units() -> str:
-    """How each chip adds, by instruction."""
+    """Return how each chip adds, by instruction."""
     rows = [
         [
             f"`chip:{chip}`" if number == 0 else "",
@@ -159,16 +165,16 @@ def matrix_units() -> str:
         for chip, members in CHIPS.items()
         for number, row in enumerate(members)
     ]
-    head = "model|instruction|A · B|C → D|MxNxK|scales|sum|products at a time|bits kept|besides"
+    head = "model|instruction|A · B|C → D|MxNxK|scales|sum|products at a time|bits kept|notes"
     return table(head.split("|"), rows)
 
 
 def tile_kinds() -> str:
-    """The kinds of tiles with their shapes, and the chips whose numerics are known for them."""
+    """Return the kinds of tiles with their shapes, and the chips whose results for them are known."""
     rows = []
     for kind in KINDS.values():
         scaled = kind.block is not None
-        # What a scaled kind multiplies is up to the program; no chip has any of it.
+        # The program decides the types of a scaled kind. No chip computes any scaled kind.
         operation = operation_of(kind, "f8E4M3FN", "f8E4M3FN") if scaled else operation_of(kind)
         shape = "x".join(map(str, kind.shape))
         rows.append(
@@ -188,7 +194,7 @@ def tile_kinds() -> str:
 
 
 def ops() -> str:
-    """All ops of the built-in dialects; those that are only types and attributes have none."""
+    """Return all ops of the built-in dialects. A dialect with only types and attributes has no table."""
     parts = []
     for dialect in default_registry().dialects.values():
         rows = [
@@ -199,11 +205,11 @@ def ops() -> str:
             ]
             for op in dialect.ops.values()
         ]
-        # A symbol is called, not evaluated.
+        # A symbol is called, not evaluated: it needs no evaluator.
         active = [op for op in dialect.ops.values() if Trait.SYMBOL not in op.traits]
         idle = [f"`{op.name}`" for op in active if not op.evaluate]
         which = "" if len(idle) == len(active) else f": {', '.join(idle)}"
-        note = f"Verified, not run{which}.\n\n" if idle else ""
+        note = f"halfulp verifies these ops, but does not run them{which}.\n\n" if idle else ""
         if rows:
             parts.append(f"## {dialect.name}\n\n{note}{table(['op', 'operands', 'properties'], rows)}")
     return "\n".join(parts)
@@ -213,7 +219,7 @@ def ops() -> str:
 
 
 def commands() -> str:
-    """Every command with its arguments, from the parser itself."""
+    """Return every command with its arguments, read from the argument parser."""
     parser = cli.build_parser()
     (subparsers,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     summaries = {action.dest: action.help or "" for action in subparsers._choices_actions}
@@ -229,14 +235,14 @@ def commands() -> str:
         first = epilogs.setdefault(epilog, name)
         if first != name:
             what = "Inputs, outputs and exit codes" if "inputs:" in epilog else "Exit codes"
-            parts.append(f"{what}: as for [{first}](#{first}).\n")
+            parts.append(f"{what} are the same as for [{first}](#{first}).\n")
         elif epilog:
             parts.append(f"```text\n{epilog}\n```\n")
     return "\n".join(parts)
 
 
 def row(command: argparse.ArgumentParser, action: argparse.Action) -> list[str]:
-    """An option or argument, and its help."""
+    """Return the table row of an option or argument: its spelling and its help."""
     formatter = argparse.HelpFormatter(command.prog)
     metavar = action.metavar or (
         "{" + ",".join(map(str, action.choices)) + "}" if action.choices else action.dest.upper()
@@ -250,7 +256,7 @@ def row(command: argparse.ArgumentParser, action: argparse.Action) -> list[str]:
 
 
 def markdown(text: str) -> str:
-    """A docstring as Markdown: code in single backticks, a field of a list as an item, and `<` for itself."""
+    """Return a docstring as Markdown: single backticks, a field of a list as an item, and `<` and `*` escaped."""
     text = re.sub(r"``(.+?)``", r"`\1`", inspect.cleandoc(text))
     lines: list[str] = []
     for line in text.splitlines():
@@ -273,13 +279,13 @@ DESCRIPTORS = (property, cached_property)
 
 
 class _Plain(str):
-    """An annotation that a signature shows without quotes."""
+    """An annotation without quotes in a signature."""
 
     __repr__ = str.__str__
 
 
 def signature(name: str, what: Any, width: int | None = 100) -> str:
-    """A call as one writes it: on one line where it fits, else a parameter a line."""
+    """Return a call as a user writes it: on one line if it fits, else one parameter per line."""
     found = inspect.signature(what)
     parameters = [
         parameter.replace(annotation=_Plain(parameter.annotation))
@@ -292,7 +298,7 @@ def signature(name: str, what: Any, width: int | None = 100) -> str:
     if width is None or len(line) <= width:
         return line
     parts = [spelled(str(parameter)) for parameter in parameters]
-    # The bare star is no parameter of its own.
+    # The bare star is not a parameter itself.
     star = next((k for k, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), None)
     if star is not None and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
         parts.insert(star, "*")
@@ -300,13 +306,13 @@ def signature(name: str, what: Any, width: int | None = 100) -> str:
 
 
 def spelled(text: str) -> str:
-    """Defaults as one writes them: `<Schema.MLIR22: 22>` is Schema.MLIR22."""
+    """Spell defaults as a user writes them: `<Schema.MLIR22: 22>` becomes Schema.MLIR22."""
     return re.sub(r"<([\w.]+): [^>]+>", r"\1", text)
 
 
 def attribute_docstring(name: str) -> str:
     """The string below the assignment of a constant of the package."""
-    home, attribute = hu._HOME[name]
+    home, attribute = hu._home(name)
     body = ast.parse(inspect.getsource(import_module(home))).body
     for statement, following in pairwise(body):
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
@@ -318,20 +324,27 @@ def attribute_docstring(name: str) -> str:
 
 def members(cls: type) -> Iterator[str]:
     """What a class offers: methods, and properties, that have a docstring."""
-    for name in vars(cls):
+    # Methods that a class has from another one of halfulp are its own, unless that one is public too.
+    homes = [each for each in cls.__mro__ if each is cls or is_hidden(each)]
+    for name in dict.fromkeys(name for each in homes for name in vars(each)):
         what = getattr(cls, name)
         doc = inspect.getdoc(what) if callable(what) or isinstance(what, DESCRIPTORS) else None
         if doc and not name.startswith("_"):
             yield f"- `{signature(name, what, width=None) if callable(what) else name}`: {one_line(doc)}\n"
 
 
+def is_hidden(cls: type) -> bool:
+    """Tell whether a class is of halfulp, but has no public name."""
+    return cls.__module__.startswith("halfulp") and cls.__name__ not in hu.__all__
+
+
 def one_line(doc: str) -> str:
-    """The first paragraph of a docstring."""
+    """Return the first paragraph of a docstring."""
     return markdown(" ".join(doc.partition("\n\n")[0].split()))
 
 
 def entry(name: str) -> str:
-    """A public name: how it is called, and what its docstring says."""
+    """Return the section of a public name: its call and its docstring."""
     what = getattr(hu, name)
     head = f"### {name}\n\n"
     if inspect.isfunction(what):
@@ -350,21 +363,22 @@ def entry(name: str) -> str:
     listed = list(members(what))
     body = f"{markdown(what.__doc__ or '')}\n" + ("\n" + "".join(listed) if listed else "")
     if issubclass(what, Exception):
-        return f"{head}{body}\nA `{what.__bases__[0].__name__}`; exit code {what.exit_code} on the command line.\n"
+        base = what.__bases__[0].__name__
+        return f"{head}{body}\nDerived from `{base}`. Exit code {what.exit_code} on the command line.\n"
     return f"{head}```python\n{signature(f'hu.{name}', what)}\n```\n\n{body}"
 
 
 def public(module: Any) -> list[str]:
-    """The functions that a module defines for others."""
+    """Return the names of the public functions that a module defines."""
     return [
         name
         for name, what in vars(module).items()
-        if inspect.isfunction(what) and not name.startswith("_") and what.__module__ == module.__name__
+        if inspect.isfunction(what) and not name.startswith("_") and what.__module__.startswith(module.__name__)
     ]
 
 
 def kind(name: str) -> str:
-    """The part of the API's page that a public name belongs to."""
+    """Return the part of the API page to which a public name belongs."""
     what = getattr(hu, name)
     if inspect.isfunction(what):
         return "Functions"
@@ -376,7 +390,7 @@ def kind(name: str) -> str:
 
 
 def api() -> str:
-    """All public names."""
+    """Return the sections of all public names."""
     parts: Mapping[str, list[str]] = {
         part: [] for part in ("Functions", "Classes", "Tables and constants", "Modules", "Errors")
     }
@@ -406,12 +420,12 @@ MARK = re.compile(r"(<!-- generated: ([\w ]+) -->\n).*?(<!-- end of \2 -->\n)", 
 
 
 def renewed(page: str) -> str:
-    """A page with its blocks made again."""
+    """Return a page with its generated parts made again."""
     return MARK.sub(lambda mark: f"{mark[1]}\n{BLOCKS[mark[2]]().strip()}\n\n{mark[3]}", page)
 
 
 def main() -> int:
-    """Write the pages, or with ``--check`` say which are not what they should be, and return 1."""
+    """Write the pages. With ``--check``, name the pages that would change instead, and return 1 if there are any."""
     check = sys.argv[1:] == ["--check"]
     old = []
     for path in sorted(FOLDER.glob("*.md")):
@@ -421,7 +435,7 @@ def main() -> int:
             if not check:
                 path.write_text(new, encoding="utf-8")
     if check and old:
-        print(f"not what the code says: {', '.join(old)}; `make docs` writes them again")
+        print(f"these pages differ from the code: {', '.join(old)}; run `make docs` to write them again")
     return int(check and bool(old))
 
 

@@ -1,5 +1,5 @@
-// The mean of two numbers, as it is often written. The sum of 100 and 100 does not fit i8, and nsw promised that it
-// would: the mean of these is poison. docs/trace.md shows where it is born, by a trace of another run.
+// The mean of two numbers, in a common but unsafe way. 100 + 100 does not fit into i8, but nsw promises that every sum
+// fits. So this mean is poison. docs/trace.md has a trace of such a run, which shows where the poison is born.
 //
 //   halfulp run examples/average.mlir --input="3xi8=3 10 -7" --input="3xi8=4 100 -7"
 func.func @average(%x: tensor<3xi8>, %y: tensor<3xi8>) -> tensor<3xi8> {

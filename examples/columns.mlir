@@ -1,4 +1,4 @@
-// Copies the columns of a matrix that are chosen into another buffer:
+// Copies two columns of a matrix into another buffer: column number %first, and the third one after it:
 //
 //   halfulp run examples/columns.mlir --input="4x6xf32=1" --input="4x2xf32=0" --input=1
 

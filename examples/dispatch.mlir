@@ -1,4 +1,4 @@
-// How many workgroups the function beside it is dispatched with, from its workload:
+// Computes the number of workgroups of the function @matmul from its workload:
 //
 //   halfulp workgroups examples/dispatch.mlir --input=1000 --input=4096 --input=64
 

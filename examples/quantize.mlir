@@ -1,9 +1,9 @@
-// Quantises a matrix per channel (each column has a scale and a zero point of its own) and takes it back to f32:
+// Quantises a matrix per channel (each column has its own scale and zero point), and converts it back to f32:
 //
 //   halfulp run examples/quantize.mlir --input="2x3xf32=[0.1 0.25 -1][100 -0.375 7]"
 //
-// The first result is what is stored: round(x / scale) + zero point, to nearest even, kept within i8. The second shows what
-// that storage lost: 0.1 is nearer to 0 than to 0.25, 100 and 7 lie beyond what 8 bits reach.
+// The first result is the stored integers: round(x / scale) + zero point, to nearest even, clamped to i8. The second result
+// shows the loss: 0.1 is nearer to 0 than to 0.25, and 100 and 7 are outside the range of 8 bits.
 !matrix = tensor<2x3xf32>
 !stored = tensor<2x3xi8>
 !quantized = tensor<2x3x!quant.uniform<i8:f32:1, {0.25, 0.125:10, 0.05:-3}>>

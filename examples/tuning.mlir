@@ -1,4 +1,4 @@
-// What a tiled matmul asks of the sizes of its tiles:
+// The constraints of a tiled matmul on the sizes of its tiles:
 //
 //   halfulp constraints examples/tuning.mlir --knob wg_m=32 --knob wg_n=64 --knob mma_idx=1 --dim 128 --dim 256 --dim 64
 

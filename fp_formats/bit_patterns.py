@@ -62,3 +62,10 @@ def code_of(pattern: Bits | str, width: int) -> int:
         kind = "binary" if prefix == "0b" else "hexadecimal"
         raise ValueError(f"{pattern!r} is not a pattern of {width} bits, which has {expected} {kind} digits")
     return code
+
+
+def integers_of(bits: Any, width: int) -> Any:
+    """Replace the bit patterns in nested lists and tuples by their codes; everything else stays. Raises ValueError."""
+    if isinstance(bits, list | tuple):
+        return [integers_of(each, width) for each in bits]
+    return code_of(bits, width) if is_bit_pattern(bits) else bits

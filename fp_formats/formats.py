@@ -32,12 +32,16 @@ class NanEncoding(Enum):
 class FloatFormat:
     """A binary floating-point format.
 
-    ``exponent_bits``, ``mantissa_bits``: field widths in bits; ``mantissa_bits`` counts the fraction only (63 for x87).
+    ``exponent_bits``, ``mantissa_bits``: the widths of the fields in bits. ``mantissa_bits`` counts only the fraction
+    (63 for x87).
     ``bias``: a normal value is 1.fraction * 2**(exponent field - bias).
-    ``signed``: False for formats without a sign bit. ``infinities``: with `NanEncoding.IEEE` the usual encoding, else
-    the largest magnitude that is not NaN.
-    ``zero``: False means that exponent field 0 is an ordinary binade: no zero and no subnormals (f8E8M0FNU).
-    ``explicit_integer_bit``: the leading significand bit is stored, in a format of more than 64 bits (x87).
+    ``signed``: False for a format without a sign bit.
+    ``infinities``: True if the format has infinities. With `NanEncoding.IEEE` they have the usual code; otherwise the
+    code with the largest magnitude that is not NaN.
+    ``nan``: the codes that are NaN.
+    ``zero``: False if exponent field 0 is an ordinary binade: the format has no zero and no subnormals (f8E8M0FNU).
+    ``explicit_integer_bit``: True if the leading bit of the significand is stored, in a format of more than 64 bits
+    (x87).
 
     Raises ValueError for a combination that is not a format.
     """
@@ -99,7 +103,7 @@ class FloatFormat:
 
     @cached_property
     def bits(self) -> int:
-        """Width of a code in bits."""
+        """The width of a code in bits."""
         return self.signed + self.exponent_bits + self.explicit_integer_bit + self.mantissa_bits
 
     @cached_property
@@ -123,48 +127,48 @@ class FloatFormat:
 
     @cached_property
     def emin(self) -> int:
-        """Exponent of the smallest normal value."""
+        """The exponent of the smallest normal value."""
         return int(self.zero) - self.bias
 
     @cached_property
     def emax(self) -> int:
-        """Exponent of the largest finite value."""
+        """The exponent of the largest finite value."""
         return (self.max_magnitude >> self.mantissa_bits) - self.bias
 
     # Magnitudes: codes without sign and explicit integer bit.
 
     @cached_property
     def min_normal_magnitude(self) -> int:
-        """Magnitude of the smallest normal value."""
+        """The magnitude of the smallest normal value."""
         return int(self.zero) << self.mantissa_bits
 
     @cached_property
     def magnitude_mask(self) -> int:
-        """Exponent and fraction bits of a magnitude: the largest one, finite or not."""
+        """The exponent and fraction bits of a magnitude: the largest one, finite or not."""
         return (1 << (self.exponent_bits + self.mantissa_bits)) - 1
 
     @cached_property
     def fraction_mask(self) -> int:
-        """Fraction bits of a magnitude."""
+        """The fraction bits of a magnitude."""
         return (1 << self.mantissa_bits) - 1
 
     @cached_property
     def max_magnitude(self) -> int:
-        """Magnitude of the largest finite value."""
+        """The magnitude of the largest finite value."""
         if self.nan is NanEncoding.IEEE:
             return self.magnitude_mask - (1 << self.mantissa_bits)
         return self.magnitude_mask - self.infinities - (self.nan is NanEncoding.ALL_ONES)
 
     @cached_property
     def infinity_magnitude(self) -> int | None:
-        """Magnitude of infinity."""
+        """The magnitude of infinity; None without infinities."""
         return self.max_magnitude + 1 if self.infinities else None
 
     # Codes.
 
     @cached_property
     def sign_mask(self) -> int | None:
-        """The sign bit of a code."""
+        """The sign bit of a code; None without a sign."""
         return 1 << (self.bits - 1) if self.signed else None
 
     @cached_property
@@ -174,17 +178,17 @@ class FloatFormat:
 
     @cached_property
     def max_code(self) -> int:
-        """Code of the largest finite value."""
+        """The code of the largest finite value."""
         return self.from_magnitude(self.max_magnitude)
 
     @cached_property
     def min_normal_code(self) -> int:
-        """Code of the smallest positive normal value."""
+        """The code of the smallest positive normal value."""
         return self.from_magnitude(self.min_normal_magnitude)
 
     @cached_property
     def infinity_code(self) -> int | None:
-        """Code of +infinity."""
+        """The code of +infinity; None without infinities."""
         return None if self.infinity_magnitude is None else self.from_magnitude(self.infinity_magnitude)
 
     @cached_property

@@ -146,7 +146,7 @@ def _verify_registered(operation: Operation, definition: OpDefinition, checked: 
             _verify_branch(operation, number, successor, values)
     elif operation.successors:
         raise operation.rule_broken("requires 0 successors but found " + str(len(operation.successors)))
-    if Trait.SYMBOL in definition.traits:
+    if "sym_visibility" in operation.properties and Trait.SYMBOL in definition.traits:
         _verify_visibility(operation)
     if definition.verify is not None:
         message = definition.verify(operation)

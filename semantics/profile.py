@@ -22,6 +22,7 @@ from halfulp.fp_formats.policy import (
     choices_of,
     one_of,
 )
+from halfulp.fp_formats.suggestions import did_you_mean
 
 SEMANTICS_VERSION = 2
 """The version of halfulp's results: raised whenever any result changes, and written into every golden file."""
@@ -193,7 +194,9 @@ _ROWS: dict[str, dict[str, str]] = {
 
 def _row(name: str) -> dict[str, str]:
     if name not in _ROWS:
-        raise ValueError(f"unknown profile {name!r}; the profiles are {', '.join(_ROWS)}")
+        near = did_you_mean(str(name), _ROWS)
+        hint = f" ({near})" if near else ""
+        raise ValueError(f"unknown profile {name!r}; the profiles are {', '.join(_ROWS)}{hint}")
     return _ROWS[name]
 
 

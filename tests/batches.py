@@ -14,11 +14,11 @@ from halfulp.interp.ir.errors import (
 )
 from halfulp.interp.loading import parse_module
 from halfulp.interp.values.value import Value
-from halfulp.runtime import run
+from halfulp.running import run
 
 
 def alone(text: Any, columns: Sequence[Sequence[Any]], **options: Any) -> list[tuple[Value, ...] | HalfulpError]:
-    """What each lane gives alone: its results, or its error."""
+    """Run each lane alone, and return its results or its error."""
     outcomes: list[tuple[Value, ...] | HalfulpError] = []
     for row in zip(*columns, strict=True):
         try:
@@ -29,8 +29,9 @@ def alone(text: Any, columns: Sequence[Sequence[Any]], **options: Any) -> list[t
 
 
 def agree(text: Any, *columns: npt.NDArray[Any], **options: Any) -> None:
-    """A batch gives for every lane what the lane gives alone: type, bits, poison with its reason, openness, and
-    undefined behaviour in the lanes that have it.
+    """Assert that a batch gives every lane what the lane gives alone.
+
+    Compared are type, bits, poison with its reason, the open mask, and the lanes that have undefined behaviour.
     """
     module = parse_module(text) if isinstance(text, str) else text
     expected = alone(module, [list(column) for column in columns], **options)

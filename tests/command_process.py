@@ -32,7 +32,7 @@ def run(pipe: int, arguments: list[str]) -> None:
     if os.path.exists("/proc/self/status"):
         atexit.register(tell_memory, pipe)
     sys.argv[1:] = arguments
-    runpy.run_module("halfulp.command.main", run_name="__main__", alter_sys=True)
+    runpy.run_module("halfulp", run_name="__main__", alter_sys=True)
 
 
 def serve(asking: socket.socket) -> None:
@@ -40,7 +40,6 @@ def serve(asking: socket.socket) -> None:
     import halfulp.command.main
 
     halfulp.run(PROGRAM, 1.0)
-    del sys.modules["halfulp.command.main"]  # it is run as a program, but what it imports is there
     gc.freeze()
     while True:
         size, files, _, _ = socket.recv_fds(asking, 8, 4)

@@ -24,6 +24,9 @@ def test_fixture(mlir_opt): pass
 @pytest.mark.exhaustive
 def test_exhaustive(): pass
 
+@pytest.mark.chromium
+def test_chromium(): pass
+
 def test_plain(): pass
 """
 SKIPS_ITSELF = """
@@ -40,17 +43,8 @@ pytest.skip("not today", allow_module_level=True)
 def test_never_seen(): pass
 """
 
-CHROMIUM_SUITE = """
-import pytest
-
-@pytest.mark.chromium
-def test_marked(): pass
-
-def test_plain(): pass
-"""
-
-ABSENT = {"HALFULP_MLIR_OPT": "no-such-mlir-opt"}
-REQUIRED = {"HALFULP_REQUIRE_MLIR": "1"}
+ABSENT = {"HALFULP_MLIR_OPT": "no-such-mlir-opt", "HALFULP_CHROMIUM": "no-such-chromium"}
+REQUIRED = {"HALFULP_REQUIRE_MLIR": "1", "HALFULP_REQUIRE_CHROMIUM": "1"}
 
 
 def run_suite(folder: Path, suite: str, environment: dict[str, str], *arguments: str) -> tuple[dict[str, int], str]:
@@ -73,35 +67,25 @@ def run_suite(folder: Path, suite: str, environment: dict[str, str], *arguments:
     return {word.removesuffix("s"): int(count) for count, word in re.findall(r"(\d+) ([a-z]+)", summary)}, done.stdout
 
 
-def test_absent_mlir_skips_loudly(tmp_path: Path) -> None:
+def test_what_is_absent_is_skipped_loudly(tmp_path: Path) -> None:
     counts, output = run_suite(tmp_path, SUITE, ABSENT)
-    assert counts == {"passed": 1, "skipped": 2, "deselected": 1}
+    assert counts == {"passed": 1, "skipped": 3, "deselected": 1}
     assert "REAL MLIR IS ABSENT: no-such-mlir-opt not found" in output
     assert "2 tests against real MLIR did NOT run" in output
+    assert "1 tests against Chromium did NOT run" in output
 
 
-def test_absent_mlir_fails_where_it_is_required(tmp_path: Path) -> None:
+def test_what_is_absent_fails_where_it_is_required(tmp_path: Path) -> None:
     counts, output = run_suite(tmp_path, SUITE, ABSENT | REQUIRED, "-n", "2")
-    assert counts == {"passed": 1, "error": 2}
+    assert counts == {"passed": 1, "error": 3}
     assert "real MLIR is required" in output
-
-
-@pytest.mark.parametrize(
-    ("required", "expected"),
-    [({}, {"passed": 1, "skipped": 1}), ({"HALFULP_REQUIRE_CHROMIUM": "1"}, {"passed": 1, "error": 1})],
-)
-def test_absent_chromium_skips_loudly_or_fails_where_it_is_required(
-    tmp_path: Path, required: dict[str, str], expected: dict[str, int]
-) -> None:
-    counts, output = run_suite(tmp_path, CHROMIUM_SUITE, {"HALFULP_CHROMIUM": "no-such-chromium", **required})
-    assert counts == expected
-    assert ("Chromium is required" if required else "1 tests against Chromium did NOT run") in output
+    assert "Chromium is required" in output
 
 
 @pytest.mark.mlir
 @pytest.mark.parametrize("suite", [SKIPS_ITSELF, MODULE_SKIPS_ITSELF])
 def test_a_skip_fails_where_mlir_is_required(tmp_path: Path, suite: str) -> None:
-    counts, output = run_suite(tmp_path, suite, REQUIRED)
+    counts, output = run_suite(tmp_path, suite, {"HALFULP_REQUIRE_MLIR": "1"})
     assert "skipped" not in counts
     assert counts.get("failed", 0) + counts.get("error", 0) == 1
     assert "skipped in spite of HALFULP_REQUIRE_MLIR=1" in output
@@ -110,9 +94,9 @@ def test_a_skip_fails_where_mlir_is_required(tmp_path: Path, suite: str) -> None
 @pytest.mark.parametrize(
     ("environment", "arguments", "expected"),
     [
-        ({}, ("-m", "exhaustive"), {"passed": 1, "deselected": 3}),
-        ({}, ("-m", "not mlir"), {"passed": 1, "deselected": 3}),
-        ({"HALFULP_EXHAUSTIVE": "1"}, ("-m", "not mlir"), {"passed": 2, "deselected": 2}),
+        ({}, ("-m", "exhaustive"), {"passed": 1, "deselected": 4}),
+        ({}, ("-m", "not mlir and not chromium"), {"passed": 1, "deselected": 4}),
+        ({"HALFULP_EXHAUSTIVE": "1"}, ("-m", "not mlir and not chromium"), {"passed": 2, "deselected": 3}),
     ],
 )
 def test_exhaustive_tests_are_left_out_unless_asked_for(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from documents import DOCS, GENERATED, README, commands, pages, printed_by, programs, shown_commands
+from documents import DOCS, GENERATED, README, commands, pages, printed_by, programs, shown_commands, written
 from tree import ROOT, pyproject
 
 import halfulp as hu
@@ -138,6 +138,82 @@ def test_generated_parts_name_everything() -> None:
     assert sorted(re.findall(r"^### (.*)$", api, re.MULTILINE)) == sorted(hu.__all__)
 
 
+# --- the glossary -----------------------------------------------------------------------------------------------------
+
+TERMS = {
+    "batch": r"\bbatch(es)?\b",
+    "binade": r"\bbinades?\b",
+    "code": r"(?<![Ee]xit )\bcodes\b",
+    "divergence": r"\bdivergences?\b",
+    "face": r"\b(scalar|array) faces?\b",
+    "fn": r"\bFN\b",
+    "fnu": r"\bFNU\b",
+    "fnuz": r"\bFNUZ\b",
+    "golden-value": r"\bgolden (value|vector|file)s?\b",
+    "lane": r"\blanes?\b",
+    "open": r"\bunspecified\b|\bopen (bit|element|result)s?\b",
+    "oracle": r"\boracles?\b",
+    "payload": r"\bpayloads?\b",
+    "poison": r"\bpoison(ed)?\b",
+    "profile": r"\bprofiles?\b",
+    "signalling-nan": r"\b(signalling|quiet)\b",
+    "significand": r"\bsignificands?\b",
+    "storage-type": r"\b(storage|expressed) types?\b",
+    "subgroup": r"\bsubgroups?\b",
+    "subnormal": r"\b(subnormal|denormal)s?\b",
+    "tie": r"\bties?\b|\bmidpoints?\b",
+    "tile": r"\btiles?\b",
+    "ulp": r"\bulps?\b",
+    "undefined-behaviour": r"\bundefined behaviour\b",
+}
+"""The words of the glossary by their anchors, each with the expression that finds it on a page."""
+
+# The glossary links within itself; the report of `make conformance` is also printed elsewhere.
+UNLINKED = ("glossary.md", "conformance.md")
+LINKING = [ROOT / "CONTRIBUTING.md", *(page for page in pages() if page.name not in UNLINKED)]
+"""The pages on which each of these words is linked at its first use."""
+
+
+def unlinked(page: str) -> dict[str, str]:
+    """The words of the glossary that a page uses before it links them, each with the text at that place.
+
+    Code and headings do not count.
+    """
+    prose = re.sub(r"^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(r"^#.*$|^    [^-* ].*$|`[^`]*`", "", prose, flags=re.MULTILINE)
+    places: dict[str, int] = {}
+
+    def erased(link: re.Match[str]) -> str:
+        if link[1].startswith(("glossary.md#", "docs/glossary.md#")):
+            places.setdefault(link[1].partition("#")[2], link.start())
+        return " " * len(link[0])
+
+    # A word in a link to another page needs no second link.
+    text = re.sub(r"\[[^\]]*\]\(([^)]*)\)", erased, prose)
+    first = {anchor: re.search(words, text, re.IGNORECASE if words.islower() else 0) for anchor, words in TERMS.items()}
+    return {
+        anchor: text[max(0, found.start() - 40) : found.end() + 40]
+        for anchor, found in first.items()
+        if found and places.get(anchor, len(text)) > found.start()
+    }
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: page.name)
+def test_words_of_the_glossary_are_linked_where_a_page_first_uses_them(page: Path) -> None:
+    assert unlinked(written(page)) == {}
+
+
+def test_a_word_without_a_link_is_found() -> None:
+    linked = "`poison`, [golden values](vector-files.md) and [poisoned](glossary.md#poison) elements: poison."
+    assert unlinked(linked) == {}
+    assert unlinked(f"Poison. {linked}").keys() == {"poison"}
+    assert unlinked("A lane of a [batch](#batch).").keys() == {"lane"}
+
+
+def test_the_glossary_has_these_words() -> None:
+    assert set(TERMS) == anchors(DOCS / "glossary.md") - {"glossary"}
+
+
 # --- links and the site -----------------------------------------------------------------------------------------------
 
 
@@ -178,7 +254,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_site_has_every_page_and_its_links_lead_somewhere(site: Path) -> None:
     found = {path.resolve(): Page(path) for path in site.rglob("*.html")}
-    assert {page.stem for page in pages()} - {"README"} <= {path.stem for path in found}
+    assert {page.stem for page in pages()} - {"README"} | {"contributing"} <= {path.stem for path in found}
     assert not list(site.rglob("*.py"))
     checked = 0
     for path, page in found.items():
@@ -229,6 +305,34 @@ def test_the_site_loads_nothing_from_a_network(site: Path) -> None:
 
 
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
+CODE = re.compile(r"^```.*?^```\n|`[^`]*`", re.DOTALL | re.MULTILINE)
+
+
+OTHERS = [ROOT / "benchmarks" / "RESULTS.md", ROOT / "examples" / "rtl" / "README.md", *sorted(ROOT.glob("*.md"))]
+EVERY_PAGE = list(dict.fromkeys([*pages(), *OTHERS]))
+
+
+def titles(text: str) -> list[str]:
+    """The headings of the first level in a page, and every other heading that begins inside a code span.
+
+    A line that begins with `#` is a heading for Markdown, also within a code span; the space after `#` is not needed.
+    """
+    spans = [code for code in CODE.findall(text) if not code.startswith("```")]
+    return [
+        *re.findall(r"^#(?!#).*$", CODE.sub("", text), re.MULTILINE),
+        *(line for span in spans for line in span.splitlines()[1:] if line.startswith("#")),
+    ]
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: f"{page.parent.name}-{page.name}")
+def test_a_page_has_one_title(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert titles(text) == text.splitlines()[:1]
+
+
+def test_a_heading_from_a_code_span_is_found() -> None:
+    assert titles("# One\n\n```text\n# no\n```\n## Two\n") == ["# One"]
+    assert titles("# One\n\nWith `a =\n#b.c<d>`, an attribute.\n") == ["# One", "#b.c<d>`"]
 
 
 def anchors(page: Path) -> set[str]:
@@ -237,10 +341,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
 
 
-OTHERS = [ROOT / "benchmarks" / "RESULTS.md", ROOT / "examples" / "rtl" / "README.md", ROOT / "CHANGELOG.md"]
-
-
-@pytest.mark.parametrize("page", [*pages(), *OTHERS], ids=lambda page: f"{page.parent.name}-{page.name}")
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: f"{page.parent.name}-{page.name}")
 def test_links_between_files_lead_somewhere(page: Path) -> None:
     """As GitHub shows the pages, without a site."""
     text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)

@@ -1,1 +1,1 @@
-"""Numbers that a compiler asks for: verdicts on constraints, workgroups, names of tile operations."""
+"""Questions of a compiler: verdicts on constraints, numbers of workgroups, names of tile operations."""

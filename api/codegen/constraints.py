@@ -1,4 +1,4 @@
-"""Verdicts on the constraints of a module: `iree_codegen.smt.constraints` with numbers for its dimensions and knobs."""
+"""Judge the constraints of a module: `iree_codegen.smt.constraints` with numbers for its dimensions and knobs."""
 
 from __future__ import annotations
 
@@ -9,30 +9,33 @@ from itertools import islice
 from reprlib import repr as short
 from typing import Any
 
+from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.dialects.iree_codegen.attributes import ONE_OF_KNOB
 from halfulp.interp.dialects.iree_codegen.constraint_rules import CONSTRAINTS, knobs_in
 from halfulp.interp.dialects.iree_codegen.knobs import configuration, constant, function_of
 from halfulp.interp.dialects.iree_codegen.verdicts import ConstraintVerdict, Word, judge, unjudged
 from halfulp.interp.ir.dialect_attributes import DialectAttr
-from halfulp.interp.ir.errors import InputError, TypeMismatch, did_you_mean
+from halfulp.interp.ir.errors import InputError, TypeMismatch
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.runtime import Source, function_path, load
+from halfulp.loading import Source, load
+from halfulp.running import function_path
 from halfulp.semantics.smt import INT64, MAX_BITS, SmtModel, Term, Unknown, as_model
 
 MAX_LISTED = 20
-"""Names that an error lists."""
+"""The most names that an error lists."""
 
 Dims = Mapping[str | int, int | None] | Sequence[int | None]
 
 
 @dataclass(frozen=True, repr=False)
 class Constraints:
-    """What becomes of one `iree_codegen.smt.constraints`.
+    """The verdicts on one `iree_codegen.smt.constraints`, and the numbers that they were computed with.
 
-    ``function``: the name of the function it stands in, None outside of any. ``target``: its set of root ops.
-    ``dims``: for each problem dimension its name and its value, ``knobs``: likewise, by name; None: not known.
-    ``verdicts``: one for each assert. ``unconfigured``: why no knob is taken from the module; None where they are.
+    ``function``: the name of the function around it; None outside of any. ``target``: its set of root ops. ``dims``:
+    the name and the value of each problem dimension. ``knobs``: the name and the value of each knob. A value is None
+    where it is not known. ``verdicts``: one for each assert. ``unconfigured``: why no knob is taken from the module;
+    None where knobs are.
     """
 
     function: str | None
@@ -45,7 +48,7 @@ class Constraints:
 
     @property
     def verdict(self) -> Word:
-        """``FAILS`` where any assert does, else ``unknown`` where any is, else ``holds``."""
+        """Return ``FAILS`` where any assert fails, else ``unknown`` where any is unknown, else ``holds``."""
         words: tuple[Word, ...] = ("FAILS", "unknown")
         found = {verdict.verdict for verdict in self.verdicts}
         return next((word for word in words if word in found), "holds")
@@ -68,22 +71,23 @@ def constraints(
     entry: str | None = None,
     target: int | None = None,
 ) -> tuple[Constraints, ...]:
-    """Whether the constraints of a module hold: a verdict per assert, for each `iree_codegen.smt.constraints`.
+    """Judge whether the constraints of a module hold: one verdict for each assert of each
+    `iree_codegen.smt.constraints`.
 
-    What is not given is taken from the module where it says it: dimensions that are constants, knobs from the
-    lowering_config of the op marked with the set's root_op and from the function's translation_info, all of them or,
-    where these do not fit, none.
+    Numbers that are not given come from the module: dimensions that are constants, and knobs from the lowering_config
+    of the op marked with the set's root_op and from the function's translation_info. Either all of these knobs fit and
+    are used, or none is.
 
-    ``knobs``: numbers by name; of a one_of_knob the index, or the spelling, of an option.
-    ``dims``: numbers in order, or by name (of the block argument, ``m`` or ``%m``) or position; None: not given.
-    ``model``: "smt" (SMT-LIB: unbounded, Euclidean division; the default), "solver" (as smt, but any other key of a
-    lookup has its last value, as in what IREE gives to solvers) or "iree" (IREE's evaluator: 64 bits, truncating
-    division, fewer ops; without ``knobs`` only what the module's configuration fits is evaluated), with
-    ``,field=value`` for other choices, or an SmtModel.
-    ``entry``: only those in this function (``@a::@b`` for a nested module). ``target``: only those of this set.
+    ``knobs``: numbers by name; of a one_of_knob the index, or the spelling, of an option. ``dims``: numbers in order,
+    or by name (of the block argument, ``m`` or ``%m``) or position; None: not given. ``model``: "smt" (SMT-LIB:
+    unbounded, Euclidean division; the default), "solver" (as smt, but a lookup of a missing key has the last value, as
+    in what IREE gives to solvers) or "iree" (IREE's evaluator: 64 bits, truncating division, fewer ops; without
+    ``knobs`` it evaluates only constraints that the module's configuration fits), with ``,field=value`` for other
+    choices, or an SmtModel. ``entry``: only the constraints in this function (``@a::@b`` for a nested module).
+    ``target``: only the constraints of this set.
 
-    Raises InputError for what does not exist, TypeMismatch for what is no integer, Unsupported at an op that the model
-    does not evaluate.
+    Raises InputError for a name that does not exist, TypeMismatch for a value that is not an integer, Unsupported at an
+    op that the model does not evaluate.
     """
     chosen = as_model(model)
     given = () if dims is None else dims
@@ -95,11 +99,11 @@ def constraints(
 
 
 class _Found:
-    """One `iree_codegen.smt.constraints`.
+    """An `iree_codegen.smt.constraints` in a module, with its function.
 
-    ``function``, ``path``: the function around it, its name and how to find it. ``dims``: the names of the block
-    arguments, with ``%``; of one that has none its position. ``positions``: of all that a dimension can be called.
-    ``knobs``: those of the template, by name, in its order.
+    ``function``, ``path``: the name of the function around it, and the path to find it. ``dims``: the names of the
+    block arguments, with ``%``; for one without a name, its position. ``positions``: the position of every name that a
+    dimension has. ``knobs``: those of the template by name, in its order.
     """
 
     def __init__(self, op: Operation) -> None:
@@ -134,12 +138,12 @@ def _selected(module: Module, entry: str | None, target: int | None) -> list[_Fo
         sets = sorted({one.target for one in found})
         found = [one for one in found if one.target == target]
         if not found:
-            raise InputError(f"there are no constraints of set {target}, but of {_listed(sets)}")
+            raise InputError(f"there are no constraints of set {target}, only of {_listed(sets)}")
     return found
 
 
 def _listed(things: Iterable[object]) -> str:
-    """The first of some things: an error must not grow with the file."""
+    """List the first names alone: an error must not grow with the file."""
     *some, last = [str(thing) for thing in islice(things, MAX_LISTED + 1)]
     return ", ".join([*some, last if len(some) < MAX_LISTED else "…"])
 
@@ -148,7 +152,7 @@ def _listed(things: Iterable[object]) -> str:
 
 
 def _check_names(found: Sequence[_Found], knobs: Mapping[str, int | str], dims: Dims) -> None:
-    """Raise InputError where a knob or a dimension is of none of the constraints."""
+    """Raise InputError for a knob or a dimension that belongs to none of the constraints."""
     for what, given, known in (
         ("knob", knobs, dict.fromkeys(name for one in found for name in one.knobs)),
         (
@@ -167,7 +171,7 @@ def _check_names(found: Sequence[_Found], knobs: Mapping[str, int | str], dims: 
 
 
 def _given_dims(one: _Found, dims: Dims) -> dict[int, Any]:
-    """The values that are given, by position. Raises InputError for too many, or one twice."""
+    """Return the given values by position. Raise InputError for too many, and for one that is given twice."""
     if not isinstance(dims, Mapping):
         if len(dims) > len(one.dims):
             have = f"{len(one.dims)} ({_listed(one.dims)})" if one.dims else "none"
@@ -203,7 +207,7 @@ def _integer(value: Any, what: str, model: SmtModel) -> int:
 
 
 def _knob_value(knob: DialectAttr, value: Any, model: SmtModel) -> int:
-    """The number of a knob; an option of a one_of_knob may be given by its spelling."""
+    """Return the number of a knob. An option of a one_of_knob may be given by its spelling."""
     what = f"knob {knob['name'].value}"
     if knob.definition is not ONE_OF_KNOB:
         return _integer(value, what, model)

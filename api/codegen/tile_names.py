@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 
 from halfulp.fp_formats.formats import FORMATS
-from halfulp.interp.ir.errors import InputError, did_you_mean
+from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.interp.ir.errors import InputError
 from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, holds, operation_of
 
 SPELLING = "mma.m16n8k16.f32.f16.f16.f32"
-"""An instruction: its shape, and the types of D, A, B and C."""
+"""The spelling of an instruction: its shape, and the types of D, A, B and C."""
 
 _WORDS: Mapping[str, str] = {
     "e4m3": "f8E4M3FN",
@@ -33,20 +34,21 @@ _MOST_K = 4096
 
 
 def operation_named(kind: str, a_type: str | None = None, b_type: str | None = None) -> TileOp:
-    """The operation of a kind such as ``MFMA_F32_16x16x16_F16``, or of an instruction such as `SPELLING`.
+    """Return the operation of a kind such as ``MFMA_F32_16x16x16_F16``, or of an instruction such as `SPELLING`.
 
-    A kind may stand in its attribute, ``#iree_gpu.mma_layout<…>``. An instruction is one of mma, wgmma, tcgen05 and
-    mfma; its types are written as in PTX or in MLIR, D's first. C's may be left out where it is D's. The types of
-    scales and how many elements share one follow them: ``mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16``. ``a_type``,
-    ``b_type``: of the scaled kinds, which leave them open. Raises InputError.
+    A kind may stand in its attribute, ``#iree_gpu.mma_layout<…>``. An instruction is mma, wgmma, tcgen05 or mfma. Its
+    types are written as in PTX or in MLIR, D's first; C's may be left out where it equals D's. For a scaled
+    instruction, the type of the scales and the number of elements that share one follow:
+    ``mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16``. ``a_type``, ``b_type``: the element types of A and B, for scaled
+    kinds without fixed types. Raises InputError.
     """
-    kind = str(kind)  # what is no text at all names no operation, either
+    kind = str(kind)  # an object that is not text does not name an operation
     if written := _ATTRIBUTE.fullmatch(kind.strip()):
         kind = written[1]
     if kind in KINDS:
         return _of_kind(kind, a_type, b_type)
     if a_type is not None or b_type is not None:
-        raise InputError(f"'{kind}' is no kind whose element types are open, but some are given")
+        raise InputError(f"'{kind}' has element types of its own: leave out a_type and b_type")
     found = _NAME.fullmatch(kind)
     if found is None:
         near = did_you_mean(kind, KINDS)
@@ -59,7 +61,7 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
         raise InputError(f"'{kind}' has {shape[2]} elements along K{f' in blocks of {block}' if scale else ''}")
     for name, narrow in (("A", a), ("B", b), ("C", c)):
         if not _fits(narrow, d):
-            raise InputError(f"'{kind}': {name}'s {narrow} has values that D's {d} has not")
+            raise InputError(f"'{kind}': {name}'s {narrow} has values that D's {d} lacks")
     return TileOp(kind, a, b, c, d, shape, 1, found["unit"], _type(kind, scale) if scale else "", block)
 
 
@@ -70,10 +72,12 @@ def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:
         if own and chosen not in (None, own):
             raise InputError(f"{name} is '{chosen}', but {kind} has {own}")
         if not own and chosen is None:
-            raise InputError(f"{kind} leaves the types of A and B open", hint=f"name it: {name}='f8E4M3FN'")
+            raise InputError(f"{kind} does not fix the types of A and B", hint=f"name it: {name}='f8E4M3FN'")
         element = own or _type(kind, str(chosen))
         if not own and not _fits(element, row.types[2]):
-            raise InputError(f"{name} is '{element}', but must be a float type that {row.types[2]} has all numbers of")
+            raise InputError(
+                f"{name} is '{element}', but must be a float type whose values are all values of {row.types[2]}"
+            )
         given.append(element)
     return operation_of(row, *given)
 
@@ -81,12 +85,12 @@ def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:
 def _type(kind: str, word: str) -> str:
     name = _WORDS.get(word, word)
     if name not in _TYPES:
-        raise InputError(f"'{kind}': '{word}' is no element type", hint=did_you_mean(word, (*_WORDS, *_TYPES)))
+        raise InputError(f"'{kind}': '{word}' is not an element type", hint=did_you_mean(word, (*_WORDS, *_TYPES)))
     return name
 
 
 def _fits(narrow: str, wide: str) -> bool:
-    """Whether every value of one type is one of the other, in which matrix units add."""
+    """Tell whether every value of one type is a value of another type, in which matrix units add."""
     if narrow not in FORMATS or wide not in FORMATS:
         return narrow in ("i8", "i32") and wide == "i32"
     return wide in ("f16", "f32", "f64") and holds(wide, narrow)

@@ -1,10 +1,10 @@
-"""How many workgroups a dispatch starts: `iree_codegen.dispatch_config` and `workgroup_count_hint` as numbers."""
+"""Compute how many workgroups a dispatch starts, from `iree_codegen.dispatch_config` and `workgroup_count_hint`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Unpack
 
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir import attributes as at
@@ -16,8 +16,9 @@ from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.values.value import Value, to_value
-from halfulp.runtime import Source, find_entry, function_path, load, run, user_functions
-from halfulp.semantics.profile import Profile, as_profile
+from halfulp.loading import Source, load
+from halfulp.run_options import CallKeywords, run_options, takes
+from halfulp.running import find_entry, function_path, run_with
 
 CONFIG = "iree_codegen.dispatch_config"
 HINT = "iree_codegen.workgroup_count_hint"
@@ -26,10 +27,10 @@ _AXES = "xyz"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Workgroups:
-    """A dispatch: its ``count`` of workgroups (x, y, z), and what its dispatch_config says beside that.
+    """A dispatch: its ``count`` of workgroups (x, y, z), and the other numbers of its dispatch_config.
 
-    ``workgroup_size``: one to three numbers, and ``subgroup_size``, ``workgroup_local_memory``: as they are written;
-    None where they are not.
+    ``workgroup_size``: one to three numbers. This, ``subgroup_size`` and ``workgroup_local_memory`` are as the
+    dispatch_config has them; None where it does not.
     """
 
     count: tuple[int, int, int]
@@ -38,7 +39,7 @@ class Workgroups:
     workgroup_local_memory: int | None = None
 
     def known(self) -> dict[str, Any]:
-        """What is known, by name."""
+        """Return the numbers that are known, by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -46,65 +47,33 @@ class Workgroups:
         return f"Workgroups({', '.join(f'{name}={value!r}' for name, value in self.known().items())})"
 
 
-def workgroups(
-    module: Module | Source,
-    *arguments: Any,
-    entry: str | None = None,
-    profile: Profile | str = "spec",
-    on_ub: Literal["raise", "poison"] = "raise",
-    index_width: Literal[64, 32] = 64,
-    vscale: int | None = None,
-    externals: Mapping[str, Callable[..., Any]] | None = None,
-    max_steps: int = Settings.max_steps,
-    max_depth: int = Settings.max_depth,
-    max_bytes: int = Settings.max_bytes,
-) -> Workgroups:
-    """How many workgroups a function is dispatched with.
+@takes(CallKeywords)
+def workgroups(module: Module | Source, *arguments: Any, **options: Unpack[CallKeywords]) -> Workgroups:
+    """Compute the workgroup count of a dispatch.
 
-    Where the module has an `iree_codegen.dispatch_config` for the function, that decides: ``arguments`` are the
-    workload values, its region computes the count, and the function does not run; it need not even be there. Else
-    ``arguments`` are those of the function, which runs: the count is, in each dimension, the signed maximum over all
-    `iree_codegen.workgroup_count_hint` that run in it and in what it calls. Dimensions that a hint does not name are 1.
+    Where the module has an `iree_codegen.dispatch_config` for the function, ``arguments`` are the workload values, and
+    its region computes the count. The function does not run, and may be missing. Otherwise ``arguments`` are those of
+    the function, which runs: the count is, in each dimension, the signed maximum over all
+    `iree_codegen.workgroup_count_hint` that run in it and in the functions that it calls. Dimensions that a hint does
+    not name are 1.
 
-    ``entry``: the function's name, also that in a dispatch_config; it may be left out where the module has just one
-    dispatch_config, or none and one public function with a body. Everything else is as for `run`.
+    ``entry`` also names the function of a dispatch_config. It may be left out, too, where the module has only one
+    dispatch_config.
+
+    {options}
 
     Raises InputError where there is no such function, where no hint has run, and for a hint of more than three sizes;
-    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, whatever ``on_ub`` says;
-    and the errors of `run`.
+    TypeMismatch for arguments that do not fit; UndefinedBehavior for a count that is poison, for every value of
+    ``on_ub``; and the errors of `run`.
     """
     if not isinstance(module, Module):
         module = load(module)
-    dispatch = find_dispatch(module, entry)
+    chosen = run_options("workgroups", CallKeywords, options)
+    dispatch = find_dispatch(module, chosen.entry)
     if dispatch.name == CONFIG:
-        functions, casts = user_functions(externals)
-        settings = Settings(
-            as_profile(profile),
-            on_ub=on_ub,
-            index_width=index_width,
-            vscale=vscale,
-            externals=functions,
-            casts=casts,
-            max_steps=max_steps,
-            max_depth=max_depth,
-            max_bytes=max_bytes,
-        )
-        return _configured(module, dispatch, arguments, settings)
-    hints = _Hints(index_width)
-    run(
-        module,
-        *arguments,
-        entry=function_path(dispatch),
-        profile=profile,
-        on_ub=on_ub,
-        index_width=index_width,
-        vscale=vscale,
-        externals=externals,
-        listeners=[hints],
-        max_steps=max_steps,
-        max_depth=max_depth,
-        max_bytes=max_bytes,
-    )
+        return _configured(module, dispatch, arguments, chosen)
+    hints = _Hints(chosen.index_width)
+    run_with(module, arguments, replace(chosen, entry=function_path(dispatch), listeners=(hints,)))
     if hints.count is None:
         raise InputError(
             f"no {HINT} ran in '@{dispatch.symbol_name}', and there is no {CONFIG} for it", location=dispatch.location
@@ -113,8 +82,8 @@ def workgroups(
 
 
 def find_dispatch(module: Module, entry: str | None = None) -> Operation:
-    """The op that decides: the dispatch_config of the function named, or of the only one that has one; else the
-    function. Raises InputError.
+    """Return the op that gives the count: the dispatch_config of the function named, or the only one; else the
+    function. Raise InputError where it is not clear.
     """
     configs = [
         op for op in module.walk() if op.name == CONFIG and op.parent_op is not None and is_symbol_table(op.parent_op)
@@ -138,12 +107,12 @@ def find_dispatch(module: Module, entry: str | None = None) -> Operation:
 
 
 def named(dispatch: Operation) -> str:
-    """What to call the op that `find_dispatch` has found in messages."""
+    """Name the op that `find_dispatch` found, for messages."""
     return f"the dispatch_config of {_path(dispatch)}" if dispatch.name == CONFIG else f"@{dispatch.symbol_name}"
 
 
 def _path(config: Operation) -> str:
-    """The path of the function that a dispatch_config is for."""
+    """Return the path of the function that a dispatch_config belongs to."""
     function = config.properties["function_ref"]
     assert isinstance(function, at.SymbolRefAttr)
     assert config.parent_op is not None
@@ -152,7 +121,7 @@ def _path(config: Operation) -> str:
 
 
 def _configured(module: Module, config: Operation, arguments: Sequence[Any], settings: Settings) -> Workgroups:
-    """The count that the region of a dispatch_config computes from the workload."""
+    """Compute the count with the region of a dispatch_config, from the workload."""
     types, name = argument_types(config), named(config)
     if len(arguments) != len(types):
         raise TypeMismatch(
@@ -177,7 +146,7 @@ def _configured(module: Module, config: Operation, arguments: Sequence[Any], set
 
 
 class _Hints(Listener):
-    """The greatest count that hints have asked for so far; None before the first."""
+    """The largest count of all hints so far; None before the first."""
 
     def __init__(self, index_width: int) -> None:
         self.index_width = index_width
@@ -206,7 +175,7 @@ class _Hints(Listener):
 
 
 def _size(value: Value, axis: str, op: Operation, width: int) -> int:
-    """One dimension of a count as a signed number. Raises UndefinedBehavior for poison."""
+    """Return one dimension of a count as a signed number. Raise UndefinedBehavior for poison."""
     if value.poison is not None:
         raise UndefinedBehavior(
             f"{op.name}: undefined behaviour: the workgroup count {axis} is poison: {value.origin()}",

@@ -1,127 +1,52 @@
-"""``halfulp check-vectors``: a file of vectors, or what a device printed, held to what it must be."""
+"""``halfulp check-vectors``: compare a file of vectors, or the output of a device, with the expected results."""
 
 from __future__ import annotations
 
-import argparse
-import io
 import json
 import os
-import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import BinaryIO
 
-from halfulp.command.common import (
-    DIFFERENT,
-    EXIT_CODES,
-    SUCCESS,
-    Sources,
-    positive,
-    progress_bar,
-    report,
-    say,
-    write,
-)
-from halfulp.command.recipe import FIELDS, add_computation_options, computation_of
+from halfulp.command.check_report import report_lines, report_record
+from halfulp.command.console import DIFFERENT, SUCCESS, say, write
+from halfulp.command.option import first_given
+from halfulp.command.options.check_vectors import CheckVectorsArguments
+from halfulp.command.options.recipe import FIELDS
+from halfulp.command.progress import progress_bar
+from halfulp.command.recipe import computation_of
+from halfulp.command.sources import Sources, read_bytes, report
+from halfulp.command.vector_files import CheckedAgainst, format_of_vectors, opened, see, vectors_of
+from halfulp.conformance.vectors import metadata
+from halfulp.conformance.vectors.columns import Chunk, Role
+from halfulp.conformance.vectors.formats.format import Notes
+from halfulp.conformance.vectors.metadata import MERGED, METADATA, Document
+from halfulp.conformance.vectors.recipe import computation_of as computation_of_source
+from halfulp.conformance.vectors.recipe import profile_of, recipe_of, rows_of
+from halfulp.conformance.vectors.row_check import Check, VectorChecker
+from halfulp.interp.ir.errors import HalfulpError, InputError, Unsupported
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from halfulp.conformance.vectors.columns import Chunk, Column, VectorSet
-    from halfulp.conformance.vectors.computation import Computation
-    from halfulp.conformance.vectors.formats.format import Format, Notes
-    from halfulp.conformance.vectors.metadata import Document
-    from halfulp.conformance.vectors.row_check import Check, LikelyCause, RowMismatch
-
-_ABOUT = """\
-Read a file of vectors in any of the formats, compute every row again, and tell the first that differs:
-
-  halfulp check-vectors addf.tv                                    with addf.json beside it
-  ./testbench | halfulp check-vectors - --metadata addf.json --format testfloat
-  testfloat_gen f16_add | halfulp check-vectors - --format testfloat --op arith.addf --type f16
-  halfulp check-vectors out.hex --op program.mlir --function f --columns arg0,arg1,result
-
-What is computed is what the metadata says, or --op with the options below. The columns are those that the file
-describes, else those of the metadata, else the operands and results of the op, with flags unless --no-flags.
-"""
-
-SEVERAL_NAMES = 6
-"""Alternatives named for one row, at most."""
-
-MOST_COLUMNS = 32
-"""Operands of a row that are told, at most; where there are more outputs, only those that differ are told."""
-
-SEVERAL_LINES = 5
-"""Alternatives and remarks told of all rows together, at most."""
-
-_FOR_OP = ("type", "source", "attr", "rounding", "random_bits", "function", "keep_ub", *FIELDS)
-_SPELLED = {"source": "--from"}
+_FOR_OP = ("type", "source", "attr", "rounding", "random_bits", "function", "keep_ub", *FIELDS, "profile")
 
 
-def register(commands: Any, style: dict[str, Any]) -> None:
-    """Add the command to the parser of the command line."""
-    parser = commands.add_parser(
-        "check-vectors", help="check a device's results", description=_ABOUT, epilog=EXIT_CODES, **style
-    )
-    add = parser.add_argument
-    add("file", metavar="FILE", help="the file to check, or - for the standard input")
-    add("--format", metavar="NAME", help="of the file (default: by its name, else by its content)")
-    add("--metadata", metavar="FILE.json", help="what the file holds (default: the file's own name with .json)")
-    add("--op", metavar="OP|FILE.mlir", help="what is computed, where there is no metadata")
-    add(
-        "--columns",
-        metavar="NAME[,NAME...]",
-        help="the columns of the file, where it has not all of them; with metadata it need not have the operands",
-    )
-    add("--nan", choices=("exact", "any"), help="any: every NaN will do for a NaN (default: as the metadata says)")
-    add("--ignore-flags", action="store_true", help="do not compare the file's flags")
-    add("--partial", action="store_true", help="the file may have fewer rows than the metadata says, and others")
-    add("--max", type=positive, default=1, metavar="N", help="rows that differ to tell in full (default: 1)")
-    add("--json", action="store_true", help="print one JSON object")
-    add_computation_options(parser.add_argument_group("what is computed"))
-    parser.set_defaults(command=check_vectors)
-
-
-def check_vectors(arguments: argparse.Namespace) -> int:
-    """The command; returns its exit code."""
-    from halfulp.interp.ir.errors import HalfulpError
-
-    sources = Sources(arguments)
+def execute(arguments: CheckVectorsArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
     try:
         return _check(arguments, sources)
     except HalfulpError as error:
         if arguments.json:
             write(json.dumps({"file": arguments.file, "equal": False, "problem": str(error)}) + "\n")
-        return report(error, sources)
+        raise
 
 
-# --- what is asked ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What a file is held to. ``document``: the metadata; ``metadata``: its name."""
-
-    computation: Computation
-    document: Document | None = None
-    metadata: str = ""
-
-
-def _check(arguments: argparse.Namespace, sources: Sources) -> int:
-    from halfulp.conformance.vectors.columns import Role
-    from halfulp.conformance.vectors.formats.format import Notes
-    from halfulp.conformance.vectors.row_check import VectorChecker
-
-    _see(arguments.file)
+def _check(arguments: CheckVectorsArguments, sources: Sources) -> int:
+    see(arguments.file)
     asked = _asked(arguments, sources)
     notes = Notes()
-    with _opened(arguments.file) as (file, head):
-        format_ = _format(arguments, head)
-        vectors = _vectors(file, head, format_, asked, arguments, notes)
+    with opened(arguments.file) as (file, head):
+        format_ = format_of_vectors(arguments, head)
+        vectors = vectors_of(file, head, format_, asked, arguments, notes)
         document = asked.document
         checker = VectorChecker(
             asked.computation,
@@ -133,18 +58,16 @@ def _check(arguments: argparse.Namespace, sources: Sources) -> int:
             most=arguments.max,
         )
         if checker.period > 1 and document is not None and document.get("dropped"):
-            from halfulp.interp.ir.errors import Unsupported
-
-            raise Unsupported("rows were left out of the set, so that it is not known which parameters apply to a row")
+            raise Unsupported("rows were left out of the set, so the parameters of a row are not known")
         with progress_bar("rows") as progress:
             total = None if document is None else document["count"]
             found = checker.read(vectors, lambda rows: progress(rows, _total(file, rows, total)))
     _judge_count(found, checker.period, asked, arguments)
     golden = document is not None and found.digest == document["sha256"] and not found.problem
     if arguments.json:
-        write(json.dumps(_as_json(found, checker.computation, format_.name, golden, arguments)) + "\n")
+        write(json.dumps(report_record(found, checker.computation, format_.name, golden, arguments)) + "\n")
     else:
-        write("".join(f"{line}\n" for line in _lines(found, checker.computation, golden, arguments)))
+        write("".join(f"{line}\n" for line in report_lines(found, checker.computation, golden, arguments)))
     sys.stdout.flush()
     if found.strayed is not None and found.reordered:
         order = f"the rows are in another order than in {asked.metadata}"
@@ -160,22 +83,16 @@ def _check(arguments: argparse.Namespace, sources: Sources) -> int:
     return DIFFERENT if found.differing else SUCCESS
 
 
-def _asked(arguments: argparse.Namespace, sources: Sources) -> _Asked:
-    """What the options or the metadata say is computed. Raises InputError where neither does."""
-    from halfulp.conformance.vectors import metadata
-    from halfulp.conformance.vectors.recipe import computation_of as computation_of_source
-    from halfulp.conformance.vectors.recipe import profile_of
-    from halfulp.interp.ir.errors import HalfulpError, InputError
-
+def _asked(arguments: CheckVectorsArguments, sources: Sources) -> CheckedAgainst:
+    """Return what is computed, by the options or the metadata. Raise InputError where neither says it."""
     if arguments.op is not None:
         if arguments.metadata is not None:
             raise InputError("--op and --metadata both say what is computed: give one of them")
         if arguments.op == arguments.file == "-":
-            raise InputError("both the program and the vectors are to come from the standard input")
-        return _Asked(computation_of(arguments.op, arguments, sources))
-    given = [name for name in _FOR_OP if getattr(arguments, name)] + ["profile"] * (arguments.profile != "spec")
-    if given:
-        option = _SPELLED.get(given[0], "--" + given[0].replace("_", "-"))
+            raise InputError("the program and the vectors cannot both come from the standard input")
+        return CheckedAgainst(computation_of(arguments.op, arguments, sources))
+    option = first_given(arguments, _FOR_OP)
+    if option is not None:
         raise InputError(f"{option} goes with --op; without it, the metadata says what is computed")
     path = arguments.metadata or _beside(arguments.file)
     if path is None:
@@ -183,7 +100,7 @@ def _asked(arguments: argparse.Namespace, sources: Sources) -> _Asked:
             f"{arguments.file}: nothing says what is computed",
             hint="give --metadata FILE.json, or the op: --op arith.addf --type f16",
         )
-    data = metadata.of_file(metadata.from_text(_bytes_of(path), path), Path(arguments.file).name)
+    data = metadata.of_file(metadata.from_text(read_bytes(path), path), Path(arguments.file).name)
     try:
         options = data.get("inputs", {}).get("options", {})
         computation = computation_of_source(data["source"], profile_of(data["profile"]), options)
@@ -191,60 +108,46 @@ def _asked(arguments: argparse.Namespace, sources: Sources) -> _Asked:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(f"{path}: the metadata does not say what is computed: {error!r}") from None
-    return _Asked(computation, data, path)
-
-
-def _bytes_of(path: str) -> bytes:
-    from halfulp.interp.ir.errors import InputError
-
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path!r}: {error.strerror}") from None
+    return CheckedAgainst(computation, data, path)
 
 
 def _beside(path: str) -> str | None:
-    """The metadata of a file: its name with .json in place of its ending, or behind it; of a shard its sweep's."""
-    from halfulp.conformance.vectors.metadata import MERGED, METADATA
-
+    """Find the metadata of a file: its name with .json in place of its ending, or after it; for a shard, that of its
+    sweep.
+    """
     if path == "-":
         return None
     places = [str(Path(path).with_suffix(".json")) if Path(path).name else path, f"{path}.json"]
     of_sweep = str(Path(path).parent / METADATA)
-    # sweep.json beside sweep.runs says how the sweep is made, not what came of it.
+    # sweep.json beside sweep.runs describes the sweep, not its results.
     places.insert(0 if Path(path).name == MERGED else len(places), of_sweep)
     return next((place for place in places if place != path and os.path.isfile(place)), None)
 
 
-def _any_nan(arguments: argparse.Namespace, document: Document | None) -> bool:
+def _any_nan(arguments: CheckVectorsArguments, document: Document | None) -> bool:
     if arguments.nan is not None or document is None:
         return bool(arguments.nan == "any")
     nan = document.get("nan")
     return isinstance(nan, dict) and nan.get("accept") == "any"
 
 
-def _foreseen(asked: _Asked) -> Iterable[Chunk] | None:
-    """The rows of the set as its metadata makes them; None where it does not say how, or rows were left out."""
-    from halfulp.conformance.vectors.recipe import recipe_of, rows_of
-    from halfulp.interp.ir.errors import HalfulpError
-
+def _foreseen(asked: CheckedAgainst) -> Iterable[Chunk] | None:
+    """Return the rows of the set as its metadata makes them; None where it does not say how, or rows were left out."""
     document = asked.document
     if document is None or document.get("dropped"):
         return None
     try:
         recipe = recipe_of(document, asked.metadata)
         start, stop = rows_of(document, recipe)
-        # The first rows show whether a document that someone wrote makes any.
+        # Making the first rows shows whether a handwritten document is valid.
         recipe.given(start, min(stop, start + recipe.step))
         return recipe.chunks(start, stop)
     except (HalfulpError, LookupError, ValueError, TypeError, AttributeError, OverflowError):
         return None
 
 
-def _judge_count(found: Check, period: int, asked: _Asked, arguments: argparse.Namespace) -> None:
-    """Note as the problem of the file that it has other rows than it must have, or none."""
-    from halfulp.interp.ir.errors import InputError
-
+def _judge_count(found: Check, period: int, asked: CheckedAgainst, arguments: CheckVectorsArguments) -> None:
+    """Note a wrong number of rows as the problem of the file."""
     count = None if asked.document is None else asked.document["count"]
     problem, hint = None, None
     if found.problem is not None:
@@ -265,433 +168,15 @@ def _judge_count(found: Check, period: int, asked: _Asked, arguments: argparse.N
         found.problem = InputError(f"{arguments.file}: {problem}", hint=hint)
 
 
-def _strayed(found: Check, asked: _Asked) -> str:
+def _strayed(found: Check, asked: CheckedAgainst) -> str:
     return f"from row {found.strayed} on, the operands are not those of {asked.metadata}"
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
-
-HEAD = 1 << 16
-"""Bytes by which a format is recognised."""
-
-
-class _Peeked(io.RawIOBase):
-    """A stream that cannot go back, with what was read of it put in front again."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        super().__init__()
-        self._head, self._rest = head, rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._head[: len(buffer)] or self._rest.read(len(buffer))
-        self._head = self._head[len(data) :]
-        buffer[: len(data)] = data
-        return len(data)
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[tuple[BinaryIO, bytes]]:
-    """The file, and its first bytes."""
-    from halfulp.interp.ir.errors import InputError
-
-    if path == "-":
-        head = sys.stdin.buffer.read(HEAD)
-        yield cast("BinaryIO", io.BufferedReader(_Peeked(head, sys.stdin.buffer), 1 << 20)), head
-        return
-    try:
-        file = Path(path).open("rb")  # noqa: SIM115
-        head = file.read(HEAD)
-    except OSError as error:
-        raise InputError(f"cannot read {path!r}: {error.strerror}") from None
-    with file:
-        if file.seekable():
-            file.seek(0)
-            yield file, head
-        else:
-            yield cast("BinaryIO", io.BufferedReader(_Peeked(head, file), 1 << 20)), head
-
-
-def _see(path: str) -> None:
-    """Raise InputError for a file that cannot be read, before anything else is found wrong."""
-    # What a pipe or a terminal says is read only once.
-    if path != "-" and not Path(path).is_fifo() and not Path(path).is_char_device():
-        with _opened(path):
-            pass
-
-
 def _total(file: BinaryIO, rows: int, count: int | None) -> int:
-    """How many rows the progress bar counts to: as the metadata says, else as the size of the file lets expect."""
+    """Return the rows that the progress bar counts to: from the metadata, else estimated from the file size."""
     if count is not None:
         return count
     if not file.seekable() or file.closed:
         return rows
     size = os.fstat(file.fileno()).st_size
     return max(rows, rows * size // max(file.tell(), 1))
-
-
-_WORDS = re.compile(rb"\s*[0-9A-Fa-fXxZz]+([ \t]+[0-9A-Fa-fXxZz]+)+[ \t]*\r?\n?")
-
-_SIGNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
-    ("npz", re.compile(rb"PK\x03\x04")),
-    ("npy", re.compile(rb"\x93NUMPY")),
-    ("sv", re.compile(rb"(//.*\n|\s)*package ")),
-    ("c", re.compile(rb"(//.*\n|\s)*#ifndef ")),
-    ("mlir", re.compile(rb"(//.*\n|\s)*func\.func ")),
-    ("coe", re.compile(rb"(;.*\n|\s)*memory_initialization_radix")),
-    ("runs", re.compile(rb"# halfulp-columns")),
-    ("jsonl", re.compile(rb"\s*\{")),
-    ("testfloat", _WORDS),
-    ("csv", re.compile(rb"\s*\"?[A-Za-z_][A-Za-z0-9_]*\"?\s*,")),
-    ("readmemh", re.compile(rb"\s*(//|/\*|@[0-9A-Fa-f]+\s|[0-9A-Fa-fXxZz_]+\s*(\n|//|$))")),
-)
-"""How the content of each format begins, the surest first; ``bin`` has no sign."""
-
-
-def _format(arguments: argparse.Namespace, head: bytes) -> Format:
-    from halfulp.conformance.vectors.formats import NAMES, format_named, format_of_file
-    from halfulp.interp.ir.errors import InputError
-
-    if arguments.format is not None:
-        return format_named(arguments.format)
-    named = None if arguments.file == "-" else format_of_file(arguments.file)
-    if named is not None:
-        return named
-    found = next((name for name, sign in _SIGNS if sign.match(head)), None)
-    if found is None:
-        what = "is empty" if not head else "is in no format that could be recognised"
-        raise InputError(f"{arguments.file}: the file {what}", hint=f"give --format, one of {', '.join(NAMES)}")
-    return format_named(found)
-
-
-def _vectors(
-    file: BinaryIO, head: bytes, format_: Format, asked: _Asked, arguments: argparse.Namespace, notes: Notes
-) -> VectorSet:
-    """The rows of the file, by the columns that it, the metadata or the computation has."""
-    from halfulp.conformance.vectors import metadata
-    from halfulp.conformance.vectors.formats.format import Options, seekable
-    from halfulp.interp.ir.errors import InputError
-
-    name = "<stdin>" if arguments.file == "-" else arguments.file
-    options = Options() if asked.document is None else metadata.options_of(asked.document, Path(name).name)
-    options = replace(options, file=name, notes=notes)
-    try:
-        if format_.name == "npz":
-            file = cast("BinaryIO", seekable(file))
-        names = _names(file, head, format_)
-        described = names is None and arguments.columns is None
-        return format_.read(file, None if described else _columns(head, names, format_, asked, arguments), options)
-    except OSError as error:
-        raise InputError(f"cannot read {name!r}: {error.strerror}") from None
-
-
-def _names(file: BinaryIO, head: bytes, format_: Format) -> frozenset[str] | None:
-    """The names that stand in a file beside its vectors; None where it describes its columns."""
-    import zipfile
-
-    from halfulp.conformance.vectors.formats.npz import HEADER
-    from halfulp.conformance.vectors.formats.text import MARK
-
-    if format_.name == "npz":
-        try:
-            with zipfile.ZipFile(file) as archive:
-                names = frozenset(name.removesuffix(".npy") for name in archive.namelist())
-        except (zipfile.BadZipFile, ValueError, NotImplementedError):
-            return None
-        finally:
-            file.seek(0)
-        return None if HEADER in names else names
-    if format_.describes and MARK.encode() in head:
-        return None
-    return frozenset(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", head.partition(b"\n")[0].decode("latin-1")))
-
-
-def _columns(
-    head: bytes, names: frozenset[str] | None, format_: Format, asked: _Asked, arguments: argparse.Namespace
-) -> tuple[Column, ...]:
-    """The columns of a file that does not describe them; ``names``: those that stand in it."""
-    from halfulp.conformance.vectors import metadata
-    from halfulp.conformance.vectors.columns import Role, check_columns
-    from halfulp.conformance.vectors.formats.text import digits
-    from halfulp.interp.ir.errors import InputError, did_you_mean
-
-    computation = asked.computation
-    known = (
-        (*computation.inputs, *computation.outputs) if asked.document is None else metadata.columns_of(asked.document)
-    )
-    if arguments.columns is not None:
-        by_name = {column.name: column for column in (*computation.inputs, *computation.outputs)}
-        given = [name.strip() for name in arguments.columns.split(",")]
-        unknown = next((name for name in given if name not in by_name), None)
-        if unknown is not None:
-            raise InputError(
-                f"--columns: there is no column '{unknown}'; there are {', '.join(by_name)}",
-                hint=did_you_mean(unknown, by_name),
-            )
-        columns = tuple(by_name[name] for name in given)
-        try:
-            check_columns(columns)
-        except ValueError as error:
-            raise InputError(f"--columns: {error}") from None
-        return columns
-    columns = tuple(column for column in known if column.role in format_.carries)
-    if arguments.flags is False:
-        columns = tuple(column for column in columns if column.role is not Role.FLAGS)
-    if format_.name in NAMED:
-        marks = (Role.FLAGS, Role.POISON, Role.OPEN)
-        return tuple(column for column in columns if column.role not in marks or column.name in (names or ()))
-    if format_.name in WORDS:
-        first = _FIRST_WORD.search(head)
-        bare = tuple(column for column in columns if column.role not in (Role.POISON, Role.OPEN))
-        if first is not None and len(first[1]) == sum(digits(column.width) for column in bare):
-            return bare
-    return columns
-
-
-NAMED = ("csv", "jsonl", "npy", "npz")
-"""Formats whose files name their columns at the beginning."""
-
-WORDS = ("readmemh", "coe")
-"""Formats of words whose length says whether there are columns for poison and open bits."""
-
-_FIRST_WORD = re.compile(rb"(?:^|[\n=])[ \t]*([0-9A-Fa-fXxZz]+)[ \t]*[,;\r\n]")
-
-
-# --- telling ----------------------------------------------------------------------------------------------------------
-
-
-def _what(computation: Computation) -> str:
-    from halfulp.conformance.vectors.computation import OpComputation
-
-    asked = str(computation.case) if isinstance(computation, OpComputation) else f"@{computation.source()['function']}"
-    if isinstance(computation, OpComputation) and computation.random_bits is not None:
-        asked += f", {computation.random_bits} random bits"
-    return asked if computation.profile.name == "spec" else f"{asked}, profile {computation.profile.name}"
-
-
-def _lines(found: Check, computation: Computation, golden: bool, arguments: argparse.Namespace) -> list[str]:
-    """The report in words."""
-    lines = []
-    for mismatch in found.mismatches:
-        lines += [*_mismatch_lines(mismatch, computation, arguments), ""]
-    if found.differing:
-        lines += _explanation_lines(found)
-    rows = f"{found.rows:,} rows" if found.problem is None else f"{found.rows:,} rows were read"
-    counts = [rows, f"{found.differing:,} differ{'s'[: found.differing == 1]}" if found.differing else "none differs"]
-    if found.poison:
-        counts.append(f"{found.poison:,} poison, of which results count for nothing")
-    if found.undefined:
-        counts.append(f"{found.undefined:,} not compared: undefined behaviour")
-    if found.unknown:
-        counts.append(f"{found.unknown:,} with an X or Z")
-    if found.rows:
-        lines.append(f"{_what(computation)}: {'; '.join([', '.join(counts[:2]), *counts[2:]])}")
-    if golden:
-        lines.append("this is the golden file, unchanged")
-    return lines
-
-
-def _mismatch_lines(mismatch: RowMismatch, computation: Computation, arguments: argparse.Namespace) -> list[str]:
-    from halfulp.conformance.vectors.columns import Role
-    from halfulp.explanations.rounding import table_lines
-    from halfulp.fp_formats.spelling import decimal_text
-
-    line = "" if mismatch.line is None else f", line {mismatch.line}"
-    table: list[tuple[str, ...]] = []
-    for column, code in list(zip(computation.inputs, mismatch.inputs, strict=True))[:MOST_COLUMNS]:
-        table.append((column.name, *_cells(column, code)))
-    left_out = len(computation.inputs) - len(table)
-    brief = len(computation.outputs) > MOST_COLUMNS
-    if mismatch.exact is not None:
-        texts = filter(None, dict.fromkeys([decimal_text(mismatch.exact), _fraction_text(mismatch.exact)]))
-        table.append(("exact", " = ".join(texts), "", ""))
-    notes = []
-    for k, column in enumerate(computation.outputs):
-        wrong = column.name in mismatch.columns
-        if not wrong and (brief or column.role in (Role.POISON, Role.OPEN)):
-            continue
-        several = len([other for other in computation.outputs if other.role is column.role]) > 1
-        own = f" {column.name}" if several or column.role is not Role.RESULT else ""
-        table.append((f"expected{own}", *_cells(column, mismatch.expected[k])))
-        got = mismatch.got[k]
-        if got is not None:
-            table.append((f"got{own}", *_cells(column, got)))
-        if wrong:
-            told = list(mismatch.remarks[mismatch.columns.index(column.name)])
-            told += _distance(column, mismatch.expected[k], got)
-            notes.append((f"{column.name}:", ", ".join(told)))
-            if told[0] == "another NaN":
-                notes.append(("", "--nan=any would accept it"))
-    lines = [f"{arguments.file}: row {mismatch.row}{line}: {_what(computation)}"]
-    texts_only = [row for row in table if row[0] == "exact"]
-    cells = table_lines([row for row in table if row[0] != "exact"])
-    width = max(len(row[0]) for row in table)
-    for row in texts_only:
-        cells.insert(len(computation.inputs) - left_out, f"{'exact'.ljust(width)}  {row[1]}")
-    lines += [f"  {cell}" for cell in cells]
-    if left_out:
-        lines.append(f"  and {left_out} operands more")
-    lines += [f"  {' '.join(note).strip()}" for note in notes]
-    rule = _rule(mismatch, computation)
-    if rule:
-        lines.append(f"  rule: {rule}")
-    if mismatch.as_if:
-        more = len(mismatch.as_if) - SEVERAL_NAMES
-        names = [*mismatch.as_if[:SEVERAL_NAMES], *([f"{more} more"] if more > 0 else [])]
-        lines.append(f"  got is what this gives: {', '.join(names)}")
-    return lines
-
-
-def _cells(column: Column, code: int | str) -> tuple[str, str, str]:
-    """A code in hexadecimal, in binary where its bits have fields, and what it stands for."""
-    from halfulp.conformance.vectors.columns import Role
-    from halfulp.conformance.vectors.formats.text import digits
-    from halfulp.conformance.vectors.row_check import format_of
-    from halfulp.explanations.rounding import flags_text
-    from halfulp.fp_formats.policy import Flags
-    from halfulp.fp_formats.spelling import bits_text, value_text
-
-    if isinstance(code, str):
-        return code, "", "unknown: X or Z"
-    spelled = f"0x{code:0{digits(column.width)}X}"
-    if column.role is Role.FLAGS:
-        return spelled, "", flags_text(Flags(code))
-    fmt = format_of(column)
-    if fmt is not None:
-        return spelled, bits_text(fmt, code), value_text(fmt, code)
-    if column.role is not Role.OPERAND and column.role is not Role.RESULT:
-        return spelled, "", ""
-    negative = column.width > 1 and code >> (column.width - 1)
-    return spelled, "", f"{code - (1 << column.width)} ({code} unsigned)" if negative else str(code)
-
-
-def _distance(column: Column, expected: int, got: int | str | None) -> list[str]:
-    """How far apart two results are, and which single bit makes the difference."""
-    from halfulp.conformance.comparing.compare import ulp_distance
-    from halfulp.conformance.vectors.columns import Role
-    from halfulp.conformance.vectors.row_check import format_of, type_of
-
-    if not isinstance(got, int) or column.role is not Role.RESULT:
-        return []
-    told = []
-    type_ = type_of(column)
-    steps = None if type_ is None else ulp_distance(type_, expected, got)
-    fmt = format_of(column)
-    if steps and steps > 1:
-        told.append(f"{steps:,} {'ulp' if fmt is not None else 'apart'}")
-    different = expected ^ got
-    if not different & (different - 1):
-        told.append(f"bit {different.bit_length() - 1} alone")
-    return told
-
-
-LONGEST_FRACTION = 100
-"""Characters of a fraction, above which only its decimals are told."""
-
-
-def _fraction_text(number: Fraction) -> str:
-    """``38633472/833``, or with odd numbers and a power of two where that is shorter; empty where both are too long."""
-    numerator, denominator = abs(number.numerator), number.denominator
-    up, down = ((part & -part).bit_length() - 1 if part else 0 for part in (numerator, denominator))
-    odd = Fraction(number.numerator >> up, denominator >> down)
-    texts = str(number), f"{odd} * 2^{up - down}"
-    shortest = min(texts, key=len)
-    return shortest if len(shortest) <= LONGEST_FRACTION else ""
-
-
-def _rule(mismatch: RowMismatch, computation: Computation) -> str:
-    """Which rule of rounding gave the expected result, where its result and no flag differs."""
-    from halfulp.conformance.vectors.computation import OpComputation
-    from halfulp.conformance.vectors.row_check import format_of
-    from halfulp.explanations.rounding import MODES, explain
-
-    if not mismatch.exact or not isinstance(computation, OpComputation) or computation.random_bits is not None:
-        return ""
-    column = computation.outputs[0]
-    fmt = format_of(column)
-    mode = dict(computation.case.properties).get("rounding", "to_nearest_even")
-    if fmt is None or mode not in MODES or column.name not in mismatch.columns:
-        return ""
-    told = explain(Fraction(mismatch.exact), fmt, mode)
-    return told.rule if told.result.code == mismatch.expected[0] else ""
-
-
-def _explanation_lines(found: Check) -> list[str]:
-    """What is true of all the rows that differ."""
-    of = found.examined
-    if not of or found.differing == 1:
-        return []
-    first = "first " if of < found.differing else ""
-
-    def share(count: int) -> str:
-        if count == of:
-            return f"all of the first {of:,} rows that differ" if first else f"all {of:,} rows that differ"
-        return f"{count:,} of the {first}{of:,} rows that differ"
-
-    lines = []
-    best = found.explanations[:1]
-    perfect = bool(best) and (best[0].rows, best[0].equal) == (of, found.controls)
-    for told in found.explanations[:SEVERAL_LINES]:
-        if perfect and (told.rows, told.equal) != (of, found.controls):
-            break
-        verb = "is" if told.rows == 1 else "are"
-        lines.append(f"{share(told.rows)} {verb} what {told.name} gives{_controls(told, found)}")
-    kinds = sorted(found.kinds.items(), key=lambda item: -item[1])[:SEVERAL_LINES]
-    lines += [f"{share(count)}: {kind}" for kind, count in kinds]
-    return [*lines, ""]
-
-
-def _controls(told: LikelyCause, found: Check) -> str:
-    """Whether an alternative is right of equal rows too."""
-    if told.equal == found.controls:
-        return f", as in all {found.controls:,} equal rows tried" if found.controls else ""
-    return f", but not in {found.controls - told.equal:,} of {found.controls:,} equal rows tried"
-
-
-def _as_json(
-    found: Check, computation: Computation, format_: str, golden: bool, arguments: argparse.Namespace
-) -> dict[str, Any]:
-    """The report as one JSON object."""
-
-    def spelled(columns: Iterable[Column], codes: Iterable[int | str | None]) -> dict[str, str]:
-        return {
-            column.name: _cells(column, code)[0]
-            for column, code in zip(columns, codes, strict=True)
-            if code is not None
-        }
-
-    return {
-        "file": arguments.file,
-        "format": format_,
-        "what": _what(computation),
-        "rows": found.rows,
-        "compared": found.compared,
-        "differing": found.differing,
-        "unknown": found.unknown,
-        "poison": found.poison,
-        "undefined": found.undefined,
-        "equal": not found.differing and found.problem is None,
-        "golden": golden,
-        "strayed": found.strayed,
-        "reordered": found.reordered,
-        "problem": None if found.problem is None else str(found.problem),
-        "mismatches": [
-            {
-                "row": mismatch.row,
-                "line": mismatch.line,
-                "inputs": spelled(computation.inputs, mismatch.inputs),
-                "expected": spelled(computation.outputs, mismatch.expected),
-                "got": spelled(computation.outputs, mismatch.got),
-                "exact": None if mismatch.exact is None else str(mismatch.exact),
-                "wrong": dict(zip(mismatch.columns, map(list, mismatch.remarks), strict=True)),
-                "as_if": list(mismatch.as_if),
-            }
-            for mismatch in found.mismatches
-        ],
-        "examined": found.examined,
-        "controls": found.controls,
-        "explanations": [{"name": told.name, "rows": told.rows, "equal": told.equal} for told in found.explanations],
-        "kinds": found.kinds,
-    }

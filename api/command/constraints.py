@@ -1,130 +1,38 @@
-"""The command ``halfulp constraints``: whether the constraints of a module hold for given dimensions and knobs."""
+"""``halfulp constraints``: judge each assert in constraints."""
 
 from __future__ import annotations
 
-import argparse
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
-from halfulp.command.common import (
-    DIFFERENT,
-    EXIT_CODES,
-    SUCCESS,
-    UNPRINTABLE,
-    Sources,
-    diagnostics_option,
-    read,
-    report,
-    say,
-    write,
-)
+from halfulp.codegen.constraints import Constraints, constraints
+from halfulp.command.console import DIFFERENT, SUCCESS, say, write
+from halfulp.command.options.constraints import ConstraintsArguments, integer
+from halfulp.command.sources import Sources, read
+from halfulp.interp.dialects.iree_codegen.verdicts import ConstraintVerdict
+from halfulp.interp.ir.errors import InputError, spell_place
+from halfulp.printable import UNPRINTABLE
+from halfulp.semantics.smt import as_model
 
-if TYPE_CHECKING:
-    from halfulp.codegen.constraints import Constraints
-    from halfulp.interp.dialects.iree_codegen.verdicts import ConstraintVerdict
-
-_ABOUT = """\
-Evaluate every iree_codegen.smt.constraints of a file, and print a verdict for each of its asserts:
-
-  halfulp constraints file.mlir --knob wg_m=32 --dim 128 --dim 256
-  halfulp constraints file.mlir --dim n=256 --set 0 --model iree
-
-holds, FAILS, or unknown, with the reasons: the knobs and dimensions that are not given, or what has no value, such as a
-division by zero. An unknown verdict is no failure, unless --strict says so.
-
-What is not given is taken from the module where it says it: dimensions that are constants; knobs from the
-lowering_config of the op marked with the set's root_op, and from the function's translation_info.
-
-models: smt     SMT-LIB: unbounded integers, Euclidean division
-        solver  as smt, but a lookup gives its last value for any other key, as in what IREE gives to solvers
-        iree    IREE's evaluator: 64 bits, truncating division, fewer ops; without --knob it evaluates only what the
-                module's configuration fits
-"""
-
-_CODES = f"""\
-constraints exits with 1 when an assert FAILS; with --strict also when one is unknown.
-
-{EXIT_CODES}"""
-
-# A line per assert, whatever its message has.
+# One line for each assert, even where its message has several.
 _ONE_LINE = {**UNPRINTABLE, ord("\n"): " "}
-MAX_DIGITS = 4000
 
 
-def register(commands: Any, style: dict[str, Any]) -> None:
-    """Add the command to a parser's subcommands."""
-    constraints = commands.add_parser(
-        "constraints",
-        help="say of each assert in constraints whether it holds",
-        description=_ABOUT,
-        epilog=_CODES,
-        **style,
-    )
-    add = constraints.add_argument
-    add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
-    add(
-        "--knob",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a knob: a number, or of a one_of_knob the index or the spelling of an option; repeated for each",
-    )
-    add(
-        "--dim",
-        action="append",
-        default=[],
-        metavar="[NAME=]VALUE",
-        help="a problem dimension: in order, or by the name or position of the block argument; repeated for each",
-    )
-    add("--set", type=_number_of_set, metavar="N", help="only constraints of this set of root ops (target = <set = N>)")
-    add("--function", metavar="NAME", help="only constraints in this function")
-    add(
-        "--model",
-        default="smt",
-        metavar="MODEL",
-        help="smt (default), solver or iree; with ,FIELD=VALUE for other choices, as in smt,lookup_miss=last",
-    )
-    add("--strict", action="store_true", help="exit with 1 when a verdict is unknown, too")
-    add("--json", action="store_true", help="one JSON object per assert")
-    diagnostics_option(constraints)
-    constraints.set_defaults(command=_constraints)
-
-
-def _number_of_set(text: str) -> int:
-    number = _integer(text)
-    if number is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
-    return number
-
-
-def _integer(text: str) -> int | None:
-    """A decimal number; None for anything else."""
-    digits = text.removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdecimal() and len(digits) <= MAX_DIGITS else None
-
-
-def _constraints(arguments: argparse.Namespace) -> int:
-    from halfulp.codegen.constraints import constraints
-    from halfulp.interp.ir.errors import HalfulpError, InputError
-    from halfulp.semantics.smt import as_model
-
-    sources = Sources(arguments)
+def execute(arguments: ConstraintsArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
     try:
-        try:
-            model = as_model(arguments.model)
-        except ValueError as error:
-            raise InputError(f"--model: {error}") from None
-        knobs, dims = _knobs(arguments.knob), _dims(arguments.dim)
-        found = constraints(
-            read(arguments.file, sources).module(),
-            knobs=knobs or None,
-            dims=dims,
-            model=model,
-            entry=arguments.function,
-            target=arguments.set,
-        )
-    except HalfulpError as error:
-        return report(error, sources)
+        model = as_model(arguments.model)
+    except ValueError as error:
+        raise InputError(f"--model: {error}") from None
+    knobs, dims = _knobs(arguments.knob), _dims(arguments.dim)
+    found = constraints(
+        read(arguments.file, sources).module(),
+        knobs=knobs or None,
+        dims=dims,
+        model=model,
+        entry=arguments.function,
+        target=arguments.set,
+    )
     failing = ("FAILS", "unknown") if arguments.strict else ("FAILS",)
     code = SUCCESS
     for one in found:
@@ -137,9 +45,7 @@ def _constraints(arguments: argparse.Namespace) -> int:
 
 
 def _record(one: Constraints, verdict: ConstraintVerdict) -> str:
-    """A verdict as a JSON object."""
-    from halfulp.interp.ir.errors import spell_place
-
+    """Return a verdict as a JSON object."""
     known = {
         "function": one.function,
         "set": one.target,
@@ -153,9 +59,7 @@ def _record(one: Constraints, verdict: ConstraintVerdict) -> str:
 
 
 def _note(one: Constraints) -> None:
-    """Say on stderr what is remarkable about constraints as a whole."""
-    from halfulp.interp.ir.errors import spell_place
-
+    """Print on stderr what is unusual about these constraints as a whole."""
     place = spell_place(one.location)
     where = f"{place}: " if place else ""
     if not one.verdicts:
@@ -164,10 +68,8 @@ def _note(one: Constraints) -> None:
         say(f"{where}note: no knob is taken from the module: {one.unconfigured}")
 
 
-def _knobs(given: list[str]) -> dict[str, int | str]:
-    """Raises InputError for what is no NAME=VALUE, or given twice."""
-    from halfulp.interp.ir.errors import InputError
-
+def _knobs(given: Sequence[str]) -> dict[str, int | str]:
+    """Read the knobs. Raise InputError for a text that is not NAME=VALUE, and for a name that is given twice."""
     knobs: dict[str, int | str] = {}
     for text in given:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -175,20 +77,20 @@ def _knobs(given: list[str]) -> dict[str, int | str]:
             raise InputError(f"--knob {text}: write --knob NAME=VALUE")
         if name in knobs:
             raise InputError(f"--knob {name} is given twice")
-        number = _integer(value)
+        number = integer(value)
         knobs[name] = value if number is None else number
     return knobs
 
 
-def _dims(given: list[str]) -> dict[str | int, int | None] | list[int | None]:
-    """Those without a name are numbered. Raises InputError for what is no number, or given twice."""
-    from halfulp.interp.ir.errors import InputError
-
+def _dims(given: Sequence[str]) -> dict[str | int, int | None] | list[int | None]:
+    """Read the dimensions; those without a name are numbered. Raise InputError for a text that is not a number, and for
+    a dimension that is given twice.
+    """
     ordered: list[int | None] = []
     named: dict[str | int, int | None] = {}
     for text in given:
         name, equals, value = (part.strip() for part in text.rpartition("="))
-        number = _integer(value)
+        number = integer(value)
         if number is None or (equals and not name):
             raise InputError(f"--dim {text}: write --dim NUMBER or --dim NAME=NUMBER")
         if not equals:

@@ -1,4 +1,4 @@
-"""What happens to an error on the command line: JSON for other programs, and mlir-opt's way of testing errors.
+"""Errors as JSON for other programs, and tests of errors by comments as in mlir-opt.
 
 ``--verify-diagnostics`` reads what is expected from comments, as mlir-opt does:
 
@@ -25,8 +25,8 @@ _EXPECTED = re.compile(
 
 
 def as_json(error: HalfulpError) -> str:
-    """One line of JSON: file, line, column, severity, message, the notes likewise, and the hint; of bytecode
-    the offset of the byte that is wrong, too.
+    """Return an error as one line of JSON: file, line, column, severity, message, the notes likewise, and the hint; for
+    bytecode also the offset of the wrong byte.
     """
     record: dict[str, object] = _record(error.location, "error", error.message)
     record["notes"] = [_record(location, "note", text) for location, text in error.notes]
@@ -44,10 +44,10 @@ def _record(location: Location | None, severity: str, message: str) -> dict[str,
 
 @dataclass(eq=False, slots=True)
 class Expectation:
-    """A diagnostic that a comment asks for.
+    """A diagnostic that a comment expects.
 
-    ``line``: where it is expected; None for one without a place. ``place``: that of the comment. ``met``: whether it
-    was produced.
+    ``line``: the line at which it is expected; None for one without a place. ``place``: that of the comment. ``met``:
+    whether the diagnostic occurred.
     """
 
     severity: str
@@ -59,7 +59,9 @@ class Expectation:
 
 
 def expectations(text: str, filename: str) -> list[Expectation]:
-    """Those of a text, in order of what they point at. Raises ParseError for one whose pattern is none."""
+    """Read the expectations of a text, in the order of the lines they point at. Raise ParseError for an invalid
+    pattern.
+    """
     found: list[Expectation] = []
     below: list[partial[Expectation]] = []
     last_plain = 0
@@ -81,12 +83,12 @@ def expectations(text: str, filename: str) -> list[Expectation]:
         else:
             relative = int(where[1:]) if where and where != "@above" else 0
             found.append(expected(line=last_plain if where == "@above" else number + relative))
-    # At the end of a text nothing is below.
+    # At the end of a text there is no line below.
     return found + [expected(line=0) for expected in below]
 
 
 def _pattern(text: str, place: FileLineCol) -> re.Pattern[str]:
-    """Plain text with regular expressions in double braces."""
+    """Compile plain text with regular expressions in double braces."""
     parts = re.split(r"\{\{(.*?)\}\}", text)
     if any("{{" in part for part in parts[::2]):
         raise ParseError("found start of regex with no end '}}'", location=place)
@@ -96,15 +98,15 @@ def _pattern(text: str, place: FileLineCol) -> re.Pattern[str]:
         raise ParseError(f"invalid regex: {error}", location=place) from None
 
 
-class Checker:
-    """Compares the errors of a file with those that its comments ask for; what differs are errors themselves."""
+class DiagnosticsChecker:
+    """Compares the errors of a file with those that its comments expect. Every difference is an error itself."""
 
     def __init__(self, text: str, filename: str) -> None:
         self.filename = filename
         self.expected = expectations(text, filename)
 
     def unexpected(self, error: HalfulpError) -> list[HalfulpError]:
-        """What of an error and its notes no comment asks for."""
+        """Return the parts of an error and its notes that no comment expects."""
         produced = [("error", error.location, error.message), *(("note", *note) for note in error.notes)]
         return [wrong for one in produced if (wrong := self._compare(*one)) is not None]
 
@@ -125,7 +127,7 @@ class Checker:
         return HalfulpError(f"unexpected {severity}: {message}", location=location)
 
     def unmet(self) -> list[HalfulpError]:
-        """The comments whose diagnostics were not produced, in order."""
+        """Return an error for each comment whose diagnostic did not occur, in order."""
         left = sorted((one for one in self.expected if not one.met), key=lambda one: (one.place.line, one.place.column))
         return [
             HalfulpError(f'expected {one.severity} "{one.text}" was not produced', location=one.place) for one in left

@@ -1,43 +1,21 @@
-"""The command ``halfulp explore``: one page of HTML that shows any rounding."""
+"""``halfulp explore``: write a page that shows any rounding."""
 
 from __future__ import annotations
 
-import argparse
 import sys
-from typing import Any
 
-from halfulp.command.common import EXIT_CODES, SUCCESS, Sources, report
-
-_ABOUT = """\
-Write one self-contained page of HTML that shows any rounding to any float type: click bits, type a number, choose the
-mode. It opens from a file, and needs no server and no network.
-"""
+from halfulp.command.console import SUCCESS
+from halfulp.command.options.explore import ExploreArguments
+from halfulp.command.sources import Sources
+from halfulp.explore.page import page
+from halfulp.files import write_file
 
 
-def register(commands: Any, style: dict[str, Any]) -> None:
-    """Add the command to a parser's subcommands."""
-    explore = commands.add_parser(
-        "explore",
-        help="write a page that shows any rounding: halfulp explore -o page.html",
-        description=_ABOUT,
-        epilog=EXIT_CODES,
-        **style,
-    )
-    explore.add_argument("-o", "--output", required=True, metavar="FILE", help="the page; - for the standard output")
-    explore.set_defaults(command=_explore)
-
-
-def _explore(arguments: argparse.Namespace) -> int:
-    from halfulp.explore.page import page
-    from halfulp.files import write_file
-    from halfulp.interp.ir.errors import HalfulpError
-
+def execute(arguments: ExploreArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
     data = page().encode()
     if arguments.output == "-":
         sys.stdout.buffer.write(data)
         return SUCCESS
-    try:
-        write_file(arguments.output, data)
-    except HalfulpError as error:
-        return report(error, Sources(arguments))
+    write_file(arguments.output, data)
     return SUCCESS

@@ -1,27 +1,45 @@
-"""The table of ``halfulp inspect``."""
+"""``halfulp inspect``: show what is in a bytecode file."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from halfulp.command.common import write
+from halfulp.command.console import SUCCESS, write
+from halfulp.command.options.inspect import InspectArguments
+from halfulp.command.sources import Sources, read, report
+from halfulp.interp.bytecode.inspect import Summary, inspect
+from halfulp.interp.ir.errors import BytecodeError
 from halfulp.interp.ir.literals import quoted
 
-if TYPE_CHECKING:
-    from halfulp.interp.bytecode.inspect import Summary
+
+def execute(arguments: InspectArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    program = read(arguments.file, sources)
+    if program.text is not None:
+        hint = "halfulp translate --emit-bytecode makes it bytecode" if program.text.strip() else None
+        raise BytecodeError(
+            "not MLIR bytecode: it does not begin with 4D 4C EF 52", offset=0, filename=program.name, hint=hint
+        )
+    summary = inspect(program.data, program.name)
+    if arguments.json:
+        write(json.dumps(summary.as_json(), indent=2) + "\n")
+    else:
+        _show(summary)
+    return SUCCESS if summary.problem is None else report(summary.problem, sources)
+
 
 _WIDTH = 120  # of a table that does not go to a terminal
 
 
-def show(summary: Summary) -> None:
-    """Print what is in a file."""
+def _show(summary: Summary) -> None:
+    """Print the contents of a file."""
     schema = "unknown" if summary.schema is None else summary.schema.name
     head = f"MLIR bytecode, version {summary.version}, {summary.size:,} bytes\n"
     write(f"{head}producer {quoted(summary.producer)}, schema {schema}\n")
@@ -43,7 +61,7 @@ _NUMBERS = frozenset(("offset", "bytes", "op names", "attributes", "types", "as 
 
 
 def _tables(summary: Summary) -> Iterable[tuple[str, Sequence[str], list[tuple[str, ...]]]]:
-    """The tables that have rows: title, columns, cells."""
+    """Yield the tables that have rows: title, columns, cells."""
     yield (
         "sections",
         ("section", "offset", "bytes"),
@@ -78,5 +96,5 @@ def _tables(summary: Summary) -> Iterable[tuple[str, Sequence[str], list[tuple[s
 
 
 def _shown(name: str) -> str:
-    """A name as it may be shown: quoted where it holds anything but plain characters."""
+    """Return a name as it may be shown: quoted where it holds anything but plain characters."""
     return name if name.isascii() and name.isprintable() and name else quoted(name)

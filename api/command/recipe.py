@@ -1,88 +1,36 @@
-"""The options that say which vectors are meant: shared by ``vectors``, ``check-vectors`` and ``sweep``."""
+"""Computations and vectors from the options of ``vectors``, ``check-vectors``, ``sweep`` and ``verify``."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
 
-from halfulp.command.common import Sources, positive, profile_named, properties_of, read
-
-if TYPE_CHECKING:
-    from halfulp.conformance.comparing.op_case import OpCase
-    from halfulp.conformance.vectors.computation import Computation
-    from halfulp.conformance.vectors.inputs import LevelName
-    from halfulp.conformance.vectors.recipe import Recipe
-    from halfulp.semantics.profile import Profile
-
-LEVELS = ("1", "2", "exhaustive", "random", "weighted")
-"""`halfulp.conformance.vectors.recipe.LEVELS`, known here without importing anything."""
-
-FIELDS: Mapping[str, str] = {
-    "denormals": "flushing: ieee, flush_operands, flush_results or flush_both",
-    "nan_result": "payload, canonical (RISC-V), canonical_signed, negative or canonical_bf16",
-    "tininess": "when underflow is detected: after or before rounding",
-    "float_to_int": "poison, saturate (Arm), saturate_nan_max (RISC-V) or modular",
-}
-"""Fields of the profile that have an option of their own; ``--profile`` takes all."""
+from halfulp.command.option import first_given
+from halfulp.command.options.recipe import FIELDS, ComputationOptions, RecipeOptions
+from halfulp.command.options.verify import VerifyArguments
+from halfulp.command.semantics import profile_named, properties_of
+from halfulp.command.sources import Sources, read
+from halfulp.command.values import naming
+from halfulp.conformance.comparing.op_case import OpCase, op_case
+from halfulp.conformance.vectors.columns import Role
+from halfulp.conformance.vectors.computation import Computation, OpComputation, ProgramComputation
+from halfulp.conformance.vectors.inputs import LevelName
+from halfulp.conformance.vectors.intermediate import model_case_of
+from halfulp.conformance.vectors.models.table import models_for
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.values.coerce import as_type
+from halfulp.running import find_entry, function_path
+from halfulp.semantics.profile import Profile
 
 _FOR_AN_OP = ("type", "source", "attr", "rounding", "random_bits", "models", "flags")
-_SPELLED = {"source": "--from"}
-
-_WHERE_THERE_IS_PLACE = "where the op has flags, and every format a place for them"
-
-
-def seed(text: str) -> int:
-    """A seed of an option. Raises argparse.ArgumentTypeError."""
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else 1 << 64
-    if number >= 1 << 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed: an integer from 0 to 2**64 - 1")
-    return number
-
-
-def add_computation_options(parser: Any, flags: str = _WHERE_THERE_IS_PLACE) -> None:
-    """The options that say what is computed; the command has a positional ``subject`` itself.
-
-    ``flags``: what the help says of no option about flags.
-    """
-    add = parser.add_argument
-    add("--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; of a cast, of its result")
-    add("--from", dest="source", metavar="TYPE[,TYPE...]", help="the element types of the operands of a cast")
-    add("--attr", action="append", metavar="NAME[=VALUE]", help="a property, as for eval: fastmath=nsz predicate=slt")
-    add("--rounding", metavar="MODE", help="the op's rounding mode; stochastic: random bits become a column")
-    add("--random-bits", type=positive, metavar="N", help="bits per row of stochastic rounding (default: 16)")
-    add("--function", metavar="NAME", help="the function of a program (default: the only public one)")
-    add("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help="the semantics where documents differ")
-    for field, about in FIELDS.items():
-        add(f"--{field.replace('_', '-')}", metavar="VALUE", help=f"this field of the profile: {about}")
-    add("--keep-ub", action="store_true", help="rows with undefined behaviour count as poison (default: left out)")
-    add(
-        "--flags",
-        action=argparse.BooleanOptionalAction,
-        help=f"a column of exception flags (default: {flags})",
-    )
-
-
-def add_recipe_options(parser: Any, flags: str = _WHERE_THERE_IS_PLACE) -> None:
-    """The options that say which vectors: those of the computation, and those of the operands."""
-    add_computation_options(parser, flags)
-    add = parser.add_argument
-    add(
-        "--level",
-        choices=LEVELS,
-        help="TestFloat's corners 1 (default) or 2, all there are, uniform bits, or a mixture",
-    )
-    add(
-        "--models",
-        metavar="B1[,B3...]",
-        help="the FPgen models whose vectors come first, or alone without --level; all: those that apply",
-    )
-    add("-n", type=positive, metavar="N", help="how many random rows; of other levels, at most so many")
-    add("--seed", type=seed, default=0, metavar="N", help="of everything random, 0 to 2**64 - 1 (default: 0)")
 
 
 def types_in(text: str) -> list[str]:
-    """Types between commas that stand outside of brackets."""
+    """Split types at the commas that stand outside of brackets."""
     types, depth = [""], 0
     for character in text:
         depth += (character in "<{[(") - (character in ">}])")
@@ -93,14 +41,8 @@ def types_in(text: str) -> list[str]:
     return [spelling.strip() for spelling in types]
 
 
-def case_named(op: str, arguments: argparse.Namespace, sources: Sources, **properties: Any) -> OpCase:
-    """The case of an op with the types and properties of the options. Raises HalfulpError."""
-    from halfulp.command.values import naming
-    from halfulp.conformance.comparing.op_case import op_case
-    from halfulp.interp.declare.registry import default_registry
-    from halfulp.interp.ir.errors import InputError, TypeMismatch
-    from halfulp.interp.values.coerce import as_type
-
+def case_named(op: str, arguments: ComputationOptions | VerifyArguments, sources: Sources, **properties: Any) -> OpCase:
+    """Return the case of an op with the types and properties of the options. Raise HalfulpError."""
     definition = default_registry().require(op)
     if arguments.type is None:
         raise InputError("which type? give --type, and for a cast --from", op=op)
@@ -120,18 +62,14 @@ def case_named(op: str, arguments: argparse.Namespace, sources: Sources, **prope
         raise
 
 
-def profile_of(arguments: argparse.Namespace) -> Profile:
-    """The profile of the options. Raises InputError."""
+def profile_of(arguments: ComputationOptions) -> Profile:
+    """Return the profile of the options. Raise InputError for an unknown one."""
     given = {field: getattr(arguments, field) for field in FIELDS if getattr(arguments, field) is not None}
     return profile_named(",".join([arguments.profile, *(f"{field}={value}" for field, value in given.items())]))
 
 
-def computation_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Computation:
-    """The op or program (a file that ends in .mlir or .mlirbc, or ``-``) of a command. Raises HalfulpError."""
-    from halfulp.conformance.vectors.columns import Role
-    from halfulp.conformance.vectors.computation import OpComputation
-    from halfulp.interp.ir.errors import InputError
-
+def computation_of(named: str, arguments: ComputationOptions, sources: Sources) -> Computation:
+    """The op or program (a file that ends in .mlir or .mlirbc, or ``-``) of a command. Raise HalfulpError."""
     profile = profile_of(arguments)
     if named == "-" or named.endswith((".mlir", ".mlirbc")):
         return _program(named, arguments, profile, sources)
@@ -152,17 +90,9 @@ def computation_of(named: str, arguments: argparse.Namespace, sources: Sources) 
     return computation
 
 
-def _program(named: str, arguments: argparse.Namespace, profile: Profile, sources: Sources) -> Computation:
-    from pathlib import Path
-
-    from halfulp.conformance.vectors.computation import ProgramComputation
-    from halfulp.interp.ir.errors import InputError
-    from halfulp.interp.text.printer import print_module
-    from halfulp.runtime import find_entry, function_path
-
-    misplaced = [name for name in _FOR_AN_OP if getattr(arguments, name, None) not in (None, False)]
-    if misplaced:
-        option = _SPELLED.get(misplaced[0], "--" + misplaced[0].replace("_", "-"))
+def _program(named: str, arguments: ComputationOptions, profile: Profile, sources: Sources) -> Computation:
+    option = first_given(replace(arguments, flags=arguments.flags or None), _FOR_AN_OP)
+    if option is not None:
         raise InputError(f"{option} goes with an op, but '{named}' is a program")
     program = read(named, sources)
     module = program.module()
@@ -172,15 +102,12 @@ def _program(named: str, arguments: argparse.Namespace, profile: Profile, source
     return ProgramComputation(text, function_path(function).removeprefix("@"), name, profile, arguments.keep_ub, module)
 
 
-def recipe_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Recipe:
-    """The vectors that a command asks for. Raises HalfulpError, those of its operands too."""
-    from halfulp.conformance.vectors.recipe import Recipe
-    from halfulp.interp.ir.errors import InputError
-
+def recipe_of(named: str, arguments: RecipeOptions, sources: Sources, block: int | None = None) -> Recipe:
+    """Return the recipe for the vectors that the options describe. Raise HalfulpError, also for its operands."""
     computation = computation_of(named, arguments, sources)
     models = _models(computation, arguments.models)
     level = cast("LevelName | None", arguments.level or (None if models else "1"))
-    recipe = Recipe(computation, level, models, arguments.seed, arguments.n, getattr(arguments, "block", None))
+    recipe = Recipe(computation, level, models, arguments.seed, arguments.n, block)
     try:
         _ = recipe.rows
     except ValueError as error:
@@ -190,12 +117,7 @@ def recipe_of(named: str, arguments: argparse.Namespace, sources: Sources) -> Re
 
 
 def _models(computation: Computation, spelling: str | None) -> tuple[str, ...]:
-    """The models that are named, each once. Raises InputError for one that does not apply to the computation."""
-    from halfulp.conformance.vectors.computation import OpComputation
-    from halfulp.conformance.vectors.intermediate import model_case_of
-    from halfulp.conformance.vectors.models.table import models_for
-    from halfulp.interp.ir.errors import InputError
-
+    """Return the models that are named, each once. Raise InputError for one that does not apply to the computation."""
     if spelling is None or not isinstance(computation, OpComputation):
         return ()
     model_case, names = model_case_of(computation.case), tuple(dict.fromkeys(spelling.split(",")))

@@ -1,144 +1,55 @@
-"""What commands that run a function share: their options, the inputs that these give, and what becomes of results."""
+"""The inputs of commands that run a function, and their results."""
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halfulp.command.common import DIFFERENT, SUCCESS, UNDEFINED, Sources, diagnostics_option, positive, say, write
-
-if TYPE_CHECKING:
-    from halfulp.interp.ir.operations import Module
-    from halfulp.interp.ir.types import Type
-    from halfulp.interp.values.buffers import Buffer
-    from halfulp.interp.values.value import Value
-    from halfulp.semantics.poison import Origin
-
-VALUES = """\
-inputs:
-  --input="4xf32=1 2 3 4"      a tensor or vector; "2x2xi8=[1 2][3 4]" with brackets, "f32=1.5" a scalar
-  --input="4xf8E4M3FN=0.5"     one element for all
-  --input="1 2 3 4"            elements alone take the type of the argument (eval: that of the input before)
-  --input="dense<[1, 2]> : tensor<2xi8>"  --input="1.5 : f32"  MLIR's own notation
-  --input=@a.npy               an array of the argument's dtype, or of raw bits (see outputs)
-  --input="2x2xi32=@a.bin"     raw elements: row-major, little-endian, each in whole bytes
-  A memref is given like a tensor; what stands in it afterwards is printed after the results: argument[0]: 4xf32=1 2 3 4
-  --batch: one more leading axis, over the lanes: 4xf32, elements alone or a file for an f32 argument, 4x8xf32 or a
-                               file for tensor<8xf32> or vector<8xf32>; without that axis, the same for all lanes
-Elements are decimal numbers (read as MLIR reads literals), raw bits 0x7FC00000, nan, inf, -0.0, true, false, poison.
-
-outputs:
-  --output=@y.npy              the first result as an array (again for the next one) instead of on stdout. Types that
-                               .npy files cannot hold (f4, f6, f8, bf16, tf32, f80, f128, integers of other widths than
-                               1, 8, 16, 32 and 64) are written as raw bits: unsigned integers; wider than 64 bits,
-                               uint64 words on a last axis, least significant first. --input=@y.npy takes them back.
-  --expected_output="f32=1"    compare the first result (again for the next one) by type, bits and poison
-  Both go on after the results with what stands in the memrefs that were given, in order.
-"""
+from halfulp.command.console import DIFFERENT, SUCCESS, UNDEFINED, say, write
+from halfulp.command.options.calls import CallOptions, FunctionOptions, ResultOptions
+from halfulp.command.options.workgroups import WorkgroupsArguments
+from halfulp.command.semantics import profile_named
+from halfulp.command.sources import Sources
+from halfulp.command.values import check_size, differences, poison_origins, read_value, write_npy
+from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.types import MemRefType, TensorType, Type, element_count, element_type, shape_of
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.values.buffers import Buffer, to_argument
+from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.value import Value
+from halfulp.run_options import RunKeywords
+from halfulp.running import find_entry
+from halfulp.semantics.matrix_units.chips import MODELS
+from halfulp.semantics.poison import Origin
 
 
-def options() -> argparse.ArgumentParser:
-    """The options of whatever computes results from inputs, as a parent of its parser."""
-    running = argparse.ArgumentParser(add_help=False)
-    add = running.add_argument
-    add("--input", action="append", default=[], metavar="VALUE", help="the next argument (see below)")
-    add("--output", action="append", default=[], metavar="@FILE", help="write the next result to a .npy file")
-    add(
-        "--expected_output",
-        "--expected-output",
-        action="append",
-        default=[],
-        metavar="VALUE",
-        help="compare the next result",
-    )
-    semantics_options(running)
-    add("--on-ub", choices=("raise", "poison"), default="raise", help="stop at undefined behaviour, or make it poison")
-    add("--forbid-poison", action="store_true", help="exit with 4 when a result, or a memref afterwards, has poison")
-    return running
+def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:
+    """Return the run options that were given, as keywords of `halfulp.run`; all others have their defaults there.
 
-
-def semantics_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say what results mean, and how large a value may be."""
-    add = parser.add_argument
-    add(
-        "--profile",
-        default="spec",
-        metavar="NAME[,FIELD=VALUE...]",
-        help="the semantics where documents or tools differ",
-    )
-    add("--index-width", type=int, choices=(64, 32), default=64, help="bits at which index wraps")
-    add("--max-bytes", type=positive, metavar="N", help="limit on the bytes of one value")
-
-
-def call_options(parser: argparse.ArgumentParser) -> None:
-    """The options of a call, whatever it is for."""
-    add = parser.add_argument
-    add("--vscale", type=positive, metavar="N", help="the multiple of scalable vectors")
-    add("--max-steps", type=positive, metavar="N", help="limit on the ops executed")
-    add("--max-depth", type=positive, metavar="N", help="limit on nested calls")
-    diagnostics_option(parser)
-
-
-def function_options(parser: argparse.ArgumentParser) -> None:
-    """The file, and the options that say which function runs, and how."""
-    add = parser.add_argument
-    add("file", metavar="FILE", help="MLIR text or bytecode, or - for the standard input")
-    add("--function", metavar="NAME", help="the function to call (default: the only public one); @a::@b if nested")
-    add("--batch", action="store_true", help="call the function for each entry of the inputs (see below)")
-    model_option(parser)
-    add("--check-hints", action="store_true", help="with --batch, stop where iree_codegen.index_hint claims wrongly")
-    add(
-        "--swizzle",
-        choices=("hint", "physical"),
-        default="hint",
-        help="whether iree_codegen.swizzle_hint moves elements in memory",
-    )
-    call_options(parser)
-
-
-def model_option(parser: argparse.ArgumentParser) -> None:
-    """The option that says how `iree_codegen.inner_tiled` adds up."""
-    parser.add_argument(
-        "--mma",
-        type=_tile_model,
-        metavar="MODEL",
-        help="how tile operations add up: exact (default), ieee or chip:NAME",
-    )
-
-
-def _tile_model(name: str) -> str:
-    """A model of tile operations. Raises argparse.ArgumentTypeError."""
-    from halfulp.semantics.matrix_units.chips import MODELS
-
-    if name not in MODELS:
-        raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(MODELS)}")
-    return name
+    Raise InputError for a profile or a model that does not exist.
+    """
+    given = {name: getattr(arguments, name, None) for name in RunKeywords.__annotations__}
+    keywords = {name: value for name, value in given.items() if value is not None}
+    if keywords.get("mma", "exact") not in MODELS:
+        raise InputError(f"--mma: {keywords['mma']!r} is none of {', '.join(MODELS)}")
+    return {**keywords, "profile": profile_named(keywords["profile"])}
 
 
 @dataclass(frozen=True)
-class Given:
-    """The arguments of a run, the values expected of its results and then of memory, and the keywords of `halfulp.run`
-    but the profile.
-    """
+class RunInputs:
+    """The arguments of a run, and the values expected of its results and then of memory."""
 
     values: tuple[Value | Buffer, ...]
     expected: tuple[Value, ...]
-    keywords: dict[str, Any]
 
 
-def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Given:
-    """What the options say about a run. Raises HalfulpError."""
-    from halfulp.command.values import read_value
-    from halfulp.interp.ir.errors import TypeMismatch
-    from halfulp.interp.ir.types import MemRefType
-    from halfulp.interp.run.settings import Settings
-    from halfulp.interp.run.signature import argument_types, result_types
-    from halfulp.runtime import find_entry
-
+def given(module: Module, arguments: FunctionOptions, sources: Sources) -> RunInputs:
+    """Read the inputs and expected outputs of a run. Raise HalfulpError."""
     function = find_entry(module, arguments.function)
     types, name = argument_types(function), f"@{function.symbol_name}"
     if len(arguments.input) != len(types):
@@ -155,42 +66,25 @@ def given(module: Module, arguments: argparse.Namespace, sources: Sources) -> Gi
             raise TypeMismatch(
                 f"{name} has {there}, but {len(given)} are named by {option}", location=function.location
             )
-    max_bytes = arguments.max_bytes or Settings.max_bytes
     if arguments.batch:
         types = tuple(map(_lanes_type, arguments.input, types))
         expecting = tuple(map(_lanes_type, arguments.expected_output, results_expected))
     else:
         expecting = results_expected
-    values = inputs(arguments, types, sources, max_bytes)
+    values = inputs(arguments, types, sources)
     expected = [
         read_value(text, _tensor_type(type_), f"<expected output {index}>", sources, arguments.vscale)
         for index, (text, type_) in enumerate(zip(arguments.expected_output, (*expecting, *memory), strict=False))
     ]
-    keywords = {
-        "entry": arguments.function,
-        "on_ub": arguments.on_ub,
-        "index_width": arguments.index_width,
-        "vscale": arguments.vscale,
-        "batch": arguments.batch,
-        "mma": arguments.mma or "exact",
-        "swizzle": arguments.swizzle,
-        "check_hints": arguments.check_hints,
-        "max_steps": arguments.max_steps or Settings.max_steps,
-        "max_depth": arguments.max_depth or Settings.max_depth,
-        "max_bytes": max_bytes,
-    }
-    return Given(values, tuple(expected), keywords)
+    return RunInputs(values, tuple(expected))
 
 
 def inputs(
-    arguments: argparse.Namespace, types: Sequence[Type], sources: Sources, max_bytes: int
+    arguments: FunctionOptions | WorkgroupsArguments, types: Sequence[Type], sources: Sources
 ) -> tuple[Value | Buffer, ...]:
-    """The values of ``--input``, one for each type. Raises HalfulpError."""
-    from halfulp.command.values import check_size, read_value
-    from halfulp.interp.ir.types import MemRefType
-    from halfulp.interp.values.buffers import to_argument
-
+    """Read the values of ``--input``, one for each type. Raise HalfulpError."""
     values: list[Value | Buffer] = []
+    max_bytes = arguments.max_bytes or Settings.max_bytes
     for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
         what = f"<input {index}>"
         memory = isinstance(type_, MemRefType)
@@ -201,18 +95,14 @@ def inputs(
 
 
 def _tensor_type(type_: Type) -> Type:
-    """What stands for a type on the command line: for a memref the tensor of its elements."""
-    from halfulp.interp.ir.types import MemRefType, TensorType
-
+    """Return the type in which a value is given on the command line: for a memref, the tensor of its elements."""
     return TensorType(type_.shape, type_.element) if isinstance(type_, MemRefType) else type_
 
 
 def _lanes_type(text: str, type_: Type) -> Type:
-    """The type of an input of a batch that does not say its own: with an axis over the lanes where there are more
-    elements than one lane has. A file says its shape itself.
+    """Return the type of an input of a batch that does not name its own: with an axis over the lanes where there are
+    more elements than one lane has. A file has its own shape.
     """
-    from halfulp.interp.ir.types import TensorType, element_count, element_type, shape_of
-
     element, shape = element_type(type_), shape_of(type_)
     if text.startswith("@"):
         return TensorType(None, element)
@@ -222,10 +112,8 @@ def _lanes_type(text: str, type_: Type) -> Type:
     return TensorType((count // each, *shape), element)
 
 
-def check_outputs(arguments: argparse.Namespace) -> None:
-    """Refuse an ``--output`` that names no file. Raises InputError."""
-    from halfulp.interp.ir.errors import InputError
-
+def check_outputs(arguments: ResultOptions) -> None:
+    """Raise InputError for an ``--output`` that does not name a file."""
     for output in arguments.output:
         if not output.startswith("@") or len(output) == 1:
             raise InputError(f"--output={output}: write --output=@FILE")
@@ -234,19 +122,15 @@ def check_outputs(arguments: argparse.Namespace) -> None:
 def deliver(
     results: Sequence[Value],
     expected: Sequence[Value],
-    arguments: argparse.Namespace,
+    arguments: ResultOptions,
     spell: Callable[[Value], str] | None = None,
     given: Sequence[Value | Buffer] = (),
 ) -> int:
-    """Print or write the results, tell of their poison, compare them; returns the exit code.
+    """Print or write the results, report their poison, compare them, and return the exit code.
 
-    ``spell``: what is printed of one; None for all of it. ``given``: the arguments; what stands in memory that was one
-    is printed after the results.
+    ``spell``: spells a value; None for the whole value. ``given``: the arguments. The contents of memrefs among them
+    are printed after the results.
     """
-    from halfulp.command.values import differences, poison_origins, write_npy
-    from halfulp.interp.values.buffers import Buffer
-    from halfulp.interp.values.spelling import spell_value
-
     code = SUCCESS
     memory = [(f"argument[{k}]", held.load()) for k, held in enumerate(given) if isinstance(held, Buffer)]
     for index, (name, value) in enumerate([*((f"result[{k}]", value) for k, value in enumerate(results)), *memory]):
@@ -268,6 +152,6 @@ def deliver(
 
 
 def _birth(origin: Origin) -> str:
-    """Where poison was born: reason, op, and place and element where there are any."""
+    """Tell where poison was born: the reason, the op, and the place and element where they are known."""
     where = f"{origin.op} at {origin.location}" if origin.location else origin.op
     return f"{origin.reason} ({where}{f', element {list(origin.element)}' if origin.element else ''})"

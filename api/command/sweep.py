@@ -1,105 +1,44 @@
-"""``halfulp sweep``: a large set of vectors in shards, on all cores or many machines, gone on with after a kill."""
+"""``halfulp sweep``: compute a large set of vectors in shards, on many cores or machines."""
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halfulp.command.common import EXIT_CODES, SUCCESS, Sources, positive, progress_bar, report, say, write
-from halfulp.command.recipe import FIELDS, add_recipe_options, recipe_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from concurrent.futures import Executor
-
-    from halfulp.conformance.vectors.recipe import Recipe
-
-FORMATS = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs")
-"""All formats but those of `halfulp.conformance.vectors.shards.NO_SHARDS`, known here without importing anything."""
+from halfulp.command.console import SUCCESS, say, write
+from halfulp.command.option import first_given
+from halfulp.command.options.recipe import FIELDS
+from halfulp.command.options.sweep import SweepArguments
+from halfulp.command.progress import progress_bar
+from halfulp.command.recipe import recipe_of
+from halfulp.command.sources import Sources, read_bytes
+from halfulp.conformance.ops.workers import default_workers, process_pool
+from halfulp.conformance.vectors.metadata import METADATA
+from halfulp.conformance.vectors.packing import CONTAINERS, Packing
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.shards.directory import tidy
+from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.conformance.vectors.shards.sweep import sweep_shards
+from halfulp.conformance.vectors.spec import recipe_of_spec
+from halfulp.interp.ir.errors import InputError
 
 DASK_SECONDS = 10
-"""So long a scheduler is waited for."""
-
-UNMARKED = ("refuse", "drop", "canonical")
-PACKINGS = ("containers", "dense", "dense-high")
-
-_ABOUT = f"""\
-Compute a large set of vectors in shards of 2**24 rows, each a file named by its content:
-
-  halfulp sweep arith.truncf --from f32 --type f8E4M3FN --level exhaustive --format runs --out sweep
-  halfulp sweep arith.addf --type bf16 --level random -n 10000000000 --out sweep --shard 3/64
-  halfulp sweep spec.json --out sweep --dask tcp://scheduler:8786
-
-SPEC is an op or a program, with the options below; or a JSON file: the metadata of a set, or one written by hand
-(docs/sweeps.md). After a kill at any moment the same command goes on; shards whose files were damaged are made again.
-The digest of the whole depends neither on the workers nor on their order.
-
-Formats: {", ".join(FORMATS)}.
-"""
-
-_OF_A_SPEC = {"source": "--from", "n": "-n", "keep_ub": "--keep-ub", "random_bits": "--random-bits"}
+"""The longest wait for a scheduler."""
 _RECIPE = (
     "type", "source", "attr", "rounding", "random_bits", "function", "level", "models", "n", "flags", *FIELDS,
+    "seed", "profile", "keep_ub",
 )  # fmt: skip
 
 
-def part(text: str) -> tuple[int, int]:
-    """``i/N`` of an option. Raises argparse.ArgumentTypeError."""
-    words = text.split("/")
-    if len(words) != 2 or not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
-        raise argparse.ArgumentTypeError(f"{text!r} is not I/N, as in 0/8")
-    place, of = map(int, words)
-    if place >= of:
-        raise argparse.ArgumentTypeError(f"{text!r}: parts are counted from 0, so that the last of {of} is {of - 1}")
-    return place, of
-
-
-def register(commands: Any, style: dict[str, Any]) -> None:
-    """Add the command to the parser of the command line."""
-    sweep = commands.add_parser(
-        "sweep",
-        help="compute a large set of vectors in shards, on many cores or machines",
-        description=_ABOUT,
-        epilog=EXIT_CODES,
-        **style,
-    )
-    add = sweep.add_argument
-    add("subject", metavar="SPEC", help="an op as in arith.addf, an MLIR file, or a JSON file")
-    add_recipe_options(sweep, flags="none, since flags take the exact path, many times as long")
-    add("--out", required=True, metavar="DIR", help="where the shards are; workers on all machines must see it")
-    add("--format", choices=FORMATS, default="npz", metavar="FORMAT", help="of the shards' files (default: npz)")
-    add("--poison", choices=UNMARKED, default="refuse", help="rows with poison or open bits that the format lacks")
-    add("--pack", choices=PACKINGS, default="containers", help="how bin has elements of other than whole bytes")
-    who = sweep.add_mutually_exclusive_group()
-    who.add_argument("--workers", type=positive, metavar="N", help="processes (default: as many as cores)")
-    who.add_argument("--shard", type=part, metavar="I/N", help="in one process, of every N shards the one at place I")
-    who.add_argument("--dask", metavar="ADDRESS", help="on the cluster of this Dask scheduler, as tcp://HOST:8786")
-    sweep.set_defaults(command=_sweep)
-
-
-def _sweep(arguments: argparse.Namespace) -> int:
-    from halfulp.interp.ir.errors import HalfulpError
-
-    sources = Sources(arguments)
-    try:
-        return _sweep_spec(arguments, sources)
-    except HalfulpError as error:
-        return report(error, sources)
-
-
-def _sweep_spec(arguments: argparse.Namespace, sources: Sources) -> int:
-    from halfulp.conformance.vectors.metadata import METADATA
-    from halfulp.conformance.vectors.packing import CONTAINERS, Packing
-    from halfulp.conformance.vectors.shards.directory import tidy
-    from halfulp.conformance.vectors.shards.plan import SweepPlan
-    from halfulp.conformance.vectors.shards.sweep import sweep_shards
-    from halfulp.interp.ir.errors import InputError
-
+def execute(arguments: SweepArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
     if arguments.pack != "containers" and arguments.format != "bin":
-        raise InputError("--pack goes with the format 'bin', which says nothing of how elements lie")
+        raise InputError("--pack goes with the format 'bin', whose files do not describe the layout of elements")
     packings = {"containers": CONTAINERS, "dense": Packing(True), "dense-high": Packing(True, "high")}
     plan = SweepPlan(_recipe(arguments, sources), arguments.format, arguments.poison, packings[arguments.pack])
     out, place = Path(arguments.out), arguments.shard or (0, 1)
@@ -107,14 +46,14 @@ def _sweep_spec(arguments: argparse.Namespace, sources: Sources) -> int:
         with _executor(arguments, plan.shards) as (executor, in_flight), progress_bar("rows") as progress:
             found = sweep_shards(plan, out, place, executor, in_flight, progress, lambda text: say(f"note: {text}"))
     except KeyboardInterrupt:
-        # Processes that were ended leave their temporary files; where nothing was made, the directory is gone.
+        # Processes that were stopped leave their temporary files; where nothing was made, the directory does not exist.
         if out.exists():
             tidy(out)
         raise
     if found.kept:
-        say(f"{found.kept} of {_shards(found.of)} had been made before")
+        say(f"{found.kept} of {_shards(found.of)} existed already")
     if found.digest is None:
-        say(f"{found.done} of {_shards(found.of)} are there now")
+        say(f"{found.done} of {_shards(found.of)} exist now")
         return SUCCESS
     runs = "" if found.runs is None else f", {found.runs} runs"
     write(f"{found.rows} rows in {_shards(found.of)}{runs}: {out / METADATA}\nsha256 {found.digest}\n")
@@ -125,37 +64,20 @@ def _shards(count: int) -> str:
     return f"{count} shard{'s'[: count != 1]}"
 
 
-def _recipe(arguments: argparse.Namespace, sources: Sources) -> Recipe:
-    """What SPEC and the options ask for. Raises HalfulpError."""
-    from halfulp.interp.ir.errors import InputError
-
+def _recipe(arguments: SweepArguments, sources: Sources) -> Recipe:
+    """Return the recipe of SPEC and the options. Raise HalfulpError."""
     if not arguments.subject.endswith(".json"):
-        arguments.flags = bool(arguments.flags)
-        return recipe_of(arguments.subject, arguments, sources)
-    given = [name for name in _RECIPE if getattr(arguments, name) is not None]
-    given += [name for name, usual in (("seed", 0), ("profile", "spec"), ("keep_ub", False)) if
-              getattr(arguments, name) != usual]  # fmt: skip
-    if given:
-        option = _OF_A_SPEC.get(given[0], "--" + given[0].replace("_", "-"))
-        raise InputError(f"{option} goes with an op or a program; '{arguments.subject}' says itself what is wanted")
-    from halfulp.conformance.vectors.spec import recipe_of_spec
+        return recipe_of(arguments.subject, replace(arguments, flags=bool(arguments.flags)), sources)
+    option = first_given(arguments, _RECIPE)
+    if option is not None:
+        raise InputError(f"{option} goes with an op or a program; '{arguments.subject}' describes the vectors itself")
 
-    path = Path(arguments.subject)
-    try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
-    return recipe_of_spec(text, str(path))
-
-
-# --- who computes -----------------------------------------------------------------------------------------------------
+    return recipe_of_spec(read_bytes(arguments.subject), arguments.subject)
 
 
 @contextmanager
-def _executor(arguments: argparse.Namespace, shards: int) -> Iterator[tuple[Executor | None, int]]:
-    """Who computes, and how many shards are asked of it at once. Raises InputError."""
-    from halfulp.conformance.ops.workers import default_workers, process_pool
-
+def _executor(arguments: SweepArguments, shards: int) -> Iterator[tuple[Executor | None, int]]:
+    """Yield what computes, and the number of shards it gets at once. Raise InputError."""
     if arguments.dask is not None:
         with _dask(arguments.dask) as (executor, threads):
             yield executor, 2 * threads
@@ -170,9 +92,7 @@ def _executor(arguments: argparse.Namespace, shards: int) -> Iterator[tuple[Exec
 
 @contextmanager
 def _dask(address: str) -> Iterator[tuple[Executor, int]]:
-    """The executor of a cluster, and the number of its threads. Raises InputError."""
-    from halfulp.interp.ir.errors import InputError
-
+    """Yield the executor of a cluster, and the number of its threads. Raise InputError."""
     try:
         distributed: Any = import_module("distributed")
         addressing: Any = import_module("distributed.comm.addressing")
@@ -180,7 +100,7 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
     except ImportError:
         raise InputError("--dask needs dask and distributed", hint="pip install 'halfulp[scale]'") from None
     try:
-        # What is no address at all, a client would try to close for long.
+        # With an invalid address, a client would take long to close.
         addressing.parse_host_port(addressing.parse_address(address)[1])
         client = distributed.Client(address, timeout=DASK_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
@@ -194,5 +114,5 @@ def _dask(address: str) -> Iterator[tuple[Executor, int]]:
         except scheduler.KilledWorker as error:
             raise InputError(
                 f"--dask={address}: {' '.join(str(error).split())}",
-                hint="what was finished is kept: the same command goes on with the rest",
+                hint="finished shards are kept: the same command continues with the rest",
             ) from None

@@ -1,4 +1,4 @@
-"""Values on the command line: what ``--input``, ``--output`` and ``--expected_output`` mean."""
+"""Values on the command line: ``--input``, ``--output`` and ``--expected_output``."""
 
 from __future__ import annotations
 
@@ -12,32 +12,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.files import write_file
+from halfulp.files import read_file, write_file
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
 from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.types import element_width
+from halfulp.interp.text.parser import parse_attribute
 from halfulp.interp.values.element_layout import code_layout, runtime_shape
 from halfulp.interp.values.natural_arrays import natural_dtypes
 from halfulp.interp.values.parsing import parse_type_head, parse_value, value_of_attribute
 from halfulp.interp.values.spelling import spell_element, spell_type
 from halfulp.interp.values.value import Value, to_value
-from halfulp.runtime import read_file
 from halfulp.semantics.poison import Origin
 
 NPY_MAGIC = b"\x93NUMPY"
 MOST_DIFFERENCES = 100
-"""So many differences of one result are listed one by one."""
+"""The most differences of one result that are listed one by one."""
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
-# A type ends where the first equals sign stands outside its angle brackets; an arrow's > closes none.
+# A type ends at the first equals sign outside of angle brackets; the > of an arrow does not close a bracket.
 _STRUCTURE = re.compile(r"->|[<>=:]|\"")
 
 
 def _split(text: str) -> tuple[str, str, str]:
-    """What stands before the first ``=`` or ``:`` outside angle brackets and strings, that mark, and the rest."""
+    """Split a text at the first ``=`` or ``:`` outside of angle brackets and strings: the text before, the mark, the
+    rest.
+    """
     depth = 0
     quoted = False
     for match in _STRUCTURE.finditer(text):
@@ -57,7 +59,9 @@ def _split(text: str) -> tuple[str, str, str]:
 
 @contextmanager
 def naming(what: str, text: str, sources: dict[str, str]) -> Iterator[None]:
-    """Let errors inside say which option they are about; a place in them points into its text, kept in ``sources``."""
+    """Make the errors inside name the option that they are about. A place in them points into its text, kept in
+    ``sources``.
+    """
     try:
         yield
     except HalfulpError as error:
@@ -73,17 +77,15 @@ def naming(what: str, text: str, sources: dict[str, str]) -> Iterator[None]:
 def read_value(
     text: str, type_: ty.Type | None, what: str, sources: dict[str, str], vscale: int | None = None
 ) -> Value:
-    """A value from the text of an option.
+    """Read a value from the text of an option.
 
-    ``type_``: the type it is to have, where that is known; elements without a type of their own take it. ``what`` names
-    the option in errors. ``sources``: where the text is noted when an error points into it.
+    ``type_``: the expected type, where it is known; elements without a type of their own take it. ``what`` names the
+    option in errors. ``sources``: takes the text when an error points into it.
 
     Raises InputError, ParseError, TypeMismatch.
     """
     head, mark, rest = _split(text)
     if mark == ":":
-        from halfulp.interp.text.parser import parse_attribute
-
         with naming(what, text, sources):
             value = value_of_attribute(parse_attribute(text))
             _check_text(value.type)
@@ -104,7 +106,7 @@ def read_value(
 
 
 def _elements(type_: ty.Type, text: str, vscale: int | None) -> Value:
-    """Elements of a type; the number of elements of a scalable vector comes from ``vscale``."""
+    """Read the elements of a type; ``vscale`` gives the number of elements of a scalable vector."""
     if isinstance(type_, ty.VectorType) and any(type_.scalable):
         shape = runtime_shape(type_, vscale)
         value = parse_value(ty.TensorType(shape, type_.element), text)
@@ -118,7 +120,7 @@ def _check_text(type_: ty.Type) -> None:
 
 
 def check_size(value: Value, what: str, limit: int) -> None:
-    """Refuse an input that would take more than ``limit`` bytes. Raises LimitExceeded."""
+    """Refuse an input that takes more than ``limit`` bytes. Raise LimitExceeded."""
     dtype, trailing = code_layout(value.element_type)
     size = prod(value.shape) * prod(trailing) * dtype.itemsize
     if size > limit:
@@ -129,7 +131,7 @@ def check_size(value: Value, what: str, limit: int) -> None:
 
 
 def _from_file(path: str, type_: ty.Type | None, what: str, vscale: int | None) -> Value:
-    """A value from a .npy file, or, where the type is given, from raw little-endian elements."""
+    """Read a value from a .npy file, or, where the type is given, from raw little-endian elements."""
     if not path:
         raise InputError(f"{what}: @ needs the name of a file")
     if path.lower().endswith(".npz"):
@@ -143,13 +145,13 @@ def _from_file(path: str, type_: ty.Type | None, what: str, vscale: int | None) 
         return Value.from_numpy(array) if type_ is None else _from_array(array, type_, f"{what}: {path}", vscale)
     if type_ is None or path.endswith(".npy"):
         raise InputError(
-            f"{what}: {path!r} is no .npy file", hint="raw little-endian elements need a type: 4xf32=@file.bin"
+            f"{what}: {path!r} is not a .npy file", hint="raw little-endian elements need a type: 4xf32=@file.bin"
         )
     return _from_raw(data, type_, f"{what}: {path}", vscale)
 
 
 def read_npy(data: bytes, path: str) -> npt.NDArray[Any]:
-    """The array of a .npy file. Raises InputError for one that is malformed, too short, or holds Python objects."""
+    """Read the array of a .npy file. Raise InputError for one that is malformed, too short, or holds Python objects."""
     stream = io.BytesIO(data)
     try:
         version = np.lib.format.read_magic(stream)
@@ -160,7 +162,7 @@ def read_npy(data: bytes, path: str) -> npt.NDArray[Any]:
         shape, _, dtype = read(stream)
         if dtype.hasobject:
             raise InputError(f"{path!r} holds Python objects (dtype {dtype}), which are never loaded")
-        # NumPy would ask for the memory that the header promises before it looks for the data.
+        # NumPy would allocate the memory that the header promises before it reads the data.
         present, needed = len(data) - stream.tell(), prod(shape) * dtype.itemsize
         if present < needed:
             raise InputError(f"{path!r} is cut short: its header promises {needed} bytes of data, {present} are there")
@@ -168,13 +170,15 @@ def read_npy(data: bytes, path: str) -> npt.NDArray[Any]:
         array: npt.NDArray[Any] = np.load(stream, allow_pickle=False)
     except InputError:
         raise
-    except Exception as error:  # whatever NumPy's own parser of the header, Python literals included, may raise
-        raise InputError(f"{path!r} is no readable .npy file: {str(error).splitlines()[0]}") from None
+    except Exception as error:  # NumPy's parser of the header may raise many kinds of errors
+        raise InputError(f"{path!r} is not a readable .npy file: {str(error).splitlines()[0]}") from None
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _from_array(array: npt.NDArray[Any], type_: ty.Type, what: str, vscale: int | None) -> Value:
-    """An array of the natural dtype, or of raw codes where .npy files cannot hold that dtype (see `stored_array`)."""
+    """Make a value from an array of the natural dtype, or of raw codes where .npy files cannot hold that dtype (see
+    `stored_array`).
+    """
     element = ty.element_type(type_)
     dtype, trailing = code_layout(element)
     if dtype != np.dtype(object) and not holds_naturally(element):
@@ -199,12 +203,12 @@ def _prefixed(what: str) -> Iterator[None]:
 
 
 def _from_raw(data: bytes, type_: ty.Type, what: str, vscale: int | None) -> Value:
-    """Elements as they lie in memory: row-major, little-endian, each in whole bytes."""
+    """Read elements from bytes: row-major, little-endian, each in whole bytes."""
     element = ty.element_type(type_)
     shape = runtime_shape(type_, vscale)
     width = element_width(element)
     if width is None or shape is None or None in shape:
-        raise InputError(f"{what}: '{type_}' is no type whose raw elements can be read")
+        raise InputError(f"{what}: raw elements of type '{type_}' cannot be read")
     sizes = tuple(size for size in shape if size is not None)
     stride = -(-width // 8)
     needed = prod(sizes) * stride
@@ -228,13 +232,15 @@ def _short(text: str) -> str:
 
 
 def holds_naturally(element: ty.Type) -> bool:
-    """Whether a .npy file can hold the natural array of an element type: NumPy itself, not ml_dtypes, has its dtype."""
+    """Tell whether a .npy file can hold the natural array of an element type: whether NumPy itself, not ml_dtypes, has
+    its dtype.
+    """
     dtype = natural_dtypes().get(element)
     return dtype is not None and dtype.kind in "biuf" and dtype.isbuiltin == 1
 
 
 def stored_array(value: Value) -> npt.NDArray[Any]:
-    """What ``--output`` writes: the natural array where a .npy file can hold it, else the raw codes."""
+    """Return the array that ``--output`` writes: the natural one where a .npy file can hold it, else the raw codes."""
     if code_layout(value.element_type)[0] == np.dtype(object):
         raise InputError(f"values of type '{value.type}' cannot be written to a file")
     return value.numpy() if holds_naturally(value.element_type) else value.bits
@@ -251,7 +257,7 @@ def write_npy(path: str, value: Value) -> None:
 
 
 def differences(expected: Value, actual: Value) -> list[str]:
-    """What distinguishes two values, a line each; nothing when type, poison and bits agree."""
+    """List the differences of two values, one on a line; nothing where type, poison and bits agree."""
     element = actual.element_type
     if expected.element_type != element or expected.shape != actual.shape:
         return [f"expected {spell_type(expected.type, expected.shape)}, got {spell_type(actual.type, actual.shape)}"]
@@ -283,7 +289,7 @@ def _element(value: Value, index: tuple[int, ...], width: int) -> str:
 
 
 def poison_origins(value: Value) -> list[tuple[Origin, int, tuple[int, ...]]]:
-    """Where the poison of a value was born: each origin, how many elements have it, and the first of them."""
+    """List the origins of a value's poison: each origin, the number of its elements, and the first of them."""
     if value.poison is None or value.origins is None:
         return []
     found = []

@@ -1,121 +1,60 @@
-"""``halfulp vectors``: golden vectors of an op or a program, as the tools of a test bench read them."""
+"""``halfulp vectors``: make golden vectors of an op or a program, or compare old ones with this version."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halfulp.command.common import (
-    DIFFERENT,
-    EXIT_CODES,
-    SUCCESS,
-    Sources,
-    fail,
-    positive,
-    progress_bar,
-    report,
-    say,
-    write,
-)
-from halfulp.command.recipe import add_recipe_options, recipe_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halfulp.conformance.vectors.changes import Change
-    from halfulp.conformance.vectors.formats.format import Options
-    from halfulp.conformance.vectors.produce import Order, ProducedSet
-    from halfulp.conformance.vectors.recipe import Recipe
-
-FORMATS = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs", "mlir")
-"""`halfulp.conformance.vectors.formats.NAMES`, known here without importing anything."""
+from halfulp.command.console import DIFFERENT, SUCCESS, fail, say, write
+from halfulp.command.option import first_given
+from halfulp.command.options.vectors import BLOCK, VectorsArguments
+from halfulp.command.progress import progress_bar
+from halfulp.command.recipe import computation_of, recipe_of
+from halfulp.command.sources import Sources, read_bytes
+from halfulp.conformance.vectors import metadata
+from halfulp.conformance.vectors.changes import Change, changes, check_unaltered, digest_now
+from halfulp.conformance.vectors.columns import Role
+from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
+from halfulp.conformance.vectors.formats import format_of_file, read_vectors
+from halfulp.conformance.vectors.formats.format import Options
+from halfulp.conformance.vectors.inputs import filled_models
+from halfulp.conformance.vectors.metadata import to_text
+from halfulp.conformance.vectors.models.table import coverage_table
+from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
+from halfulp.conformance.vectors.produce import Order, ProducedSet, carried_by, document, write_folder, write_stream
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
+from halfulp.files import write_file
+from halfulp.interp.ir.errors import InputError
 
 BINARY = ("npz", "npy", "bin")
-PACKINGS = ("containers", "dense", "dense-high")
-UNMARKED = ("refuse", "drop", "canonical")
-PLACES = ("separate", "first", "last")
-
-BLOCK = 32
-"""Elements of a block, as OCP's MX formats have it."""
-
 LONGEST_NAME = 80
-
-_ABOUT = f"""\
-Golden vectors: operands, and what the op or the function makes of them, bit for bit.
-
-  halfulp vectors arith.addf --type f8E4M3FN
-  halfulp vectors arith.truncf --from f32 --type f8E4M3FN --models B3,B4 --format readmemh --out vectors
-  halfulp vectors kernel.mlir --function f --level random -n 1000000 --format npz,testfloat --out vectors
-  halfulp vectors --changed vectors/addf_f8E4M3FN.json
-
-Formats: {", ".join(FORMATS)}.
-Without --out the file goes to stdout. Files of several formats hold the same columns, those that each of the formats
-has a place for, and so have one digest: flags are left out where one has none (--flags makes that an error), and
---poison says what becomes of rows with poison or open bits where one has no columns for these.
-"""
-
 _MAKING = (
     "type", "source", "attr", "rounding", "random_bits", "function", "level", "models", "n", "flags", "out",
     "metadata", "name", "poison", "pack", "mx", "block", "any_nan", "coverage", "keep_ub",
 )  # fmt: skip
-_SPELLED = {"source": "--from", "n": "-n"}
 
 
-def register(commands: Any, style: dict[str, Any]) -> None:
-    """Add the command to the parser of the command line."""
-    vectors = commands.add_parser(
-        "vectors",
-        help="make golden vectors of an op or a program, or compare old ones with this version",
-        description=_ABOUT,
-        epilog=EXIT_CODES.replace("1 values differ,", "1 with --changed: vectors change,"),
-        **style,
-    )
-    add = vectors.add_argument
-    add("subject", nargs="?", metavar="OP|PROGRAM", help="an op as in arith.addf, or an MLIR file, or - for stdin")
-    add_recipe_options(vectors)
-    add("--format", metavar="FORMAT[,FORMAT...]", help="how the vectors are written (default: testfloat)")
-    add("--out", metavar="DIR", help="write NAME.* and the metadata, NAME.json, there; whole, or not at all")
-    add("--metadata", metavar="FILE", help="where the metadata goes when the vectors go to stdout")
-    add("--name", metavar="NAME", help="of the files, in C and in SystemVerilog (default: by op, types and properties)")
-    add("--poison", choices=UNMARKED, help="rows with poison or open bits that the format cannot tell of")
-    add("--pack", choices=PACKINGS, help="how bin has elements of other than 8, 16, 32 or 64 bits")
-    add("--mx", choices=PLACES, help="bin has the operands of scaling ops in blocks, with their scales there")
-    add("--block", type=positive, metavar="N", help=f"with --mx: elements of a block (default: {BLOCK})")
-    add("--any-nan", action="store_true", help="the metadata asks checkers to accept any NaN for a NaN")
-    add("--coverage", action="store_true", help="show on stderr what the models hit, bucket by bucket")
-    add("--changed", metavar="FILE", help="which vectors of the set of this metadata are others in this version")
-    vectors.set_defaults(command=_vectors)
+def execute(arguments: VectorsArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    if arguments.changed is not None:
+        return _changed(arguments.changed, arguments)
+    if arguments.subject is None:
+        return fail("name an op or a program, or give --changed")
+    if arguments.models == "list":
+        return _list_models(arguments.subject, arguments, sources)
+    return _make(arguments.subject, arguments, sources)
 
 
-def _vectors(arguments: argparse.Namespace) -> int:
-    from halfulp.interp.ir.errors import HalfulpError
-
-    sources = Sources(arguments)
-    try:
-        if arguments.changed is not None:
-            return _changed(arguments, sources)
-        if arguments.subject is None:
-            return fail("name an op or a program, or give --changed")
-        if arguments.models == "list":
-            return _list_models(arguments, sources)
-        return _make(arguments, sources)
-    except HalfulpError as error:
-        return report(error, sources)
-
-
-# --- making vectors ---------------------------------------------------------------------------------------------------
-
-
-def _make(arguments: argparse.Namespace, sources: Sources) -> int:
-    from halfulp.conformance.vectors.produce import write_folder
-
-    order = _order(arguments, sources)
+def _make(named: str, arguments: VectorsArguments, sources: Sources) -> int:
+    order = _order(named, arguments, sources)
     if arguments.coverage:
         _say_coverage(order.recipe)
     if arguments.out is None:
@@ -130,14 +69,8 @@ def _make(arguments: argparse.Namespace, sources: Sources) -> int:
     return SUCCESS
 
 
-def _order(arguments: argparse.Namespace, sources: Sources) -> Order:
-    """What is asked for, checked. Raises HalfulpError."""
-    from halfulp.conformance.vectors.columns import Role
-    from halfulp.conformance.vectors.formats.format import Options
-    from halfulp.conformance.vectors.packing import CONTAINERS, Blocks, Packing
-    from halfulp.conformance.vectors.produce import Order, carried_by
-    from halfulp.interp.ir.errors import InputError
-
+def _order(named: str, arguments: VectorsArguments, sources: Sources) -> Order:
+    """Return the order for vectors that the options describe, checked. Raise HalfulpError."""
     formats = tuple((arguments.format or "testfloat").split(","))
     carried = carried_by(formats)
     if len(set(formats)) < len(formats):
@@ -153,22 +86,24 @@ def _order(arguments: argparse.Namespace, sources: Sources) -> Order:
         raise InputError("--metadata goes with vectors on stdout; --out has its own, NAME.json")
     for option in ("pack", "mx"):
         if getattr(arguments, option) is not None and "bin" not in formats:
-            raise InputError(f"--{option} goes with the format 'bin', which says nothing of how elements lie")
+            raise InputError(
+                f"--{option} goes with the format 'bin', whose files do not describe the layout of elements"
+            )
     if arguments.block is not None and arguments.mx is None:
         raise InputError("--block goes with --mx")
     if Role.FLAGS not in carried:
         if arguments.flags:
             lacking = next(name for name in formats if Role.FLAGS not in carried_by([name]))
             raise InputError(f"--flags: the format '{lacking}' has no place for flags")
-        arguments.flags = False
-    arguments.block = (arguments.block or BLOCK) if arguments.mx is not None else None
-    recipe = recipe_of(arguments.subject, arguments, sources)
+        arguments = replace(arguments, flags=False)
+    block = (arguments.block or BLOCK) if arguments.mx is not None else None
+    recipe = recipe_of(named, arguments, sources, block)
     packings = {"containers": CONTAINERS, "dense": Packing(True), "dense-high": Packing(True, "high")}
     blocks = None
-    if arguments.mx is not None:
+    if arguments.mx is not None and block is not None:
         if arguments.poison == "drop":
             raise InputError("--poison=drop would leave gaps in the blocks of --mx")
-        blocks = Blocks(recipe.columns[0].name, recipe.columns[1].name, arguments.block, arguments.mx)
+        blocks = Blocks(recipe.columns[0].name, recipe.columns[1].name, block, arguments.mx)
         try:
             blocks.layout({column.name: column.width for column in recipe.columns}, CONTAINERS)
         except ValueError as error:
@@ -183,18 +118,14 @@ def _order(arguments: argparse.Namespace, sources: Sources) -> Order:
 
 
 def _check_place(path: Path) -> None:
-    """Raise InputError where a file cannot come to lie, before its vectors are made."""
-    from halfulp.interp.ir.errors import InputError
-
+    """Raise InputError for a file that cannot be written there, before its vectors are made."""
     if path.is_dir() or not path.parent.is_dir():
         why = "it is a folder" if path.is_dir() else f"there is no folder '{path.parent}'"
         raise InputError(f"--metadata={path}: {why}")
 
 
 def default_name(recipe: Recipe) -> str:
-    """What the vectors of a recipe are called: ``addf_f8E4M3FN``, ``truncf_f32_to_bf16_upward``, ``file_function``."""
-    from halfulp.conformance.vectors.computation import OpComputation, ProgramComputation
-
+    """Name the vectors of a recipe: ``addf_f8E4M3FN``, ``truncf_f32_to_bf16_upward``, ``file_function``."""
     computation = recipe.computation
     if isinstance(computation, OpComputation):
         asked = computation.case
@@ -211,10 +142,6 @@ def default_name(recipe: Recipe) -> str:
 
 
 def _stream(order: Order, metadata: str | None) -> ProducedSet:
-    from halfulp.conformance.vectors.metadata import to_text
-    from halfulp.conformance.vectors.produce import document, write_stream
-    from halfulp.files import write_file
-
     sys.stdout.flush()
     made = write_stream(order, order.formats[0], sys.stdout.buffer)
     sys.stdout.buffer.flush()
@@ -225,7 +152,7 @@ def _stream(order: Order, metadata: str | None) -> ProducedSet:
 
 @contextmanager
 def _ends_by_exception() -> Iterator[None]:
-    """Let SIGTERM end what is being written as an exception, so that nothing half-written is left."""
+    """Turn SIGTERM into an exception, so that nothing half-written is left."""
 
     def stop(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
@@ -237,30 +164,15 @@ def _ends_by_exception() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-# --- models -----------------------------------------------------------------------------------------------------------
-
-
 def _say_coverage(recipe: Recipe) -> None:
-    from halfulp.conformance.vectors.computation import OpComputation
-    from halfulp.conformance.vectors.inputs import filled_models
-    from halfulp.conformance.vectors.models.table import coverage_table
-    from halfulp.interp.ir.errors import InputError
-
     if not recipe.models or not isinstance(recipe.computation, OpComputation):
-        raise InputError("--coverage is about the models, so that --models must name some")
+        raise InputError("--coverage shows the models: --models must name some")
     _, filled = filled_models(recipe.computation.case, recipe.models, recipe.seed)
     say(coverage_table(filled))
 
 
-def _list_models(arguments: argparse.Namespace, sources: Sources) -> int:
-    from halfulp.command.recipe import computation_of
-    from halfulp.conformance.vectors.computation import OpComputation
-    from halfulp.conformance.vectors.inputs import filled_models
-    from halfulp.conformance.vectors.models.table import coverage_table
-    from halfulp.interp.ir.errors import InputError
-
-    arguments.models = None
-    computation = computation_of(arguments.subject, arguments, sources)
+def _list_models(named: str, arguments: VectorsArguments, sources: Sources) -> int:
+    computation = computation_of(named, replace(arguments, models=None), sources)
     if not isinstance(computation, OpComputation):
         raise InputError("the models are about the rounding of one op, not about programs")
     _, filled = filled_models(computation.case, None, arguments.seed)
@@ -268,29 +180,19 @@ def _list_models(arguments: argparse.Namespace, sources: Sources) -> int:
     return SUCCESS
 
 
-# --- an old set -------------------------------------------------------------------------------------------------------
-
-
-def _changed(arguments: argparse.Namespace, sources: Sources) -> int:
-    from halfulp.conformance.vectors import metadata
-    from halfulp.conformance.vectors.changes import changes, check_unaltered, digest_now
-    from halfulp.conformance.vectors.formats import read_vectors
-    from halfulp.conformance.vectors.recipe import recipe_of as recipe_of_document
-    from halfulp.interp.ir.errors import InputError
-
-    misplaced = [name for name in _MAKING if getattr(arguments, name) not in (None, False)]
-    if misplaced:
-        option = _SPELLED.get(misplaced[0], "--" + misplaced[0].replace("_", "-"))
+def _changed(metadata_file: str, arguments: VectorsArguments) -> int:
+    option = first_given(replace(arguments, flags=arguments.flags or None), _MAKING)
+    if option is not None:
         raise InputError(f"{option} says how vectors are made, which --changed takes from the metadata")
     if arguments.format not in (None, "jsonl"):
-        raise InputError(f"--format={arguments.format}: with --changed, rows are told as text, or as jsonl")
-    path = Path(arguments.changed)
-    data = metadata.from_text(_read_bytes(path), str(path))
+        raise InputError(f"--format={arguments.format}: with --changed, rows are printed as text, or as jsonl")
+    path = Path(metadata_file)
+    data = metadata.from_text(read_bytes(path), str(path))
     recipe = recipe_of_document(data, str(path))
     given = arguments.subject
     parts = metadata.parts_of(data) if given is None else [metadata.of_file(data, Path(given).name)]
     if "shards" in parts[0]:
-        raise InputError(f"{path}: '{given}' is none of the sweep's shards", hint="without a file, all are compared")
+        raise InputError(f"{path}: '{given}' is not one of the sweep's shards", hint="without a file, all are compared")
     compared, changed, missing, equal = 0, 0, 0, True
     for part in parts:
         beside = _data_file(path, part, given)
@@ -319,24 +221,13 @@ def _changed(arguments: argparse.Namespace, sources: Sources) -> int:
 
 
 def _change_text(change: Change, file: str | None, format: str | None) -> str:
-    """A change as a line; ``file``: where its row is, if it is not clear."""
+    """Spell a change as a line. ``file``: the file of its row, where that is not clear."""
     if format == "jsonl":
         return json.dumps(({} if file is None else {"file": file}) | change.to_json())
     return str(change) if file is None else f"{file}: {change}"
 
 
-def _read_bytes(path: Path) -> bytes:
-    from halfulp.interp.ir.errors import InputError
-
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
-
-
 def _opened(path: Path) -> Any:
-    from halfulp.interp.ir.errors import InputError
-
     try:
         return path.open("rb")
     except OSError as error:
@@ -344,17 +235,14 @@ def _opened(path: Path) -> Any:
 
 
 def _data_file(path: Path, data: dict[str, Any], given: str | None) -> tuple[Path, str] | None:
-    """The data file of a set and its format; None where none of them is there. Raises InputError."""
-    from halfulp.conformance.vectors.formats import format_of_file
-    from halfulp.interp.ir.errors import InputError
-
+    """Find the data file of a set and its format; return None where none of them exists. Raise InputError."""
     files = [(file.get("name"), file["format"]) for file in data["files"]]
     if given is not None:
         named = [format for name, format in files if name == Path(given).name]
         guessed = format_of_file(given)
         formats = named or ([guessed.name] if guessed else [format for _, format in files])
         if not formats:
-            raise InputError(f"{path}: nothing says of which format '{given}' is")
+            raise InputError(f"{path}: the format of '{given}' is not known")
         return Path(given), formats[0]
     if any(Path(name).name != name for name, _ in files if name is not None):
         raise InputError(f"{path}: the metadata names files outside of its folder")

@@ -1,140 +1,47 @@
-"""``halfulp verify``: ops against other implementations, one op on a terminal or all of them in a report."""
+"""``halfulp verify``: check ops against other implementations, one op on a terminal or all of them in a report."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
-from halfulp.command.common import (
-    DIFFERENT,
-    EXIT_CODES,
-    SUCCESS,
-    UNSUPPORTED,
-    WRONG_USE,
-    Sources,
-    fail,
-    positive,
-    profile_named,
-    progress_bar,
-    ranked,
-    report,
-    say,
-    write,
-)
+from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, say, write
+from halfulp.command.option import first_given
+from halfulp.command.options.verify import VerifyArguments
+from halfulp.command.progress import progress_bar
 from halfulp.command.recipe import case_named
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from halfulp.conformance.comparing.coverage import Coverage
-    from halfulp.conformance.ops.jobs import ConformanceReport
-    from halfulp.conformance.ops.verify import Verification
-    from halfulp.conformance.oracles.oracle import Oracle
-
-_ABOUT = """\
-Check an op against other implementations, bit for bit:
-
-  halfulp verify arith.truncf --from bf16 --type f8E4M3FN --against apfloat,mlir-fold
-
-Every input is tried where there are at most 2**24, else corners crossed with corners, and random ones. Without an op,
-everything is checked against all oracles that are installed, and a report is written; with --against npz=FILE, every
-result in the file.
-
-An oracle is apfloat (libLLVM), mlir-fold, mlir-runtime, mlir-native, mlir-expand, mlir-quant (mlir-opt and mlir-runner
-22), iree, ml_dtypes, npz=FILE, command=PROGRAM, or exact (the specification in plain Python integers).
-"""
-
-
-MAX_BITS = 32
-"""Of operands together, that `verify` enumerates."""
+from halfulp.command.semantics import profile_named
+from halfulp.command.sources import Sources
+from halfulp.conformance.comparing.coverage import Coverage
+from halfulp.conformance.comparing.divergences import divergences
+from halfulp.conformance.ops.jobs import ConformanceReport, jobs, run_jobs
+from halfulp.conformance.ops.report import markdown
+from halfulp.conformance.ops.verify import Verification, as_json, text, verify
+from halfulp.conformance.ops.workers import default_workers
+from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
+from halfulp.conformance.oracles.oracle import HoldingOracle, Oracle, OracleError, Unavailable
+from halfulp.interp.ir.errors import InputError
 
 _FOR_ONE = ("type", "source", "attr", "profile", "n", "bits", "no_known", "coverage", "fail_under", "json")
 _FOR_ALL = ("level", "jobs", "output")
-_SPELLED = {"source": "--from", "n": "-n", "output": "-o"}
-"""Options that go with an op, and those that go without one, as attributes and as they are written."""
 
 
-def _percent(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is no percentage")
-    return number
-
-
-def _few_bits(text: str) -> int:
-    number = positive(text)
-    if number > MAX_BITS:
-        raise argparse.ArgumentTypeError(f"{text}: 2**{text} inputs are too many; at most {MAX_BITS} bits")
-    return number
-
-
-def register(commands: Any, style: dict[str, Any]) -> None:
-    """Add the command to the parser of the command line."""
-    verify = commands.add_parser(
-        "verify",
-        help="check ops against other implementations",
-        description=_ABOUT,
-        epilog=EXIT_CODES.replace("1 values differ,", "1 unexplained differences,"),
-        **style,
-    )
-    add = verify.add_argument
-    add("op", nargs="?", metavar="OP", help="the full name, as in arith.addf; without it, everything is checked")
-    add("--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; of a cast, of its result")
-    add("--from", dest="source", metavar="TYPE[,TYPE...]", help="the element types of the operands of a cast")
-    add("--attr", action="append", metavar="NAME[=VALUE]", help="a property, as for eval")
-    add("--against", metavar="ORACLE[,ORACLE...]", help="the oracles to ask (default: all that are installed)")
-    add("--profile", metavar="NAME[,FIELD=VALUE...]", help="what the answers are compared with")
-    add("-n", type=positive, metavar="N", help="inputs where not every one is tried (default: 100000)")
-    add("--bits", type=_few_bits, metavar="N", help="try every input of up to N bits together (default: 24)")
-    add("--seed", type=int, default=0, metavar="N", help="of the random inputs")
-    add("--no-known", action="store_true", default=None, help="do not look at the table of known divergences")
-    add(
-        "--coverage",
-        action="store_true",
-        default=None,
-        help="show which classes of operands and which outcomes were met",
-    )
-    add("--fail-under", type=_percent, metavar="PERCENT", help="exit with 1 if less of the operand classes was met")
-    add("--json", action="store_true", default=None, help="one JSON object per op and oracle")
-    add("--level", choices=("sample", "full"), help="without an op: how much is asked (default: sample)")
-    add("--jobs", type=positive, metavar="N", help="without an op: processes (default: as many as cores)")
-    add("-o", dest="output", metavar="FILE", help="without an op: where the report goes (default: stdout)")
-    verify.set_defaults(command=_verify)
-
-
-def _verify(arguments: argparse.Namespace) -> int:
-    from halfulp.interp.ir.errors import HalfulpError
-
-    texts = Sources(arguments)
-    misplaced = [name for name in (_FOR_ALL if arguments.op else _FOR_ONE) if getattr(arguments, name) is not None]
-    if misplaced:
-        option = _SPELLED.get(misplaced[0], "--" + misplaced[0].replace("_", "-"))
+def execute(arguments: VerifyArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    option = first_given(arguments, _FOR_ALL if arguments.op else _FOR_ONE)
+    if option is not None:
         return fail(f"{option} goes with {'no op' if arguments.op else 'an op'}")
-    try:
-        return _verify_op(arguments, texts) if arguments.op else _verify_everything(arguments)
-    except HalfulpError as error:
-        return report(error, texts)
+    return _verify_op(arguments.op, arguments, sources) if arguments.op else _verify_everything(arguments)
 
 
 def _asked(spelling: str | None) -> list[str]:
-    from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT
-
     return spelling.split(",") if spelling else [name for name in ORACLES if name not in TAKES_ARGUMENT]
 
 
-def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
-    from halfulp.conformance.comparing.divergences import divergences
-    from halfulp.conformance.ops.verify import as_json, text, verify
-    from halfulp.conformance.oracles import oracle
-    from halfulp.conformance.oracles.oracle import Unavailable
-
-    case = case_named(arguments.op, arguments, texts)
+def _verify_op(op: str, arguments: VerifyArguments, sources: Sources) -> int:
+    case = case_named(op, arguments, sources)
     profile = profile_named(arguments.profile or "spec")
     rows = () if arguments.no_known else divergences()
     codes = []
@@ -157,7 +64,7 @@ def _verify_op(arguments: argparse.Namespace, texts: Sources) -> int:
         codes.append(_code(found, arguments.fail_under or 0))
     if not codes:
         return fail(f"no oracle that is installed answers {case}")
-    # An answer that differs outweighs one that could not be had.
+    # A different answer outweighs a missing one.
     return ranked(codes)
 
 
@@ -172,15 +79,10 @@ def _code(found: Verification, percent: float = 0) -> int:
 def _coverage_lines(coverage: Coverage) -> list[str]:
     outcomes = ", ".join(f"{name} {count:,}" for name, count in coverage.outcomes.items() if count)
     hit = f"{len(coverage.combinations)} of {coverage.possible} combinations of operand classes"
-    return [f"  coverage: {hit} ({coverage.percent:.0f}%)", f"  outcomes: {outcomes or 'not told for this op'}"]
+    return [f"  coverage: {hit} ({coverage.percent:.0f}%)", f"  outcomes: {outcomes or 'not known for this op'}"]
 
 
-def _verify_everything(arguments: argparse.Namespace) -> int:
-    from halfulp.conformance.ops.jobs import jobs, run_jobs
-    from halfulp.conformance.ops.report import markdown
-    from halfulp.conformance.ops.workers import default_workers
-    from halfulp.conformance.oracles import ORACLES
-
+def _verify_everything(arguments: VerifyArguments) -> int:
     names = _asked(arguments.against)
     if any("=" in name for name in names):
         return _verify_held(arguments, names)
@@ -190,7 +92,7 @@ def _verify_everything(arguments: argparse.Namespace) -> int:
     level = arguments.level or "sample"
     plan = list(jobs(level, arguments.seed, names))
     if not plan:
-        return fail(f"the plan asks nothing of {', '.join(names)}")
+        return fail(f"there is nothing to ask of {', '.join(names)}")
     with _delivery(arguments.output) as deliver:
         with progress_bar("tasks") as progress:
             found = run_jobs(plan, level, arguments.seed, arguments.jobs or default_workers(), progress)
@@ -200,20 +102,15 @@ def _verify_everything(arguments: argparse.Namespace) -> int:
     return _judge(found, bool(arguments.against))
 
 
-def _verify_held(arguments: argparse.Namespace, names: Sequence[str]) -> int:
-    """Every case that the oracles have results of: files of results, which say themselves what they hold."""
-    from halfulp.conformance.comparing.divergences import divergences
-    from halfulp.conformance.ops.verify import text, verify
-    from halfulp.conformance.oracles import oracle
-    from halfulp.conformance.oracles.oracle import HoldingOracle, OracleError, Unavailable
-
+def _verify_held(arguments: VerifyArguments, names: Sequence[str]) -> int:
+    """Verify every op case that the oracles hold results of: files of results name their op cases themselves."""
     codes = []
     with _delivery(arguments.output) as deliver:
         for name in names:
             try:
                 asked = oracle(name)
                 if not isinstance(asked, HoldingOracle):
-                    return fail(f"name an op: {name} has no tasks of its own, as a file of results has")
+                    return fail(f"name an op: {name} does not hold results of its own")
                 cases = asked.cases()
             except (Unavailable, ValueError, OracleError) as error:
                 return fail(f"{name}: {error}")
@@ -226,7 +123,9 @@ def _verify_held(arguments: argparse.Namespace, names: Sequence[str]) -> int:
 
 @contextmanager
 def _delivery(output: str | None) -> Iterator[Callable[[str], object]]:
-    """What takes the report. A file that cannot be written is noticed at once, and replaced only when all went well."""
+    """Yield the function that takes the report. A file that cannot be written is an error at once; it is replaced only
+    when all went well.
+    """
     if output is None:
         yield write
         return
@@ -236,8 +135,6 @@ def _delivery(output: str | None) -> Iterator[Callable[[str], object]]:
             yield file.write
         os.replace(temporary, output)
     except OSError as error:
-        from halfulp.interp.ir.errors import InputError
-
         raise InputError(f"cannot write {output!r}: {error.strerror}") from None
     finally:
         if os.path.exists(temporary):

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-from halfulp.explanations.dot import rounding_rows, sum_rows
+from halfulp.explanations.dot_records import AlignedSum, DotStep, ExplainedDot, rounding_rows, sum_rows
 from halfulp.fp_formats.display import code, fragment, table, title
 
-if TYPE_CHECKING:
-    from halfulp.explanations.dot import AlignedSum, DotExplanation, Group
-
 _DIGITS = 10
-"""Values beside bits are cut to so many digits."""
+"""The most digits of a value beside bits."""
 
 
-def dot_html(explanation: DotExplanation) -> str:
-    """An explanation as a fragment of HTML."""
+def dot_html(explanation: ExplainedDot) -> str:
+    """Return an explanation as a fragment of HTML."""
     e = explanation
     notes = [("note", escape(note)) for note in e.notes]
     rows = [(escape(name), escape(text)) for name, text in e.result_rows()]
@@ -27,8 +23,8 @@ def dot_html(explanation: DotExplanation) -> str:
     return fragment(title(e.title), *tables, *steps, _plain(e.model_rows(), named=False), *unpublished)
 
 
-def dot_page(explanation: DotExplanation) -> str:
-    """The same as a page of its own, which needs nothing else."""
+def dot_page(explanation: ExplainedDot) -> str:
+    """Return an explanation as a page of its own, which needs nothing else."""
     heading = escape(explanation.title)
     head = '<meta charset="utf-8"><meta name="color-scheme" content="light dark">'
     style = "<style>body{font-family:system-ui,sans-serif;margin:24px}</style>"
@@ -43,7 +39,7 @@ def _plain(rows: Sequence[tuple[str, ...]], named: bool = True) -> str:
     return table([[escape(cell) for cell in row] for row in body], head, named)
 
 
-def _group(heading: str, group: Group) -> str:
+def _group(heading: str, group: DotStep) -> str:
     parts = [title(heading)]
     parts += [f"<p>{escape(words)}</p>" for words in group.words]
     for each in group.sums:
@@ -55,7 +51,7 @@ def _group(heading: str, group: Group) -> str:
 
 
 def _terms(aligned: AlignedSum) -> Iterator[list[str]]:
-    """The rows of a sum; the bits that are dropped are struck out."""
+    """Yield the rows of a sum; dropped bits are struck out."""
     for label, bits, *rest in sum_rows(aligned, _DIGITS):
         kept, _, dropped = bits.partition("|")
         shown = code(kept) + (f"<del>{code(dropped)}</del>" if dropped else "") if kept else ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from halfulp.explanations.records import ExplainedOp, ExplainedRounding
+from halfulp.explanations.texts import code_suffix, element_text, flags_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import (
     Tick,
@@ -28,25 +29,19 @@ from halfulp.fp_formats.spelling import (
     value_text,
 )
 
-if TYPE_CHECKING:
-    from halfulp.explanations.op import OpExplanation
-    from halfulp.explanations.rounding import Explanation
-
 POISON = '<td class="poison" title="poison: the result has no value">poison</td>'
 
 
-def explanation_html(explanation: Explanation) -> str:
-    """An explanation as a fragment of HTML."""
+def rounding_html(explanation: ExplainedRounding) -> str:
+    """Return an explanation as a fragment of HTML."""
     e = explanation
     reading = f" ({escape(e.reading)})" if e.reading else ""
     heading = title(f"{e.given} in {e.format.name}, {e.rounding}, profile {e.profile.name}")
     return fragment(heading, _rounding(e, [("given", escape(e.given) + reading)]))
 
 
-def op_html(explanation: OpExplanation) -> str:
-    """The explanation of an op as a fragment of HTML."""
-    from halfulp.explanations.op import code_suffix, element_text
-    from halfulp.explanations.rounding import flags_text
+def op_html(explanation: ExplainedOp) -> str:
+    """Return the explanation of an op as a fragment of HTML."""
 
     e = explanation
     parts = [title(e.title), table([(escape(name), escape(text)) for name, text in e.lines()], named=True)]
@@ -68,8 +63,7 @@ def op_html(explanation: OpExplanation) -> str:
     return fragment(*parts)
 
 
-def _rounding(e: Explanation, rows: list[tuple[str, str]], formula: str = "") -> str:
-    from halfulp.explanations.rounding import flags_text
+def _rounding(e: ExplainedRounding, rows: list[tuple[str, str]], formula: str = "") -> str:
 
     fmt, result = e.format, e.result
     if e.exact is not None:
@@ -108,7 +102,7 @@ def _profiles(rows: Sequence[tuple[str, ...]]) -> str:
     return table([_poisoned([escape(cell) for cell in row]) for row in groups], head)
 
 
-def _neighbours(e: Explanation) -> str:
+def _neighbours(e: ExplainedRounding) -> str:
     fmt, rows = e.format, []
     for name, neighbour in (("below", e.below), ("above", e.above)):
         if neighbour is None:
@@ -122,8 +116,8 @@ def _neighbours(e: Explanation) -> str:
     return table(rows, ("", "code", "bits", "value"), named=True)
 
 
-def _line(e: Explanation) -> str:
-    """The number line from the neighbour below to that above."""
+def _line(e: ExplainedRounding) -> str:
+    """Draw the number line from the neighbour below to the one above."""
     assert e.exact is not None
     is_value = e.midpoint is None and scalar.value(e.format, scalar.from_fraction(e.format, e.exact).code) == e.exact
     middle = []
@@ -136,8 +130,8 @@ def _line(e: Explanation) -> str:
     return number_line([left, *middle, right], e.exact, e.given, e.result.value, description)
 
 
-def _end(e: Explanation, neighbour: int | None, side: int, middle: list[Tick]) -> Tick:
-    """The tick of a neighbour; where there is none, of the place where the next value would be."""
+def _end(e: ExplainedRounding, neighbour: int | None, side: int, middle: list[Tick]) -> Tick:
+    """Return the tick of a neighbour; where there is none, of the place where the next value would be."""
     assert e.ulp is not None
     if neighbour is not None:
         value = scalar.value(e.format, neighbour)

@@ -1,7 +1,7 @@
-"""Where rounding changes its result: the values of a format in order, the points between them, the steps.
+"""The inputs at which rounding changes its result: the values of a format in order, and the points between them.
 
 Everything is exact: values and points are rational numbers, results come from `halfulp.fp_formats.scalar`. Finite
-values are counted from zero, or from the smallest where there is no zero: value number -3, 0, 17 (its *rank*).
+values are counted from zero, or from the smallest value where there is no zero: value number -3, 0, 17 (its *rank*).
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from halfulp.fp_formats.spelling import value_text
 
 
 def code_at(fmt: FloatFormat, rank: int) -> int:
-    """The code of the finite value of that number."""
+    """Return the code of the finite value with this number."""
     return scalar.with_sign(fmt, int(rank < 0), fmt.from_magnitude(abs(rank)))
 
 
 def value_at(fmt: FloatFormat, rank: int) -> Fraction:
-    """The finite value of that number."""
+    """Return the finite value with this number."""
     value = scalar.value(fmt, code_at(fmt, rank))
     assert value is not None
     return value
 
 
 def lowest_rank(fmt: FloatFormat) -> int:
-    """The number of the smallest finite value; that of the largest is ``fmt.max_magnitude``."""
+    """Return the number of the smallest finite value; that of the largest is ``fmt.max_magnitude``."""
     return -fmt.max_magnitude if fmt.signed else 0
 
 
 def _rank_from(fmt: FloatFormat, x: Fraction) -> int:
-    """The number of the smallest value that is not below ``x``; one more than the last where there is none."""
+    """Return the number of the smallest value that is not below ``x``; one more than the last where there is none."""
     first, last = lowest_rank(fmt), fmt.max_magnitude + 1
     while first < last:
         middle = (first + last) // 2
@@ -46,28 +46,28 @@ def _rank_from(fmt: FloatFormat, x: Fraction) -> int:
 
 
 def ranks_between(fmt: FloatFormat, low: Fraction, high: Fraction) -> range:
-    """The numbers of the values from ``low`` to ``high``, both included."""
+    """Return the numbers of the values from ``low`` to ``high``, both included."""
     end = _rank_from(fmt, high)
     return range(_rank_from(fmt, low), end + (end <= fmt.max_magnitude and value_at(fmt, end) == high))
 
 
 def count(ranks: range) -> int:
-    """How many there are: more than ``len`` can say, in wide formats."""
+    """Count the numbers of a range: wide formats have more than ``len`` can return."""
     return max(0, ranks.stop - ranks.start)
 
 
 def _step_at_the_top(fmt: FloatFormat) -> Fraction:
-    """From the largest value to the next one, were the exponent unbounded."""
+    """Return the distance from the largest value to the next value that the format would have."""
     return Fraction(2) ** (fmt.emax - fmt.mantissa_bits)
 
 
 def _breaks(fmt: FloatFormat, low: Fraction, high: Fraction) -> list[Fraction]:
-    """Every point from ``low`` to ``high`` at which the result of some rounding mode may change; both ends."""
+    """Return every point from ``low`` to ``high`` at which the result of a rounding mode may change, and both ends."""
     ranks = ranks_between(fmt, low, high)
     around = range(max(ranks.start - 1, lowest_rank(fmt)), min(ranks.stop + 1, fmt.max_magnitude + 1))
     values = [value_at(fmt, rank) for rank in around]
     top, half = value_at(fmt, fmt.max_magnitude), _step_at_the_top(fmt) / 2
-    # Beyond the ends, rounding is decided as if the format went on; what has no sign or no zero changes at 0.
+    # Beyond the ends, rounding behaves as if the format went on. A format without a sign or a zero changes at 0.
     points = {low, high, Fraction(0), *values, *((a + b) / 2 for a, b in pairwise(values))}
     points |= {sign * (top + k * half) for sign in (1, -1) for k in (1, 2)}
     return sorted(point for point in points if low <= point <= high)
@@ -75,9 +75,9 @@ def _breaks(fmt: FloatFormat, low: Fraction, high: Fraction) -> list[Fraction]:
 
 @dataclass(frozen=True)
 class Piece:
-    """Inputs between ``low`` and ``high``, neither included, that all have one result.
+    """Inputs between ``low`` and ``high``, without these two, that all have one result.
 
-    ``value``: the result; None where it is no number, and then ``special`` says what it is.
+    ``value``: the result; None where it is not a number. Then ``special`` names it.
     """
 
     low: Fraction
@@ -87,7 +87,7 @@ class Piece:
 
 
 def rounded(fmt: FloatFormat, x: Fraction, mode: Rounding) -> tuple[Fraction | None, str]:
-    """What ``x`` is rounded to: a value, or None and what the result is instead: ``inf``, ``nan``, ``poison``."""
+    """Round ``x``: return the value, or None and the special result: ``inf``, ``nan`` or ``poison``."""
     result = scalar.from_fraction(fmt, x, mode)
     if result.poison:
         return None, "poison"
@@ -96,7 +96,7 @@ def rounded(fmt: FloatFormat, x: Fraction, mode: Rounding) -> tuple[Fraction | N
 
 
 def pieces(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction) -> list[Piece]:
-    """The steps of rounding to a format from ``low`` to ``high``, in order."""
+    """Return the steps of rounding to a format from ``low`` to ``high``, in order."""
     found: list[Piece] = []
     for a, b in pairwise(_breaks(fmt, low, high)):
         value, special = rounded(fmt, (a + b) / 2, mode)
@@ -108,21 +108,21 @@ def pieces(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction) -> l
 
 
 def exponent_of(x: Fraction) -> int:
-    """The largest power of two that is not above a positive ``x``."""
+    """Return the exponent of the largest power of two that is not above a positive ``x``."""
     guess = x.numerator.bit_length() - x.denominator.bit_length()
     return guess if Fraction(2) ** guess <= x else guess - 1
 
 
 def relative_error(x: Fraction, value: Fraction) -> Fraction:
-    """How far ``value`` is from a positive ``x``, relative to it."""
+    """Return the distance of ``value`` from a positive ``x``, relative to ``x``."""
     return abs(value / x - 1)
 
 
 def largest_error(fmt: FloatFormat, mode: Rounding, low: Fraction, high: Fraction) -> float:
-    """The least upper bound of the relative error between two positive inputs; NaN where no result is a number.
+    """Return the least upper bound of the relative error between two positive inputs; NaN where no result is a number.
 
-    Within a binade values are evenly spaced, so that errors get smaller: the first two gaps of each binade, and what
-    lies beyond the last value, are enough.
+    Within a binade values are evenly spaced, so errors get smaller: the first two gaps of each binade, and the part
+    beyond the last value, are enough.
     """
     windows = [(low, high)]
     ranks = ranks_between(fmt, low, high)

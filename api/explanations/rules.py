@@ -1,4 +1,4 @@
-"""Which rule of the profile ``spec`` gave a rounded result, in words."""
+"""The rule of the profile ``spec`` behind a rounded result, in words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Rounding
-from halfulp.fp_formats.spelling import value_text
+from halfulp.fp_formats.spelling import decimal_text, value_text
 
 _DIRECTED: Mapping[Rounding, str] = {
     Rounding.DOWNWARD: "downward: toward -infinity",
@@ -25,7 +25,7 @@ def rounding_rule(
     code: int | None,
     midpoint: Fraction | None,
 ) -> str:
-    """The rule for a finite exact value; ``code``: what it is rounded to; ``midpoint``: of its two neighbours."""
+    """Say which rule rounds a finite exact value. ``code``: the result; ``midpoint``: that of its two neighbours."""
     if not exact and not fmt.zero:
         return f"{fmt.name} has no zero: the smallest value, in every mode"
     if negative_zero and not fmt.has_negative_zero:
@@ -37,9 +37,7 @@ def rounding_rule(
         return "the value is exact in this format: nothing is rounded"
     if midpoint is None:
         return f"below the smallest value of {fmt.name}, which has no zero: that value, in every mode"
-    largest = scalar.value(fmt, fmt.max_code)
-    assert largest is not None
-    if abs(exact) > largest:
+    if abs(exact) > _largest(fmt):
         return _overflow_rule(fmt, exact, mode, rounded, midpoint)
     assert rounded is not None
     side = "above" if rounded > exact else "below"
@@ -51,7 +49,7 @@ def rounding_rule(
 
 
 def nan_rule(fmt: FloatFormat, bare: str = "") -> str:
-    """The rule for a NaN that is converted; ``bare``: why it has neither sign nor payload, empty where it has them."""
+    """Say which rule converts a NaN. ``bare``: why it has neither sign nor payload; empty where it has them."""
     if fmt.nan_code is None:
         return lost_nan_rule(fmt)
     if bare:
@@ -64,7 +62,7 @@ def nan_rule(fmt: FloatFormat, bare: str = "") -> str:
 
 
 def bare_nan(fmt: FloatFormat, code: int) -> str:
-    """Why a NaN has neither sign nor payload that could be kept; empty where it has them, and for what is no NaN."""
+    """Say why a NaN has neither sign nor payload to keep; an empty text where it has them, and for other values."""
     if fmt.is_invalid(code):
         return f"an invalid encoding of {fmt.name} counts as a signalling NaN"
     marked = fmt.nan_has_payload and (fmt.signed or fmt.mantissa_bits)
@@ -72,7 +70,7 @@ def bare_nan(fmt: FloatFormat, code: int) -> str:
 
 
 def default_nan(fmt: FloatFormat) -> str:
-    """What a NaN is that comes from no NaN operand with a sign and a payload."""
+    """Name the NaN that does not come from a NaN operand with sign and payload."""
     if fmt.nan_code is None:
         return lost_nan_rule(fmt)
     if not (fmt.nan_has_payload and fmt.signed):
@@ -81,29 +79,35 @@ def default_nan(fmt: FloatFormat) -> str:
 
 
 def lost_nan_rule(fmt: FloatFormat) -> str:
-    """The rule for a NaN in a format that has none."""
+    """Say what a NaN becomes in a format without NaN."""
     return f"NaN is not representable in {fmt.name}: poison"
 
 
 def infinity_rule(fmt: FloatFormat, negative: bool) -> str:
-    """The rule for an infinity that is converted."""
+    """Say which rule converts an infinity."""
     if negative and not fmt.signed:
         return negative_rule(fmt)
     return f"infinity stays infinity in {fmt.name}" if fmt.infinities else f"infinity: {instead_of_infinity(fmt)}"
 
 
 def negative_rule(fmt: FloatFormat) -> str:
-    """The rule for a negative number in a format without a sign."""
+    """Say what a negative number becomes in a format without a sign."""
     return f"{fmt.name} has no negative values: NaN{'' if fmt.nan_code is not None else f'. {lost_nan_rule(fmt)}'}"
 
 
 def instead_of_infinity(fmt: FloatFormat) -> str:
-    """What a format has in place of an infinity."""
+    """Name the result that a format has in place of an infinity."""
     if fmt.infinities:
         return "infinity"
     if fmt.nan_code is not None:
         return f"{fmt.name} has no infinities: NaN{', of the same sign' if fmt.signed and fmt.nan_has_payload else ''}"
     return f"{fmt.name} has neither infinities nor NaN: the largest finite value"
+
+
+def _largest(fmt: FloatFormat) -> Fraction:
+    largest = scalar.value(fmt, fmt.max_code)
+    assert largest is not None
+    return largest
 
 
 def _tie_rule(fmt: FloatFormat, mode: Rounding, away: bool) -> str:
@@ -125,6 +129,7 @@ def _overflow_rule(fmt: FloatFormat, exact: Fraction, mode: Rounding, rounded: F
     elif exact == mid:
         how = _tie_rule(fmt, mode, not stays)
     else:
-        nearer = abs(exact) < abs(mid)
-        how = f"nearer to {'it' if nearer else 'the next value'}, were the exponent unbounded"
+        following = decimal_text(2 * abs(mid) - _largest(fmt))
+        how = f"nearer to it than to {following}" if within else f"it would round to {following} or more"
+        how += ", which does not exist"
     return f"{beyond}; {how}: {'the largest finite value' if stays else 'overflow; ' + instead_of_infinity(fmt)}"

@@ -1,10 +1,10 @@
-"""What rounding does in every situation, as a table that the page looks results up in.
+"""The result of rounding in every situation, as a table in which the page looks results up.
 
-Rounding a number to a format depends on little: on its sign, the mode, where it lies between the two values around it,
-whether the lower of these is even, and where in the format they are. A `Region` is a run of magnitudes (see
-`halfulp.fp_formats.formats`) in which that is all, and every entry of its table is what `halfulp.fp_formats.scalar`
-makes of one number in that situation, and what `halfulp.explanations.rules` says of that. The page compares numbers,
-exactly, to find out in which situation one is; it rounds nothing.
+The result of rounding a number to a format depends on a few facts: its sign, the mode, its place between the two values
+around it, whether the lower one of these is even, and where in the format they are. A `MagnitudeRange` is a run of
+magnitudes (see `halfulp.fp_formats.formats`) in which nothing else matters. Every entry of its table is the result of
+`halfulp.fp_formats.scalar` for one number in that situation, with the words of `halfulp.explanations.rules`. The page
+compares numbers, exactly, to find the situation of a number; it rounds nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from halfulp.explanations.rounding import MODES, explain, given_number
+from halfulp.explanations.given import MODES, given_number
+from halfulp.explanations.rounding import explain
 from halfulp.explanations.rules import infinity_rule, nan_rule, rounding_rule
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -22,17 +23,17 @@ from halfulp.fp_formats.policy import Rounding
 from halfulp.fp_formats.spelling import bit_fields
 
 LOWER, UPPER, POISON = "lower", "upper", "poison"
-"""Results: the value toward zero, the one away from it, or none; every other result is a code, in hexadecimal."""
+"""Results: the value toward zero, the one away from zero, or none. Every other result is a code in hexadecimal."""
 
 _HALF, _THREE_QUARTERS, _WHOLE = 2, 3, 4
 
 
 @dataclass(frozen=True)
-class Region:
-    """Magnitudes ``first`` to ``last``: numbers from one of them to the next are rounded alike.
+class MagnitudeRange:
+    """Magnitudes ``first`` to ``last``: the numbers between two neighbours of them are all rounded alike.
 
-    ``cuts``: where, in quarters of the way, something changes. A position is counted by the cuts: 0 before the first
-    one, 1 at it, 2 after it, and so on.
+    ``cuts``: the places, in quarters of the way, where the result changes. Positions are counted by cuts: 0 before the
+    first cut, 1 at it, 2 after it, and so on.
     """
 
     first: int
@@ -41,7 +42,7 @@ class Region:
 
     @property
     def positions(self) -> Iterator[Fraction]:
-        """One point of the way for each position, in order."""
+        """Yield one point of the way for each position, in order."""
         end = _WHOLE if self.cuts[-1] < _WHOLE else _WHOLE + 2
         following = (*self.cuts[1:], end)
         yield Fraction(self.cuts[0], 8)
@@ -50,23 +51,25 @@ class Region:
             yield Fraction(cut + after, 8)
 
 
-def regions(fmt: FloatFormat) -> tuple[Region, ...]:
-    """The regions of a format, which together hold all its magnitudes."""
+def regions(fmt: FloatFormat) -> tuple[MagnitudeRange, ...]:
+    """Return the regions of a format, which together hold all its magnitudes."""
     normal, largest = fmt.min_normal_magnitude, fmt.max_magnitude
     rows = (
-        Region(0, normal - 2, (_HALF,)),
-        # Between the last subnormal and the first normal value, what rounds to the latter with an unbounded exponent
-        # does not underflow: with one bit more, that changes at three quarters of the way.
-        Region(normal - 1, normal - 1, (_HALF, _THREE_QUARTERS)),
-        Region(normal, largest - 1, (_HALF,)),
-        # Beyond the largest value; from what would be next on, every mode overflows.
-        Region(largest, largest, (_HALF, _WHOLE)),
+        MagnitudeRange(0, normal - 2, (_HALF,)),
+        # A number just below the first normal value does not underflow where it rounds to that value with one bit more
+        # of precision: this changes at three quarters of the way.
+        MagnitudeRange(normal - 1, normal - 1, (_HALF, _THREE_QUARTERS)),
+        MagnitudeRange(normal, largest - 1, (_HALF,)),
+        # Beyond the largest value. From the next value on, which does not exist, every mode overflows.
+        MagnitudeRange(largest, largest, (_HALF, _WHOLE)),
     )
     return tuple(row for row in rows if 0 <= row.first <= row.last)
 
 
 def _step(fmt: FloatFormat, magnitude: int) -> tuple[Fraction, Fraction]:
-    """The value of a magnitude, and its distance to the next one, were the exponent unbounded."""
+    """Return the value of a magnitude, and its distance to the next value; for the largest value, to the next one that
+    the format would have.
+    """
     x = scalar.unpack(fmt, fmt.from_magnitude(magnitude))
     unit = Fraction(2) ** x.exponent
     return x.significand * unit, unit
@@ -88,7 +91,7 @@ class _Outcomes:
         return self.rows.setdefault((name, result.flags, rule), len(self.rows))
 
     def of_code(self, source: FloatFormat, code: int) -> list[int]:
-        """What each mode makes of a code of another format that is NaN, infinite or zero, as numbers of rows."""
+        """Convert a code of another format that is NaN, infinite or zero in each mode; return numbers of rows."""
         number = scalar.value(source, code)
         negative = bool(code >> (source.bits - 1))
 
@@ -101,7 +104,7 @@ class _Outcomes:
         return [self._row(result, rule(mode, result), {}) for mode, result in results]
 
     def of_number(self, number: Fraction, midpoint: Fraction | None, names: Mapping[int, str]) -> list[int]:
-        """What each mode makes of a number other than zero, as numbers of rows; ``names``: of codes."""
+        """Round a number other than zero in each mode; return numbers of rows. ``names``: of codes."""
         results = ((mode, scalar.from_fraction(self.fmt, number, mode)) for mode in MODES.values())
         return [
             self._row(result, rounding_rule(self.fmt, number, False, mode, result.code, midpoint), names)
@@ -109,7 +112,7 @@ class _Outcomes:
         ]
 
     def signs(self, magnitude: int, position: Fraction) -> list[list[int]]:
-        """What each sign and mode give at a position after a magnitude."""
+        """Return the results of each sign and mode at a position after a magnitude."""
         value, step = _step(self.fmt, magnitude)
         number, midpoint = value + step * position, value + step / 2
         found = []
@@ -125,8 +128,10 @@ class _Outcomes:
             sign = 0
         return scalar.with_sign(self.fmt, sign, self.fmt.from_magnitude(magnitude))
 
-    def region(self, region: Region) -> list[list[list[list[int]]] | None]:
-        """By parity of the magnitude (None where it has none of that parity), position, sign and mode."""
+    def region(self, region: MagnitudeRange) -> list[list[list[list[int]]] | None]:
+        """Return the results by parity of the magnitude (None for a parity that does not occur), position, sign and
+        mode.
+        """
         start = _magnitude_near_one(self.fmt, region.first, max(region.first, region.last - 1))
         found: list[list[list[list[int]]] | None] = [None, None]
         for magnitude in range(start, min(start + 1, region.last) + 1):
@@ -134,7 +139,7 @@ class _Outcomes:
         return found
 
     def special(self) -> dict[str, list[list[int]]]:
-        """What each sign and mode give for what lies in no region: by situation."""
+        """Return the results of each sign and mode outside of all regions, by situation."""
         fmt, f64 = self.fmt, FORMATS["f64"]
         codes = {"nan": f64.nan_code or 0, "inf": f64.infinity_code or 0, "zero": 0}
         signs = (0, f64.sign_mask or 0)
@@ -152,7 +157,9 @@ def _hex(number: int | None) -> str | None:
 
 
 def format_row(fmt: FloatFormat) -> dict[str, Any]:
-    """A format as the page reads it: what its codes mean, and what rounding to it does. Codes are in hexadecimal."""
+    """Return a format as the page reads it: the meaning of its codes, and the results of rounding to it. Codes are in
+    hexadecimal.
+    """
     outcomes = _Outcomes(fmt)
     special = outcomes.special()
     between = [
@@ -183,7 +190,9 @@ def format_row(fmt: FloatFormat) -> dict[str, Any]:
 
 
 def tables() -> dict[str, Any]:
-    """All that the page looks up: modes, formats, and the words of `explanations.rounding` that all formats share."""
+    """Return all that the page looks up: modes, formats, and the words of `explanations.rounding` that all formats
+    share.
+    """
     f64 = FORMATS["f64"]
     return {
         "modes": list(MODES),

@@ -1,4 +1,4 @@
-"""The page as text: template, style, script and tables put together."""
+"""The text of the page: template, style, script and tables put together."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ def _source(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """How a content security policy names the one script or style that it allows."""
+    """Return the name of a script or style in a content security policy that allows nothing else."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def page() -> str:
-    """The whole page, the same text every time. It needs nothing beside itself, and its policy allows it nothing."""
+    """Return the whole page, the same text every time. It needs nothing beside itself, and its policy allows it nothing
+    else.
+    """
     style = f"\n{_source('page.css')}"
     script = f"\n{_source('lookup.js')}\n{_source('view.js')}"
-    # In a script element, nothing is an entity, and only "<" could end it.
+    # A script element has no entities, and only "<" could end it.
     data = json.dumps(tables(), ensure_ascii=True, separators=(",", ":")).replace("<", "\\u003c")
     policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'"
     parts = {

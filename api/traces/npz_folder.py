@@ -1,7 +1,7 @@
-"""The values of a trace in a folder: raw codes in ``values.npz``, and ``index.json``, which says what they are.
+"""Write the values of a trace to a folder: raw codes in ``values.npz``, and their meaning in ``index.json``.
 
 Values are written while the program runs, each once: an operand is mostly the result of a step before. Both files
-appear when they are whole, the index last.
+appear when they are complete, the index last.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import weakref
 import zipfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,31 +24,30 @@ from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.operations import SSAValue
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origins
+from halfulp.semantics.profile import SEMANTICS_VERSION
+from halfulp.traces.record import Step, TraceRecord
 from halfulp.traces.values import WHOLE, TracedValue, look_at
-
-if TYPE_CHECKING:
-    from halfulp.traces.trace import Step, Trace
 
 VALUES, INDEX = "values.npz", "index.json"
 
 Names = tuple[str, str | None]
-"""The arrays of a value: its codes, and its poison where it has any."""
+"""The arrays of a value: its codes, and its poison where there is any."""
 
 
 def no_archive() -> AbstractContextManager[None]:
-    """In place of an archive where none is asked for."""
+    """Return a context without an archive."""
     return nullcontext()
 
 
 class Archive:
-    """A folder that values are written to. Raises InputError where that is not possible."""
+    """A folder to which values are written. Raises InputError where that is not possible."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self._directory = Path(directory)
         self._origins = Origins()
         self._count = 0
         self._names: weakref.WeakKeyDictionary[TracedValue, Names] = weakref.WeakKeyDictionary()
-        # By identity of the codes, as long as they live; small values by what they were last, for each of the program.
+        # Large values by the identity of their codes, while these live; small ones by SSA value, with the content.
         self._large: dict[int, tuple[weakref.ref[Any], Names]] = {}
         self._small: dict[SSAValue, tuple[Any, Names]] = {}
         self._made = False
@@ -77,7 +77,7 @@ class Archive:
         return self._directory / f".{INDEX}.{os.getpid()}.tmp"
 
     def note(self, defined: SSAValue | None, seen: TracedValue, value: Any) -> None:
-        """Write a value that a step saw, where it is not there yet. ``defined``: what it is in the program."""
+        """Write a value of a step, unless it is there already. ``defined``: what it is in the program."""
         if not isinstance(value, Value) or value.bits.dtype == object:
             return
         if value.bits.size <= WHOLE:
@@ -115,8 +115,8 @@ class Archive:
         except (OSError, ValueError) as error:
             raise InputError(f"cannot write {str(self._directory / VALUES)!r}: {_reason(error)}") from None
 
-    def finish(self, trace: Trace) -> None:
-        """Write what the trace itself holds, and the index; then both files take their names."""
+    def finish(self, trace: TraceRecord) -> None:
+        """Write the values that the trace itself holds, and the index; then give both files their names."""
         for step in trace.steps:
             for seen in (*step.operands, *step.results):
                 self._late(seen)
@@ -142,11 +142,7 @@ class Archive:
 
     # --- the index ---
 
-    def _index(self, trace: Trace, results: Sequence[TracedValue]) -> dict[str, Any]:
-        from importlib.metadata import version
-
-        from halfulp.semantics.profile import SEMANTICS_VERSION
-
+    def _index(self, trace: TraceRecord, results: Sequence[TracedValue]) -> dict[str, Any]:
         steps = [self._step(step) for step in trace.steps]
         return {
             "halfulp": version("halfulp"),

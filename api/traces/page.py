@@ -1,6 +1,6 @@
 """A trace as one self-contained HTML page, and as a table for notebooks.
 
-What comes from the program reaches the page as JSON, out of which nothing is read as HTML, and is put there as text.
+Text from the program reaches the page as JSON and is inserted as text: none of it is read as HTML.
 """
 
 from __future__ import annotations
@@ -10,21 +10,19 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from halfulp.command.common import UNPRINTABLE
+from halfulp.printable import UNPRINTABLE
+from halfulp.traces.record import Step, TraceRecord
 from halfulp.traces.text import birth_text, ending, origin_text, plural, poison_sources
 from halfulp.traces.values import TracedValue, look_at
 
-if TYPE_CHECKING:
-    from halfulp.traces.trace import Step, Trace
-
 _LONGEST_LINE = 1000
 _MOST_LINES = 3000
-"""Of a longer source only the lines around those that ran are shown."""
+"""The most lines of a source; of a longer one only the lines around those that ran are shown."""
 _AROUND = 20
 _IN_NOTEBOOK = 40
-"""So many steps from the beginning, and half as many from the end, are in a notebook's table."""
+"""The number of first steps in a notebook's table; it has half as many of the last steps."""
 
 
 _STEP = (
@@ -40,7 +38,7 @@ _STEP = (
     "lanes",
     "from",
 )
-"""What the row of a step holds, in this order."""
+"""The fields in the row of a step, in this order."""
 
 
 class _Texts:
@@ -51,15 +49,15 @@ class _Texts:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """The place of a text among all."""
+        """Return the place of a text among all texts."""
         number = self._numbers.setdefault(text, len(self.all))
         if number == len(self.all):
             self.all.append(text)
         return number
 
 
-def page(trace: Trace) -> str:
-    """The page, to be written in UTF-8; it asks for nothing but itself."""
+def page(trace: TraceRecord) -> str:
+    """Return the page, to be written in UTF-8. It loads nothing but itself."""
     template = files(__package__).joinpath("trace.html").read_text(encoding="utf-8")
     # "<" cannot end the script element then, or begin a comment in it.
     data = json.dumps(_data(trace), separators=(",", ":")).replace("<", "\\u003c")
@@ -69,15 +67,15 @@ def page(trace: Trace) -> str:
 
 
 def _whole(text: str) -> str:
-    """A text without control characters, and without the surrogates that stand for bytes that were no text."""
+    """Remove control characters, and the surrogates that stand for bytes that were not text."""
     return text.translate(UNPRINTABLE)
 
 
-def _title(trace: Trace) -> str:
+def _title(trace: TraceRecord) -> str:
     return f"{trace.function}: {trace.file}"
 
 
-def _data(trace: Trace) -> dict[str, Any]:
+def _data(trace: TraceRecord) -> dict[str, Any]:
     texts = _Texts()
     births = trace.births()
     numbers = {site: number for number, site in enumerate(trace.sites)}
@@ -138,7 +136,7 @@ def _value(seen: TracedValue, texts: _Texts) -> list[int]:
     ]
 
 
-def _source(trace: Trace, runs: dict[int, int]) -> Iterator[tuple[int, str]]:
+def _source(trace: TraceRecord, runs: dict[int, int]) -> Iterator[tuple[int, str]]:
     wanted = None
     if len(trace.lines) > _MOST_LINES:
         wanted = {number for line in runs for number in range(line - _AROUND, line + _AROUND + 1)}
@@ -153,8 +151,8 @@ _CELL = "text-align:left;vertical-align:top;padding:1px 8px"
 _POISON = "background:repeating-linear-gradient(135deg,rgba(230,140,30,.35) 0 5px,transparent 5px 10px)"
 
 
-def fragment(trace: Trace) -> str:
-    """A table of the first and the last steps, for notebooks: HTML without scripts."""
+def fragment(trace: TraceRecord) -> str:
+    """Return a table of the first and the last steps, for notebooks: HTML without scripts."""
     steps = trace.steps
     if len(steps) > 2 * _IN_NOTEBOOK:
         steps = [*steps[:_IN_NOTEBOOK], *steps[-_IN_NOTEBOOK // 2 :]]

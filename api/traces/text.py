@@ -1,37 +1,34 @@
-"""A trace as lines of text: steps in the order in which they ran, each below its line of the source."""
+"""A trace as lines of text: the steps in the order in which they ran, each below its line of the source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from halfulp.command.common import UNPRINTABLE
+from halfulp.printable import UNPRINTABLE
+from halfulp.semantics.poison import Origin
+from halfulp.traces.record import Birth, Step, TraceRecord
 from halfulp.traces.values import TracedValue, summary
 
-if TYPE_CHECKING:
-    from halfulp.semantics.poison import Origin
-    from halfulp.traces.trace import Birth, Step, Trace
-
 _DEEPEST = 20
-"""Deeper calls are not indented further."""
+"""The deepest call that is indented further than the one before."""
 _WIDTH = 110
-"""Values that fit in so many characters together stand on one line."""
+"""The most characters of values that stand together on one line."""
 
 
-def text_lines(trace: Trace) -> Iterator[str]:
-    """The whole trace, in characters that a terminal only shows."""
+def text_lines(trace: TraceRecord) -> Iterator[str]:
+    """Yield the whole trace, without characters that a terminal takes as commands."""
     yield from step_lines(trace)
     yield from (
         f"result[{index}]: {summary(value)}".translate(UNPRINTABLE) for index, value in enumerate(trace.results)
     )
 
 
-def step_lines(trace: Trace) -> Iterator[str]:
-    """The trace without the results."""
+def step_lines(trace: TraceRecord) -> Iterator[str]:
+    """Yield the trace without the results."""
     return (line.translate(UNPRINTABLE) for line in _lines(trace))
 
 
-def _lines(trace: Trace) -> Iterator[str]:
+def _lines(trace: TraceRecord) -> Iterator[str]:
     yield f"{trace.function} ({trace.file}), {trace.numerics}"
     yield from (f"in {function}: profile {profile}, by its attributes" for function, profile in trace.profiles.items())
     yield from (f"  {value.name} {value}" for value in trace.arguments)
@@ -49,14 +46,14 @@ def _lines(trace: Trace) -> Iterator[str]:
     yield ending(trace)
 
 
-def ending(trace: Trace) -> str:
-    """The last words: how many ops ran, and why no more did."""
+def ending(trace: TraceRecord) -> str:
+    """Return the last line: the number of ops that ran, and why no more did."""
     ran = f"{plural(trace.executed, 'op')} ran"
     return ran if trace.error is None else f"{ran}, then: {trace.error.message}"
 
 
 def plural(count: int, what: str) -> str:
-    """A count of things."""
+    """Spell a count of things."""
     return f"{count:,} {what}{'s'[: count != 1]}"
 
 
@@ -82,7 +79,7 @@ def _details(step: Step, births: Mapping[tuple[str, str, str], int]) -> Iterator
 
 
 def poison_sources(step: Step) -> list[Origin]:
-    """Where the poison in a step's results came from, as far as it was born before."""
+    """Return the origins of the poison in a step's results that was born before the step."""
     here = {(birth.origin.location, birth.origin.reason) for birth in step.births}
     origins = dict.fromkeys(origin for value in step.results for origin in value.origins)
     return [origin for origin in origins if (origin.location, origin.reason) not in here]
@@ -93,13 +90,13 @@ def _values(values: Sequence[TracedValue]) -> list[str]:
 
 
 def birth_text(birth: Birth) -> str:
-    """Why poison was born, and in how many elements."""
+    """Say why poison was born, and in how many elements."""
     element = list(birth.origin.element)
     elements = f" ({plural(birth.count, 'element')}, the first {element})" if element else ""
     return f"{birth.origin.reason}{elements}"
 
 
 def origin_text(origin: Origin) -> str:
-    """Why and where poison was born."""
+    """Say why and where poison was born."""
     place = f" at {origin.location}" if origin.location else ""
     return f"{origin.reason} ({origin.op}{place})"

@@ -1,4 +1,4 @@
-"""What a trace notes of a value: all of a small one, a summary of a large one, made while the value is there."""
+"""The record of a value in a trace: the whole of a small value, a summary of a large one, made while it exists."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin
 
 WHOLE = 16
-"""Values of so many elements are shown, and kept, whole."""
+"""The most elements of a value that is shown, and kept, whole."""
 FIRST = 8
-"""So many elements of a larger value are shown."""
+"""The number of elements of a larger value that are shown."""
 MOST_ORIGINS = 4
 _LONGEST = 2000
 _LONGEST_TYPE = 120
 _WIDEST = 2048
-"""Elements of more bits are not spelled: their decimal digits cost more than the op did."""
+"""The most bits of an element that is spelled: the decimal digits of more cost more time than the op."""
 _CHUNK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """A large value in numbers: its elements, of these the poisoned ones, and among the others NaNs and infinities.
+    """A large value in numbers: its elements, the poisoned ones among them, and the NaNs and infinities among the
+    others.
 
     ``minimum`` and ``maximum``: the codes of the least and the greatest finite number; None where there is none, or
     where the elements have no order. ``least`` and ``greatest``: the same as text.
@@ -56,9 +57,9 @@ class Statistics:
 class TracedValue:
     """A value as a step saw it.
 
-    ``name``: as the source spells it. ``poisoned``: how many elements are poison. ``statistics``: of a value of more
-    than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself: of a small one always, of a
-    large one if the trace keeps values, else None.
+    ``name``: as the source spells it. ``poisoned``: the number of poison elements. ``statistics``: those of a value of
+    more than 16 elements; None for smaller ones and for buffers. ``value``: the `Value` itself: of a small one always,
+    of a large one if the trace keeps values, else None.
     """
 
     __slots__ = ("__weakref__", "_origins", "_text", "_type", "name", "poisoned", "shape", "statistics", "value")
@@ -84,19 +85,19 @@ class TracedValue:
         self._origins = origins
 
     def named(self, name: str) -> TracedValue:
-        """The same value by another name."""
+        """Return the same value under another name."""
         return TracedValue(
             name, self._type, self.shape, self.poisoned, self.statistics, self.value, self._text, self._origins
         )
 
     @property
     def type(self) -> str:
-        """The type in MLIR's spelling; in a batch, the type in each lane."""
+        """Return the type in MLIR's spelling; in a batch, the type in each lane."""
         return _clipped("" if self._type is None else str(self._type), _LONGEST)
 
     @property
     def text(self) -> str:
-        """``type=elements`` as `halfulp run` prints it; of a large value its first elements."""
+        """Return ``type=elements`` as `halfulp run` prints it; for a large value its first elements."""
         if self._text is None:
             assert self.value is not None
             self._text = _spelled(self.value)
@@ -104,7 +105,7 @@ class TracedValue:
 
     @property
     def origins(self) -> tuple[Origin, ...]:
-        """Where its poison was born: the first few places."""
+        """Return the first few origins of its poison."""
         if self._origins is None:
             self._origins = () if self.value is None else _origins(self.value)
         return self._origins
@@ -118,7 +119,7 @@ class TracedValue:
 
 
 def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
-    """What is noted of a value, or of whatever else an operand may be; ``keep``: large values are kept as well."""
+    """Record a value, or any other operand. ``keep``: keep large values as well."""
     if isinstance(slot, Buffer):
         if slot.allocation.freed is not None:
             return TracedValue(name, slot.type, slot.shape, text=f"(freed{slot.allocation.freed})", origins=())
@@ -134,7 +135,7 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
     shape = slot.shape
     poisoned = 0 if slot.poison is None else int(np.count_nonzero(slot.poison))
     if prod(shape) <= WHOLE:
-        # A copy: the bits of an argument are the caller's, who may write to them before the trace is looked at.
+        # A copy: the caller owns the bits of an argument, and may write to them before the trace is read.
         copied = Value(slot.type, slot.bits.copy(), slot.poison, None, slot.origins)
         return TracedValue(name, slot.type, shape, poisoned, value=copied)
     kept = slot if keep else None
@@ -142,7 +143,7 @@ def look_at(name: str, slot: Any, keep: bool) -> TracedValue:
 
 
 def _glanced_at(name: str, buffer: Buffer) -> TracedValue:
-    """What is noted of a large buffer: every step that touches it sees it, so that there is time for little."""
+    """Record a large buffer. Every step that touches it records it, so this has to be fast."""
     first = buffer.first(FIRST)
     elements = _spelled(first).partition("=")[2]
     head = _clipped(spell_type(ty.TensorType(buffer.shape, buffer.type.element), buffer.shape), _LONGEST_TYPE)
@@ -153,7 +154,7 @@ def _glanced_at(name: str, buffer: Buffer) -> TracedValue:
 
 
 def summary(value: Value) -> str:
-    """A value as text, summarised if it is large."""
+    """Spell a value, summarised if it is large."""
     return str(look_at("", value, False))
 
 
@@ -179,7 +180,7 @@ def _origins(value: Value) -> tuple[Origin, ...]:
 
 
 def statistics(value: Value) -> Statistics:
-    """Counts and extremes of a value, a part at a time, so that little memory is needed beside the value's own."""
+    """Count and find the extremes of a value, a part at a time, so that little more memory is needed."""
     element = numeric(value.element_type)
     count = prod(value.shape)
     codes = value.bits.reshape((count, *code_layout(element)[1]))
@@ -217,13 +218,15 @@ def statistics(value: Value) -> Statistics:
 
 
 def _extremes(element: ty.Type, codes: Codes) -> list[int]:
-    """Where the least and the greatest of some numbers are: codes, one or more, with a limb axis where there is one."""
+    """Return the positions of the least and the greatest of some numbers: codes, one or more, with a limb axis where
+    there is one.
+    """
     limbs = codes.reshape(len(codes), -1)[:, ::-1]
     width = element_width(element)
     assert width is not None
     top = limbs.dtype.type(1 << ((width - 1) % (8 * limbs.dtype.itemsize)))
     if isinstance(element, ty.FloatType):
-        # Sign and magnitude: turned into unsigned numbers of the same order.
+        # Turn sign and magnitude into unsigned numbers of the same order.
         if element.format.signed:
             negative = (limbs[:, :1] & top) != 0
             limbs = np.where(negative, ~limbs, limbs)
@@ -238,7 +241,7 @@ def _extremes(element: ty.Type, codes: Codes) -> list[int]:
 
 
 def _extreme(limbs: Codes, choose: Any) -> int:
-    """The first row that is least, or greatest, in the order of its columns."""
+    """Return the first row that is least, or greatest, in the order of its columns."""
     rows = np.arange(len(limbs))
     for column in limbs.T:
         held = column[rows]

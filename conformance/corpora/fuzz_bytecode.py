@@ -24,7 +24,7 @@ from pathlib import Path
 
 from halfulp.conformance.corpora.bytecode_files import recorded_files
 from halfulp.conformance.corpora.fuzz_text import OutOfTime, ReadingFailure, read_all, stopped_after
-from halfulp.interp.bytecode.encoding import MAGIC, PADDING, Cursor, Section, varint, zigzag
+from halfulp.interp.bytecode.encoding import MAGIC, PADDING, ByteCursor, Section, varint, zigzag
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.errors import BytecodeError, HalfulpError
@@ -52,7 +52,7 @@ class Parts:
     @classmethod
     def of(cls, data: bytes) -> Parts | None:
         """Return the parts; None for a file that is too broken."""
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         sections = []
         try:
             cursor.take(4)
@@ -180,7 +180,7 @@ def _order(rng: random.Random, parts: Parts) -> None:
 
 def _head(rng: random.Random, parts: Parts) -> None:
     """Change the version or the producer."""
-    cursor = Cursor(parts.head, 4)
+    cursor = ByteCursor(parts.head, 4)
     version, producer = cursor.varint(), cursor.terminated()
     if rng.random() < 0.5:
         version = rng.choice((*range(8), 2**63))
@@ -195,7 +195,7 @@ _Entry = tuple[int, bool, bytes]
 
 def tables_of(offsets: bytes, data: bytes) -> tuple[list[_Entry], list[_Entry]]:
     """Return the attributes and the types of the sections that hold them. Raises BytecodeError."""
-    cursor, content = Cursor(offsets), Cursor(data)
+    cursor, content = ByteCursor(offsets), ByteCursor(data)
     counts = cursor.varint(), cursor.varint()
     tables: tuple[list[_Entry], list[_Entry]] = [], []
     for table, count in zip(tables, counts, strict=True):

@@ -21,7 +21,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import locations as lo
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.affine_expressions import AffineExpr, Binary, Constant, Symbol
+from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Symbol
 from halfulp.interp.ir.attributes import Attribute
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.nested import parts
@@ -159,20 +159,20 @@ PRODUCTIONS: tuple[Production, ...] = tuple(
             "symbols": _any(at.AffineMapAttr, lambda a: a.symbols > 0),
             "no results": _any(at.AffineMapAttr, lambda a: not a.results),
             "several results": _any(at.AffineMapAttr, lambda a: len(a.results) > 1),
-            "a constant": _expression(lambda e: isinstance(e, Constant)),
-            "a negative constant": _expression(lambda e: isinstance(e, Constant) and e.value < 0),
+            "a constant": _expression(lambda e: isinstance(e, AffineConstant)),
+            "a negative constant": _expression(lambda e: isinstance(e, AffineConstant) and e.value < 0),
             "a symbol": _expression(lambda e: isinstance(e, Symbol)),
             "a sum": _expression(lambda e: isinstance(e, Binary) and e.operator == "+"),
             "a difference": _code(r"affine_map<[^>]*> \([^>]*d0 - "),
             "unary minus": _code(r"affine_map<[^>]*>? \([^>]*-[ds(]"),
             "parentheses": _code(r"affine_map<[^>]*> \(\("),
-            "a product with a constant": _binary("*", Constant),
+            "a product with a constant": _binary("*", AffineConstant),
             "a product with a symbol (semi-affine)": _binary("*", Symbol),
-            "floordiv by a constant": _binary("floordiv", Constant),
+            "floordiv by a constant": _binary("floordiv", AffineConstant),
             "floordiv by a symbol (semi-affine)": _binary("floordiv", Symbol),
-            "ceildiv by a constant": _binary("ceildiv", Constant),
+            "ceildiv by a constant": _binary("ceildiv", AffineConstant),
             "ceildiv by a symbol (semi-affine)": _binary("ceildiv", Symbol),
-            "mod by a constant": _binary("mod", Constant),
+            "mod by a constant": _binary("mod", AffineConstant),
             "mod by a symbol (semi-affine)": _binary("mod", Symbol),
         },
         "IntegerSetAttr": {

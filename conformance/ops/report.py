@@ -41,13 +41,19 @@ def _head(report: ConformanceReport) -> list[str]:
     return [
         "# Conformance report",
         "",
-        "What halfulp computes, compared element by element with every other implementation that could be had. An",
-        "element counts as *equal* when all bits are; as *open* when the language leaves the difference open (any NaN,",
-        "either zero, poison, undefined behaviour); as a *known divergence* when the other tool returns exactly the",
-        "wrong bits that a row of the table below predicts. *Unexplained* must be 0. What a tool does not answer is",
-        "counted apart.",
+        "This report compares the results of halfulp, element by element, with the results of other implementations",
+        '("oracles"). Every oracle that was available was used. The columns of the tables count elements:',
         "",
-        f"Level `{report.level}`, seed {report.seed}, semantics version {SEMANTICS_VERSION}. The oracles were asked"
+        "- *compared*: all elements that the oracle answered.",
+        "- *equal*: all bits are equal.",
+        "- *open*: the language leaves the result unspecified, and the answer is allowed (any NaN, either zero,",
+        "  poison, undefined behaviour).",
+        "- *known*: a known divergence. The oracle returns exactly the wrong bits that a row of the table below",
+        "  predicts.",
+        "- *unexplained*: any other difference. This number must be 0.",
+        "- *unanswered*: the oracle gave no result.",
+        "",
+        f"Level `{report.level}`, seed {report.seed}, semantics version {SEMANTICS_VERSION}. The oracles ran"
         f" for {report.seconds / 60:.0f} minutes on {platform.machine()}, Python {platform.python_version()},"
         f" NumPy {np.__version__}.",
         "",
@@ -55,7 +61,7 @@ def _head(report: ConformanceReport) -> list[str]:
         f" {total.known.total():,} known divergences, {total.unexplained:,} unexplained."
         f" {total.unanswered:,} unanswered.**",
         *[f"\nThe tool failed: {failure}" for failure in total.failures],
-        *[f"\nA divergence that is not as known: {row}" for row in (*report.stale(), *report.unpinned())],
+        *[f"\nA known divergence that has changed: {row}" for row in (*report.stale(), *report.unpinned())],
     ]
 
 
@@ -68,7 +74,7 @@ def _counts(tally: Tally) -> list[int]:
 
 def _oracles(report: ConformanceReport) -> list[str]:
     rows = [[f"`{name}`", version, *_counts(report.total(name))] for name, version in report.versions.items()]
-    missing = [f"Not on this machine, so not asked: `{name}` ({why})." for name, why in report.missing.items()]
+    missing = [f"Not available on this machine: `{name}` ({why})." for name, why in report.missing.items()]
     return ["## Oracles", "", *_table(["oracle", "version", *_COUNTS], rows, 2), *(["", *missing] if missing else [])]
 
 
@@ -89,7 +95,7 @@ def _families(report: ConformanceReport) -> list[str]:
         [family, f"`{oracle}`", cases[family, oracle], *_counts(groups[family, oracle])]
         for family, oracle in sorted(groups, key=lambda group: order.get(group[0], len(order)))
     ]
-    return ["## What was asked", "", *_table(["family", "oracle", "tasks", *_COUNTS], rows, 2)]
+    return ["## Families of tests", "", *_table(["family", "oracle", "tasks", *_COUNTS], rows, 2)]
 
 
 def _known(report: ConformanceReport) -> list[str]:
@@ -104,10 +110,9 @@ def _known(report: ConformanceReport) -> list[str]:
     return [
         "## Known divergences",
         "",
-        "Each row predicts the tool's bits, by a profile or a formula; `conformance/comparing/divergences.toml` "
-        "holds them.",
+        "Each row of `conformance/comparing/divergences.toml` predicts the bits of a tool, by a profile or a formula.",
         "",
-        *_table(["divergence", "tool", "example: right, theirs", "why", "elements"], rows, 4),
+        *_table(["divergence", "tool", "example: expected, actual", "reason", "elements"], rows, 4),
     ]
 
 
@@ -162,7 +167,7 @@ def _unanswered(report: ConformanceReport) -> list[str]:
         for why, count in tally.refusals.items():
             reasons[oracle, why] = reasons.get((oracle, why), 0) + count
     rows = [[f"`{oracle}`", why, count] for (oracle, why), count in sorted(reasons.items(), key=lambda row: -row[1])]
-    return ["## Unanswered", "", *_table(["oracle", "why", "elements"], rows[:60], 2)]
+    return ["## Unanswered", "", *_table(["oracle", "reason", "elements"], rows[:60], 2)]
 
 
 def _operations(report: ConformanceReport) -> list[str]:
@@ -220,9 +225,11 @@ def _coverage(report: ConformanceReport) -> list[str]:
     return [
         "## Coverage",
         "",
-        "Per op, over all types and modes: combinations of operand classes (zero, subnormal, normal, largest value,",
-        "infinity, quiet and signalling NaN; for integers 0, 1, -1, the ends of the range, the rest) that were met,",
-        "and the outcomes of the reference. Ties are looked for among the first inexact elements of each task only.",
+        'Each row has one op, with all its types and modes. "Combinations" counts the combinations of operand classes',
+        "that were tested. The classes of floats are zero, subnormal, normal, largest value, infinity, quiet NaN and",
+        "signalling NaN. The classes of integers are 0, 1, -1, the ends of the range, and the other values. The",
+        "columns after it count the outcomes of the reference. Ties are searched only among the first inexact elements",
+        "of each task.",
         "",
         *_table(["op", "tasks", "combinations", *OUTCOMES], rows),
     ]

@@ -23,7 +23,8 @@ from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.vectors.inputs import LevelName
 from halfulp.conformance.vectors.metadata import SCHEMA_VERSION, Document
 from halfulp.conformance.vectors.recipe import Recipe, recipe_of
-from halfulp.interp.ir.errors import HalfulpError, InputError, did_you_mean
+from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.profile import PROFILE_FIELDS, as_profile
 

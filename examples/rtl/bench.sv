@@ -1,9 +1,9 @@
-// Holds a device to vectors that halfulp wrote with --format readmemh. To test another one, put it where f8_add is, and
-// the fields of its words where A to OPEN are: the comments of the file name the bits of each.
+// Compares a device with vectors that halfulp wrote with --format readmemh. To test another device, replace f8_add by it,
+// and set A to OPEN to the fields of its words. The comments in the file of vectors name the bits of each field.
 //
 //   +vectors=FILE  the vectors
-//   +print         print operands, results and flags as TestFloat does, and compare nothing: that is for
-//                  halfulp check-vectors
+//   +print         print operands, results and flags in TestFloat's form, and compare nothing: halfulp check-vectors
+//                  can do that
 module bench;
   parameter int ROWS = 65536;  // vectors in the file
   parameter int WORD = 32;     // bits of a word
@@ -14,14 +14,14 @@ module bench;
   parameter int B = 16;
   parameter int RESULT = 8;
   parameter int FLAGS = 0;
-  parameter int POISON = -1;  // the result has no value: anything is right
-  parameter int OPEN = -1;    // a bit that is set: either value of this bit of the result is right
+  parameter int POISON = -1;  // if this bit is set, the result has no value, and every result is right
+  parameter int OPEN = -1;    // for each set bit, 0 and 1 are both right for this bit of the result
 
   parameter int SHOWN = 5;  // mismatches to print
 
   localparam int STDERR = 32'h8000_0002;
 
-  // One bit more than a word has: it is set at first, and only a word of the file clears it.
+  // One bit more than a word: it is set at first, and only a word of the file clears it.
   logic [WORD:0] vectors[0:ROWS-1];
   logic [WORD-1:0] word;
   logic [TYPE-1:0] a, b, expected, actual, open;
@@ -49,7 +49,7 @@ module bench;
       #1;
       expected_flags = FLAGS < 0 ? actual_flags : 5'(word >> FLAGS);
       if (print) $display("%h %h %h %h", a, b, actual, actual_flags);
-      // An X digit of the file is open in all its bits, so the mask clears it; an X of the device is a mismatch.
+      // All bits of an X digit in the file are open, so the mask clears them. An X from the device is a mismatch.
       else if (!poison && (((expected ^ actual) & ~open) !== '0 || expected_flags !== actual_flags)) begin
         if (mismatches < SHOWN)
           $fdisplay(STDERR, "row %0d: %h, %h gives %h, flags %b; expected %h, flags %b",

@@ -1,8 +1,8 @@
 // An adder of f8E4M3FN (1 sign bit, 4 exponent bits of bias 7, 3 fraction bits; no infinities, S.1111.111 is NaN):
-// rounds to nearest even, keeps subnormals, and gives NaN where the sum is too large.
+// it rounds to nearest even, keeps subnormals, and returns NaN if the sum is too large.
 //
-// The format is so narrow that both operands fit into 18 bits of fixed point, in units of the smallest subnormal,
-// 2**-9. So the sum is exact, and nothing has to be aligned: all that is left is to round it once.
+// The format is narrow: both operands fit into 18 bits of fixed point, in units of the smallest subnormal, 2**-9. So the
+// sum is exact without any alignment, and must only be rounded once.
 module f8_add (
     input  logic [7:0] a,
     input  logic [7:0] b,
@@ -16,7 +16,7 @@ module f8_add (
     return code[6:3] == 0 ? 18'(code[2:0]) : 18'({1'b1, code[2:0]}) << (code[6:3] - 4'd1);
   endfunction
 
-  // The exponent field of a sum: 0 below 8 units, and one more with every binade.
+  // The exponent field of a sum: 0 below 8 units, then 1 more for each binade.
   function automatic logic [4:0] exponent(input logic [18:0] units);
     exponent = 0;
     for (int k = 3; k < 19; k++) if (units[k]) exponent = 5'(k - 2);
@@ -25,7 +25,7 @@ module f8_add (
   wire signed [19:0] x = a[7] ? -20'(fixed(a[6:0])) : 20'(fixed(a[6:0]));
   wire signed [19:0] y = b[7] ? -20'(fixed(b[6:0])) : 20'(fixed(b[6:0]));
   wire signed [19:0] sum = x + y;
-  wire negative = sum == 0 ? a[7] & b[7] : sum[19];  // -0 only as the sum of two
+  wire negative = sum == 0 ? a[7] & b[7] : sum[19];  // -0 only if both operands are -0
   wire [18:0] units = 19'(sum[19] ? -sum : sum);
 
   wire [4:0] field = exponent(units);
@@ -43,6 +43,6 @@ module f8_add (
   wire [7:0] nan_operand = a[6:0] == NAN ? a : b;
 
   assign result = nan ? nan_operand : {negative, overflow ? NAN : rounded[6:0]};
-  // A sum of two subnormals is exact, so nothing underflows; and without infinities nothing is invalid.
+  // A sum of two subnormals is exact, so there is no underflow. There are no infinities, so nothing is invalid.
   assign flags = nan ? 5'd0 : {2'b00, overflow, 1'b0, overflow || lost != 0};
 endmodule

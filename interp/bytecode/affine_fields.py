@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from halfulp.interp.bytecode.fields import VARINT, Field, Sink, Source
+from halfulp.interp.bytecode.fields import VARINT, CodeSink, CodeSource, Field
 from halfulp.interp.bytecode.rules import MAX_RANK
 from halfulp.interp.ir import affine_expressions as affine
 from halfulp.interp.ir import attributes as at
@@ -26,7 +26,7 @@ _BUILD: Mapping[str, Callable[[affine.AffineExpr, affine.AffineExpr], affine.Aff
 dimension = lru_cache(maxsize=MAX_RANK)(affine.Dimension)
 
 
-def _read_affine(source: Source, before: tuple[Any, ...], depth: int = 0) -> affine.AffineExpr:
+def _read_affine(source: CodeSource, before: tuple[Any, ...], depth: int = 0) -> affine.AffineExpr:
     cursor = source.cursor
     start = cursor.pos
     kind = cursor.varint()
@@ -38,7 +38,7 @@ def _read_affine(source: Source, before: tuple[Any, ...], depth: int = 0) -> aff
             cursor.fail(f"{'symbol' if kind else 'dimension'} {position} of {before[kind]}", start)
         return affine.Symbol(position) if kind else dimension(position)
     if kind == 2:
-        return affine.Constant(cursor.svarint())
+        return affine.AffineConstant(cursor.svarint())
     if kind not in _OPERATORS:
         cursor.fail(f"unknown affine expression {kind}", start)
     left = _read_affine(source, before, depth + 1)
@@ -49,11 +49,11 @@ def _read_affine(source: Source, before: tuple[Any, ...], depth: int = 0) -> aff
     return made
 
 
-def _write_affine(sink: Sink, expr: affine.AffineExpr, before: tuple[Any, ...]) -> None:
+def _write_affine(sink: CodeSink, expr: affine.AffineExpr, before: tuple[Any, ...]) -> None:
     if isinstance(expr, affine.Dimension | affine.Symbol):
         sink.varint(int(isinstance(expr, affine.Symbol)))
         sink.varint(expr.position)
-    elif isinstance(expr, affine.Constant):
+    elif isinstance(expr, affine.AffineConstant):
         sink.varint(2)
         sink.svarint(expr.value)
     else:
@@ -74,7 +74,7 @@ def identity_map(rank: int) -> at.AffineMapAttr:
     return at.AffineMapAttr(rank, 0, tuple(dimension(position) for position in range(rank)))
 
 
-def _read_map(source: Source, before: tuple[Any, ...]) -> at.AffineMapAttr:
+def _read_map(source: CodeSource, before: tuple[Any, ...]) -> at.AffineMapAttr:
     """The number of dimensions with the kind of the map below it, and what that kind needs."""
     cursor = source.cursor
     start = cursor.pos
@@ -95,7 +95,7 @@ def _read_map(source: Source, before: tuple[Any, ...]) -> at.AffineMapAttr:
     return at.AffineMapAttr(dimensions, symbols, tuple(dimension(position) for position in positions))
 
 
-def _write_map(sink: Sink, value: at.AffineMapAttr, before: tuple[Any, ...]) -> None:
+def _write_map(sink: CodeSink, value: at.AffineMapAttr, before: tuple[Any, ...]) -> None:
     positions = [result.position for result in value.results if isinstance(result, affine.Dimension)]
     plain = not value.symbols and len(positions) == len(value.results) == len(set(positions))
     if not plain:
@@ -117,7 +117,7 @@ def _write_map(sink: Sink, value: at.AffineMapAttr, before: tuple[Any, ...]) -> 
         sink.varint(position)
 
 
-def _read_names(source: Source, before: tuple[Any, ...]) -> int:
+def _read_names(source: CodeSource, before: tuple[Any, ...]) -> int:
     count = source.cursor.varint()
     source.spend(min(count, MAX_RANK))
     return count

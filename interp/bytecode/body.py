@@ -10,7 +10,7 @@ from halfulp.interp.bytecode.encoding import (
     ISOLATED_SECTIONS,
     NATIVE_PROPERTIES,
     USE_LISTS,
-    Cursor,
+    ByteCursor,
     OpMask,
     Section,
 )
@@ -77,7 +77,7 @@ class _Regions:
         "scope",
     )
 
-    def __init__(self, op: Operation, left: int, cursor: Cursor, scope: _Scope, isolated: bool) -> None:
+    def __init__(self, op: Operation, left: int, cursor: ByteCursor, scope: _Scope, isolated: bool) -> None:
         self.op = op
         self.left = left
         self.cursor = cursor
@@ -98,13 +98,13 @@ class Body:
         self.orders: dict[SSAValue, tuple[tuple[int, ...], bool, int]] = {}
         self.promised = 0
 
-    def _promise(self, cursor: Cursor, count: int, what: str, start: int) -> None:
+    def _promise(self, cursor: ByteCursor, count: int, what: str, start: int) -> None:
         """Count values, blocks and regions that are still to come: each takes a byte of the file."""
         self.promised += count
         if self.promised > len(cursor.data):
             cursor.fail(f"{count} {what} cannot be in a file of {len(cursor.data)} bytes", start)
 
-    def top(self, cursor: Cursor) -> Operation:
+    def top(self, cursor: ByteCursor) -> Operation:
         """The one op of the outermost section, with all that is in it."""
         start = cursor.pos
         count, has_arguments = cursor.flagged()
@@ -214,11 +214,11 @@ class Body:
         elif frame.end >= 0:
             frame.cursor.fail(f"more values in a region of '{frame.op.name}' than are said to be there")
 
-    def _location(self, cursor: Cursor) -> Location:
+    def _location(self, cursor: ByteCursor) -> Location:
         start = cursor.pos
         return self._location_at(cursor.varint(), cursor, start)
 
-    def _location_at(self, number: int, cursor: Cursor, start: int) -> Location:
+    def _location_at(self, number: int, cursor: ByteCursor, start: int) -> Location:
         attributes = self.index.attributes
         if number >= len(attributes):
             cursor.fail(f"attribute {number} of {len(attributes)}", start)
@@ -377,7 +377,7 @@ class Body:
             if pos > end:
                 fail(f"op '{name.name}' goes beyond its section", start)
 
-    def _attributes(self, cursor: Cursor, name: OpName) -> dict[str, at.Attribute]:
+    def _attributes(self, cursor: ByteCursor, name: OpName) -> dict[str, at.Attribute]:
         start = cursor.pos
         file_index = self.index
         number = cursor.varint()
@@ -390,7 +390,7 @@ class Body:
         return dict(dictionary.entries)
 
     def _properties(
-        self, cursor: Cursor, name: OpName, attributes: dict[str, at.Attribute], mask: int
+        self, cursor: ByteCursor, name: OpName, attributes: dict[str, at.Attribute], mask: int
     ) -> tuple[dict[str, at.Attribute], at.Attribute | None]:
         """The inherent attributes of an op, and what an unregistered one has in their place."""
         definition = name.definition
@@ -455,7 +455,7 @@ class Body:
 
     # The orders of uses.
 
-    def _use_orders(self, cursor: Cursor, values: Sequence[SSAValue]) -> None:
+    def _use_orders(self, cursor: ByteCursor, values: Sequence[SSAValue]) -> None:
         """How the uses of some values are ordered, other than by their places."""
         count = 1 if len(values) == 1 else cursor.count()
         for _ in range(count):
@@ -470,7 +470,7 @@ class Body:
                 cursor.fail(f"a second order of uses for value {index}", start)
             self.orders[values[index]] = tuple([cursor.varint() for _ in range(size)]), pairs, start
 
-    def _keep_orders(self, operation: Operation, cursor: Cursor) -> None:
+    def _keep_orders(self, operation: Operation, cursor: ByteCursor) -> None:
         """Write out those orders that are given by what differs, and check them all."""
         if not self.orders:
             return

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from halfulp.interp.bytecode.fields import Field, Sink, Source, Thing
+from halfulp.interp.bytecode.fields import CodeSink, CodeSource, Field, Thing
 from halfulp.interp.bytecode.rules import wrong
 from halfulp.interp.declare.declarations import Schema
 
@@ -24,7 +24,7 @@ class Code:
     take: Callable[[Any], tuple[Any, ...] | None]
     since: Schema = Schema.MLIR22
 
-    def read(self, source: Source) -> Thing:
+    def read(self, source: CodeSource) -> Thing:
         """The object; the code itself has been read."""
         start = source.cursor.pos
         values: tuple[Any, ...] = ()
@@ -38,7 +38,7 @@ class Code:
             source.cursor.fail(f"{self.kind.__name__}: {problem}", start)
         return thing
 
-    def write(self, sink: Sink, values: tuple[Any, ...]) -> None:
+    def write(self, sink: CodeSink, values: tuple[Any, ...]) -> None:
         """The code and the fields."""
         sink.varint(self.number)
         for field, value in zip(self.fields, values, strict=True):
@@ -52,7 +52,7 @@ class Codec:
     by_number: dict[int, Code]
     by_kind: dict[type, tuple[Code, ...]]
 
-    def write(self, sink: Sink, thing: Thing) -> bool:
+    def write(self, sink: CodeSink, thing: Thing) -> bool:
         """Write an attribute or a type; False, and nothing written, where there is no code for it."""
         for code in self.by_kind.get(type(thing), ()):
             if code.since <= sink.schema and (values := code.take(thing)) is not None:

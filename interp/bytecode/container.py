@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from halfulp.interp.bytecode.encoding import MAGIC, MAX_VERSION, Cursor, Section
+from halfulp.interp.bytecode.encoding import MAGIC, MAX_VERSION, ByteCursor, Section
 from halfulp.interp.declare.declarations import Schema
 
 _AT_TOP = frozenset(Section) - {Section.DIALECT_VERSIONS}
@@ -14,15 +14,15 @@ class Container:
     """The sections of a file, and its strings."""
 
     def __init__(self, data: bytes | memoryview) -> None:
-        cursor = Cursor(data)
+        cursor = ByteCursor(data)
         if bytes(cursor.take(min(4, cursor.left))) != MAGIC:
-            cursor.fail("no MLIR bytecode: it does not begin with 4D 4C EF 52", 0)
+            cursor.fail("not MLIR bytecode: it does not begin with 4D 4C EF 52", 0)
         self.cursor = cursor
         self.version = cursor.varint()
         if self.version > MAX_VERSION:
             cursor.fail(f"version {self.version} is newer than {MAX_VERSION}", 4)
         self.producer = cursor.terminated().decode("utf-8", "replace")
-        self.sections: dict[Section, Cursor] = {}
+        self.sections: dict[Section, ByteCursor] = {}
         while cursor.left:
             start = cursor.pos
             number, content = cursor.section()
@@ -33,14 +33,14 @@ class Container:
             self.sections[Section(number)] = content
         self.strings = _strings(self.section(Section.STRING))
 
-    def section(self, number: Section) -> Cursor:
+    def section(self, number: Section) -> ByteCursor:
         """A cursor at the start of a section that must be there."""
         found = self.sections.get(number)
         if found is None:
             self.cursor.fail(f"the section {number.name} is missing")
-        return Cursor(found.data, found.pos, found.end)
+        return ByteCursor(found.data, found.pos, found.end)
 
-    def string(self, cursor: Cursor) -> str:
+    def string(self, cursor: ByteCursor) -> str:
         """A string by its number."""
         start = cursor.pos
         number = cursor.varint()
@@ -49,7 +49,7 @@ class Container:
         return self.strings[number]
 
 
-def _strings(cursor: Cursor) -> list[str]:
+def _strings(cursor: ByteCursor) -> list[str]:
     """The sizes are in reverse order, the bytes behind them."""
     sizes = [cursor.varint() for _ in range(cursor.count())]
     strings = []

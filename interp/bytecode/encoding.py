@@ -82,7 +82,7 @@ class Varints(dict[int, bytes]):
         return code
 
 
-class Cursor:
+class ByteCursor:
     """A position in some bytes of a file, from ``start`` to ``end``. Methods raise BytecodeError with the offset."""
 
     __slots__ = ("data", "end", "pos")
@@ -194,7 +194,7 @@ class Cursor:
         if padding > self.left or bytes(self.take(padding)).strip(bytes((PADDING,))):
             self.fail("bad padding", at)
 
-    def section(self) -> tuple[int, Cursor]:
+    def section(self) -> tuple[int, ByteCursor]:
         """The number of the next section and its content."""
         head = self.byte()
         length = self.varint()
@@ -202,7 +202,7 @@ class Cursor:
             self.align(self.varint())
         start = self.pos
         self.take(length)
-        return head & 0x7F, Cursor(self.data, start, self.pos)
+        return head & 0x7F, ByteCursor(self.data, start, self.pos)
 
     def finish(self, what: str) -> None:
         """Raise BytecodeError if anything is left."""

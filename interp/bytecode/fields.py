@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple, Protocol
 
-from halfulp.interp.bytecode.encoding import Cursor
+from halfulp.interp.bytecode.encoding import ByteCursor
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import locations as loc
@@ -20,10 +20,10 @@ _DYNAMIC = -(1 << 63)
 _MASK = (1 << 64) - 1
 
 
-class Source(Protocol):
+class CodeSource(Protocol):
     """Where a row reads from."""
 
-    cursor: Cursor
+    cursor: ByteCursor
     schema: Schema
 
     def attribute(self) -> at.Attribute:
@@ -42,7 +42,7 @@ class Source(Protocol):
         """Count things that are made without a byte of the file for each; an error where they are too many for it."""
 
 
-class Sink(Protocol):
+class CodeSink(Protocol):
     """Where a row writes to; to number what is inside, one that only minds attributes, types and resources."""
 
     schema: Schema
@@ -75,8 +75,8 @@ class Sink(Protocol):
 class Field(NamedTuple):
     """A part of an encoding; ``read`` gets the values of the fields before it, ``write`` those of all fields."""
 
-    read: Callable[[Source, tuple[Any, ...]], Any]
-    write: Callable[[Sink, Any, tuple[Any, ...]], object]
+    read: Callable[[CodeSource, tuple[Any, ...]], Any]
+    write: Callable[[CodeSink, Any, tuple[Any, ...]], object]
 
 
 VARINT = Field(lambda source, _: source.cursor.varint(), lambda sink, value, _: sink.varint(value))
@@ -87,7 +87,7 @@ TYPE = Field(lambda source, _: source.type(), lambda sink, value, _: sink.type(v
 RESOURCE = Field(lambda source, _: source.resource(), lambda sink, value, _: sink.resource(value))
 
 
-def boolean(cursor: Cursor) -> bool:
+def boolean(cursor: ByteCursor) -> bool:
     """A byte that is 0 or 1."""
     value = cursor.byte()
     if value > 1:
@@ -101,10 +101,10 @@ BOOL = Field(lambda source, _: boolean(source.cursor), lambda sink, value, _: si
 def optional(field: Field) -> Field:
     """Whether there is a value, and if so, that."""
 
-    def read(source: Source, before: tuple[Any, ...]) -> Any:
+    def read(source: CodeSource, before: tuple[Any, ...]) -> Any:
         return field.read(source, before) if boolean(source.cursor) else None
 
-    def write(sink: Sink, value: Any, before: tuple[Any, ...]) -> None:
+    def write(sink: CodeSink, value: Any, before: tuple[Any, ...]) -> None:
         sink.byte(int(value is not None))
         if value is not None:
             field.write(sink, value, before)
@@ -115,10 +115,10 @@ def optional(field: Field) -> Field:
 def list_of(field: Field) -> Field:
     """A number of elements, then these."""
 
-    def read(source: Source, before: tuple[Any, ...]) -> tuple[Any, ...]:
+    def read(source: CodeSource, before: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple([field.read(source, before) for _ in range(source.cursor.count())])
 
-    def write(sink: Sink, values: tuple[Any, ...], before: tuple[Any, ...]) -> None:
+    def write(sink: CodeSink, values: tuple[Any, ...], before: tuple[Any, ...]) -> None:
         sink.varint(len(values))
         for value in values:
             field.write(sink, value, before)
@@ -129,7 +129,7 @@ def list_of(field: Field) -> Field:
 def pair_of(first: Field, second: Field) -> Field:
     """Two fields, one after the other."""
 
-    def write(sink: Sink, value: tuple[Any, Any], before: tuple[Any, ...]) -> None:
+    def write(sink: CodeSink, value: tuple[Any, Any], before: tuple[Any, ...]) -> None:
         first.write(sink, value[0], before)
         second.write(sink, value[1], before)
 
@@ -139,7 +139,7 @@ def pair_of(first: Field, second: Field) -> Field:
 def attribute_of(kind: type) -> Field:
     """An attribute of that class."""
 
-    def read(source: Source, before: tuple[Any, ...]) -> at.Attribute:
+    def read(source: CodeSource, before: tuple[Any, ...]) -> at.Attribute:
         start = source.cursor.pos
         attribute = source.attribute()
         if not isinstance(attribute, kind):
@@ -158,7 +158,7 @@ def _string_attribute(text: str) -> at.StringAttr:
     return at.StringAttr(text)
 
 
-def _read_name(source: Source, before: tuple[Any, ...]) -> str:
+def _read_name(source: CodeSource, before: tuple[Any, ...]) -> str:
     start = source.cursor.pos
     name: at.StringAttr = _STRING_ATTR.read(source, before)
     if name.type is not None:
@@ -173,7 +173,7 @@ NAME = Field(
 )
 
 
-def read_blob(source: Source, before: tuple[Any, ...]) -> bytes:
+def read_blob(source: CodeSource, before: tuple[Any, ...]) -> bytes:
     """Read a number of bytes, and these."""
     return bytes(source.cursor.take(source.cursor.varint()))
 
@@ -190,7 +190,7 @@ def bits_of(type: ty.Type) -> int | None:
     return ty.INDEX_WIDTH if isinstance(type, ty.IndexType) else None
 
 
-def read_bits(cursor: Cursor, width: int) -> int:
+def read_bits(cursor: ByteCursor, width: int) -> int:
     """A bit pattern of known width: one byte, an integer of 64 bits, or as many of these as have a bit set."""
     start = cursor.pos
     if width <= 8:
@@ -210,7 +210,7 @@ def read_bits(cursor: Cursor, width: int) -> int:
     return code
 
 
-def write_bits(sink: Sink, code: int, width: int) -> None:
+def write_bits(sink: CodeSink, code: int, width: int) -> None:
     """See `read_bits`."""
     if width <= 8:
         sink.byte(code)
@@ -227,14 +227,14 @@ def _signed(word: int) -> int:
     return word - (1 << 64) if word >> 63 else word
 
 
-def _read_code(source: Source, before: tuple[Any, ...]) -> int:
+def _read_code(source: CodeSource, before: tuple[Any, ...]) -> int:
     width = bits_of(before[0])
     if width is None:
         source.cursor.fail(f"no number has type '{before[0]}'")
     return read_bits(source.cursor, width)
 
 
-def _write_code(sink: Sink, code: int, before: tuple[Any, ...]) -> None:
+def _write_code(sink: CodeSink, code: int, before: tuple[Any, ...]) -> None:
     width = bits_of(before[0])
     assert width is not None
     write_bits(sink, code, width)
@@ -254,11 +254,11 @@ SIZE = Field(
 SHAPE = list_of(SIZE)
 
 
-def _read_flags(source: Source, before: tuple[Any, ...]) -> tuple[bool, ...]:
+def _read_flags(source: CodeSource, before: tuple[Any, ...]) -> tuple[bool, ...]:
     return tuple([boolean(source.cursor) for _ in before[-1]])
 
 
-def _write_flags(sink: Sink, values: tuple[bool, ...], before: tuple[Any, ...]) -> None:
+def _write_flags(sink: CodeSink, values: tuple[bool, ...], before: tuple[Any, ...]) -> None:
     for value in values:
         sink.byte(int(value))
 
@@ -276,7 +276,7 @@ _MAX_EMPTY = 1 << 16
 _MAX_ARRAY_RANK = 60
 
 
-def _container(source: Source, before: tuple[Any, ...]) -> Any:
+def _container(source: CodeSource, before: tuple[Any, ...]) -> Any:
     type = before[0]
     count = ty.element_count(type)
     if not isinstance(type, ty.ShapedType) or count is None:
@@ -287,7 +287,7 @@ def _container(source: Source, before: tuple[Any, ...]) -> Any:
     return type
 
 
-def _read_elements(source: Source, before: tuple[Any, ...]) -> at.DenseElementsAttr:
+def _read_elements(source: CodeSource, before: tuple[Any, ...]) -> at.DenseElementsAttr:
     type = _container(source, before)
     start = source.cursor.pos
     data = read_blob(source, before)
@@ -301,7 +301,7 @@ def _read_elements(source: Source, before: tuple[Any, ...]) -> at.DenseElementsA
     return elements
 
 
-def _write_elements(sink: Sink, value: at.DenseElementsAttr, before: tuple[Any, ...]) -> None:
+def _write_elements(sink: CodeSink, value: at.DenseElementsAttr, before: tuple[Any, ...]) -> None:
     if value.type.element == ty.I1 and (value.splat or value.codes.size == 1):
         sink.blob(b"\xff" if value.codes.any() else b"\0")
     else:
@@ -312,7 +312,7 @@ def _write_elements(sink: Sink, value: at.DenseElementsAttr, before: tuple[Any, 
 ELEMENTS = Field(_read_elements, _write_elements)
 
 
-def _read_strings(source: Source, before: tuple[Any, ...]) -> tuple[str, ...]:
+def _read_strings(source: CodeSource, before: tuple[Any, ...]) -> tuple[str, ...]:
     elements = ty.element_count(_container(source, before)) or 0
     count = 1 if before[1] else elements
     if count > source.cursor.left:
@@ -320,7 +320,7 @@ def _read_strings(source: Source, before: tuple[Any, ...]) -> tuple[str, ...]:
     return tuple([source.string() for _ in range(count)])
 
 
-def _write_strings(sink: Sink, values: tuple[str, ...], before: tuple[Any, ...]) -> None:
+def _write_strings(sink: CodeSink, values: tuple[str, ...], before: tuple[Any, ...]) -> None:
     for value in values:
         sink.string(value)
 
@@ -329,7 +329,7 @@ def _write_strings(sink: Sink, values: tuple[str, ...], before: tuple[Any, ...])
 STRINGS = Field(_read_strings, _write_strings)
 
 
-def _read_array_codes(source: Source, before: tuple[Any, ...]) -> tuple[int, ...]:
+def _read_array_codes(source: CodeSource, before: tuple[Any, ...]) -> tuple[int, ...]:
     element, count = before
     start = source.cursor.pos
     data = read_blob(source, before)
@@ -342,7 +342,7 @@ def _read_array_codes(source: Source, before: tuple[Any, ...]) -> tuple[int, ...
     return tuple([int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)])
 
 
-def _write_array_codes(sink: Sink, codes: tuple[int, ...], before: tuple[Any, ...]) -> None:
+def _write_array_codes(sink: CodeSink, codes: tuple[int, ...], before: tuple[Any, ...]) -> None:
     size = max(1, (bits_of(before[0]) or 0) // 8)
     sink.blob(b"".join([code.to_bytes(size, "little") for code in codes]))
 

@@ -17,7 +17,7 @@ from halfulp.interp.bytecode.encoding import (
     DIALECT_VERSIONS,
     ELIDED_LOCATIONS,
     NATIVE_PROPERTIES,
-    Cursor,
+    ByteCursor,
     ResourceKind,
     Section,
     varint,
@@ -45,7 +45,7 @@ MAX_SHARED = 1 << 16
 """How many attributes and types one may stand for beyond the bytes of the file: shared ones count each time."""
 
 # An attribute or a type that is not read yet: its dialect, where it lies, and whether it is encoded or text.
-Entry = tuple[str, int, int, bool]
+ThingEntry = tuple[str, int, int, bool]
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class FileIndex:
         self.ops: list[OpName] = []
         self.attributes: list[Any] = []
         self.types: list[Any] = []
-        self.properties: list[Cursor] = []
+        self.properties: list[ByteCursor] = []
         self.used_properties: set[int] = set()
         self.cursor = file.cursor
         self.depth = 0
@@ -124,7 +124,7 @@ class FileIndex:
 
     # Dialects and the names of ops.
 
-    def _dialects(self, cursor: Cursor) -> None:
+    def _dialects(self, cursor: ByteCursor) -> None:
         for _ in range(cursor.count()):
             if self.version < DIALECT_VERSIONS:
                 self.dialects.append(self.file.string(cursor))
@@ -148,14 +148,14 @@ class FileIndex:
         if total is not None and total != len(self.ops):
             cursor.fail(f"{len(self.ops)} names of ops, {total} are said to be there")
 
-    def _dialect(self, cursor: Cursor) -> str:
+    def _dialect(self, cursor: ByteCursor) -> str:
         start = cursor.pos
         number = cursor.varint()
         if number >= len(self.dialects):
             cursor.fail(f"dialect {number} of {len(self.dialects)}", start)
         return self.dialects[number]
 
-    def _op_name(self, cursor: Cursor, dialect: str) -> OpName:
+    def _op_name(self, cursor: ByteCursor, dialect: str) -> OpName:
         start = cursor.pos
         number, registered = cursor.flagged() if self.version >= NATIVE_PROPERTIES else (cursor.varint(), False)
         if number >= len(self.file.strings):
@@ -167,7 +167,7 @@ class FileIndex:
             self._check_unregistered(cursor, name, dialect, start)
         return OpName(name, dialect, registered, definition, definition is None or not definition.has_properties, {})
 
-    def _check_unregistered(self, cursor: Cursor, name: str, dialect: str, start: int) -> None:
+    def _check_unregistered(self, cursor: ByteCursor, name: str, dialect: str, start: int) -> None:
         if not name or "\0" in name:
             cursor.fail(f"{name!r} is no name of an op", start)
         if self.registry.is_complete(dialect) and name != dialect:
@@ -177,7 +177,7 @@ class FileIndex:
 
     # Attributes and types.
 
-    def _entries(self, cursor: Cursor, data: Cursor) -> None:
+    def _entries(self, cursor: ByteCursor, data: ByteCursor) -> None:
         counts = cursor.count(), cursor.count()
         start = data.pos
         for entries, count in zip((self.attributes, self.types), counts, strict=True):
@@ -278,7 +278,7 @@ class FileIndex:
         if entry is _BUSY:
             self.cursor.fail(f"{what} {number} contains itself")
         things[number] = _BUSY
-        outer, self.cursor = self.cursor, Cursor(self.cursor.data, entry[1], entry[2])
+        outer, self.cursor = self.cursor, ByteCursor(self.cursor.data, entry[1], entry[2])
         self.depth += 1
         if self.depth > MAX_NESTING:
             self.cursor.fail(f"attributes and types are nested more than {MAX_NESTING} deep")
@@ -316,7 +316,7 @@ class FileIndex:
         self.sizes[id(thing)] = measured = size, depth + 1, thing
         return measured
 
-    def _encoded(self, entry: Entry, codecs: dict[str, Codec], what: str) -> Thing:
+    def _encoded(self, entry: ThingEntry, codecs: dict[str, Codec], what: str) -> Thing:
         number = self.cursor.varint()
         codec = codecs.get(entry[0])
         code = None if codec is None else codec.by_number.get(number)
@@ -370,7 +370,7 @@ class FileIndex:
             self.named_resources += [(name, key, False) for key in keys]
         data.finish("the resource section")
 
-    def _resource_group(self, offsets: Cursor, data: Cursor, group: dict[str, Any]) -> list[str]:
+    def _resource_group(self, offsets: ByteCursor, data: ByteCursor, group: dict[str, Any]) -> list[str]:
         """Read a group of resources; all its keys, those without a value too."""
         keys, seen = [], set(group)
         for _ in range(offsets.count(3)):
@@ -388,13 +388,13 @@ class FileIndex:
             keys.append(key)
             if not size:
                 continue  # declared only
-            entry = Cursor(data.data, data.pos, data.pos + size)
+            entry = ByteCursor(data.data, data.pos, data.pos + size)
             group[key] = self._resource(entry, kind)
             entry.finish(f"resource '{key}'")
             data.pos += size
         return keys
 
-    def _resource(self, cursor: Cursor, kind: int) -> Blob | bool | str:
+    def _resource(self, cursor: ByteCursor, kind: int) -> Blob | bool | str:
         if kind == ResourceKind.BLOB:
             alignment = cursor.varint()
             size = cursor.varint()
@@ -406,22 +406,22 @@ class FileIndex:
 
     # Properties.
 
-    def _properties(self, cursor: Cursor) -> None:
+    def _properties(self, cursor: ByteCursor) -> None:
         for _ in range(cursor.count()):
             size = cursor.varint()
             start = cursor.pos
             cursor.take(size)
-            self.properties.append(Cursor(cursor.data, start, cursor.pos))
+            self.properties.append(ByteCursor(cursor.data, start, cursor.pos))
         cursor.finish("the properties")
 
-    def properties_of(self, op: OpName, number: int, cursor: Cursor, start: int) -> dict[str, at.Attribute]:
+    def properties_of(self, op: OpName, number: int, cursor: ByteCursor, start: int) -> dict[str, at.Attribute]:
         """The properties of a registered op, by their number."""
         known = op.known.get(number)
         if known is None:
             known = op.known[number] = self._native(op, number, cursor, start)
         return known.copy()
 
-    def _native(self, op: OpName, number: int, cursor: Cursor, start: int) -> dict[str, at.Attribute]:
+    def _native(self, op: OpName, number: int, cursor: ByteCursor, start: int) -> dict[str, at.Attribute]:
         definition = op.definition
         assert definition is not None
         outer, self.cursor = self.cursor, self._blob(number, cursor, start)
@@ -454,14 +454,14 @@ class FileIndex:
         self.cursor = outer
         return properties
 
-    def _blob(self, number: int, cursor: Cursor, start: int) -> Cursor:
+    def _blob(self, number: int, cursor: ByteCursor, start: int) -> ByteCursor:
         if number >= len(self.properties):
             cursor.fail(f"properties {number} of {len(self.properties)}", start)
         content = self.properties[number]
         self.used_properties.add(number)
-        return Cursor(content.data, content.pos, content.end)
+        return ByteCursor(content.data, content.pos, content.end)
 
-    def raw_properties(self, number: int, cursor: Cursor, start: int) -> at.Attribute:
+    def raw_properties(self, number: int, cursor: ByteCursor, start: int) -> at.Attribute:
         """The one attribute that holds the properties of an op that was not registered."""
         outer, self.cursor = self.cursor, self._blob(number, cursor, start)
         attribute = self.attribute()

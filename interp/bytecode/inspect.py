@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from halfulp.interp.bytecode.container import Container, schema_of
-from halfulp.interp.bytecode.encoding import Cursor
+from halfulp.interp.bytecode.encoding import ByteCursor
 from halfulp.interp.bytecode.index import FileIndex
 from halfulp.interp.bytecode.reader import read_as
 from halfulp.interp.declare.declarations import Schema
@@ -17,7 +17,7 @@ from halfulp.interp.ir.operations import Blob, Resource
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class DialectSummary:
     """A dialect that a file names: how many names of ops, attributes and types of it stand there, how many of these as
     text; in hexadecimal, what it says of its version.
     """
@@ -55,7 +55,7 @@ class Summary:
     producer: str
     schema: Schema | None
     sections: list[tuple[str, int, int]] = field(default_factory=list)
-    dialects: list[Dialect] = field(default_factory=list)
+    dialects: list[DialectSummary] = field(default_factory=list)
     ops: Counter[str] = field(default_factory=Counter)
     strings: int = 0
     string_bytes: int = 0
@@ -119,7 +119,9 @@ def _list(index: FileIndex, summary: Summary) -> None:
     texts = Counter(entry[0] for _, things in _things(index) for entry in things if not entry[3])
     versions = {name: version.hex() for name, version in index.dialect_versions.items()}
     summary.dialects = [
-        Dialect(name, ops[name], entries["attribute", name], entries["type", name], texts[name], versions.get(name))
+        DialectSummary(
+            name, ops[name], entries["attribute", name], entries["type", name], texts[name], versions.get(name)
+        )
         for name in index.dialects
     ]
     summary.resources = []
@@ -149,5 +151,5 @@ def codes_of(data: bytes | memoryview) -> set[tuple[str, str, int | str]]:
     found: set[tuple[str, str, int | str]] = set()
     for kind, things in _things(index):
         for dialect, start, end, encoded in things:
-            found.add((kind, dialect, Cursor(data, start, end).varint() if encoded else "text"))
+            found.add((kind, dialect, ByteCursor(data, start, end).varint() if encoded else "text"))
     return found

@@ -26,7 +26,7 @@ from halfulp.interp.ir.operations import Block, BlockArgument, Module, Operation
 from halfulp.interp.ir.types import DialectType, OpaqueType
 
 
-class Entry:
+class NumberedEntry:
     """Something that has a number, which is known when all was counted. ``code``: the number as it is written.
 
     ``parts``: what is written for an attribute or a type itself: bytes, strings of the string section, and entries.
@@ -44,7 +44,7 @@ class Entry:
         self.code = b""
 
 
-class NameEntry(Entry):
+class NameEntry(NumberedEntry):
     """The name of an op; ``layout``: of its properties, None where it has none that are native."""
 
     __slots__ = ("definition", "layout", "mnemonic")
@@ -57,7 +57,7 @@ class NameEntry(Entry):
 
 
 # Of each property its entry, None for one that is absent; the bytes of the numbers of operands.
-Properties = tuple[Entry | bytes | None, ...]
+Properties = tuple[NumberedEntry | bytes | None, ...]
 
 
 class OpRecord(NamedTuple):
@@ -65,10 +65,10 @@ class OpRecord(NamedTuple):
 
     op: Operation
     name: NameEntry
-    location: Entry
-    attributes: Entry | None
+    location: NumberedEntry
+    attributes: NumberedEntry | None
     properties: Properties | None
-    types: Sequence[Entry]
+    types: Sequence[NumberedEntry]
 
 
 class _Resource(NamedTuple):
@@ -145,20 +145,20 @@ class Numbering:
         self.version = version
         self.schema = schema
         self.dialects: dict[str, int] = {}
-        self.attributes: list[Entry] = []
-        self.types: list[Entry] = []
+        self.attributes: list[NumberedEntry] = []
+        self.types: list[NumberedEntry] = []
         self.values: dict[SSAValue, bytes] = {}
         self.blocks: dict[Block, bytes] = {}
         self.sizes: dict[Region, int] = {}
         self.records: dict[Block, list[OpRecord]] = {}
-        self.arguments: dict[BlockArgument, tuple[Entry, Entry]] = {}
-        self.resources: dict[str, Entry] = {}
+        self.arguments: dict[BlockArgument, tuple[NumberedEntry, NumberedEntry]] = {}
+        self.resources: dict[str, NumberedEntry] = {}
         self.isolated = isolated_ops(module.operation)
         self.codes = Varints()
         self._names: dict[str, NameEntry] = {}
-        self._entries: dict[Thing | Place, Entry] = {}
+        self._entries: dict[Thing | Place, NumberedEntry] = {}
         # By identity, for what belongs to the module and so stays alive: quicker than to compare and to hash.
-        self._known: dict[int, Entry] = {}
+        self._known: dict[int, NumberedEntry] = {}
         self._recorder = _Recorder(schema, self.codes)
         self._next_value = 0
         self._number_ops(module.operation)
@@ -243,7 +243,7 @@ class Numbering:
         entry = self._names[operation.name] = NameEntry(self._dialect(dialect), mnemonic, definition, layout)
         return entry
 
-    def _dictionary(self, operation: Operation, name: NameEntry) -> Entry | None:
+    def _dictionary(self, operation: Operation, name: NameEntry) -> NumberedEntry | None:
         """The attributes that have no layout of their own: in old versions all."""
         attributes: Mapping[str, at.Attribute] = operation.attributes
         if operation.properties and name.layout is None:
@@ -255,7 +255,7 @@ class Numbering:
 
     def _properties(self, operation: Operation, layout: Layout) -> Properties:
         values = operation.properties
-        found: list[Entry | bytes | None] = []
+        found: list[NumberedEntry | bytes | None] = []
         for name, required in layout.fields:
             attribute = values.get(name)
             if attribute is None and required:
@@ -274,7 +274,7 @@ class Numbering:
     def _dialect(self, name: str) -> int:
         return self.dialects.setdefault(name, len(self.dialects))
 
-    def member(self, thing: Thing) -> Entry:
+    def member(self, thing: Thing) -> NumberedEntry:
         """The entry of something that belongs to the module itself, counted once more."""
         found = self._known.get(id(thing))
         if found is None:
@@ -283,7 +283,7 @@ class Numbering:
             found.refs += 1
         return found
 
-    def entry(self, thing: Thing | Place) -> Entry:
+    def entry(self, thing: Thing | Place) -> NumberedEntry:
         """The entry of an attribute or a type, counted once more. What is inside a new one is met right after it."""
         key = thing if isinstance(thing, tuple) else _key(thing)
         found = self._entries.get(key)
@@ -312,11 +312,11 @@ class Numbering:
                 stack.pop()
         return made
 
-    def _new(self, key: Thing | Place) -> Entry:
+    def _new(self, key: Thing | Place) -> NumberedEntry:
         """An entry of something, or of the place of these parts, with what is inside it not met yet."""
         if isinstance(key, tuple):
             _PLACE.write(self._recorder, key)
-            made = self._entries[key] = Entry(self._dialect(BUILTIN), self._recorder.take(), True)
+            made = self._entries[key] = NumberedEntry(self._dialect(BUILTIN), self._recorder.take(), True)
             self.attributes.append(made)
             return made
         codecs, entries = (
@@ -325,7 +325,7 @@ class Numbering:
         dialect = _dialect_of(key)
         codec = codecs.get(dialect)
         encoded = codec is not None and codec.write(self._recorder, key)
-        made = self._entries[key] = Entry(self._dialect(dialect), self._recorder.take(), encoded)
+        made = self._entries[key] = NumberedEntry(self._dialect(dialect), self._recorder.take(), encoded)
         entries.append(made)
         if not encoded:
             made.parts = [key.spell(at.Names(self.schema < Schema.LLVM24)).encode("utf-8", "surrogateescape") + b"\0"]
@@ -333,9 +333,9 @@ class Numbering:
                 self._resource(resource)
         return made
 
-    def _resource(self, key: str) -> Entry:
+    def _resource(self, key: str) -> NumberedEntry:
         self._dialect(BUILTIN)
-        return self.resources.setdefault(key, Entry(0, [], True))
+        return self.resources.setdefault(key, NumberedEntry(0, [], True))
 
     def _assign_resources(self, data: Mapping[str, object]) -> None:
         """Those that have data come first."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from halfulp.interp.bytecode.encoding import SEGMENT_ARRAYS, Cursor, Emitter
+from halfulp.interp.bytecode.encoding import SEGMENT_ARRAYS, ByteCursor, Emitter
 from halfulp.interp.declare.declarations import OpDefinition, Schema, Trait
 from halfulp.interp.declare.operands import SEGMENTS
 from halfulp.interp.ir.attributes import Attribute, DenseArrayAttr
@@ -42,7 +42,7 @@ def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
     return Layout(tuple(sorted([*fields, (SEGMENTS, True)])))
 
 
-def read_segments(cursor: Cursor, count: int) -> DenseArrayAttr:
+def read_segments(cursor: ByteCursor, count: int) -> DenseArrayAttr:
     """Numbers of operands: each, or only those that are not 0 with their positions below them."""
     start = cursor.pos
     length, sparse = cursor.flagged()

@@ -16,8 +16,8 @@ from halfulp.interp.bytecode.fields import (
     SVARINT,
     TYPE,
     VARINT,
+    CodeSource,
     Field,
-    Source,
     attribute_of,
     list_of,
     optional,
@@ -27,7 +27,7 @@ from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 
 
-class _Storage(NamedTuple):
+class _EncodedStorage(NamedTuple):
     """How numbers are stored; ``special``: the type of newer MLIR's other storage."""
 
     width: int
@@ -35,7 +35,7 @@ class _Storage(NamedTuple):
     special: ty.Type | None
 
 
-def _storage(flags: int, storage: ty.Type) -> _Storage | None:
+def _storage(flags: int, storage: ty.Type) -> _EncodedStorage | None:
     stored = storage.storage if isinstance(storage, ty.QuantileType) else storage
     special = None if isinstance(storage, ty.IntegerType) else storage
     if flags > 1 or not isinstance(stored, ty.IntegerType | ty.FloatType):
@@ -43,7 +43,7 @@ def _storage(flags: int, storage: ty.Type) -> _Storage | None:
     width = stored.format.bits if isinstance(stored, ty.FloatType) else stored.width
     if isinstance(stored, ty.FloatType) and width > 8:
         return None
-    return _Storage(width, bool(flags), special)
+    return _EncodedStorage(width, bool(flags), special)
 
 
 def _any_quantized(
@@ -146,7 +146,7 @@ def _quantile(
     return ty.QuantileType(storage, element, values, None if least is None or most is None else (least, most))
 
 
-def _read_parameters(source: Source, before: tuple[Any, ...]) -> at.DenseElementsAttr:
+def _read_parameters(source: CodeSource, before: tuple[Any, ...]) -> at.DenseElementsAttr:
     elements: at.DenseElementsAttr = _DENSE.read(source, before)
     # Each type has numbers of its own of what others may share.
     source.spend(_PARAMETER * (ty.element_count(elements.type) or 0))

@@ -23,8 +23,8 @@ from halfulp.interp.bytecode.encoding import (
 )
 from halfulp.interp.bytecode.numbering import (
     BUILTIN,
-    Entry,
     NameEntry,
+    NumberedEntry,
     Numbering,
     OpRecord,
     Properties,
@@ -44,7 +44,7 @@ PRODUCERS = {Schema.MLIR22: "MLIR22-halfulp", Schema.LLVM24: "MLIR24-halfulp"}
 """Who wrote a file, by default: the number is that of the schema, by which it is to be read."""
 
 _BYTES = tuple(bytes((value,)) for value in range(256))
-AnyEntry = TypeVar("AnyEntry", bound=Entry)
+AnyEntry = TypeVar("AnyEntry", bound=NumberedEntry)
 
 
 class Strings(dict[str, int]):

@@ -34,7 +34,7 @@ class Schema(IntEnum):
 
 
 class Trait(Enum):
-    """MLIR's op traits, as far as they decide how an op is read, verified or run."""
+    """The op traits of MLIR that decide how an op is read, verified or run."""
 
     ELEMENTWISE = "Elementwise"
     COMMUTATIVE = "Commutative"
@@ -211,10 +211,11 @@ class OpDefinition:
 
 
 class Dialect:
-    """A named table of ops, attributes and hooks for the dialect's own types.
+    """A dialect: a name, its ops and attributes, and parsers for its types.
 
-    ``types`` maps a mnemonic (``uniform``) to a function that parses what follows it; see `halfulp.interp.text`.
-    ``partial``: the dialect has more than is declared here, which is kept as if the dialect were not registered.
+    ``types`` maps a mnemonic (``uniform``) to a function that parses the text after it; see `halfulp.interp.text`.
+    ``partial``: the dialect has more ops and attributes than are declared here. They are kept as if the dialect were
+    not registered.
     """
 
     def __init__(self, name: str, partial: bool = False) -> None:
@@ -226,7 +227,7 @@ class Dialect:
         self.types: dict[str, Callable[..., Type]] = {}
 
     def op(self, mnemonic: str, assembly: str | None = None, **declaration: Any) -> OpDefinition:
-        """Declare an op. ``operands`` and ``results`` may be given as a mapping from name to constraint.
+        """Declare an op. ``operands`` and ``results`` may be a mapping from name to constraint.
 
         Raises ValueError when the dialect already has an op of that name.
         """
@@ -245,7 +246,7 @@ class Dialect:
         return definition
 
     def enum(self, definition: EnumDefinition) -> EnumDefinition:
-        """Register an enum attribute of the dialect's own, spelled ``#dialect.mnemonic<…>``."""
+        """Register an enum attribute of the dialect, spelled ``#dialect.mnemonic<…>``."""
         assert definition.mnemonic is not None
         self.enums[definition.mnemonic.partition(".")[2]] = definition
         return definition

@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from halfulp.interp.declare.declarations import Dialect, OpDefinition
-from halfulp.interp.ir.errors import Unsupported, did_you_mean
+from halfulp.interp.declare.op_names import op_hint
+from halfulp.interp.ir.errors import Unsupported
 
 _ROOT = "halfulp.interp.dialects"
 
@@ -114,8 +115,7 @@ class Registry:
         """The same. Raises Unsupported where there is none."""
         found = self.find(name)
         if found is None:
-            known = (op for dialect in self.dialects.values() for op in dialect.ops)
-            raise Unsupported(f"no op named '{name}' is registered", hint=did_you_mean(name, known))
+            raise Unsupported(f"no op named '{name}' is registered", hint=op_hint(name, self.dialects))
         return found
 
 

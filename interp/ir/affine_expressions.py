@@ -40,7 +40,7 @@ class Symbol(AffineExpr):
 
 
 @dataclass(frozen=True)
-class Constant(AffineExpr):
+class AffineConstant(AffineExpr):
     """A 64-bit integer."""
 
     value: int
@@ -88,7 +88,7 @@ def _fits(value: int) -> bool:
 
 def _of_constant(expr: AffineExpr, operator: str) -> tuple[AffineExpr, int] | None:
     """The parts of ``expr operator constant``."""
-    if isinstance(expr, Binary) and expr.operator == operator and isinstance(expr.rhs, Constant):
+    if isinstance(expr, Binary) and expr.operator == operator and isinstance(expr.rhs, AffineConstant):
         return expr.lhs, expr.rhs.value
     return None
 
@@ -102,24 +102,24 @@ def _out_of_order(lhs: AffineExpr, rhs: AffineExpr) -> bool:
 
 def add(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     """``lhs + rhs``."""
-    if isinstance(lhs, Constant) and isinstance(rhs, Constant):
+    if isinstance(lhs, AffineConstant) and isinstance(rhs, AffineConstant):
         total = lhs.value + rhs.value
-        return Constant(total) if _fits(total) else Binary("+", lhs, rhs)
-    if isinstance(lhs, Constant) or (lhs.symbolic and not rhs.symbolic) or _out_of_order(lhs, rhs):
+        return AffineConstant(total) if _fits(total) else Binary("+", lhs, rhs)
+    if isinstance(lhs, AffineConstant) or (lhs.symbolic and not rhs.symbolic) or _out_of_order(lhs, rhs):
         return add(rhs, lhs)
     inner = _of_constant(lhs, "+")
-    if isinstance(rhs, Constant):
+    if isinstance(rhs, AffineConstant):
         if rhs.value == 0:
             return lhs
         if inner is not None and _fits(inner[1] + rhs.value):
-            return add(inner[0], Constant(inner[1] + rhs.value))
+            return add(inner[0], AffineConstant(inner[1] + rhs.value))
     (first, one), (second, other) = (_of_constant(expr, "*") or (expr, 1) for expr in (lhs, rhs))
     if first == second and _fits(one + other):
-        return multiply(first, Constant(one + other))
+        return multiply(first, AffineConstant(one + other))
     if isinstance(rhs, Binary) and rhs.operator == "+":
         return add(add(lhs, rhs.lhs), rhs.rhs)
-    if inner is not None and not isinstance(rhs, Constant):
-        return add(add(inner[0], rhs), Constant(inner[1]))
+    if inner is not None and not isinstance(rhs, AffineConstant):
+        return add(add(inner[0], rhs), AffineConstant(inner[1]))
     return _remainder(lhs, rhs) or Binary("+", lhs, rhs)
 
 
@@ -137,31 +137,31 @@ def _remainder(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr | None:
         return None
     if not (isinstance(quotient, Binary) and quotient.operator == "floordiv" and quotient.lhs == lhs):
         return None
-    positive = isinstance(quotient.rhs, Constant) and quotient.rhs.value > 0
-    return modulo(lhs, quotient.rhs) if positive and quotient.rhs == Constant(-factor) else None
+    positive = isinstance(quotient.rhs, AffineConstant) and quotient.rhs.value > 0
+    return modulo(lhs, quotient.rhs) if positive and quotient.rhs == AffineConstant(-factor) else None
 
 
 def multiply(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     """``lhs * rhs``; one of them must be symbolic."""
-    if isinstance(lhs, Constant) and isinstance(rhs, Constant):
+    if isinstance(lhs, AffineConstant) and isinstance(rhs, AffineConstant):
         product = lhs.value * rhs.value
-        return Constant(product) if _fits(product) else Binary("*", lhs, rhs)
-    if not rhs.symbolic or isinstance(lhs, Constant) or _out_of_order(lhs, rhs):
+        return AffineConstant(product) if _fits(product) else Binary("*", lhs, rhs)
+    if not rhs.symbolic or isinstance(lhs, AffineConstant) or _out_of_order(lhs, rhs):
         return multiply(rhs, lhs)
     inner = _of_constant(lhs, "*")
-    if isinstance(rhs, Constant):
+    if isinstance(rhs, AffineConstant):
         if rhs.value in (0, 1):
             return lhs if rhs.value else rhs
         if inner is not None and _fits(inner[1] * rhs.value):
-            return multiply(inner[0], Constant(inner[1] * rhs.value))
+            return multiply(inner[0], AffineConstant(inner[1] * rhs.value))
     elif inner is not None:
-        return multiply(multiply(inner[0], rhs), Constant(inner[1]))
+        return multiply(multiply(inner[0], rhs), AffineConstant(inner[1]))
     return Binary("*", lhs, rhs)
 
 
 def negate(expr: AffineExpr) -> AffineExpr:
     """``-expr``, which is ``expr * -1``."""
-    return multiply(expr, Constant(-1))
+    return multiply(expr, AffineConstant(-1))
 
 
 def subtract(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
@@ -171,11 +171,11 @@ def subtract(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 def floordiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     """``lhs floordiv rhs``: rounded towards minus infinity. A division by 0 stays as it is."""
-    if not isinstance(rhs, Constant) or rhs.value == 0:
+    if not isinstance(rhs, AffineConstant) or rhs.value == 0:
         return Binary("floordiv", lhs, rhs)
     divisor = rhs.value
-    if isinstance(lhs, Constant) and _fits(lhs.value // divisor):
-        return Constant(lhs.value // divisor)
+    if isinstance(lhs, AffineConstant) and _fits(lhs.value // divisor):
+        return AffineConstant(lhs.value // divisor)
     exact = _exact_quotient(lhs, divisor)
     if exact is not None:
         return exact
@@ -190,10 +190,10 @@ def floordiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 def ceildiv(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     """``lhs ceildiv rhs``: rounded towards plus infinity. A division by 0 stays as it is."""
-    if not isinstance(rhs, Constant) or rhs.value == 0:
+    if not isinstance(rhs, AffineConstant) or rhs.value == 0:
         return Binary("ceildiv", lhs, rhs)
-    if isinstance(lhs, Constant) and _fits(-(-lhs.value // rhs.value)):
-        return Constant(-(-lhs.value // rhs.value))
+    if isinstance(lhs, AffineConstant) and _fits(-(-lhs.value // rhs.value)):
+        return AffineConstant(-(-lhs.value // rhs.value))
     return _exact_quotient(lhs, rhs.value) or Binary("ceildiv", lhs, rhs)
 
 
@@ -203,19 +203,19 @@ def _exact_quotient(lhs: AffineExpr, divisor: int) -> AffineExpr | None:
         return lhs
     inner = _of_constant(lhs, "*")
     if inner is not None and inner[1] % divisor == 0 and _fits(inner[1] // divisor):
-        return multiply(inner[0], Constant(inner[1] // divisor))
+        return multiply(inner[0], AffineConstant(inner[1] // divisor))
     return None
 
 
 def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     """``lhs mod rhs``, never negative. A remainder by 0 or a negative number stays as it is."""
-    if not isinstance(rhs, Constant) or rhs.value < 1:
+    if not isinstance(rhs, AffineConstant) or rhs.value < 1:
         return Binary("mod", lhs, rhs)
     divisor = rhs.value
-    if isinstance(lhs, Constant):
-        return Constant(lhs.value % divisor)
+    if isinstance(lhs, AffineConstant):
+        return AffineConstant(lhs.value % divisor)
     if largest_known_divisor(lhs) % divisor == 0:
-        return Constant(0)
+        return AffineConstant(0)
     if isinstance(lhs, Binary) and lhs.operator == "+":
         for multiple, rest in ((lhs.lhs, lhs.rhs), (lhs.rhs, lhs.lhs)):
             if largest_known_divisor(multiple) % divisor == 0:
@@ -228,13 +228,13 @@ def modulo(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
 
 def largest_known_divisor(expr: AffineExpr) -> int:
     """A number that divides every value of the expression (0 for the constant 0)."""
-    if isinstance(expr, Constant):
+    if isinstance(expr, AffineConstant):
         return abs(expr.value)
     if not isinstance(expr, Binary):
         return 1
     left = largest_known_divisor(expr.lhs)
     if expr.operator in ("floordiv", "ceildiv"):
-        divisor = expr.rhs.value if isinstance(expr.rhs, Constant) else 0
+        divisor = expr.rhs.value if isinstance(expr.rhs, AffineConstant) else 0
         return abs(left // divisor) if divisor and left % divisor == 0 else 1
     right = largest_known_divisor(expr.rhs)
     return left * right if expr.operator == "*" else gcd(left, right)
@@ -254,7 +254,7 @@ def linear(expr: AffineExpr, dimensions: int, symbols: Sequence[int] = ()) -> Li
         return tuple([int(position == expr.position) for position in range(dimensions)]), 0
     if isinstance(expr, Symbol):
         return none, symbols[expr.position] if symbols else None
-    if isinstance(expr, Constant):
+    if isinstance(expr, AffineConstant):
         return none, expr.value
     assert isinstance(expr, Binary)
     if expr.operator not in ("+", "*"):
@@ -297,7 +297,7 @@ def spell(expr: AffineExpr, strong: bool = False) -> str:
         return f"d{expr.position}"
     if isinstance(expr, Symbol):
         return f"s{expr.position}"
-    if isinstance(expr, Constant):
+    if isinstance(expr, AffineConstant):
         if expr.value == _MIN:  # its magnitude cannot be written
             return f"({_MIN + 1} - 1)" if strong else f"{_MIN + 1} - 1"
         return str(expr.value)
@@ -307,7 +307,7 @@ def spell(expr: AffineExpr, strong: bool = False) -> str:
 
 
 def _spell_product(expr: Binary) -> str:
-    if expr.operator == "*" and expr.rhs == Constant(-1):
+    if expr.operator == "*" and expr.rhs == AffineConstant(-1):
         return f"-{spell(expr.lhs, True)}"
     return f"{spell(expr.lhs, True)} {expr.operator} {spell(expr.rhs, True)}"
 
@@ -321,6 +321,6 @@ def _spell_sum(expr: Binary) -> str:
         return f"{left} - {spell(product[0], is_sum)}"
     if product is not None and _MIN < product[1] < -1:
         return f"{left} - {spell(product[0], True)} * {-product[1]}"
-    if isinstance(right, Constant) and _MIN < right.value < 0:
+    if isinstance(right, AffineConstant) and _MIN < right.value < 0:
         return f"{left} - {-right.value}"
     return f"{left} + {spell(right)}"

@@ -7,7 +7,6 @@ column, as compilers do. ``exit_code`` is what the command line exits with.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from halfulp.interp.ir.locations import FileLineCol, Location, file_position
@@ -18,11 +17,14 @@ if TYPE_CHECKING:
 
 
 class HalfulpError(Exception):
-    """The base of halfulp's errors.
+    """The base class of the errors of halfulp.
 
-    ``location``: where, or None. ``op``: the name of the op, or None. ``values``: the offending values, as given.
-    ``notes``: pairs of a location (or None) and a text. ``hint``: what may help, or None. ``lanes``: in a batch, the
-    numbers of the lanes that are concerned, ascending; None where all are, or where there is no batch.
+    ``location``: the place in the source, or None.
+    ``op``: the name of the op, or None.
+    ``values``: the values that caused the error, as given.
+    ``notes``: pairs of a location (or None) and a text.
+    ``hint``: a suggestion, or None.
+    ``lanes``: in a batch, the numbers of the affected lanes, in ascending order. None: all lanes, or no batch.
     """
 
     exit_code = 2
@@ -60,7 +62,7 @@ class HalfulpError(Exception):
         return "\n".join(lines)
 
     def render(self, source: str | None = None) -> str:
-        """The message, and, where ``source`` (the text of the file) has the place, its line with a caret below it."""
+        """Return the message. If ``source`` (the text of the file) has the place, add its line and a caret below it."""
         lines = [self._first_line(), *_excerpt(self.location, source)]
         for location, text in self.notes:
             lines += [_line(location, "note", text), *_excerpt(location, source)]
@@ -70,7 +72,7 @@ class HalfulpError(Exception):
 
 
 class ParseError(HalfulpError):
-    """Text that is not MLIR, or names something that does not exist."""
+    """Text that is not MLIR, or that names something that does not exist."""
 
 
 class VerifyError(HalfulpError):
@@ -78,18 +80,18 @@ class VerifyError(HalfulpError):
 
 
 class TypeMismatch(HalfulpError):
-    """An input that does not have the type the function asks for."""
+    """An input whose type is not the one that the function needs."""
 
 
 class InputError(HalfulpError):
-    """An input that cannot be read: a file, a literal, an option."""
+    """An input that cannot be read: a file, a literal or an option."""
 
 
 class BytecodeError(HalfulpError):
     """A bytecode file that is not well-formed: ``file.mlirbc: error: … (at byte 12)``.
 
-    ``filename``: the name of the file. ``offset``: the byte at which that shows, from the start of the file; both None
-    where there is none.
+    ``filename``: the name of the file, or None.
+    ``offset``: the byte at which the error was found, from the start of the file, or None.
     """
 
     def __init__(self, message: str, *, offset: int | None = None, filename: str | None = None, **more: Any) -> None:
@@ -104,23 +106,23 @@ class BytecodeError(HalfulpError):
 
 
 class LimitExceeded(HalfulpError):
-    """A limit on nesting, steps, depth or memory was reached."""
+    """A limit on nesting, steps, depth or memory that was reached."""
 
 
 class Unsupported(HalfulpError):
-    """Something well-formed that halfulp does not execute."""
+    """Something well-formed that halfulp does not run."""
 
     exit_code = 3
 
 
 class UndefinedBehavior(HalfulpError):
-    """The program has no meaning for these inputs."""
+    """A program that has no meaning for these inputs."""
 
     exit_code = 4
 
 
 class AssertionFailed(HalfulpError):
-    """A cf.assert of the program does not hold."""
+    """A cf.assert of the program that does not hold."""
 
     exit_code = 4
 
@@ -129,22 +131,6 @@ def _rebuild(kind: type[HalfulpError], message: str, state: dict[str, Any]) -> H
     error = kind(message)
     error.__dict__.update(state)
     return error
-
-
-# Names that are compared with a wrong one, and how long they may be: an error must not cost more than the file.
-_MAX_CANDIDATES = 2000
-_MAX_NAME = 60
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """``did you mean `…`?`` with the known name closest to ``name``; None where none is close."""
-    import difflib
-
-    if len(name) > _MAX_NAME:
-        return None
-    near = [other for other in islice(known, _MAX_CANDIDATES) if abs(len(other) - len(name)) <= 2 and other != name]
-    found = difflib.get_close_matches(name, near, n=1, cutoff=0.6)
-    return f"did you mean `{found[0]}`?" if found else None
 
 
 def _line(location: Location | None, severity: str, text: str) -> str:

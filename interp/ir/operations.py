@@ -265,11 +265,12 @@ class Resources:
 
 
 class Module:
-    """A parsed file: its top-level operation, a ``builtin.module``, and what belongs to the file as a whole.
+    """A parsed file: its top-level operation, which is a ``builtin.module``, and the data of the file as a whole.
 
-    Of a bytecode file: ``use_orders``: the orders of the uses of values, where they are not those of the places (None
-    for a text). ``dialect_versions``: what dialects say of their versions, which only they understand; text has no
-    place for either.
+    ``use_orders``: from a bytecode file, the orders of the uses of values that differ from the order of their places.
+    None for text.
+    ``dialect_versions``: from a bytecode file, the version of each dialect, as bytes that only the dialect understands.
+    Empty for text.
     """
 
     def __init__(self, operation: Operation, source: Source | None = None, resources: Resources | None = None) -> None:
@@ -281,7 +282,7 @@ class Module:
 
     @property
     def text(self) -> str | None:
-        """The text that was read, if any."""
+        """The text of the module; None if it was not read from text."""
         return None if self.source is None else self.source.text
 
     @property
@@ -295,14 +296,14 @@ class Module:
         return self.operation.regions[0].blocks[0].operations
 
     def walk(self) -> Iterator[Operation]:
-        """Every operation, the module first, in the order of the text."""
+        """Yield every operation, first the module, in the order of the text."""
         return self.operation.walk()
 
     def lookup(self, symbol: SymbolRefAttr | str, scope: Operation | None = None) -> Operation | None:
-        """The operation a symbol names, seen from inside ``scope`` (default: the top level), or None.
+        """Return the operation that a symbol names, as seen from inside ``scope`` (default: the top level), or None.
 
-        A string may be ``name`` or ``@a::@b``. The root is looked up in the nearest symbol table around ``scope``
-        that has it, as MLIR's `lookupNearestSymbolFrom` does in the nearest table only.
+        A string may be ``name`` or ``@a::@b``. The root is looked up in the nearest symbol table around ``scope``, as
+        in MLIR's `lookupNearestSymbolFrom`.
         """
         path = _symbol_path(symbol)
         table = self.operation if scope is None else nearest_symbol_table(scope)

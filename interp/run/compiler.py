@@ -18,7 +18,7 @@ from halfulp.interp.run.reports import located
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import is_cast, lower, seen
 from halfulp.interp.run.steps import (
-    general_path,
+    GeneralPath,
     general_step,
     letting_go,
     raw_step,
@@ -205,7 +205,7 @@ class FunctionCompiler(Compiler):
             return unsupported_step(op, "halfulp does not execute it on memrefs")
         kernel = self._kernel(op, evaluator)
         values = (*op.operands, *op.results)
-        slow = general_path(op, evaluator, kernel, self.settings, operands, results)
+        slow = GeneralPath(op, evaluator, kernel, self.settings, operands, results)
         if self.settings.track_open or any(isinstance(value.type, ty.ShapedType) for value in values):
             return slow
         return scalar_step(kernel.scalar, operands, results, slow)

@@ -64,24 +64,32 @@ def unsupported_step(op: Operation, why: str = "") -> Step:
     return step
 
 
-def general_path(
-    op: Operation,
-    evaluator: Elementwise,
-    kernel: Kernel,
-    settings: Settings,
-    operands: tuple[int, ...],
-    results: tuple[int, ...],
-) -> Step:
-    """Make the step of an elementwise op on `Value`s. It is built at its first use: most scalar ops never need it."""
-    made: Step | None = None
+class GeneralPath:
+    """The step of an elementwise op on `Value`s, built at its first use: most scalar ops never need it.
 
-    def step(slots: Slots) -> None:
-        nonlocal made
-        if made is None:
-            made = general_step(ElementwiseStep(op, evaluator, kernel, settings).run, op, operands, results)
-        made(slots)
+    It is an object, not a closure, which would take four times as much memory for each op.
+    """
 
-    return step
+    __slots__ = ("_parts", "_step")
+
+    def __init__(
+        self,
+        op: Operation,
+        evaluator: Elementwise,
+        kernel: Kernel,
+        settings: Settings,
+        operands: tuple[int, ...],
+        results: tuple[int, ...],
+    ) -> None:
+        self._parts = op, evaluator, kernel, settings, operands, results
+        self._step: Step | None = None
+
+    def __call__(self, slots: Slots) -> None:
+        """Run the op."""
+        if self._step is None:
+            op, evaluator, kernel, settings, operands, results = self._parts
+            self._step = general_step(ElementwiseStep(op, evaluator, kernel, settings).run, op, operands, results)
+        self._step(slots)
 
 
 def general_step(function: Function, op: Operation, operands: tuple[int, ...], results: tuple[int, ...]) -> Step:

@@ -6,8 +6,8 @@ from typing import NoReturn
 
 from halfulp.interp.ir.affine_expressions import (
     OPERATORS,
+    AffineConstant,
     AffineExpr,
-    Constant,
     Dimension,
     Symbol,
     negate,
@@ -57,7 +57,7 @@ class AffineParser:
                 self._item()
             parser.expect(")", f"expected ')' in {where}")
         if self.is_set and not self.constraints:
-            self.constraints.append((Constant(0), True))
+            self.constraints.append((AffineConstant(0), True))
 
     def _identifiers(self, end: str, kind: type[Dimension] | type[Symbol], where: str) -> int:
         parser = self.parser
@@ -155,7 +155,7 @@ class AffineParser:
             if value >> 63:
                 parser.error("constant too large for index")
             parser.pos += 1
-            return Constant(value)
+            return AffineConstant(value)
         if token not in self.names:
             self._wrong_operand(token, left)
         parser.pos += 1

@@ -19,16 +19,16 @@ from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
 from halfulp.interp.ir.operations import Operation, SSAValue, Successor
 from halfulp.interp.ir.types import I32
-from halfulp.interp.text.directives import Part, compile_elements
+from halfulp.interp.text.directives import ElementForm, compile_elements
 from halfulp.interp.text.op_parser import OpParser, ParseOp
 from halfulp.interp.text.op_printer import OpPrinter, PrintOp
-from halfulp.interp.text.slots import Slots, State
+from halfulp.interp.text.slots import OpReading, Slots
 
 Solve = Callable[[OpParser, int, list[Any], Mapping[str, Attribute]], list[Any]]
 
 
 @cache
-def _parts_of(definition: OpDefinition) -> tuple[Slots, tuple[Part, ...]]:
+def _parts_of(definition: OpDefinition) -> tuple[Slots, tuple[ElementForm, ...]]:
     assert definition.assembly is not None
     slots = Slots(definition)
     return slots, compile_elements(read_format(definition.assembly), slots)
@@ -63,7 +63,7 @@ def compile_printer(definition: OpDefinition) -> PrintOp | None:
     return print_op
 
 
-def _finisher(definition: OpDefinition, slots: Slots, parts: tuple[Part, ...]) -> ParseOp:
+def _finisher(definition: OpDefinition, slots: Slots, parts: tuple[ElementForm, ...]) -> ParseOp:
     name = definition.name
     steps = tuple(part.read for part in parts)
     operand_count, slot_count = len(slots.operands), len(slots.all)
@@ -79,7 +79,7 @@ def _finisher(definition: OpDefinition, slots: Slots, parts: tuple[Part, ...]) -
     segments: dict[tuple[int, ...], DenseArrayAttr] = {}
 
     def parse(p: OpParser, at: int) -> Operation:
-        state = State(operand_count, slot_count, at)
+        state = OpReading(operand_count, slot_count, at)
         for step in steps:
             step(p, state)
         properties = state.properties

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from halfulp.interp.ir.errors import ParseError, did_you_mean
+from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.interp.ir.errors import ParseError
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.source import Source
 from halfulp.interp.text.lexer import lexical_error, token_offsets, tokenize

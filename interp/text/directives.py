@@ -30,13 +30,13 @@ from halfulp.interp.ir.types import I64, FunctionType, Type
 from halfulp.interp.text.op_parser import OpParser
 from halfulp.interp.text.op_printer import OpPrinter
 from halfulp.interp.text.property_forms import UNIT, is_unit, property_form
-from halfulp.interp.text.slots import Slots, State
+from halfulp.interp.text.slots import OpReading, Slots
 
-Read = Callable[[OpParser, State], None]
+Read = Callable[[OpParser, OpReading], None]
 Print = Callable[[OpPrinter, Operation, Out], None]
 
 
-class Part(NamedTuple):
+class ElementForm(NamedTuple):
     """An element of the notation.
 
     ``begins``: tells whether the current token is its first one; None where an optional group cannot begin with it.
@@ -49,12 +49,12 @@ class Part(NamedTuple):
     present: Callable[[Operation], bool] | None = None
 
 
-def compile_element(element: Element, slots: Slots) -> Part:
+def compile_element(element: Element, slots: Slots) -> ElementForm:
     """Compile an element. Raises ValueError for one that does not fit the op's declaration."""
     return _COMPILERS[type(element)](element, slots)
 
 
-def compile_elements(elements: Sequence[Element], slots: Slots) -> tuple[Part, ...]:
+def compile_elements(elements: Sequence[Element], slots: Slots) -> tuple[ElementForm, ...]:
     """Compile elements in their order."""
     return tuple(compile_element(element, slots) for element in elements)
 
@@ -62,22 +62,22 @@ def compile_elements(elements: Sequence[Element], slots: Slots) -> tuple[Part, .
 # --- literals ---------------------------------------------------------------------------------------------------------
 
 
-def _literal(element: Literal, slots: Slots) -> Part:
+def _literal(element: Literal, slots: Slots) -> ElementForm:
     text = element.text
     name = slots.definition.name
     word = text[:1].isalpha()
 
-    def read(p: OpParser, state: State) -> None:
+    def read(p: OpParser, state: OpReading) -> None:
         if p.tokens[p.pos] != text:
             if word:
                 p.error(f"custom op '{name}' expected '{text}'")
             p.expect(text)
         p.pos += 1
 
-    def nothing(p: OpParser, state: State) -> None:
+    def nothing(p: OpParser, state: OpReading) -> None:
         pass
 
-    return Part(
+    return ElementForm(
         read if text else nothing,
         lambda printer, operation, out: out.literal(text),
         begins=lambda p: p.tokens[p.pos] == text,
@@ -87,7 +87,7 @@ def _literal(element: Literal, slots: Slots) -> Part:
 # --- variables --------------------------------------------------------------------------------------------------------
 
 
-def _variable(element: Variable, slots: Slots) -> Part:
+def _variable(element: Variable, slots: Slots) -> ElementForm:
     name = element.name
     if name in slots.index:
         return _operand(slots.index[name], slots)
@@ -100,20 +100,20 @@ def _variable(element: Variable, slots: Slots) -> Part:
     raise ValueError(f"{slots.definition.name}: the format names ${name}, which is not declared")
 
 
-def _operand(index: int, slots: Slots) -> Part:
+def _operand(index: int, slots: Slots) -> ElementForm:
     arity = slots.all[index].arity
 
-    def one(p: OpParser, state: State) -> None:
+    def one(p: OpParser, state: OpReading) -> None:
         at = p.pos
         if p.tokens[at][:1] != "%":
             p.operand_token()
         state.operands[index] = at
         p.pos = at + 1
 
-    def optional(p: OpParser, state: State) -> None:
+    def optional(p: OpParser, state: OpReading) -> None:
         state.operands[index] = [p.operand_token()] if p.tokens[p.pos][:1] == "%" else []
 
-    def variadic(p: OpParser, state: State) -> None:
+    def variadic(p: OpParser, state: OpReading) -> None:
         state.operands[index] = p.operand_tokens()
 
     def print_plain(printer: OpPrinter, operation: Operation, out: Out) -> None:
@@ -124,7 +124,7 @@ def _operand(index: int, slots: Slots) -> Part:
 
     # Nothing follows a terminator.
     last = Trait.TERMINATOR in slots.definition.traits
-    return Part(
+    return ElementForm(
         {Arity.ONE: one, Arity.OPTIONAL: optional, Arity.VARIADIC: variadic}[arity],
         print_plain if slots.plain else print_all,
         begins=lambda p: p.tokens[p.pos][:1] == "%" and (last or not _names_results(p)),
@@ -145,43 +145,47 @@ def _names_results(p: OpParser) -> bool:
     return tokens[at] == "="
 
 
-def _property(name: str, slots: Slots) -> Part:
+def _property(name: str, slots: Slots) -> ElementForm:
     prop = slots.properties[name]
     form = property_form(prop, f"custom op '{slots.definition.name}' ")
     read_property, print_property, begins = form
 
-    def read(p: OpParser, state: State) -> None:
+    def read(p: OpParser, state: OpReading) -> None:
         state.properties[name] = read_property(p)
 
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
         out.value(print_property(printer, operation.properties[name]))
 
     if prop.default is None:
-        return Part(read, print_, _token_test(begins), lambda operation: name in operation.properties)
+        return ElementForm(read, print_, _token_test(begins), lambda operation: name in operation.properties)
     assert isinstance(prop.kind, EnumDefinition)
     default = prop.kind.attribute(prop.default)
-    return Part(read, print_, _token_test(begins), lambda operation: operation.properties.get(name, default) != default)
+
+    def present(operation: Operation) -> bool:
+        return operation.properties.get(name, default) != default
+
+    return ElementForm(read, print_, _token_test(begins), present)
 
 
 def _token_test(begins: Callable[[str], bool] | None) -> Callable[[OpParser], bool] | None:
     return None if begins is None else lambda p: begins(p.tokens[p.pos])
 
 
-def _successor(index: int) -> Part:
-    def read(p: OpParser, state: State) -> None:
+def _successor(index: int) -> ElementForm:
+    def read(p: OpParser, state: OpReading) -> None:
         state.successors.append(p.successor_block())
 
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
         out.value(printer.label(operation.successors[index][0]))
 
-    return Part(read, print_, begins=lambda p: p.tokens[p.pos][:1] == "^")
+    return ElementForm(read, print_, begins=lambda p: p.tokens[p.pos][:1] == "^")
 
 
-def _region(index: int, slots: Slots) -> Part:
+def _region(index: int, slots: Slots) -> ElementForm:
     definition = slots.definition
     implicit = definition.implicit_terminator
 
-    def read(p: OpParser, state: State) -> None:
+    def read(p: OpParser, state: OpReading) -> None:
         region = p.region(definition.name)
         if implicit is not None:
             p.terminated(region, implicit, state.start)
@@ -190,7 +194,7 @@ def _region(index: int, slots: Slots) -> Part:
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
         out.value(printer.region(operation.regions[index], operation))
 
-    return Part(
+    return ElementForm(
         read,
         print_,
         begins=lambda p: p.tokens[p.pos][:1] == "{",
@@ -201,7 +205,7 @@ def _region(index: int, slots: Slots) -> Part:
 # --- types ------------------------------------------------------------------------------------------------------------
 
 
-def _type_of(element: TypeOf, slots: Slots) -> Part:
+def _type_of(element: TypeOf, slots: Slots) -> ElementForm:
     indices = slots.of(element.name)
     if len(indices) > 1 or slots.all[indices[0]].arity is not Arity.ONE:
         return _types_of(indices, slots)
@@ -209,7 +213,7 @@ def _type_of(element: TypeOf, slots: Slots) -> Part:
     name = slots.definition.name
     kind = slots.all[index].constraint.kind
 
-    def read(p: OpParser, state: State) -> None:
+    def read(p: OpParser, state: OpReading) -> None:
         at = p.pos
         type = p.types.get(p.tokens[at])
         if type is None:
@@ -221,7 +225,7 @@ def _type_of(element: TypeOf, slots: Slots) -> Part:
             p.error(f"custom op '{name}' invalid kind of type specified{expected}", at)
         state.types[index] = type
 
-    return Part(read, _print_type(index, slots), present=lambda operation: bool(slots.values(operation, index)))
+    return ElementForm(read, _print_type(index, slots), present=lambda operation: bool(slots.values(operation, index)))
 
 
 def _print_type(index: int, slots: Slots) -> Print:
@@ -239,11 +243,11 @@ def _print_type(index: int, slots: Slots) -> Print:
     return operand if index < operands else result
 
 
-def _types_of(indices: list[int], slots: Slots) -> Part:
-    def read(p: OpParser, state: State) -> None:
+def _types_of(indices: list[int], slots: Slots) -> ElementForm:
+    def read(p: OpParser, state: OpReading) -> None:
         _spread_types(p, state, indices, slots, p.type_list())
 
-    return Part(
+    return ElementForm(
         read,
         _print_types(indices, slots),
         present=lambda operation: any(slots.values(operation, index) for index in indices),
@@ -258,7 +262,7 @@ def _print_types(indices: list[int], slots: Slots) -> Print:
     return print_
 
 
-def _spread_types(p: OpParser, state: State, indices: list[int], slots: Slots, types: Sequence[Type]) -> None:
+def _spread_types(p: OpParser, state: OpReading, indices: list[int], slots: Slots, types: Sequence[Type]) -> None:
     """Give each slot its share of a list of types, by the number of its operands."""
     start = 0
     for index in indices:
@@ -279,11 +283,11 @@ def _spread_types(p: OpParser, state: State, indices: list[int], slots: Slots, t
         p.error("there are more types than values")
 
 
-def _functional_type(element: FunctionalType, slots: Slots) -> Part:
+def _functional_type(element: FunctionalType, slots: Slots) -> ElementForm:
     inputs, results = slots.of(element.inputs), slots.of(element.results)
     name = slots.definition.name
 
-    def read(p: OpParser, state: State) -> None:
+    def read(p: OpParser, state: OpReading) -> None:
         at = p.pos
         if p.tokens[at] != "(":
             p.wrong_token("expected '('")
@@ -308,7 +312,7 @@ def _functional_type(element: FunctionalType, slots: Slots) -> Part:
         )
         out.value(printer.type(type))
 
-    return Part(read, print_)
+    return ElementForm(read, print_)
 
 
 def _tokens_of(operand: Any) -> list[int]:
@@ -318,7 +322,7 @@ def _tokens_of(operand: Any) -> list[int]:
 # --- attributes -------------------------------------------------------------------------------------------------------
 
 
-def _dictionary(element: AttributeDictionary, slots: Slots) -> Part:
+def _dictionary(element: AttributeDictionary, slots: Slots) -> ElementForm:
     keyword = element.keyword
     start = "attributes" if keyword else "{"
     names = slots.properties.keys()
@@ -328,7 +332,7 @@ def _dictionary(element: AttributeDictionary, slots: Slots) -> Part:
     defaults = {prop.name: prop.elided for prop in definition.properties if prop.elided is not None}
     defaults |= dict(default_properties(definition))
 
-    def read(p: OpParser, state: State) -> None:
+    def read(p: OpParser, state: OpReading) -> None:
         if p.tokens[p.pos] != start:
             return
         if keyword:
@@ -351,7 +355,7 @@ def _dictionary(element: AttributeDictionary, slots: Slots) -> Part:
         out.text += f" attributes {printer.dictionary(extra)}" if keyword else f" {printer.dictionary(extra)}"
         out.space, out.punctuation = True, False
 
-    return Part(read, print_)
+    return ElementForm(read, print_)
 
 
 def _written_names(elements: Sequence[Element]) -> frozenset[str]:
@@ -372,7 +376,7 @@ def _written_names(elements: Sequence[Element]) -> frozenset[str]:
 # --- optional groups and clauses --------------------------------------------------------------------------------------
 
 
-def _group(group: Group, slots: Slots) -> Part:
+def _group(group: Group, slots: Slots) -> ElementForm:
     # A unit attribute is not written: the group's being there says it.
     units = [
         element.name
@@ -388,7 +392,7 @@ def _group(group: Group, slots: Slots) -> Part:
         raise ValueError(f"{slots.definition.name}: an optional group cannot begin with {written[0]}")
     space, punctuation = _spacing_after((*written, *group.otherwise)[-1])
 
-    def read(p: OpParser, state: State) -> None:
+    def read(p: OpParser, state: OpReading) -> None:
         if begins(p):
             for part in parts:
                 part.read(p, state)
@@ -404,7 +408,7 @@ def _group(group: Group, slots: Slots) -> Part:
         # MLIR decides on spaces when it compiles the format: as if all had been printed.
         out.space, out.punctuation = space, punctuation
 
-    return Part(read, print_)
+    return ElementForm(read, print_)
 
 
 def _spacing_after(element: Element) -> tuple[bool, bool]:
@@ -417,7 +421,7 @@ def _spacing_after(element: Element) -> tuple[bool, bool]:
     return out.space, out.punctuation
 
 
-def _clauses(clauses: Clauses, slots: Slots) -> Part:
+def _clauses(clauses: Clauses, slots: Slots) -> ElementForm:
     name = slots.definition.name
     by_keyword = {
         clause[0].text: compile_elements(clause, slots) for clause in clauses.clauses if isinstance(clause[0], Literal)
@@ -429,7 +433,7 @@ def _clauses(clauses: Clauses, slots: Slots) -> Part:
         for present in [next(part.present for part in parts if part.present is not None)]
     ]
 
-    def read(p: OpParser, state: State) -> None:
+    def read(p: OpParser, state: OpReading) -> None:
         seen: set[str] = set()
         while (keyword := p.tokens[p.pos]) in by_keyword:
             p.pos += 1
@@ -449,19 +453,19 @@ def _clauses(clauses: Clauses, slots: Slots) -> Part:
                 for part in parts:
                     part.print(printer, operation, out)
 
-    return Part(read, print_)
+    return ElementForm(read, print_)
 
 
 # --- custom directives ------------------------------------------------------------------------------------------------
 
 
-def _dynamic_index_list(slots: Slots, dynamic: str, static: str) -> Part:
+def _dynamic_index_list(slots: Slots, dynamic: str, static: str) -> ElementForm:
     """Compile ``[%a, 2]``: the values among the ``dynamic`` operands, the numbers in ``static`` with a mark for each
     value.
     """
     index = slots.index[dynamic]
 
-    def read(p: OpParser, state: State) -> None:
+    def read(p: OpParser, state: OpReading) -> None:
         names: list[int] = []
         codes: list[int] = []
         p.expect("[")
@@ -487,17 +491,17 @@ def _dynamic_index_list(slots: Slots, dynamic: str, static: str) -> Part:
         )
         out.value(f"[{', '.join(texts)}]")
 
-    return Part(read, print_)
+    return ElementForm(read, print_)
 
 
-CUSTOM_DIRECTIVES: Mapping[str, Callable[..., Part]] = {"DynamicIndexList": _dynamic_index_list}
+CUSTOM_DIRECTIVES: Mapping[str, Callable[..., ElementForm]] = {"DynamicIndexList": _dynamic_index_list}
 
 
-def _custom(directive: Directive, slots: Slots) -> Part:
+def _custom(directive: Directive, slots: Slots) -> ElementForm:
     return CUSTOM_DIRECTIVES[directive.name](slots, *directive.arguments)
 
 
-_COMPILERS: Mapping[type, Callable[[Any, Slots], Part]] = {
+_COMPILERS: Mapping[type, Callable[[Any, Slots], ElementForm]] = {
     Literal: _literal,
     Variable: _variable,
     TypeOf: _type_of,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.declare.declarations import OpDefinition, Trait
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.errors import did_you_mean
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.operations import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 from halfulp.interp.text.attribute_parser import AttributeParser

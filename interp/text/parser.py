@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
+from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.declare.declarations import OpDefinition, Schema
+from halfulp.interp.declare.op_names import number_family, op_hint, unknown_dialect
 from halfulp.interp.declare.operands import add_defaults, is_inherent, move_inherent, split_successor_operands
 from halfulp.interp.declare.registry import Registry, default_registry
 from halfulp.interp.gc_pause import paused_collector
 from halfulp.interp.ir.attributes import Attribute, DictionaryAttr
-from halfulp.interp.ir.errors import ParseError, did_you_mean
+from halfulp.interp.ir.errors import ParseError
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.nested import nested_size
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, Resources, Successor
@@ -194,16 +196,17 @@ class Parser(OpParser):
 
     def _unknown(self, token: str, name: str, at: int) -> NoReturn:
         dialect = token.partition(".")[0]
-        if "." in token and dialect not in self.registry.dialects:
-            self.error(
-                f"Dialect `{dialect}' not found for custom op '{token}'",
-                at,
-                hint=did_you_mean(dialect, self.registry.dialects),
-            )
+        dialects = self.registry.dialects
+        if "." in token and dialect not in dialects:
+            near = did_you_mean(dialect, dialects) or unknown_dialect(dialect, dialects)
+            self.error(f"Dialect `{dialect}' not found for custom op '{token}'", at, hint=near)
         tried = "" if "." in token else f" (tried '{name}' as well)"
-        known = self.registry.dialects.get(name.partition(".")[0])
-        ops = () if known is None else known.ops if "." in token else [op.partition(".")[2] for op in known.ops]
-        hint = did_you_mean(token, ops)
+        known = dialects.get(name.partition(".")[0])
+        if "." in token:
+            hint = op_hint(token, dialects)
+        else:
+            mnemonics = () if known is None else [op.partition(".")[2] for op in known.ops]
+            hint = did_you_mean(token, mnemonics, number_family)
         if hint is None and known is not None and known.partial:
             # The real dialect may well have it.
             hint = f"of '{known.name}' halfulp knows a part; any op is read in generic form (--mlir-print-op-generic)"
@@ -311,7 +314,7 @@ class Parser(OpParser):
                 f"unregistered operation '{name}' found in dialect ('{dialect}') that does not allow unknown "
                 "operations",
                 at,
-                hint=did_you_mean(name, self.registry.dialects[dialect].ops),
+                hint=op_hint(name, self.registry.dialects),
             )
         if not self.allow_unregistered:
             self.error_at_offset(

@@ -276,11 +276,14 @@ def _alias_names(order: Iterable[Attribute | Type], packed: bool) -> Names:
 
 
 def print_module(module: Module, generic: bool = False, debug_info: bool = False, schema: Schema | None = None) -> str:
-    """The text of a module, as mlir-opt 22 prints it: ``generic`` as with --mlir-print-op-generic, ``debug_info`` as
-    with --mlir-print-debuginfo. Resources that an attribute of the module names are printed at the end.
+    """Return the text of a module, as mlir-opt 22 prints it.
 
-    ``schema``: the version to print for; None for anything halfulp knows, spelled as MLIR 22 does. Raises Unsupported
-    for an op, a property or a type that this version does not have.
+    ``generic``: as with --mlir-print-op-generic.
+    ``debug_info``: as with --mlir-print-debuginfo.
+    ``schema``: the version of MLIR to print for. None: everything that halfulp knows, in the spelling of MLIR 22.
+
+    Resources that an attribute of the module names are printed at the end. Raises Unsupported for an op, a property or
+    a type that the version does not have.
     """
     if schema is not None and schema < Schema.LLVM24:
         check_schema(module, schema)

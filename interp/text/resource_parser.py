@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halfulp.interp.ir.errors import did_you_mean
+from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.ir.operations import Blob, Resource, Resources
 from halfulp.interp.text.type_parser import TypeParser
 

@@ -62,7 +62,7 @@ class Slots:
         return values[start : start + counts[position]]
 
 
-class State:
+class OpReading:
     """What has been read of one op: tokens of operands and types by slot, and the rest."""
 
     __slots__ = ("attributes", "named", "operands", "properties", "regions", "start", "successors", "types")

@@ -128,7 +128,7 @@ class Buffer:
         without it the type that the dtype or value names. Elements lie one after the other where the layout does not
         give strides; memory between elements is poison. ``max_bytes``: the limit on the memory.
 
-        Raises TypeMismatch where dtype, shape or layout do not fit, Unsupported, LimitExceeded.
+        Raises TypeMismatch if dtype, shape or layout do not fit; Unsupported; LimitExceeded.
         """
         parsed = None if type is None else as_type(type)
         data = data.load() if isinstance(data, Buffer) else data
@@ -192,7 +192,7 @@ class Buffer:
 
         ``origins``: the table for the poison of the value; None for that of the memory.
 
-        Raises UndefinedBehavior where the memory was freed.
+        Raises UndefinedBehavior if the memory was freed.
         """
         memory = self._alive()
         if origins is not None and memory.origins is not origins:
@@ -236,7 +236,7 @@ class Buffer:
         Where elements of the buffer share a place, the last one in row-major order stays. ``origins``: the table for
         poison in memory; None for that of the memory.
 
-        Raises TypeMismatch for another shape or element type, UndefinedBehavior where the memory was freed.
+        Raises TypeMismatch for another shape or element type, UndefinedBehavior if the memory was freed.
         """
         value = value.load() if isinstance(value, Buffer) else value
         if not isinstance(value, Value):

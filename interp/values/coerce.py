@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.bit_patterns import integers_of
 from halfulp.fp_formats.codes import Codes, ints_to_codes, limb_count, storage_dtype
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
@@ -88,12 +89,16 @@ def codes_of(data: Any, type_: ty.Type, what: str, vscale: int | None = None, co
     return codes
 
 
-def codes_of_bits(bits: npt.ArrayLike | int, type_: ty.Type) -> tuple[ty.Type, Codes]:
+def codes_of_bits(bits: Any, type_: ty.Type) -> tuple[ty.Type, Codes]:
     """Return the type and the codes of raw bits; see `Value.from_bits`. Raises TypeMismatch and Unsupported."""
     element = ty.element_type(type_)
     width = element_width(element)
     if width is None:
         raise Unsupported(f"'{element}' has no bit pattern")
+    try:
+        bits = integers_of(bits, width)
+    except ValueError as error:
+        raise TypeMismatch(f"bits: {error}") from None
     # Python integers are whole bit patterns; NumPy would make floats of large ones.
     array = bits if isinstance(bits, np.ndarray | np.generic) else np.array(bits, object)
     codes = _codes_from_raw(np.asarray(array), width, type_)

@@ -41,12 +41,12 @@ def natural_dtypes() -> dict[ty.Type, np.dtype[Any]]:
     import ml_dtypes
 
     table: dict[ty.Type, np.dtype[Any]] = {ty.I1: np.dtype(np.bool_), ty.IndexType(): np.dtype(np.int64)}
-    for names, home in ((_INTEGERS, np), (_NARROW, ml_dtypes)):
-        for width, (signed, unsigned) in names.items():
+    for integers, home in ((_INTEGERS, np), (_NARROW, ml_dtypes)):
+        for width, (signed, unsigned) in integers.items():
             table[ty.IntegerType(width)] = table[ty.IntegerType(width, "signed")] = np.dtype(getattr(home, signed))
             table[ty.IntegerType(width, "unsigned")] = np.dtype(getattr(home, unsigned))
-    for names, home in ((_PLAIN, np), (_FLOATS, ml_dtypes)):
-        table |= {ty.FloatType(FORMATS[name]): np.dtype(getattr(home, dtype)) for name, dtype in names.items()}
+    for floats, home in ((_PLAIN, np), (_FLOATS, ml_dtypes)):
+        table |= {ty.FloatType(FORMATS[name]): np.dtype(getattr(home, dtype)) for name, dtype in floats.items()}
     return table
 
 

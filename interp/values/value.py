@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from halfulp.fp_formats.codes import Codes
+from halfulp.fp_formats.bit_patterns import bits_of
+from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import TypeMismatch
+from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.values.coerce import as_array, as_type, codes_of, codes_of_bits, container_of
 from halfulp.interp.values.display import value_html
-from halfulp.interp.values.element_layout import concrete, shape_conflict, shape_of_codes
+from halfulp.interp.values.element_layout import concrete, shape_conflict, shape_of_codes, spell_shape
 from halfulp.interp.values.natural_arrays import natural_array, type_of_dtype
 from halfulp.interp.values.spelling import spell_value
 from halfulp.semantics.poison import Origin, Origins, PoisonIds
+
+if TYPE_CHECKING:
+    from bitstring import Bits
 
 
 class Value:
@@ -59,7 +64,7 @@ class Value:
 
     @property
     def element_type(self) -> ty.Type:
-        """The type of one element; the type itself for a scalar."""
+        """The type of one element; for a scalar, its type."""
         return ty.element_type(self.type)
 
     @property
@@ -69,7 +74,7 @@ class Value:
 
     @property
     def poisoned(self) -> npt.NDArray[np.bool_]:
-        """The bool mask of poisoned elements."""
+        """A bool mask of the elements that are poison."""
         return np.zeros(self.shape, np.bool_) if self.poison is None else self.poison != 0
 
     def origin(self, *index: int) -> Origin | None:
@@ -83,9 +88,9 @@ class Value:
         """Return the natural NumPy or ml_dtypes array, without a copy where the codes already are its bits.
 
         Signless and signed integers are signed, i1 is bool, index is int64. Integers of a width without a dtype are
-        sign-extended (unsigned ones zero-extended) into the next one; wider than 64 bits they are Python integers in an
-        object array. tf32 is widened to float32, which is exact. f80 and f128 stay raw bits. Poisoned elements show
-        whatever their bits are: see ``poisoned``. The array is read-only.
+        sign-extended (unsigned ones zero-extended) to the next dtype. Integers wider than 64 bits are Python integers
+        in an object array. tf32 is widened to float32, which is exact. f80 and f128 stay raw bits. A poisoned element
+        shows its bits: see ``poisoned``. The array is read-only.
         """
         array = natural_array(self.element_type, self.bits)
         array.flags.writeable = False
@@ -104,6 +109,22 @@ class Value:
         if self.poisoned.any():
             raise ValueError(f"the value is poison: {self.origin(*(0,) * len(self.shape))}")
         return self.numpy().item()
+
+    def bitstring(self, *index: int) -> Bits:
+        """Return the bits of the element at ``index`` as `bitstring.Bits`; of a scalar without an index.
+
+        Raises ValueError where the element is poison, and Unsupported for elements without a bit pattern.
+        """
+        width = ty.element_width(self.element_type)
+        if width is None:
+            raise Unsupported(f"'{self.element_type}' has no bit pattern")
+        if len(index) != len(self.shape):
+            raise IndexError(
+                f"a value of shape {spell_shape(self.shape)} takes {len(self.shape)} indices, not {len(index)}"
+            )
+        if self.poisoned[index]:
+            raise ValueError(f"the element is poison: {self.origin(*index)}")
+        return bits_of(codes_to_ints(np.asarray(self.bits[index]), width)[0], width)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -130,10 +151,11 @@ class Value:
         return value_html(self)
 
     @classmethod
-    def from_bits(cls, bits: npt.ArrayLike | int, type: ty.Type | str) -> Value:
+    def from_bits(cls, bits: npt.ArrayLike | Bits | Sequence[Any], type: ty.Type | str) -> Value:
         """Make a value of the given type from raw bits.
 
-        ``bits``: an array of unsigned integers (with a last axis of uint64 limbs above 64 bits), or Python integers.
+        ``bits``: an array of unsigned integers (with a last axis of uint64 limbs above 64 bits); or Python integers,
+        `bitstring.Bits`, or strings of all bits, such as ``"0b0 1111 110"`` or ``"0x7e"``, alone or in lists.
         ``type`` is an MLIR type or its spelling. Given an element type and an array, the value is a tensor of the
         array's shape. Raises TypeMismatch when a bit pattern does not fit the width or the shape is not the type's.
         """
@@ -143,8 +165,9 @@ class Value:
     def from_numpy(cls, array: npt.ArrayLike, type: ty.Type | str | None = None, *, copy: bool = True) -> Value:
         """Make a value from a NumPy or ml_dtypes array or a Python number; without ``type``, of the dtype's type.
 
-        An array becomes a tensor, a rank-0 array or number a scalar; it is copied, or without ``copy`` must not change
-        as long as the value is used. Raises TypeMismatch when dtype or shape do not fit.
+        An array becomes a tensor. An array of rank 0, or a number, becomes a scalar. The array is copied; with
+        ``copy=False`` it is not, and must not change while the value is used. Raises TypeMismatch if dtype or shape do
+        not fit.
         """
         return _of_dtype(array, copy) if type is None else to_value(array, as_type(type), copy=copy)
 
@@ -194,7 +217,7 @@ def to_elements(data: Any, type_: ty.Type | None, what: str = "the value") -> Va
 
 def _of_dtype(data: npt.ArrayLike, copy: bool = False, unsigned: bool = False) -> Value:
     array = as_array(data, "the value")
-    element = type_of_dtype(array.dtype, unsigned)
+    element = type_of_dtype(array.dtype)
     if element is None:
         raise TypeMismatch(
             f"no MLIR type corresponds to dtype {array.dtype}", hint="give type=…, or use Value.from_bits"

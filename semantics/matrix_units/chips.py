@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from halfulp.fp_formats.suggestions import asking, did_you_mean
+
 How = Literal["fused", "late", "tree", "chain", "integer"]
 
 
@@ -185,3 +187,25 @@ CHIPS: dict[str, tuple[Row, ...]] = {
 
 MODELS = ("exact", "ieee", *(f"chip:{name}" for name in CHIPS))
 """The names of all models of tile operations: two that no chip computes, and the chips."""
+
+PRODUCTS: dict[str, str] = {
+    "v100": "volta", "sm_70": "volta", "t4": "turing", "rtx2080": "turing", "sm_75": "turing",
+    "a100": "ampere", "a30": "ampere", "a10": "ampere", "rtx3090": "ampere", "sm_80": "ampere", "sm_86": "ampere",
+    "l4": "ada", "l40": "ada", "l40s": "ada", "rtx4090": "ada", "sm_89": "ada",
+    "h100": "hopper", "h200": "hopper", "gh200": "hopper", "sm_90": "hopper", "sm_90a": "hopper",
+    "b100": "blackwell", "b200": "blackwell", "gb200": "blackwell", "sm_100": "blackwell", "sm_100a": "blackwell",
+    "rtx5090": "rtx-blackwell", "sm_120": "rtx-blackwell", "sm_120a": "rtx-blackwell",
+    "mi100": "cdna1", "gfx908": "cdna1", "mi210": "cdna2", "mi250": "cdna2", "mi250x": "cdna2", "gfx90a": "cdna2",
+    "mi300a": "cdna3", "mi300x": "cdna3", "mi325x": "cdna3", "gfx942": "cdna3",
+}  # fmt: skip
+"""Names of products and of compilers' targets, with the chip of `CHIPS` that each has."""
+
+
+def model_hint(name: str) -> str | None:
+    """Return a hint for the name of a model of tile operations that is not known; None where none is near."""
+    word = name.lower().removeprefix("chip:").replace(" ", "").replace("-", "")
+    word = word.removeprefix("nvidia").removeprefix("amd")
+    chip = PRODUCTS.get(word) or (name.lower() if name.lower() in CHIPS else None)
+    if chip is not None:
+        return asking((f"chip:{chip}",))
+    return did_you_mean(name, MODELS)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.explanations.given import MODES
 from halfulp.explanations.op import explain_op
-from halfulp.explanations.rounding import MODES, explain
+from halfulp.explanations.rounding import explain
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.display import CSS, bit_boxes
 from halfulp.fp_formats.formats import FORMATS, FloatFormat

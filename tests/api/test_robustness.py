@@ -149,7 +149,7 @@ CASES = {
     ),
     "missing input file": Case(function(""), "cannot read 'x.npy': No such file or directory", 2, ("--input=@x.npy",)),
     "directory as input file": Case(function(""), "cannot read '.': Is a directory", 2, ("--input=@.",)),
-    "device as input file": Case(function(""), "'/dev/zero': it is no regular file", 2, ("--input=f32=@/dev/zero",)),
+    "device as input file": Case(function(""), "'/dev/zero': it is not a regular file", 2, ("--input=f32=@/dev/zero",)),
     "output into a missing directory": Case(
         function(""), "cannot write 'missing/y.npy'", 2, ("--input=1", "--output=@missing/y.npy")
     ),
@@ -175,7 +175,7 @@ def test_bad_input(name: str, tmp_path: Path) -> None:
         ("missing.mlir", "error: cannot read 'missing.mlir': No such file or directory\n"),
         (".", "error: cannot read '.': Is a directory\n"),
         ("", "error: cannot read '': "),
-        ("/dev/zero", "error: cannot read '/dev/zero': it is no regular file\n"),
+        ("/dev/zero", "error: cannot read '/dev/zero': it is not a regular file\n"),
         ("x" * 5000, "File name too long\n"),
         ("a\nb\x1b[31m", "error: cannot read 'a\\nb\\x1b[31m': No such file or directory\n"),
     ],
@@ -204,11 +204,14 @@ def npy(array: object) -> bytes:
     ("data", "message"),
     [
         (npy(np.zeros(4, np.float32)).replace(b"(4,), }          ", b"(1000000000000,),}"), "is cut short"),
-        (npy(np.zeros(4, np.float32)).replace(b"(4,), }", b"(-4,),}"), "is no readable .npy file: negative dimensions"),
+        (
+            npy(np.zeros(4, np.float32)).replace(b"(4,), }", b"(-4,),}"),
+            "is not a readable .npy file: negative dimensions",
+        ),
         (npy(np.array([{}], object)), "holds Python objects"),
-        (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{", "is no readable .npy file"),
-        (b"\x93NUMPY\x02\x00\x00\xff\x00\x00" + b"(" * 65280, "is no readable .npy file"),
-        (random.Random(2).randbytes(1000), "is no .npy file"),
+        (b"\x93NUMPY\x02\x00\xff\xff\xff\xff{", "is not a readable .npy file"),
+        (b"\x93NUMPY\x02\x00\x00\xff\x00\x00" + b"(" * 65280, "is not a readable .npy file"),
+        (random.Random(2).randbytes(1000), "is not a .npy file"),
     ],
     ids=["promises 4 TB", "negative size", "pickle", "header cut", "header nested", "random"],
 )

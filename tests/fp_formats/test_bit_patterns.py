@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from bitstring import BitArray, Bits
 
-from halfulp.fp_formats.bit_patterns import bits_of, code_of, is_bit_pattern, is_bits
+from halfulp.fp_formats.bit_patterns import bits_of, code_of, integers_of, is_bit_pattern, is_bits
 from halfulp.fp_formats.formats import FORMATS, FloatFormat, NanEncoding
 from halfulp.fp_formats.spelling import bit_fields, bits_text, hex_text, split_bits
 
@@ -95,6 +95,13 @@ def test_what_is_a_pattern() -> None:
 def test_wrong_patterns(pattern: Bits | str, width: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         code_of(pattern, width)
+
+
+def test_patterns_in_lists() -> None:
+    assert integers_of([Bits("0x7e"), ["0b00000001", 2], (3,)], 8) == [0x7E, [1, 2], [3]]
+    assert integers_of(5, 8) == 5
+    with pytest.raises(ValueError, match="is not a pattern of 8 bits"):
+        integers_of([1, ["0b1"]], 8)
 
 
 @pytest.mark.parametrize("code", [-1, 256])

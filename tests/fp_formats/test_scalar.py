@@ -140,7 +140,7 @@ def test_x87_operands() -> None:
 
 def test_float_to_integer() -> None:
     def to(number: float, width: int, signed: bool, choice: str = "poison", mode: Rounding = RZ) -> scalar.Result:
-        policy = FloatPolicy(float_to_int=choice)  # type: ignore[arg-type]
+        policy = FloatPolicy(float_to_int=choice)
         return scalar.to_integer(F64, struct.unpack("<Q", struct.pack("<d", number))[0], width, signed, mode, policy)
 
     poison = scalar.Result(0, Flags.INVALID, True)
@@ -202,7 +202,7 @@ def test_policies() -> None:
     assert result(saturate, F32, FN, 0x7FC00000).code == 0x7F
     assert scalar.add(FN, 0x7E, 0x7E, RNE, saturate).code == 0x7F
     for choice, codes in (("zero", (0, 8)), ("zero_inverted", (8, 0)), ("max", (7, 7))):
-        policy = FloatPolicy(nan_to_nanless=choice)  # type: ignore[arg-type]
+        policy = FloatPolicy(nan_to_nanless=choice)
         assert tuple(result(policy, F32, F4, nan).code for nan in (0x7FC00000, 0xFFC00000)) == codes
     sign_bit = FloatPolicy(negative_to_unsigned="sign_bit")
     assert [result(sign_bit, F32, E8M0, code(F32, x)).code for x in (-1, -0.5)] == [0xFF, 0xFE]
@@ -216,7 +216,7 @@ def test_policies() -> None:
     nans = {"payload": 0x7FC00001, "canonical": 0x7FC00000, "canonical_signed": 0x7FC00000, "negative": 0x7FC00001}
     generated = {"payload": 0x7FC00000, "canonical": 0x7FC00000, "canonical_signed": 0xFFC00000, "negative": 0xFFC00000}
     for choice, expected in nans.items():
-        policy = FloatPolicy(nan_result=choice)  # type: ignore[arg-type]
+        policy = FloatPolicy(nan_result=choice)
         assert scalar.add(F32, 0, 0x7F800001, RNE, policy).code == expected
         assert scalar.divide(F32, 0, 0, RNE, policy).code == generated[choice]
     tiny, one = 0x80000001, code(F32, 1)

@@ -9,6 +9,7 @@ import random
 
 import numpy as np
 import pytest
+from amounts import amounts
 
 import halfulp as hu
 from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
@@ -52,15 +53,16 @@ def cases() -> list[OpCase]:
 
 
 @pytest.mark.parametrize("name", [*(fmt.name for fmt in NARROW), "f32", "f64"])
-def test_both_faces_of_every_op(name: str) -> None:
+@pytest.mark.parametrize("count", amounts(80, 300))
+def test_both_faces_of_every_op(name: str, count: int) -> None:
     rng = random.Random(name)
     for asked in cases():
         if asked.operands[0] != name:
             continue
-        inputs = sampled_inputs(asked, 300, seed=rng.randrange(1000))
-        kernel = asked.kernel((300,), IREE)
+        inputs = sampled_inputs(asked, count, seed=rng.randrange(1000))
+        kernel = asked.kernel((count,), IREE)
         outcome = kernel.array(*inputs)
-        poison = np.zeros(300, np.bool_)
+        poison = np.zeros(count, np.bool_)
         for _, mask in outcome.faults:
             poison |= mask
         columns = [codes_to_ints(codes, width) for codes, width in zip(inputs, asked.operand_widths, strict=True)]

@@ -151,7 +151,7 @@ def test_cmpf(name: str) -> None:
         assert outcomes_of(hu.eval("arith.cmpf", *tensors, predicate=predicate)) == want, predicate
         few = slice(0, None, 37)
         body = f"arith.cmpf {predicate}, %a, %b : {{0}}"
-        check(body, [name] * 2, ["i1"], [left[few], right[few]], want[few], containers=("vector",))  # type: ignore[arg-type]
+        check(body, [name] * 2, ["i1"], [left[few], right[few]], want[few], containers=("vector",))
 
 
 # --- fast-math flags --------------------------------------------------------------------------------------------------

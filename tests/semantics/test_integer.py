@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -340,13 +341,17 @@ def test_boundary_pairs_wider_than_a_limb(case: Case, width: int) -> None:
     check_binary(case, width, every_pair(boundary(width, 20)))
 
 
-@settings(max_examples=400)
-@given(st.data())
-def test_random_pairs(data: st.DataObject) -> None:
-    case = data.draw(st.sampled_from(CASES))
-    width = data.draw(st.integers(1, 200))
-    code = st.integers(0, 2**width - 1) | st.integers(0, width).map(lambda bit: min(2**bit, 2**width - 1))
-    check_binary(case, width, data.draw(st.lists(st.tuples(code, code), min_size=1, max_size=20)))
+@pytest.mark.parametrize("examples", amounts(100, 400))
+def test_random_pairs(examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(st.data())
+    def check(data: st.DataObject) -> None:
+        case = data.draw(st.sampled_from(CASES))
+        width = data.draw(st.integers(1, 200))
+        code = st.integers(0, 2**width - 1) | st.integers(0, width).map(lambda bit: min(2**bit, 2**width - 1))
+        check_binary(case, width, data.draw(st.lists(st.tuples(code, code), min_size=1, max_size=20)))
+
+    check()
 
 
 CAST_WIDTHS = (0, 1, 2, 3, 4, 7, 8, 9, 16, 31, 32, 33, 63, 64, 65, 128, 200)

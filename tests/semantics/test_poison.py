@@ -14,6 +14,7 @@ from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
+from halfulp.semantics import poison
 from halfulp.semantics.poison import OTHER, Origin, Origins
 from halfulp.semantics.select import select_poison
 
@@ -417,7 +418,7 @@ def test_branching_on_poison_always_stops() -> None:
 """
     for on_ub in ("raise", "poison"):
         with pytest.raises(hu.UndefinedBehavior, match="poison") as caught:
-            hu.run(text, on_ub=on_ub)  # type: ignore[arg-type]
+            hu.run(text, on_ub=on_ub)
         assert caught.value.location is not None
 
 
@@ -439,9 +440,13 @@ def test_seventy_thousand_origins() -> None:
     assert origins.id_of(Origin("op", "line 69999", "reason")) == OTHER
 
 
-def test_seventy_thousand_origins_in_one_run() -> None:
-    lines = "\n".join(f"  %p{k} = ub.poison : i8" for k in range(70_000))
-    text = f"func.func @f() -> (i8, i8, i8) {{\n{lines}\n  %x = arith.addi %p0, %p69999 : i8\n  return %p0, %p69999, %x : i8, i8, i8\n}}\n"
+@pytest.mark.parametrize(
+    ("largest", "count"), [(700, 1_000), pytest.param(OTHER, 70_000, marks=pytest.mark.exhaustive)]
+)
+def test_more_origins_in_one_run_than_there_are_ids(largest: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(poison, "OTHER", largest)
+    lines = "\n".join(f"  %p{k} = ub.poison : i8" for k in range(count))
+    text = f"func.func @f() -> (i8, i8, i8) {{\n{lines}\n  %x = arith.addi %p0, %p{count - 1} : i8\n  return %p0, %p{count - 1}, %x : i8, i8, i8\n}}\n"
     first, last, merged = hu.run(text)
     assert origin_of(first).op == "ub.poison"
     assert origin_of(last).op == "other"

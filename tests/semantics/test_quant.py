@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from float_samples import codes as sample_codes
 from neighbours import NAN, Number, neighbours
 from op_faces import outcomes_of, value
@@ -167,12 +168,13 @@ def expressed_inputs(t: Type, count: int, seed: int) -> list[int]:
     ("expressed", "rounding"),
     [(e, m) for e in WITH_ZERO for m in TO_INTEGER if m == "to_nearest_even" or e in ("f32", "f8E5M2", "f80")],
 )
-def test_qcast(expressed: str, rounding: str) -> None:
+@pytest.mark.parametrize("count", amounts(4, 12))
+def test_qcast(expressed: str, rounding: str, count: int) -> None:
     profile = hu.Profile(qcast_rounding=rounding)
     fmt = FORMATS[expressed]
     read = neighbours(fmt).read
     for t in types([expressed], 1):
-        codes = expressed_inputs(t, 12, t.width)
+        codes = expressed_inputs(t, count, t.width)
         want = [t.quantize(read(code), rounding) for code in codes]
         mask = (1 << t.width) - 1
         want = [w if isinstance(w, str) else w & mask for w in want]

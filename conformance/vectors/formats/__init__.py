@@ -7,7 +7,8 @@ from typing import BinaryIO
 
 from halfulp.conformance.vectors.columns import Column, VectorSet
 from halfulp.conformance.vectors.formats.format import Carried, Format, Options, Unmarked, Written, with_file
-from halfulp.interp.ir.errors import InputError, did_you_mean
+from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.interp.ir.errors import InputError
 
 NAMES = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs", "mlir")
 """Names of all formats; the module of each has the same name."""

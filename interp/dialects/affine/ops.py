@@ -20,7 +20,7 @@ from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Trait
 from halfulp.interp.dialects.affine.forms import APPLY
-from halfulp.interp.ir.affine_expressions import AffineExpr, Binary, Constant, Dimension, Symbol
+from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
@@ -80,7 +80,7 @@ class Formula:
         places: dict[AffineExpr, int] = {Dimension(k): k for k in range(dimensions)}
         places |= {Symbol(k): dimensions + k for k in range(symbols)}
         parts = _parts(expr)
-        constants = [part for part in parts if isinstance(part, Constant)]
+        constants = [part for part in parts if isinstance(part, AffineConstant)]
         binary = [part for part in parts if isinstance(part, Binary)]
         for part in (*constants, *binary):
             places[part] = len(places)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from halfulp.fp_formats.suggestions import did_you_mean
 from halfulp.interp.declare.declarations import Trait, Unprefixed
 from halfulp.interp.ir.attributes import ArrayAttr, DictionaryAttr, StringAttr, SymbolRefAttr, TypeAttr
 from halfulp.interp.ir.base import Attribute, Type
-from halfulp.interp.ir.errors import did_you_mean
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import FunctionType
 

@@ -57,7 +57,7 @@ _REDUCTION = ITERATOR_TYPE.cases["reduction"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TilePart:
     """How tiles lie in an operand.
 
     ``loops``: those of its outer axes. ``inner``: the shape of its tile, of one lane's share if there is a ``layout``,
@@ -93,7 +93,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TilePlan:
     """All that is known of an op before it runs. ``parts``: A, B, the scales if there are any, C.
 
     ``around``: how many loops there are around those of the op: in a batch, over the subgroups and over their lanes.
@@ -101,7 +101,7 @@ class Plan:
 
     kind: TileKind
     operation: TileOp
-    parts: tuple[Part, ...]
+    parts: tuple[TilePart, ...]
     loops: int
     lane_loop: int | None
     around: int = 0
@@ -215,7 +215,7 @@ def _check_subgroups(op: Operation, kind: TileKind, lanes: Lanes) -> None:
         raise in_lanes(report, lanes, np.isin(groups, present[fewer]))
 
 
-def _computed(op: Operation, plan: Plan, model: str, run: Run, operands: Sequence[Value]) -> Value:
+def _computed(op: Operation, plan: TilePlan, model: str, run: Run, operands: Sequence[Value]) -> Value:
     """The result of an op whose operands have an axis for each loop of their map, those around it first."""
     bounds = plan.bounds(op, operands)
     operands = _alike_in_copies(plan, operands)
@@ -259,7 +259,7 @@ def _clean(value: Value) -> Codes:
     return np.asarray(np.where(value.poison != 0, value.bits.dtype.type(0), value.bits))
 
 
-def _alike_in_copies(plan: Plan, operands: Sequence[Value]) -> list[Value]:
+def _alike_in_copies(plan: TilePlan, operands: Sequence[Value]) -> list[Value]:
     """The operands with poison and openness of one copy of an element in the others that lanes hold of it, too.
 
     Raises Unsupported where they disagree about it.
@@ -291,11 +291,11 @@ def _most(marks: Array | None, places: Array, layout: LaneLayout) -> Any:
     return merged.reshape(marks.shape)
 
 
-def _tiles(plan: Plan, number: int, array: Array) -> Array:
+def _tiles(plan: TilePlan, number: int, array: Array) -> Array:
     return plan.parts[number].tiles(array, plan.loops, plan.lane_loop)
 
 
-def _accumulated(plan: Plan, bounds: Shape, compute: Callable[..., Codes], operands: Sequence[Codes]) -> Codes:
+def _accumulated(plan: TilePlan, bounds: Shape, compute: Callable[..., Codes], operands: Sequence[Codes]) -> Codes:
     """C's tiles after all points."""
     *inputs, acc = [_tiles(plan, number, codes) for number, codes in enumerate(operands)]
     loops = len(bounds)
@@ -313,13 +313,13 @@ def _accumulated(plan: Plan, bounds: Shape, compute: Callable[..., Codes], opera
     return acc
 
 
-def _reductions(plan: Plan) -> Shape:
+def _reductions(plan: TilePlan) -> Shape:
     """The loops that C has not, counted without that over the lanes."""
     every = [loop for loop in range(plan.loops) if loop != plan.lane_loop]
     return tuple(number for number, loop in enumerate(every) if loop not in plan.parts[-1].loops)
 
 
-def _reached(plan: Plan, bounds: Shape, marks: Sequence[Array | None]) -> Array | None:
+def _reached(plan: TilePlan, bounds: Shape, marks: Sequence[Array | None]) -> Array | None:
     """The largest of the marks on what an element of C is made of: its row of A, its column of B, itself."""
     if all(mark is None for mark in marks):
         return None
@@ -347,7 +347,7 @@ def _is(op: Operation, flag: str) -> bool:
     return bool(semantics[flag])
 
 
-def _plan(op: Operation, model: str, batch: bool = False) -> Plan:
+def _plan(op: Operation, model: str, batch: bool = False) -> TilePlan:
     attribute = op.properties["kind"]
     kind = gpu.kind_of(attribute)
     if kind is None or not isinstance(attribute, DialectAttr):
@@ -376,8 +376,8 @@ def _plan(op: Operation, model: str, batch: bool = False) -> Plan:
         order = _permutation(given, shape, own, _is(op, "opaque"))
         inner = tuple(shape[axis] for axis in order)
         inverse = tuple(order.index(axis) for axis in range(len(order)))
-        parts.append(Part(dims, inner, inverse, matrix, layout))
-    return Plan(kind, operation, tuple(parts), len(_iterators(op)) + around, lane_loop, around)
+        parts.append(TilePart(dims, inner, inverse, matrix, layout))
+    return TilePlan(kind, operation, tuple(parts), len(_iterators(op)) + around, lane_loop, around)
 
 
 def _operation(kind: TileKind, elements: Sequence[ty.Type]) -> TileOp:

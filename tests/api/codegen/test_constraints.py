@@ -187,8 +187,8 @@ def test_modules_paths_and_bytecode(tmp_path: Path) -> None:
             hu.InputError,
             "no function @ones has constraints; there are some in @one, @two\nhint: did you mean `@one`?",
         ),
-        ({"target": 1}, hu.InputError, "there are no constraints of set 1, but of 0, 3"),
-        ({"target": 0, "entry": "two"}, hu.InputError, "there are no constraints of set 0, but of 3"),
+        ({"target": 1}, hu.InputError, "there are no constraints of set 1, only of 0, 3"),
+        ({"target": 0, "entry": "two"}, hu.InputError, "there are no constraints of set 0, only of 3"),
     ],
 )
 def test_what_is_given_wrongly(given: dict[str, Any], error: type[HalfulpError], message: str) -> None:
@@ -345,8 +345,8 @@ def test_an_assert_stays_on_its_line(run: Any) -> None:
         (["--dim", "m=1", "--dim", "m=1"], "--dim m is given twice"),
         (["--dim", "m=1", "--dim", "%m=1"], "dimension %m is given twice"),
         (["--dim", "q=1"], "there is no dimension q; there are %m, %k"),
-        (["--set", "7"], "there are no constraints of set 7, but of 0, 3"),
-        (["--set", "x"], "argument --set: 'x' is no number"),
+        (["--set", "7"], "there are no constraints of set 7, only of 0, 3"),
+        (["--set", "x"], "argument --set: 'x' is not a number"),
         (
             ["--function", "tow"],
             "no function @tow has constraints; there are some in @one, @two\nhint: did you mean `@two`?",

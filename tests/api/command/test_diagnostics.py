@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import halfulp as hu
-from halfulp.command.diagnostics import Checker, as_json, expectations
+from halfulp.command.diagnostics import DiagnosticsChecker, as_json, expectations
 from halfulp.interp.ir.errors import HalfulpError, ParseError
 from halfulp.interp.ir.locations import FileLineCol
 
@@ -100,7 +100,7 @@ def test_a_pattern_that_is_none(pattern: str) -> None:
 
 
 def different(text: str, *errors: HalfulpError) -> list[str]:
-    checker = Checker(text, "<string>")
+    checker = DiagnosticsChecker(text, "<string>")
     wrong = [one for error in errors for one in checker.unexpected(error)]
     return [str(one) for one in (*wrong, *checker.unmet())]
 
@@ -134,7 +134,7 @@ def test_notes_are_expected_too() -> None:
 
 def halfulp(*arguments: str, text: str, directory: Path) -> subprocess.CompletedProcess[str]:
     (directory / "in.mlir").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "halfulp.command.main", "translate", "in.mlir", *arguments]
+    command = [sys.executable, "-m", "halfulp", "translate", "in.mlir", *arguments]
     return subprocess.run(command, cwd=directory, capture_output=True, encoding="utf-8", check=False)
 
 
@@ -224,7 +224,7 @@ def test_parts_print_as_by_mlir_opt(tmp_path: Path, text: str, options: tuple[st
             [*command, "in.mlir", "--split-input-file", *more], cwd=tmp_path, capture_output=True, check=False
         )
         for command, more in (
-            ((sys.executable, "-m", "halfulp.command.main", "translate"), options),
+            ((sys.executable, "-m", "halfulp", "translate"), options),
             (("mlir-opt-22",), [option.replace("--generic", "--mlir-print-op-generic") for option in options]),
         )
     )

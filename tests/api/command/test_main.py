@@ -312,14 +312,14 @@ BAD_NPY = [
     (npy(np.array([1, "a"], object)), "holds Python objects"),
     (npy(np.zeros(4, np.float32))[:-1], "is cut short: its header promises 16 bytes of data, 15 are there"),
     (HUGE_HEADER, "is cut short: its header promises 4000000000000 bytes"),
-    (npy(np.zeros(4, np.float32))[:20], "is no readable .npy file"),
-    (b"\x93NUMPY", "is no readable .npy file"),
-    (b"\x93NUMPY\x09\x00" + bytes(100), "is no readable .npy file"),
-    (npy(np.zeros(4)).replace(b"'<f8'", b"'qq8'"), "is no readable .npy file"),
-    (npy(np.zeros(4)).replace(b"{'descr'", b"{'" + b"[" * 6), "is no readable .npy file"),
-    (b"not an array", "is no .npy file"),
-    (b"", "is no .npy file"),
-    (b"PK\x03\x04" + bytes(100), "is no .npy file"),
+    (npy(np.zeros(4, np.float32))[:20], "is not a readable .npy file"),
+    (b"\x93NUMPY", "is not a readable .npy file"),
+    (b"\x93NUMPY\x09\x00" + bytes(100), "is not a readable .npy file"),
+    (npy(np.zeros(4)).replace(b"'<f8'", b"'qq8'"), "is not a readable .npy file"),
+    (npy(np.zeros(4)).replace(b"{'descr'", b"{'" + b"[" * 6), "is not a readable .npy file"),
+    (b"not an array", "is not a .npy file"),
+    (b"", "is not a .npy file"),
+    (b"PK\x03\x04" + bytes(100), "is not a .npy file"),
     (npy(np.zeros(4)), "expected 'tensor<4xf32>', got an array of dtype float64"),
     (npy(np.zeros(5, np.float32)), "'tensor<4xf32>'"),
     (npy(np.zeros((2, 2), np.float32)), "got an array of shape 2x2"),
@@ -877,12 +877,14 @@ def test_help_and_version(command: Command) -> None:
 
 def test_help_imports_nothing_slow() -> None:
     script = (
-        "import sys\nfrom halfulp.command.main import main\nassert main(['run', '--help']) == 0\n"
+        "import sys\nfrom halfulp.command.main import COMMANDS, main\nassert main(['--help']) == 0\n"
+        "assert all(main([name, '--help']) == 0 for name in COMMANDS)\n"
         "print(*[m for m in sys.modules if m.partition('.')[0] in ('numpy', 'ml_dtypes') or m.startswith('halfulp.')])"
     )
     done = halfulp(interpreter=(sys.executable, "-I", "-c", script))
     assert done.code == 0, done.err
-    assert all(name.startswith("halfulp.command") for name in done.out.splitlines()[-1].split())
+    loaded = set(done.out.splitlines()[-1].split())
+    assert {name for name in loaded if not name.startswith("halfulp.command")} == {"halfulp.printable"}
 
 
 def test_the_installed_command() -> None:
@@ -907,7 +909,7 @@ def test_running_imports_nothing_slow() -> None:
 
 def test_a_reader_that_goes_away() -> None:
     with subprocess.Popen(
-        [sys.executable, "-I", "-m", "halfulp.command.main", "eval", "arith.addi", "--input=100000xi32=1", "--input=1"],
+        [sys.executable, "-I", "-m", "halfulp", "eval", "arith.addi", "--input=100000xi32=1", "--input=1"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
@@ -923,7 +925,7 @@ def test_a_reader_that_goes_away() -> None:
 def test_a_full_disk() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "halfulp.command.main", "formats"],
+            [sys.executable, "-I", "-m", "halfulp", "formats"],
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
@@ -936,7 +938,7 @@ def test_a_full_disk() -> None:
     ("error", "code", "message"),
     [
         (KeyboardInterrupt(), 130, ""),
-        (MemoryError(), 2, "error: the machine has not enough memory for this\n"),
+        (MemoryError(), 2, "error: this machine does not have enough memory for that\n"),
         (ValueError("odd\nthing"), 70, "halfulp: internal error: ValueError: odd thing; please report it"),
     ],
 )
@@ -947,7 +949,7 @@ def test_what_was_not_expected(
         raise error
 
     monkeypatch.delenv("HALFULP_DEBUG", raising=False)
-    monkeypatch.setattr("halfulp.runtime.read_file", fail)
+    monkeypatch.setattr("halfulp.loading.read_file", fail)
     got, out, err = command("run", ADD)
     assert (got, out) == (code, "")
     assert err.startswith(message)
@@ -974,7 +976,7 @@ def test_any_locale(write: Any) -> None:
         done = halfulp(
             *("translate", path, *options),
             environment={"PYTHONUTF8": "0", "LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"},
-            interpreter=(sys.executable, "-m", "halfulp.command.main"),
+            interpreter=(sys.executable, "-m", "halfulp"),
         )
         assert done.code == (0 if options else 2)
         assert "Traceback" not in done.err

@@ -10,7 +10,7 @@ from fake_oracle import FakeOracle
 
 import halfulp.conformance.oracles as oracles
 from halfulp.command import main as cli
-from halfulp.command.common import ranked
+from halfulp.command.console import ranked
 from halfulp.conformance.oracles.oracle import Oracle, OracleError, Unavailable
 
 PROGRAM = """\
@@ -255,8 +255,8 @@ def test_programs_on_memory_are_not_compared(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "what is to stay?"),
-        (["--against", "right"], 3, "nothing differs by right"),
+        ([], 2, "what should stay?"),
+        (["--against", "right"], 3, "nothing differs from right"),
         (["--against", "right,wrong"], 2, "stands for one oracle"),
         (["--test", "./nothing.sh"], 2, "cannot run './nothing.sh'"),
     ],

@@ -21,8 +21,8 @@ from clusters import local_cluster
 from command import PATIENCE, halfulp, heeds_interrupts
 from tree import ROOT
 
-from halfulp.command.common import _scaled
 from halfulp.command.main import main
+from halfulp.command.progress import _scaled
 from halfulp.conformance.vectors.formats import NAMES
 from halfulp.conformance.vectors.shards import plan as plan_module
 from halfulp.conformance.vectors.shards import shard as shard_module
@@ -31,7 +31,7 @@ ADD = ("sweep", "arith.addf", "--type", "f8E4M3FN", "--level", "exhaustive")
 ADDED = "5546a554dea3483d477f5832732db467134bffff525ec21a821324f2785e90af"
 """The digest of that sweep: of its one shard of 65,536 rows."""
 
-HALFULP = (sys.executable, "-I", "-m", "halfulp.command.main")
+HALFULP = (sys.executable, "-I", "-m", "halfulp")
 
 Captured = pytest.CaptureFixture[str]
 
@@ -44,7 +44,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
     def smaller(*given: Any) -> plan_module.SweepPlan:
         return plan(*given, shard_rows=1 << 12)
 
-    monkeypatch.setattr(plan_module, "SweepPlan", smaller)
+    monkeypatch.setattr("halfulp.command.sweep.SweepPlan", smaller)
     return 16
 
 
@@ -54,13 +54,13 @@ def test_a_sweep(tmp_path: Path, capsys: Captured) -> None:
     text = f"65536 rows in 1 shard: {out / 'metadata.json'}\nsha256 {ADDED}\n"
     assert capsys.readouterr() == (text, "")
     assert main([*ADD, "--out", str(out)]) == 0
-    assert capsys.readouterr() == (text, "1 of 1 shard had been made before\n")
+    assert capsys.readouterr() == (text, "1 of 1 shard existed already\n")
 
 
 def test_all_formats_but_one_are_offered() -> None:
-    from halfulp.command import sweep as cli_sweep
+    from halfulp.command.options import sweep as sweep_options
 
-    assert set(cli_sweep.FORMATS) == set(NAMES) - set(plan_module.NO_SHARDS)
+    assert set(sweep_options.FORMATS) == set(NAMES) - set(plan_module.NO_SHARDS)
 
 
 def test_runs(tmp_path: Path, capsys: Captured) -> None:
@@ -79,7 +79,7 @@ def test_runs(tmp_path: Path, capsys: Captured) -> None:
 def test_parts_one_after_another(tmp_path: Path, capsys: Captured, small: int) -> None:
     for place, said in (("0/3", "6 of 16"), ("1/3", "11 of 16")):
         assert main([*ADD, "--out", str(tmp_path), "--shard", place]) == 0
-        assert capsys.readouterr() == ("", f"{said} shards are there now\n")
+        assert capsys.readouterr() == ("", f"{said} shards exist now\n")
     assert main([*ADD, "--out", str(tmp_path), "--shard", "2/3"]) == 0
     out, err = capsys.readouterr()
     assert (out.splitlines()[0], err) == (f"65536 rows in 16 shards: {tmp_path / 'metadata.json'}", "")
@@ -99,7 +99,7 @@ def test_a_job_array(tmp_path: Path) -> None:
     assert data["sha256"] in finished.pop().decode()
     assert [shard["size"] for shard in data["shards"]] == [3 << 21] * 3
     again = halfulp(*given)
-    assert (again.code, again.err) == (0, "3 of 3 shards had been made before\n")
+    assert (again.code, again.err) == (0, "3 of 3 shards existed already\n")
 
 
 @pytest.mark.parametrize("moment", [".0-of-1.*.tmp", ".0-of-1.[0-7].*.tmp"], ids=["any file", "a shard"])

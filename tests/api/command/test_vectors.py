@@ -298,7 +298,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         (("arith.addf",), 2, "give --type"),
         (("arith.addf", "--type", "f99"), 2, "f99"),
         (("arith.addf", "--type", "i8"), 2, "arith.addf"),
-        ((*ADDF[1:], "-n", "0"), 2, "'0' is no positive number"),
+        ((*ADDF[1:], "-n", "0"), 2, "'0' is not a positive number"),
         ((*ADDF[1:], "--level", "random"), 2, "-n says how many"),
         ((*ADDF[1:], "--level", "3"), 2, "invalid choice: '3'"),
         (("arith.addf", "--type", "f64", "--level", "exhaustive"), 2, "128 bits together"),
@@ -354,7 +354,7 @@ def test_a_function_that_is_given_nothing_has_no_vectors(tmp_path: Path) -> None
 def test_binary_formats_are_not_for_a_terminal() -> None:
     master, terminal = os.openpty()
     done = subprocess.run(
-        [sys.executable, "-I", "-m", "halfulp.command.main", *ADDF, "--format=npz"],
+        [sys.executable, "-I", "-m", "halfulp", *ADDF, "--format=npz"],
         stdout=terminal,
         stderr=subprocess.PIPE,
         check=False,
@@ -372,7 +372,7 @@ def test_a_closed_pipe_ends_quietly(name: str) -> None:
             sys.executable,
             "-I",
             "-m",
-            "halfulp.command.main",
+            "halfulp",
             *ADDF,
             "--level=random",
             "-n",
@@ -396,7 +396,7 @@ def test_a_closed_pipe_ends_quietly(name: str) -> None:
 def test_a_full_disk(name: str) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
-            [sys.executable, "-I", "-m", "halfulp.command.main", *ADDF, f"--format={name}"],
+            [sys.executable, "-I", "-m", "halfulp", *ADDF, f"--format={name}"],
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
@@ -429,7 +429,7 @@ def test_a_set_that_is_stopped_leaves_nothing(number: int, tmp_path: Path) -> No
             sys.executable,
             "-I",
             "-m",
-            "halfulp.command.main",
+            "halfulp",
             *ADDF,
             "--level=random",
             "-n",
@@ -644,7 +644,7 @@ def test_rows_of_sweeps_that_change(swept: Path) -> None:
 
 def test_sweeps_that_cannot_be_compared(swept: Path) -> None:
     done = changed(str(swept), str(swept.parent / "sweep.runs"))
-    assert (done.code, "is none of the sweep's shards" in done.err) == (2, True)
+    assert (done.code, "is not one of the sweep's shards" in done.err) == (2, True)
     name = json.loads(swept.read_text(encoding="utf-8"))["shards"][2]["file"]
     changes: dict[str, Callable[[dict[str, Any]], object]] = {
         "the digest of the metadata is not that of its shards": lambda data: data["shards"].pop(),
@@ -678,11 +678,11 @@ def test_old_sets_that_cannot_be_compared(tmp_path: Path) -> None:
 
 
 def test_names_known_without_importing() -> None:
-    from halfulp.command import recipe as cli_recipe
-    from halfulp.command import vectors as cli_vectors
+    from halfulp.command.options import recipe as recipe_options
+    from halfulp.command.options import vectors as vectors_options
 
-    assert cli_vectors.FORMATS == NAMES
-    assert cli_recipe.LEVELS == LEVELS
+    assert vectors_options.FORMATS == NAMES
+    assert recipe_options.LEVELS == LEVELS
 
 
 def test_the_examples_of_the_user_documentation(tmp_path: Path) -> None:

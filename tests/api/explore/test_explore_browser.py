@@ -20,7 +20,9 @@ from explore_samples import around, places
 from float_samples import interesting, one_code
 from tree import ROOT
 
-from halfulp.explanations.rounding import MODES, explain, flags_text
+from halfulp.explanations.given import MODES
+from halfulp.explanations.rounding import explain
+from halfulp.explanations.texts import flags_text
 from halfulp.explore.page import page as page_text
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -250,7 +252,7 @@ def test_numbers_are_typed(view: Page) -> None:
     assert outcome(view) == "0x2A = 0.3125 to nearest: the value above is nearer"
     view.fill("#number", "465")
     beyond = "beyond the largest finite value 448; "
-    overflow = "nearer to the next value, were the exponent unbounded: overflow; f8E4M3FN has no infinities: NaN"
+    overflow = "it would round to 480 or more, which does not exist: overflow; f8E4M3FN has no infinities: NaN"
     assert outcome(view) == f"0x7F = nan {beyond}{overflow}, of the same sign"
     view.fill("#number", "464")
     assert outcome(view) == f"0x7E = 448 {beyond}a tie: to the even significand: the largest finite value"

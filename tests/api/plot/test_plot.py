@@ -16,6 +16,7 @@ from unittest.mock import patch
 import ml_dtypes
 import numpy as np
 import pytest
+from amounts import amounts
 from command import PATIENCE
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
@@ -27,7 +28,7 @@ from tree import ROOT
 
 import halfulp as hu
 from halfulp.command import main as cli
-from halfulp.explanations.rounding import MODES
+from halfulp.explanations.given import MODES
 from halfulp.explanations.rounding_steps import largest_error, pieces
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
@@ -428,10 +429,11 @@ def line_points(figure: Figure) -> dict[str, list[float]]:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_explanations(name: str) -> None:
+@pytest.mark.parametrize("count", amounts(2, 6))
+def test_explanations(name: str, count: int) -> None:
     fmt = FORMATS[name]
     rng = random.Random(name)
-    for k, value in enumerate(rng.sample(INPUTS, 6)):
+    for k, value in enumerate(rng.sample(INPUTS, count)):
         given = "0x1" if value == "0x05" else value
         mode = rng.choice(list(MODES))
         explanation = hu.explain(given, name, rounding=mode, profile=rng.choice(["spec", "ocp-saturate"]))

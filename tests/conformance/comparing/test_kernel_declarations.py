@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pytest
 
 from halfulp.conformance.comparing.inputs import every_input, is_exhaustive, sampled_inputs
 from halfulp.conformance.comparing.op_case import OpCase, op_case
-from halfulp.conformance.ops.families import FAMILIES
+from halfulp.conformance.ops.jobs import jobs
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.policy import Rounding
@@ -27,8 +28,10 @@ BITS = 12
 PROFILES_AND_MORE = (*PROFILES.values(), Profile(scaling="exact"), Profile(float_to_int="saturate"))
 
 
-def cases() -> list[OpCase]:
-    plan = dict.fromkeys(asked for family in FAMILIES for asked in family.cases())
+@cache
+def cases(level: str) -> list[OpCase]:
+    """The cases of a sweep of this level, and some with flags."""
+    plan = dict.fromkeys(job.case for job in jobs(level))
     fastmath = [
         op_case(f"arith.{op}", "f4E2M1FN" if op == "addf" else "f6E3M2FN", fastmath=flags)
         for op in ("addf", "divf", "maxnumf")
@@ -48,9 +51,6 @@ def cases() -> list[OpCase]:
     return [asked for asked in [*plan, *fastmath, *integers] if isinstance(asked.definition.evaluate, Elementwise)]
 
 
-TASKS = cases()
-
-
 def observed(kernel: Kernel, asked: OpCase, exhaustive: bool) -> tuple[set[str], int]:
     inputs = every_input(asked) if exhaustive else sampled_inputs(asked, 60)
     outcome = kernel.array(*inputs)
@@ -61,7 +61,7 @@ def observed(kernel: Kernel, asked: OpCase, exhaustive: bool) -> tuple[set[str],
 def chosen(every: int, profile: Profile) -> Iterator[OpCase]:
     """Return all cases, or one of every few, different ones for each profile."""
     rng = random.Random(profile.name)
-    return (asked for asked in TASKS if rng.randrange(every) == 0)
+    return (asked for asked in cases("full" if every == 1 else "sample") if rng.randrange(every) == 0)
 
 
 @pytest.mark.parametrize("profile", PROFILES_AND_MORE, ids=lambda profile: profile.name)

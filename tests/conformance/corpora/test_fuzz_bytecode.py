@@ -19,13 +19,13 @@ RECORDED = [file.data for file in recorded_files()]
 
 
 def test_damaged_files_never_raise_anything_else() -> None:
-    failures, outcomes = fuzz_bytecode.run(5_000, seed=20)
+    failures, outcomes = fuzz_bytecode.run(1_500, seed=20)
     # The memory of a process that runs other tests too says nothing.
     assert [(failure.number, failure.why) for failure in failures if failure.text] == []
     # What is accepted and what breaks a rule is common enough to mean something.
-    assert outcomes["accepted"] > 500
-    assert outcomes["VerifyError"] > 20
-    assert outcomes["BytecodeError"] > 3000
+    assert outcomes["accepted"] > 150
+    assert outcomes["VerifyError"] > 6
+    assert outcomes["BytecodeError"] > 900
 
 
 @pytest.mark.exhaustive
@@ -37,7 +37,7 @@ def test_three_hundred_thousand_damaged_files() -> None:
 
 def test_memory_stays_bounded() -> None:
     """In a process of its own."""
-    command = [sys.executable, "-m", "halfulp.conformance.corpora.fuzz_bytecode", "-n", "2000", "--seed", "21"]
+    command = [sys.executable, "-m", "halfulp.conformance.corpora.fuzz_bytecode", "-n", "600", "--seed", "21"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stdout[-5000:]
 

@@ -12,11 +12,11 @@ from halfulp.conformance.corpora.corpus import entries
 
 
 def test_damaged_modules_never_raise_anything_else() -> None:
-    failures, outcomes = fuzz_text.run(2_000, seed=20)
+    failures, outcomes = fuzz_text.run(800, seed=20)
     assert not failures, [(failure.number, failure.why) for failure in failures]
     # What is accepted and what breaks a rule is common enough to mean something.
-    assert outcomes["accepted"] > 100
-    assert outcomes["VerifyError"] > 5
+    assert outcomes["accepted"] > 40
+    assert outcomes["VerifyError"] > 2
 
 
 @pytest.mark.exhaustive

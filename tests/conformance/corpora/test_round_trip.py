@@ -12,6 +12,7 @@ import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from amounts import amounts
 
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.bytecode.encoding import MAX_VERSION, NATIVE_PROPERTIES
@@ -287,29 +288,41 @@ def rows(module: Module) -> list[Any]:
 
 
 # Without shrinking, which takes minutes here: the text of the module is small enough to be looked at.
-@hypothesis.settings(max_examples=60, phases=[hypothesis.Phase.reuse, hypothesis.Phase.generate])
-@hypothesis.given(modules(), st.booleans())
-def test_a_module_reads_back_whole(module: Module, generic: bool) -> None:
-    printed = print_module(module, generic=generic, debug_info=True)
-    hypothesis.note(printed)
-    again = parse_module(printed)
-    assert rows(again) == rows(module)
-    assert print_module(again, generic=generic, debug_info=True) == printed
-    bare = print_module(module, generic=generic)
-    assert print_module(parse_module(bare), generic=generic) == bare
+PHASES = [hypothesis.Phase.reuse, hypothesis.Phase.generate]
+EXAMPLES = amounts(15, 60)
 
 
-@hypothesis.settings(max_examples=60, phases=[hypothesis.Phase.reuse, hypothesis.Phase.generate])
-@hypothesis.given(modules(), st.integers(0, MAX_VERSION), st.sampled_from(Schema))
-def test_a_module_reads_back_whole_from_bytecode(module: Module, version: int, schema: Schema) -> None:
-    hypothesis.note(print_module(module, generic=True, debug_info=True))
-    if version < NATIVE_PROPERTIES:
-        for operation in module.walk():
-            operation.raw_properties = None
-    data = write_bytecode(module, version, schema)
-    again = read_bytecode(data)
-    assert rows(again) == rows(module)
-    assert write_bytecode(again, version, schema) == data
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_a_module_reads_back_whole(examples: int) -> None:
+    @hypothesis.settings(max_examples=examples, phases=PHASES)
+    @hypothesis.given(modules(), st.booleans())
+    def check(module: Module, generic: bool) -> None:
+        printed = print_module(module, generic=generic, debug_info=True)
+        hypothesis.note(printed)
+        again = parse_module(printed)
+        assert rows(again) == rows(module)
+        assert print_module(again, generic=generic, debug_info=True) == printed
+        bare = print_module(module, generic=generic)
+        assert print_module(parse_module(bare), generic=generic) == bare
+
+    check()
+
+
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_a_module_reads_back_whole_from_bytecode(examples: int) -> None:
+    @hypothesis.settings(max_examples=examples, phases=PHASES)
+    @hypothesis.given(modules(), st.integers(0, MAX_VERSION), st.sampled_from(Schema))
+    def check(module: Module, version: int, schema: Schema) -> None:
+        hypothesis.note(print_module(module, generic=True, debug_info=True))
+        if version < NATIVE_PROPERTIES:
+            for operation in module.walk():
+                operation.raw_properties = None
+        data = write_bytecode(module, version, schema)
+        again = read_bytecode(data)
+        assert rows(again) == rows(module)
+        assert write_bytecode(again, version, schema) == data
+
+    check()
 
 
 # --- bits, seen by mlir-opt ---------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def test_a_missing_tool_is_reported_and_never_agrees(monkeypatch: pytest.MonkeyP
     assert list(report.missing) == ["mlir-fold"]
     assert report.total("mlir-fold").compared == 0
     assert report.total("exact").compared > 0
-    assert "Not on this machine, so not asked: `mlir-fold`" in markdown(report)
+    assert "Not available on this machine: `mlir-fold`" in markdown(report)
 
 
 def test_processes_share_the_work() -> None:

@@ -39,7 +39,7 @@ LIBLLVM = "HALFULP_LIBLLVM"
 NOWHERE = "/nowhere/at-all"
 LIBRARIES = ("libmlir_c_runner_utils.so", "libmlir_runner_utils.so", "libmlir_apfloat_wrappers.so")
 RIGHT = "LLVM version 22.1.8, IREE compiler version 3.13.0"
-SECONDS = 0.5
+SECONDS = 0.1
 MOST_RUNS = 40
 """Enough for halves of 16 elements, down to each of them."""
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,33 +98,37 @@ def test_what_is_right_has_no_mismatch(computation: Computation) -> None:
     assert found.digest == VectorSet(computation.inputs + computation.outputs, [rows]).digest()
 
 
-@settings(max_examples=60, deadline=None)
-@given(data=st.data())
-def test_a_flipped_bit_is_found_unless_it_counts_for_nothing(data: st.DataObject) -> None:
-    computation = data.draw(st.sampled_from(COMPUTATIONS))
-    columns, rows = computation.inputs + computation.outputs, rows_of(computation, 300)
-    places = [k for k, column in enumerate(columns) if column.role not in (Role.OPERAND, Role.RANDOM)]
-    place = data.draw(st.sampled_from(places))
-    row = data.draw(st.integers(0, len(rows[0]) - 1))
-    bit = data.draw(st.integers(0, columns[place].width - 1))
-    wrong = changed(rows, place, row, code_in(rows, columns, place, row) ^ (1 << bit), columns[place].width)
-    found = check(computation, wrong)
-    # By hand, from the columns of the right rows: poison hides its result, and the flags where all results are poison.
-    column = columns[place]
-    marks = [k for k, c in enumerate(columns) if c.role is Role.POISON]
-    poison = [
-        bool(rows[k][row]) and columns[k].of in ("", column.name) for k in marks if columns[k].role is Role.POISON
-    ]
-    hidden = column.role is Role.RESULT and any(poison)
-    hidden |= column.role is Role.FLAGS and bool(marks) and all(bool(rows[k][row]) for k in marks)
-    for k, c in enumerate(columns):
-        if c.role is Role.OPEN and column.role is Role.RESULT and c.of in ("", column.name):
-            hidden |= bool(code_in(rows, columns, k, row) >> bit & 1)
-    assert found.differing == (not hidden)
-    if not hidden:
-        (mismatch,) = found.mismatches
-        assert (mismatch.row, mismatch.columns) == (row, (column.name,))
-        assert sum(found.kinds.values()) >= 1
+@pytest.mark.parametrize("examples", amounts(20, 60))
+def test_a_flipped_bit_is_found_unless_it_counts_for_nothing(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(data=st.data())
+    def flip(data: st.DataObject) -> None:
+        computation = data.draw(st.sampled_from(COMPUTATIONS))
+        columns, rows = computation.inputs + computation.outputs, rows_of(computation, 300)
+        places = [k for k, column in enumerate(columns) if column.role not in (Role.OPERAND, Role.RANDOM)]
+        place = data.draw(st.sampled_from(places))
+        row = data.draw(st.integers(0, len(rows[0]) - 1))
+        bit = data.draw(st.integers(0, columns[place].width - 1))
+        wrong = changed(rows, place, row, code_in(rows, columns, place, row) ^ (1 << bit), columns[place].width)
+        found = check(computation, wrong)
+        # By hand, from the columns of the right rows: poison hides its result, and the flags where all results are poison.
+        column = columns[place]
+        marks = [k for k, c in enumerate(columns) if c.role is Role.POISON]
+        poison = [
+            bool(rows[k][row]) and columns[k].of in ("", column.name) for k in marks if columns[k].role is Role.POISON
+        ]
+        hidden = column.role is Role.RESULT and any(poison)
+        hidden |= column.role is Role.FLAGS and bool(marks) and all(bool(rows[k][row]) for k in marks)
+        for k, c in enumerate(columns):
+            if c.role is Role.OPEN and column.role is Role.RESULT and c.of in ("", column.name):
+                hidden |= bool(code_in(rows, columns, k, row) >> bit & 1)
+        assert found.differing == (not hidden)
+        if not hidden:
+            (mismatch,) = found.mismatches
+            assert (mismatch.row, mismatch.columns) == (row, (column.name,))
+            assert sum(found.kinds.values()) >= 1
+
+    flip()
 
 
 @pytest.mark.parametrize("format", NAMES)

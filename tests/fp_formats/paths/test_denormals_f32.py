@@ -39,7 +39,7 @@ def test_which_formats_flush() -> None:
     assert others.without_f32 == FloatPolicy(denormals="flush_operands", denormal_zero="positive")
     assert SPEC.without_f32 is SPEC
     with pytest.raises(ValueError, match="denormals_f32 is 'flush', but must be one of as_others, ieee"):
-        FloatPolicy(denormals_f32="flush")  # type: ignore[arg-type]
+        FloatPolicy(denormals_f32="flush")
 
 
 @pytest.mark.parametrize("zero", KEPT)
@@ -79,7 +79,7 @@ def cases(fmt: FloatFormat) -> Iterator[tuple[int, int]]:
 
 def as_if(fmt: FloatFormat, zero: str) -> FloatPolicy:
     """The policy of all formats under which this one computes the same."""
-    return FloatPolicy(denormals="flush_both", denormal_zero=zero) if fmt == F32 else SPEC  # type: ignore[arg-type]
+    return FloatPolicy(denormals="flush_both", denormal_zero=zero) if fmt == F32 else SPEC
 
 
 @pytest.mark.parametrize("zero", KEPT)
@@ -116,8 +116,8 @@ def test_arithmetic_and_comparison(fmt: FloatFormat, zero: str) -> None:
 def test_conversions(other: FloatFormat, zero: str) -> None:
     """From f32 as if its operand were flushed before; to f32 as if only f32's results were flushed."""
     policy = KEPT[zero]
-    flush = FloatPolicy(denormals="flush_both", denormal_zero=zero)  # type: ignore[arg-type]
-    results = FloatPolicy(denormals="flush_results", denormal_zero=zero)  # type: ignore[arg-type]
+    flush = FloatPolicy(denormals="flush_both", denormal_zero=zero)
+    results = FloatPolicy(denormals="flush_results", denormal_zero=zero)
     from_f32 = [*BOUNDARY, *codes_of(F32, 1000, 2)]
     to_f32 = codes_of(other, 1000, 3)
     a, b = ints_to_codes(from_f32, 32, (len(from_f32),)), ints_to_codes(to_f32, other.bits, (len(to_f32),))
@@ -138,12 +138,12 @@ def test_integers() -> None:
     policy = KEPT["signed"]
     codes = np.array([TINY, 0x7F_FFFF, LEAST, MINUS | TINY, 0x3FC0_0000], np.uint32)
     for module in (conversions, fast):
-        found = module.to_integer(F32, codes, 8, True, RU, policy)  # type: ignore[attr-defined]
+        found = module.to_integer(F32, codes, 8, True, RU, policy)
         assert found.codes.tolist() == [0, 0, 1, 0, 2]
-        found = module.to_integer(F64, np.array([1], np.uint64), 8, True, RU, policy)  # type: ignore[attr-defined]
+        found = module.to_integer(F64, np.array([1], np.uint64), 8, True, RU, policy)
         assert found.codes.tolist() == [1]
         numbers = np.array([1, 0xFF], np.uint8)
-        kept = module.from_integer(F32, numbers, 8, True, RNE, policy)  # type: ignore[attr-defined]
+        kept = module.from_integer(F32, numbers, 8, True, RNE, policy)
         assert kept.codes.tolist() == [ONE, MINUS | ONE]
 
 

@@ -21,7 +21,7 @@ from halfulp.conformance.corpora.bytecode_files import VERSIONS, emit, recorded_
 from halfulp.conformance.corpora.corpus import CorpusEntry, entries
 from halfulp.interp.bytecode.codes import ATTRIBUTE_CODES, TYPE_CODES
 from halfulp.interp.bytecode.container import Container, schema_of
-from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, Cursor, Section, varint, zigzag
+from halfulp.interp.bytecode.encoding import MAGIC, NATIVE_PROPERTIES, ByteCursor, Section, varint, zigzag
 from halfulp.interp.bytecode.inspect import codes_of, inspect
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
@@ -201,7 +201,7 @@ ROUNDED = "func.func @f(%a: f32) {\n  %0 = arith.addf %a, %a downward : f32\n  r
 
 def renamed(data: bytes, producer: bytes) -> bytes:
     """The same file by another producer."""
-    cursor = Cursor(data, 4)
+    cursor = ByteCursor(data, 4)
     cursor.varint()
     start = cursor.pos
     cursor.terminated()
@@ -609,8 +609,8 @@ def test_every_truncation_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "no MLIR bytecode: it does not begin with 4D 4C EF 52"),
-        (b"module {}", "no MLIR bytecode"),
+        (b"", "not MLIR bytecode: it does not begin with 4D 4C EF 52"),
+        (b"module {}", "not MLIR bytecode"),
         (MAGIC, "unexpected end of the section in an integer"),
         (MAGIC + varint(7), "version 7 is newer than 6"),
         (MAGIC + b"\0" + struct.pack("<Q", 2**64 - 1), "version 18446744073709551615 is newer than 6"),

@@ -18,7 +18,7 @@ from halfulp.conformance.corpora.bytecode_files import BytecodeFile, emit, recor
 from halfulp.conformance.corpora.corpus import CorpusEntry, entries, recorded
 from halfulp.conformance.corpora.text_coverage import DIALECTS
 from halfulp.interp.bytecode.container import Container, schema_of
-from halfulp.interp.bytecode.encoding import MAX_VERSION, Cursor, Emitter, Section, varint
+from halfulp.interp.bytecode.encoding import MAX_VERSION, ByteCursor, Emitter, Section, varint
 from halfulp.interp.bytecode.numbering import map_order
 from halfulp.interp.bytecode.properties import layout_of, read_segments, segments_of
 from halfulp.interp.bytecode.writer import PRODUCERS, write_bytecode
@@ -360,7 +360,7 @@ def test_every_op_is_among_those_recorded() -> None:
 def test_numbers_of_operands_leave_zeros_out_where_most_are(sizes: tuple[int, ...], written: list[int]) -> None:
     attribute = at.DenseArrayAttr(I32, sizes)
     assert segments_of(attribute) == b"".join(varint(value) for value in written)
-    assert read_segments(Cursor(segments_of(attribute)), len(sizes)) == attribute
+    assert read_segments(ByteCursor(segments_of(attribute)), len(sizes)) == attribute
 
 
 # --- what is in a file --------------------------------------------------------------------------------------------------
@@ -432,7 +432,7 @@ def test_a_section_says_its_alignment_only_where_it_would_not_lie_right() -> Non
         file = Emitter()
         file.data += bytes(before)
         file.section(Section.RESOURCE, content)
-        number, found = Cursor(bytes(file.data), before).section()
+        number, found = ByteCursor(bytes(file.data), before).section()
         assert (number, bytes(found.take(8))) == (Section.RESOURCE, b"12345678")
         assert (found.pos - 8) % 8 == 0
         assert bool(file.data[before] & 0x80) == (before % 8 != 6)

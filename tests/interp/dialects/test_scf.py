@@ -10,7 +10,7 @@ import pytest
 from halfulp.interp.ir.errors import AssertionFailed, LimitExceeded, UndefinedBehavior, Unsupported
 from halfulp.interp.run.events import Listener
 from halfulp.interp.values.value import Value
-from halfulp.runtime import run
+from halfulp.running import run
 
 
 def main(signature: str, body: str) -> str:

@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import pytest
 
 from halfulp.interp.ir import affine_expressions as affine
-from halfulp.interp.ir.affine_expressions import AffineExpr, Binary, Constant, Dimension, Symbol
+from halfulp.interp.ir.affine_expressions import AffineConstant, AffineExpr, Binary, Dimension, Symbol
 from halfulp.interp.ir.attributes import AffineMapAttr, IntegerSetAttr
 from halfulp.interp.ir.errors import ParseError
 from halfulp.interp.text.affine_parser import MAX_DEPTH
@@ -15,7 +15,9 @@ from halfulp.interp.text.parser import parse_attribute
 
 Tree = tuple[str, "Tree", "Tree"] | AffineExpr
 
-LEAVES = st.one_of(st.integers(0, 2).map(Dimension), st.integers(0, 1).map(Symbol), st.integers(-12, 12).map(Constant))
+LEAVES = st.one_of(
+    st.integers(0, 2).map(Dimension), st.integers(0, 1).map(Symbol), st.integers(-12, 12).map(AffineConstant)
+)
 TREES: st.SearchStrategy[Tree] = st.recursive(
     LEAVES, lambda inner: st.tuples(st.sampled_from(sorted(affine.OPERATORS)), inner, inner), max_leaves=10
 )
@@ -26,7 +28,7 @@ def evaluate(tree: Tree) -> int:
     """The exact value of an unsimplified expression. Raises ZeroDivisionError."""
     if isinstance(tree, Binary):
         tree = (tree.operator, tree.lhs, tree.rhs)
-    if isinstance(tree, Constant):
+    if isinstance(tree, AffineConstant):
         return tree.value
     if isinstance(tree, AffineExpr):
         return VALUES[tree]  # type: ignore[index]
@@ -77,7 +79,7 @@ def test_what_is_printed_reads_back(trees: list[Tree]) -> None:
     results = tuple(expr for expr in built if expr is not None)
     for attribute in (
         AffineMapAttr(3, 2, results),
-        IntegerSetAttr(3, 2, tuple((expr, True) for expr in results) or ((Constant(0), True),)),
+        IntegerSetAttr(3, 2, tuple((expr, True) for expr in results) or ((AffineConstant(0), True),)),
     ):
         again = parse_attribute(str(attribute))
         assert str(again) == str(attribute)

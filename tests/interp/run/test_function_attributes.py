@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 
 from halfulp.command.main import main
+from halfulp.evaluating import eval as evaluate
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.policy import FloatPolicy, Rounding
 from halfulp.interp.ir.errors import VerifyError
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value
-from halfulp.runtime import eval as evaluate
-from halfulp.runtime import load, run
+from halfulp.loading import load
+from halfulp.running import run
 from halfulp.semantics.profile import Profile
 from halfulp.traces.trace import trace
 
@@ -44,7 +45,7 @@ def translation(mode: str) -> str:
 
 
 def function(op: str, operands: str, result: str, attributes: str = "", name: str = "main") -> str:
-    """A function of %a and %b around one op, which gives %r."""
+    """Write a function of %a and %b around one op, which gives %r."""
     types = [f"%{each}: {type_}" for each, type_ in zip("ab", operands.split(), strict=False)]
     return f"""
 func.func @{name}({", ".join(types)}) -> {result} attributes {{{attributes}}} {{
@@ -62,7 +63,7 @@ def codes_of(value: Any) -> list[int]:
 
 
 def natural(codes: Any, type_: str) -> Any:
-    """Codes as the array that NumPy has for their type."""
+    """Return codes as the natural array of their type."""
     dtypes = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16, "i8": np.int8}
     return np.ascontiguousarray(codes).view(dtypes[type_])
 
@@ -72,7 +73,7 @@ def policy_of(mode: str) -> FloatPolicy:
 
 
 def check(op: str, type_: str, operands: list[Any], result: str, mode: str, expected: list[int]) -> None:
-    """One op on a tensor, on a vector, on scalars in a batch and one by one; with an operand list per argument."""
+    """Run one op on a tensor, on a vector, on scalars in a batch and one by one; one list of operands per argument."""
     size, types = len(operands[0]), type_.split()
     operands = [natural(codes, each) for codes, each in zip(operands, types, strict=True)]
     for container in ("tensor", "vector"):
@@ -276,7 +277,7 @@ def test_where_the_attribute_stands() -> None:
 
 
 def test_iree_takes_the_translation_info(iree_opt: str) -> None:
-    """What IREE's own pass makes of a function that has both."""
+    """IREE's own pass keeps the attribute of the translation_info where a function has both."""
     info = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline workgroup_size = [64, 1, 1]"
     text = f"""
 hal.executable private @executable {{

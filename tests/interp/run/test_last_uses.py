@@ -1,4 +1,4 @@
-"""What a run keeps: a value goes after its last use, unless a loop, another block or a listener still needs it."""
+"""The memory of a run: a value is let go after its last use, unless a loop, a block or a listener needs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIZE = 1 << 17
 
 
 def peak(text: str, *arguments: object, **options: Any) -> float:
-    """The most memory a run takes, in arrays of SIZE f32."""
+    """Measure the most memory that a run takes, in arrays of SIZE f32."""
     module = hu.load(text)
     hu.run(module, *arguments, **options)  # compiles, and makes the tables that are kept
     tracemalloc.start()

@@ -16,7 +16,7 @@ from halfulp.interp.run.events import Listener
 from halfulp.interp.run.program import CompiledModule
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
-from halfulp.runtime import find_entry, run
+from halfulp.running import find_entry, run
 from halfulp.semantics.kernel import Open
 from halfulp.semantics.poison import OTHER, Origin, Origins
 

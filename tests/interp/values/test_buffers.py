@@ -1,4 +1,4 @@
-"""Buffers: strided views of memory they share, and what a program is given for a memref."""
+"""Buffers: strided views of shared memory, and the arguments of a program for a memref."""
 
 from __future__ import annotations
 

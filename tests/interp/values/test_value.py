@@ -1,4 +1,4 @@
-"""Values: immutability, equality, arrays in and out, and buffers."""
+"""Values: immutable, equal by type, bits and poison, made of arrays, and given back as arrays."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.coerce import as_type
-from halfulp.interp.values.value import Value, to_value
-from halfulp.runtime import run
+from halfulp.interp.values.value import Value, to_elements, to_value
+from halfulp.running import run
 from halfulp.semantics.poison import Origin, Origins
 
 
@@ -269,3 +269,38 @@ def test_integers_of_any_number_of_digits() -> None:
     assert f"arith.constant {ones} : i20000" in print_module(parse_module(text))
     with pytest.raises(TypeMismatch, match=r"the number is outside the range of 'i128', -2\^127 to 2\^128 - 1"):
         to_value(1 << 20000, as_type("i128"))
+
+
+# --- values with elements of a type -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "type_", "spelled"),
+    [
+        (np.array([1, 200], np.uint8), None, "tensor<2xui8>"),
+        (np.array([True, False]), None, "tensor<2xui1>"),
+        (np.array([1, -2], np.int16), None, "tensor<2xi16>"),
+        (1.5, None, "f64"),
+        (3, None, "i64"),
+        (np.float32(2), None, "f32"),
+        (np.array([1.5, 2], np.float32), "f32", "tensor<2xf32>"),
+        (2.5, "f8E5M2", "f8E5M2"),
+        (np.zeros((3, 2), np.uint64), "f128", "tensor<3xf128>"),
+        (np.zeros((2, 2), np.int8), "vector<2x2xi8>", "vector<2x2xi8>"),
+    ],
+)
+def test_elements_of_a_type_make_a_tensor_or_a_scalar(data: Any, type_: str | None, spelled: str) -> None:
+    value = to_elements(data, None if type_ is None else as_type(type_))
+    assert str(value.type) == spelled
+    assert to_elements(value, None) is value
+    if type_ is None:
+        assert value.numpy().tolist() == np.asarray(data).tolist()
+
+
+def test_elements_are_not_copied_and_must_fit() -> None:
+    x = np.array([1.5, 2], np.float32)
+    assert np.shares_memory(to_elements(x, None).bits, x)
+    with pytest.raises(TypeMismatch, match="no MLIR type corresponds to dtype complex64"):
+        to_elements(np.zeros(2, np.complex64), None)
+    with pytest.raises(TypeMismatch, match="operand 0 of arith.addf: expected 'tensor<2xf16>'"):
+        to_elements(x, as_type("f16"), "operand 0 of arith.addf")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from vector_files import ADDF, FPTOSI, SUMS, WIDE, chunk_of, ints_of, random_chunk, read, split, vector_sets, written
@@ -126,21 +127,27 @@ def broken(data: bytes, draw: Any) -> bytes:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, deadline=None)
-@given(data=st.data())
-def test_a_broken_file_is_read_or_refused_and_nothing_else(name: str, data: st.DataObject) -> None:
-    columns = {"runs": (ADDF[0], ADDF[2]), "testfloat": ADDF, "mlir": ADDF[:3]}.get(name, WIDE)
-    chunk = random_chunk(columns, data.draw(st.sampled_from([0, 1, 12])))
-    if name == "runs":
-        chunk = (np.arange(12, dtype=np.uint8), np.arange(12, dtype=np.uint8) // 5)
-    file = io.BytesIO(broken(written(columns, [chunk], name), data.draw))
-    given_columns = None if format_named(name).describes and data.draw(st.booleans()) else columns
-    try:
-        chunks = list(read_vectors(file, name, given_columns, Options(rows=data.draw(st.sampled_from([8, 1 << 16])))))
-    except InputError:
-        return
-    for column, codes in zip(columns, zip(*chunks, strict=True), strict=False):
-        assert all(code >> column.width == 0 for part in codes for code in codes_to_ints(part, column.width))
+@pytest.mark.parametrize("examples", amounts(15, 60))
+def test_a_broken_file_is_read_or_refused_and_nothing_else(name: str, examples: int) -> None:
+    @settings(max_examples=examples, deadline=None)
+    @given(data=st.data())
+    def break_one(data: st.DataObject) -> None:
+        columns = {"runs": (ADDF[0], ADDF[2]), "testfloat": ADDF, "mlir": ADDF[:3]}.get(name, WIDE)
+        chunk = random_chunk(columns, data.draw(st.sampled_from([0, 1, 12])))
+        if name == "runs":
+            chunk = (np.arange(12, dtype=np.uint8), np.arange(12, dtype=np.uint8) // 5)
+        file = io.BytesIO(broken(written(columns, [chunk], name), data.draw))
+        given_columns = None if format_named(name).describes and data.draw(st.booleans()) else columns
+        try:
+            chunks = list(
+                read_vectors(file, name, given_columns, Options(rows=data.draw(st.sampled_from([8, 1 << 16]))))
+            )
+        except InputError:
+            return
+        for column, codes in zip(columns, zip(*chunks, strict=True), strict=False):
+            assert all(code >> column.width == 0 for part in codes for code in codes_to_ints(part, column.width))
+
+    break_one()
 
 
 UNARY = (Column("a", 16, "f16", Role.OPERAND), *FPTOSI[1:])

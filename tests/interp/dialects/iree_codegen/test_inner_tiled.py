@@ -24,13 +24,13 @@ from tile_programs import (
 )
 
 from halfulp.command.main import main
+from halfulp.evaluating import eval as evaluate
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, ParseError, UndefinedBehavior, Unsupported
 from halfulp.interp.values.value import Value
-from halfulp.runtime import eval as evaluate
-from halfulp.runtime import run
+from halfulp.running import run
 from halfulp.semantics.kernel import Open
 from halfulp.semantics.matrix_units.chips import MODELS
 from halfulp.semantics.matrix_units.kinds import KINDS, distribute, operation_of

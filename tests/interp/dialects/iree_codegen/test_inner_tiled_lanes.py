@@ -28,7 +28,7 @@ from halfulp.command.main import main
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
 from halfulp.interp.values.value import Value
-from halfulp.runtime import run
+from halfulp.running import run
 from halfulp.semantics.kernel import Open
 from halfulp.semantics.matrix_units.kinds import KINDS, LaneLayout, TileKind, distribute
 from halfulp.semantics.poison import Origin, Origins

@@ -13,7 +13,7 @@ from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
-from halfulp.runtime import run
+from halfulp.running import run
 from halfulp.semantics.matrix_units.kinds import KINDS, distribute
 
 KIND = "MFMA_F32_16x16x16_F16"

@@ -24,7 +24,7 @@ from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module, read_bytecode
 from halfulp.interp.text.printer import print_module
 from halfulp.interp.values.value import Value
-from halfulp.runtime import run
+from halfulp.running import run
 
 
 def around(body: str, arguments: str = "", knobs: str = "") -> str:

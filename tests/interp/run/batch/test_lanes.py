@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 from batches import agree, alone
 
+from halfulp.extending import register_cast, register_op
 from halfulp.interp.ir.errors import (
     AssertionFailed,
     HalfulpError,
@@ -22,7 +23,7 @@ from halfulp.interp.loading import parse_module
 from halfulp.interp.run.batch.order import ordered
 from halfulp.interp.run.events import Listener
 from halfulp.interp.values.value import Value
-from halfulp.runtime import register_cast, register_op, run
+from halfulp.running import run
 
 # --- kernels ----------------------------------------------------------------------------------------------------------
 

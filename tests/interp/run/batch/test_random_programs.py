@@ -8,6 +8,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+import pytest
+from amounts import amounts
 from batches import agree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -100,7 +102,7 @@ class Writer:
         return self.new("i1", text)
 
     def scoped(self, statements: int, depth: int, type_: str) -> str:
-        """Some statements in a region of their own; a value of the type they are to yield."""
+        """Write some statements in a region of their own, and return a value of the type that they yield."""
         outer = {key: list(names) for key, names in self.values.items()}
         self.statements(statements, depth)
         result = self.any(type_)
@@ -308,27 +310,34 @@ def lanes_of(seed: int, count: int) -> tuple[npt.NDArray[Any], ...]:
     )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-@given(programs(), st.integers(0, 1000), st.sampled_from(["raise", "poison"]), st.booleans())
-def test_every_lane_of_a_random_program_gets_what_it_gets_alone(
-    text: str, seed: int, on_ub: str, track_open: bool
-) -> None:
-    *columns, codes = lanes_of(seed, 12)
-    eighth = codes.view(np.dtype(ml_dtypes.float8_e4m3fn))
-    agree(text, *columns, eighth, on_ub=on_ub, track_open=track_open, max_steps=20_000, max_depth=60)
+EXAMPLES = amounts(30, 120)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
-@given(programs(shaped=True), st.integers(0, 1000), st.sampled_from(["raise", "poison"]), st.booleans())
-def test_every_lane_of_a_random_program_on_tensors_and_vectors_gets_what_it_gets_alone(
-    text: str, seed: int, on_ub: str, track_open: bool
-) -> None:
-    *columns, codes = lanes_of(seed, 8)
-    eighth = codes.view(np.dtype(ml_dtypes.float8_e4m3fn))
-    rng = np.random.default_rng(seed)
-    shaped = (
-        rng.integers(-4, 5, (8, 2, 3)).astype(np.int8),
-        rng.integers(-(2**31), 2**31, (8, 3)).astype(np.int32),
-        rng.choice(SPECIAL, (8, 4)).view(np.float32),
-    )
-    agree(text, *columns, eighth, *shaped, on_ub=on_ub, track_open=track_open, max_steps=20_000, max_depth=60)
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_every_lane_of_a_random_program_gets_what_it_gets_alone(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(programs(), st.integers(0, 1000), st.sampled_from(["raise", "poison"]), st.booleans())
+    def check(text: str, seed: int, on_ub: str, track_open: bool) -> None:
+        *columns, codes = lanes_of(seed, 12)
+        eighth = codes.view(np.dtype(ml_dtypes.float8_e4m3fn))
+        agree(text, *columns, eighth, on_ub=on_ub, track_open=track_open, max_steps=20_000, max_depth=60)
+
+    check()
+
+
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_every_lane_of_a_random_program_on_tensors_and_vectors_gets_what_it_gets_alone(examples: int) -> None:
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(programs(shaped=True), st.integers(0, 1000), st.sampled_from(["raise", "poison"]), st.booleans())
+    def check(text: str, seed: int, on_ub: str, track_open: bool) -> None:
+        *columns, codes = lanes_of(seed, 8)
+        eighth = codes.view(np.dtype(ml_dtypes.float8_e4m3fn))
+        rng = np.random.default_rng(seed)
+        shaped = (
+            rng.integers(-4, 5, (8, 2, 3)).astype(np.int8),
+            rng.integers(-(2**31), 2**31, (8, 3)).astype(np.int32),
+            rng.choice(SPECIAL, (8, 4)).view(np.float32),
+        )
+        agree(text, *columns, eighth, *shaped, on_ub=on_ub, track_open=track_open, max_steps=20_000, max_depth=60)
+
+    check()

@@ -1,4 +1,4 @@
-"""Batches of tensors and vectors: what lanes have of their own, what they share, and what they cannot have."""
+"""Batches of tensors and vectors: values of each lane, values that lanes share, and values that lanes cannot have."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from halfulp.extending import register_op
 from halfulp.interp.ir.errors import AssertionFailed, LimitExceeded, TypeMismatch, UndefinedBehavior, Unsupported
 from halfulp.interp.run.events import Listener
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.value import Value
-from halfulp.runtime import register_op, run
+from halfulp.running import run
 from halfulp.traces.trace import trace
 
 ADD = "func.func @main(%a: {0}, %b: {0}) -> {0} {{ %0 = arith.addi %a, %b : {0}\n return %0 : {0} }}"

@@ -1,0 +1,99 @@
+# Made from the table of public names in __init__.py by tests/public_names.py.
+
+from collections.abc import Mapping
+
+from halfulp import plot as plot
+from halfulp.codegen.constraints import constraints as constraints
+from halfulp.codegen.workgroups import Workgroups as Workgroups
+from halfulp.codegen.workgroups import workgroups as workgroups
+from halfulp.converting import convert as convert
+from halfulp.evaluating import eval as eval
+from halfulp.explanations.dot import explain_dot as explain_dot
+from halfulp.explanations.op import explain_op as explain_op
+from halfulp.explanations.rounding import explain as explain
+from halfulp.extending import register_cast as register_cast
+from halfulp.extending import register_dialect as register_dialect
+from halfulp.extending import register_external as register_external
+from halfulp.extending import register_op as register_op
+from halfulp.fp_formats.formats import FORMATS as float_formats
+from halfulp.fp_formats.formats import FloatFormat as FloatFormat
+from halfulp.fp_formats.formats import NanEncoding as NanEncoding
+from halfulp.fp_formats.formats import float_format as float_format
+from halfulp.interp.declare.declarations import Dialect as Dialect
+from halfulp.interp.declare.declarations import Trait as Trait
+from halfulp.interp.ir.errors import AssertionFailed as AssertionFailed
+from halfulp.interp.ir.errors import BytecodeError as BytecodeError
+from halfulp.interp.ir.errors import HalfulpError as HalfulpError
+from halfulp.interp.ir.errors import InputError as InputError
+from halfulp.interp.ir.errors import LimitExceeded as LimitExceeded
+from halfulp.interp.ir.errors import ParseError as ParseError
+from halfulp.interp.ir.errors import TypeMismatch as TypeMismatch
+from halfulp.interp.ir.errors import UndefinedBehavior as UndefinedBehavior
+from halfulp.interp.ir.errors import Unsupported as Unsupported
+from halfulp.interp.ir.errors import VerifyError as VerifyError
+from halfulp.interp.ir.operations import Module as Module
+from halfulp.interp.loading import parse_module as parse
+from halfulp.interp.run.events import Listener as Listener
+from halfulp.interp.text.printer import print_module as print_module
+from halfulp.interp.values.buffers import Buffer as Buffer
+from halfulp.interp.values.value import Value as Value
+from halfulp.loading import load as load
+from halfulp.loading import read_bytecode as read_bytecode
+from halfulp.loading import write_bytecode as write_bytecode
+from halfulp.running import run as run
+from halfulp.semantics.profile import PROFILES as profiles
+from halfulp.semantics.profile import SEMANTICS_VERSION as semantics_version
+from halfulp.semantics.profile import Profile as Profile
+from halfulp.traces.trace import Trace as Trace
+from halfulp.traces.trace import trace as trace
+
+_EXPORTS: Mapping[str, str]
+
+def _home(name: str) -> tuple[str, str]: ...
+
+__all__ = [
+    "AssertionFailed",
+    "Buffer",
+    "BytecodeError",
+    "Dialect",
+    "FloatFormat",
+    "HalfulpError",
+    "InputError",
+    "LimitExceeded",
+    "Listener",
+    "Module",
+    "NanEncoding",
+    "ParseError",
+    "Profile",
+    "Trace",
+    "Trait",
+    "TypeMismatch",
+    "UndefinedBehavior",
+    "Unsupported",
+    "Value",
+    "VerifyError",
+    "Workgroups",
+    "constraints",
+    "convert",
+    "eval",
+    "explain",
+    "explain_dot",
+    "explain_op",
+    "float_format",
+    "float_formats",
+    "load",
+    "parse",
+    "plot",
+    "print_module",
+    "profiles",
+    "read_bytecode",
+    "register_cast",
+    "register_dialect",
+    "register_external",
+    "register_op",
+    "run",
+    "semantics_version",
+    "trace",
+    "workgroups",
+    "write_bytecode",
+]

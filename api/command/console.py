@@ -1,0 +1,48 @@
+"""Exit codes, and writing to stdout and stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from halfulp.printable import UNPRINTABLE
+
+SUCCESS, DIFFERENT, WRONG_USE, UNSUPPORTED, UNDEFINED = 0, 1, 2, 3, 4
+
+EXIT_CODES = """\
+exit codes: 0 fine or equal, 1 values differ, 2 usage, parse, verify or I-O error, 3 unsupported,
+            4 undefined behaviour or forbidden poison
+"""
+
+
+def write(text: str) -> None:
+    """Write to stdout. Characters that its encoding lacks are written with backslashes."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def say(line: str) -> None:
+    """Write a line to stderr. Characters that a terminal must not get are replaced."""
+    encoding = sys.stderr.encoding or "utf-8"
+    sys.stderr.write(line.translate(UNPRINTABLE).encode(encoding, "replace").decode(encoding) + "\n")
+
+
+def fail(message: str) -> int:
+    """Print an error of use, and return its exit code."""
+    say(f"error: {message}")
+    return WRONG_USE
+
+
+def worst(codes: Iterable[int]) -> int:
+    """Return the exit code of several runs together."""
+    return max(codes, default=SUCCESS)
+
+
+def ranked(codes: Iterable[int]) -> int:
+    """Return the exit code of several comparisons together.
+
+    It is DIFFERENT if any differs, else WRONG_USE if any failed, else SUCCESS if any was compared, else UNSUPPORTED:
+    nothing was compared.
+    """
+    given = set(codes)
+    return next((code for code in (DIFFERENT, WRONG_USE, SUCCESS) if code in given), UNSUPPORTED)

@@ -1,0 +1,76 @@
+"""``halfulp formats``: list the float formats, or describe one."""
+
+from __future__ import annotations
+
+from halfulp.command.console import SUCCESS, fail, write
+from halfulp.command.options.formats import FormatsArguments
+from halfulp.command.sources import Sources
+from halfulp.explanations.texts import table_lines
+from halfulp.fp_formats.formats import FORMATS, FloatFormat, float_format
+from halfulp.fp_formats.scalar import value
+from halfulp.fp_formats.spelling import bit_fields, bits_text, decimal_text, hex_text, value_text
+
+
+def execute(arguments: FormatsArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    if arguments.name is None:
+        facts = [_facts(fmt) for fmt in FORMATS.values()]
+        lines = table_lines([tuple(facts[0]), *(tuple(row.values()) for row in facts)])
+    else:
+        try:
+            fmt = float_format(arguments.name)
+        except ValueError as error:
+            return fail(str(error))
+        lines = _details(fmt)
+    write("\n".join(lines) + "\n")
+    return SUCCESS
+
+
+def _short_value(fmt: FloatFormat, code: int) -> str:
+    exact = value(fmt, code)
+    assert exact is not None
+    return decimal_text(exact, 14)
+
+
+def _smallest_subnormal(fmt: FloatFormat) -> str:
+    return _short_value(fmt, fmt.from_magnitude(1)) if fmt.zero and fmt.mantissa_bits else "none"
+
+
+def _facts(fmt: FloatFormat) -> dict[str, str]:
+    """Return one row of the table of formats."""
+    zero = "none" if not fmt.zero else "±0" if fmt.has_negative_zero else "+0"
+    return {
+        "name": fmt.name,
+        "bits": str(fmt.bits),
+        "sign": str(int(fmt.signed)),
+        "exponent": str(fmt.exponent_bits),
+        "mantissa": f"{fmt.mantissa_bits}{'+1' if fmt.explicit_integer_bit else ''}",
+        "bias": str(fmt.bias),
+        "infinities": "yes" if fmt.infinities else "no",
+        "NaN": fmt.nan.value,
+        "zero": zero,
+        "emin": str(fmt.emin),
+        "emax": str(fmt.emax),
+        "max": _short_value(fmt, fmt.max_code),
+        "smallest normal": _short_value(fmt, fmt.min_normal_code),
+        "smallest subnormal": _smallest_subnormal(fmt),
+    }
+
+
+def _details(fmt: FloatFormat) -> list[str]:
+    """Describe one format; up to 8 bits, list all its codes."""
+    rows = list(_facts(fmt).items())
+    rows.insert(2, ("fields", ", ".join(f"{name} {width}" for name, width in bit_fields(fmt).items())))
+    for name, code in (
+        ("max", fmt.max_code),
+        ("smallest normal", fmt.min_normal_code),
+        ("+infinity", fmt.infinity_code),
+        ("default NaN", fmt.nan_code),
+    ):
+        rows.append((f"code of {name}", "none" if code is None else hex_text(fmt, code)))
+    lines = table_lines(rows)
+    if fmt.bits <= 8:
+        codes = [("code", "bits", "value")]
+        codes += [(hex_text(fmt, code), bits_text(fmt, code), value_text(fmt, code)) for code in range(1 << fmt.bits)]
+        lines += ["", *table_lines(codes)]
+    return lines

@@ -1,0 +1,1 @@
+"""The options and the help of each command. Nothing here takes time to import."""

@@ -1,0 +1,43 @@
+"""The options of ``halfulp diff``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from halfulp.command.option import CommandHelp, option, positive
+from halfulp.command.options.calls import SOURCE_FILE
+from halfulp.command.options.programs import COMPARISON_CODES, ProgramOptions
+
+_DIFF = """\
+Compare the results of a program, bit for bit. Only results that the language does not allow count as differences:
+
+  halfulp diff program.mlir --against mlir-fold,mlir-native   halfulp and other implementations
+  halfulp diff before.mlir after.mlir                         two versions, both run by halfulp
+  halfulp diff before.mlir --pass-pipeline "builtin.module(canonicalize)"   mlir-opt makes the second version
+
+Without --input, the arguments are generated. If they have at most 16 bits together, every combination is tested (for
+other implementations: if -n is large enough), else corner cases and random values. For a difference, the command names
+the first op whose result is wrong for its operands. If the first version, or the program in halfulp, has undefined
+behaviour, every result is allowed.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffArguments(ProgramOptions):
+    """The options of ``halfulp diff``."""
+
+    file: str = option(metavar="FILE", help=SOURCE_FILE)
+    after: str | None = option(nargs="?", metavar="AFTER", help="the second version of the program")
+    against: str | None = option(
+        "--against", metavar="ORACLE[,ORACLE...]", help="the implementations to compare with, as for verify"
+    )
+    pass_pipeline: str | None = option(
+        "--pass-pipeline", metavar="PIPELINE", help="make the second version with these passes of mlir-opt"
+    )
+    n: int | None = option(
+        "-n", type=positive, metavar="N", help="the number of inputs to generate (default: 100 for oracles, else 1000)"
+    )
+    json: bool = option("--json", action="store_true", help="print one JSON object per oracle or function")
+
+
+COMMAND = CommandHelp(DiffArguments, _DIFF, COMPARISON_CODES)

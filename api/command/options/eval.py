@@ -1,0 +1,30 @@
+"""The options of ``halfulp eval``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from halfulp.command.console import EXIT_CODES
+from halfulp.command.option import CommandHelp, option
+from halfulp.command.options.calls import INPUTS, ResultOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvalArguments(ResultOptions):
+    """The options of ``halfulp eval``."""
+
+    op: str = option(metavar="OP", help="the full name of the op, such as arith.addf")
+    to: str | None = option("--to", metavar="TYPE", help="for casts: the type, or element type, of the result")
+    attr: tuple[str, ...] = option(
+        "--attr",
+        action="append",
+        metavar="NAME[=VALUE]",
+        help="a property: fastmath=nnan,ninf rounding=upward predicate=slt overflow=nsw exact; others in MLIR's syntax",
+    )
+
+
+COMMAND = CommandHelp(
+    EvalArguments,
+    "Evaluate one op: halfulp eval arith.addf --input=f8E4M3FN=1.375 --input=f8E4M3FN=2.25",
+    f"{INPUTS}\n{EXIT_CODES}",
+)

@@ -1,0 +1,106 @@
+"""Options that ``halfulp vectors``, ``check-vectors`` and ``sweep`` share: the computation and its operands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from halfulp.command.option import option, positive
+
+LEVELS = ("1", "2", "exhaustive", "random", "weighted")
+"""`halfulp.conformance.vectors.recipe.LEVELS`, repeated here so that help imports nothing."""
+
+FIELDS: Mapping[str, str] = {
+    "denormals": "flushing of subnormals: ieee, flush_operands, flush_results or flush_both",
+    "nan_result": "payload, canonical (RISC-V), canonical_signed, negative or canonical_bf16",
+    "tininess": "the detection of underflow: after or before rounding",
+    "float_to_int": "poison, saturate (Arm), saturate_nan_max (RISC-V) or modular",
+}
+"""Fields of the profile that have an option of their own; ``--profile`` takes all fields."""
+
+PACKINGS = ("containers", "dense", "dense-high")
+Unmarked = Literal["refuse", "drop", "canonical"]
+UNMARKED = get_args(Unmarked)
+FLAGS_WHERE_THERE_IS_PLACE = (
+    "a column of exception flags (default: where the op has flags, and every format a place for them)"
+)
+
+
+def seed(text: str) -> int:
+    """Read a seed of an option. Raise argparse.ArgumentTypeError for anything else."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else 1 << 64
+    if number >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed: an integer from 0 to 2**64 - 1")
+    return number
+
+
+def about_field(field: str) -> str:
+    """Return the help of the option for a field of the profile."""
+    return f"this field of the profile: {FIELDS[field]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputationOptions:
+    """The computation: an op with its types and properties, or a function of a program."""
+
+    type: str | None = option(
+        "--type", metavar="TYPE[,TYPE...]", help="the element type of the operands; for a cast, of its result"
+    )
+    source: str | None = option(
+        "--from", metavar="TYPE[,TYPE...]", help="for a cast: the element types of the operands"
+    )
+    attr: tuple[str, ...] = option(
+        "--attr", action="append", metavar="NAME[=VALUE]", help="a property, as for eval: fastmath=nsz predicate=slt"
+    )
+    rounding: str | None = option(
+        "--rounding", metavar="MODE", help="the rounding mode of the op; with stochastic, the random bits are a column"
+    )
+    random_bits: int | None = option(
+        "--random-bits",
+        type=positive,
+        metavar="N",
+        help="the random bits per row for stochastic rounding (default: 16)",
+    )
+    function: str | None = option(
+        "--function", metavar="NAME", help="for a program: the function (default: the only public one)"
+    )
+    profile: str = option(
+        "--profile",
+        default="spec",
+        metavar="NAME[,FIELD=VALUE...]",
+        help="the profile: the semantics where documents differ (default: spec)",
+    )
+    denormals: str | None = option("--denormals", metavar="VALUE", help=about_field("denormals"))
+    nan_result: str | None = option("--nan-result", metavar="VALUE", help=about_field("nan_result"))
+    tininess: str | None = option("--tininess", metavar="VALUE", help=about_field("tininess"))
+    float_to_int: str | None = option("--float-to-int", metavar="VALUE", help=about_field("float_to_int"))
+    keep_ub: bool = option(
+        "--keep-ub",
+        action="store_true",
+        help="keep rows with undefined behaviour, as poison (default: leave them out)",
+    )
+    flags: bool | None = option("--flags", action=argparse.BooleanOptionalAction, help=FLAGS_WHERE_THERE_IS_PLACE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeOptions(ComputationOptions):
+    """The computation and its operands."""
+
+    level: str | None = option(
+        "--level",
+        choices=LEVELS,
+        help="the operands: TestFloat's corner cases 1 (default) or 2, every operand, uniform bits, or a mixture",
+    )
+    models: str | None = option(
+        "--models",
+        metavar="B1[,B3...]",
+        help="FPgen models: their vectors come first, or alone without --level; all: every model that applies",
+    )
+    n: int | None = option(
+        "-n", type=positive, metavar="N", help="the number of random rows; for other levels, the largest number of rows"
+    )
+    seed: int = option(
+        "--seed", type=seed, default=0, metavar="N", help="the seed of everything random, 0 to 2**64 - 1 (default: 0)"
+    )

@@ -1,0 +1,91 @@
+"""The options of ``halfulp sweep``."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+from halfulp.command.option import CommandHelp, option, positive
+from halfulp.command.options.recipe import PACKINGS, UNMARKED, RecipeOptions, Unmarked
+
+FORMATS = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs")
+"""All formats but those of `halfulp.conformance.vectors.shards.NO_SHARDS`, repeated here so that help imports nothing.
+"""
+
+_ABOUT = f"""\
+Compute a large set of vectors in shards of 2**24 rows. Each shard is a file, named by its content:
+
+  halfulp sweep arith.truncf --from f32 --type f8E4M3FN --level exhaustive --format runs --out sweep
+  halfulp sweep arith.addf --type bf16 --level random -n 10000000000 --out sweep --shard 3/64
+  halfulp sweep spec.json --out sweep --dask tcp://scheduler:8786
+
+SPEC is an op or a program, with the options below. Or it is a JSON file: the metadata of a set, or a file written by
+hand (docs/sweeps.md). You can stop a sweep at any moment; the same command then continues, and makes damaged shards
+again. The digest of the sweep does not depend on the workers or on their order.
+
+Formats: {", ".join(FORMATS)}.
+"""
+
+
+def _part(text: str) -> tuple[int, int]:
+    """Read ``i/N``. Raise argparse.ArgumentTypeError for anything else."""
+    words = text.split("/")
+    if len(words) != 2 or not all(word.isascii() and word.isdecimal() and len(word) < 10 for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r} is not I/N, as in 0/8")
+    place, of = map(int, words)
+    if place >= of:
+        raise argparse.ArgumentTypeError(f"{text!r}: parts are counted from 0, so that the last of {of} is {of - 1}")
+    return place, of
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepArguments(RecipeOptions):
+    """The options of ``halfulp sweep``."""
+
+    flags: bool | None = option(
+        "--flags",
+        action=argparse.BooleanOptionalAction,
+        help="a column of exception flags (default: none, since flags take the exact path, many times as long)",
+    )
+    subject: str = option(metavar="SPEC", help="an op such as arith.addf, an MLIR file, or a JSON file")
+    out: str = option(
+        "--out", required=True, metavar="DIR", help="the folder of the shards; workers on all machines must see it"
+    )
+    format: str = option(
+        "--format", choices=FORMATS, default="npz", metavar="FORMAT", help="the format of the files (default: npz)"
+    )
+    poison: Unmarked = option(
+        "--poison",
+        choices=UNMARKED,
+        default="refuse",
+        help="the treatment of rows with poison or open bits, if the format has no columns for them",
+    )
+    pack: str = option(
+        "--pack",
+        choices=PACKINGS,
+        default="containers",
+        help="the packing in bin of elements that do not fill whole bytes",
+    )
+    workers: int | None = option(
+        "--workers",
+        exclusive=True,
+        type=positive,
+        metavar="N",
+        help="the number of processes (default: the number of cores)",
+    )
+    shard: tuple[int, int] | None = option(
+        "--shard",
+        exclusive=True,
+        type=_part,
+        metavar="I/N",
+        help="in one process: make every Nth shard, from shard I on",
+    )
+    dask: str | None = option(
+        "--dask",
+        exclusive=True,
+        metavar="ADDRESS",
+        help="use the cluster of this Dask scheduler, such as tcp://HOST:8786",
+    )
+
+
+COMMAND = CommandHelp(SweepArguments, _ABOUT)

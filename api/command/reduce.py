@@ -1,0 +1,107 @@
+"""``halfulp reduce``: shrink a program that differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from halfulp.command.console import SUCCESS, UNSUPPORTED, fail, ranked, say, write
+from halfulp.command.options.reduce import ReduceArguments
+from halfulp.command.programs import given_arguments, oracles_named, parse, plural, programs_of
+from halfulp.command.reduced import reduced_text, with_command
+from halfulp.command.semantics import profile_named
+from halfulp.command.sources import Sources
+from halfulp.command.version import version_text
+from halfulp.conformance.comparing.divergences import cancellations, divergences
+from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
+from halfulp.conformance.whole_programs.interesting import (
+    SameDifference,
+    ValueForUndefined,
+    by_script,
+    undefined_header,
+)
+from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.program_text import text_of
+from halfulp.conformance.whole_programs.reduce import Reducer
+from halfulp.files import write_file
+from halfulp.running import find_entry, function_path
+from halfulp.semantics.profile import Profile
+
+
+def execute(arguments: ReduceArguments, sources: Sources) -> int:
+    """Execute the command, and return its exit code. Raise HalfulpError."""
+    if arguments.against is not None and arguments.test is None:
+        return _reduce_difference(arguments.against, arguments, sources)
+    if arguments.test is None or arguments.against is not None:
+        return fail("what should stay? give --against or --test")
+    if arguments.undefined:
+        return fail("--undefined goes with --against")
+    return _reduce_by_test(arguments.test, arguments, sources)
+
+
+def _reduce_difference(spelling: str, arguments: ReduceArguments, sources: Sources) -> int:
+    programs = programs_of(arguments, sources, arguments.n)
+    profile = profile_named(arguments.profile)
+    oracles, missing = oracles_named(spelling)
+    if missing:
+        return ranked(missing)
+    if len(oracles) > 1:
+        return fail("--against takes one oracle here")
+    if arguments.undefined:
+        return _reduce_undefined(spelling, arguments, programs, profile, oracles[0])
+    same = SameDifference(Search(oracles[0], divergences(), profile, cancellations()))
+    found = [difference for difference in same.differences(programs) if difference is not None]
+    unknown = [one for one in found if not one.known]
+    if not unknown and not (found and arguments.no_known):
+        known = " but known divergences (--no-known reduces those)" if found else ""
+        say(f"nothing differs from {spelling}{known}")
+        return UNSUPPORTED
+    difference = (unknown or found)[0]
+    same.watch(difference)
+    reducer = Reducer(same, arguments.max_tests, profile)
+    program = reducer.reduce(difference.program, difference)
+    final = same.differences([program])[0] or difference
+    return _deliver(reduced_text(program, final, oracles[0], arguments.output, spelling), reducer.tests, arguments)
+
+
+def _reduce_undefined(
+    spelling: str,
+    arguments: ReduceArguments,
+    programs: Sequence[ClosedProgram],
+    profile: Profile,
+    oracle: ProgramOracle,
+) -> int:
+    test = ValueForUndefined(oracle, profile)
+    found = next((one for one in test.values(programs) if one is not None), None)
+    if found is None:
+        say(f"{spelling} has no value for undefined behaviour")
+        return UNSUPPORTED
+    test.watch(found)
+    reducer = Reducer(test, arguments.max_tests, profile)
+    program = reducer.reduce(found.program)
+    final = test.values([program])[0] or found
+    header = undefined_header(final, oracle.name, oracle.version, version_text())
+    text = with_command(header, program, arguments.output, spelling)
+    return _deliver(text, reducer.tests, arguments)
+
+
+def _reduce_by_test(script: str, arguments: ReduceArguments, sources: Sources) -> int:
+    module = parse(arguments.file, sources)
+    function = find_entry(module, arguments.function)
+    inputs = given_arguments(arguments, function, sources)
+    program = ClosedProgram(module, function_path(function).replace("@", ""), () if inputs is None else inputs.row(0))
+    test = by_script(script)
+    if test([program]) is None:
+        say(f"{script} does not find the program interesting as it is")
+        return UNSUPPORTED
+    reducer = Reducer(test, arguments.max_tests, profile_named(arguments.profile))
+    reduced = reducer.reduce(program)
+    return _deliver(text_of(reduced), reducer.tests, arguments)
+
+
+def _deliver(text: str, tests: int, arguments: ReduceArguments) -> int:
+    say(f"{plural(tests, 'program')} tried")
+    if arguments.output is None:
+        write(text)
+    else:
+        write_file(arguments.output, text.encode("utf-8", "surrogateescape"))
+    return SUCCESS

@@ -1,0 +1,34 @@
+"""Reduced programs as text, with the difference and the command that shows it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from halfulp.command.version import version_text
+from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
+from halfulp.conformance.whole_programs import diff
+from halfulp.conformance.whole_programs.difference_text import header
+from halfulp.conformance.whole_programs.program_text import inputs_of, text_of
+
+
+def reduced_text(
+    program: ClosedProgram, difference: diff.Difference, oracle: ProgramOracle, output: str | None, spelling: str
+) -> str:
+    """Return the program, with the difference and the command that shows it in comments. ``spelling``: of the oracle
+    there.
+    """
+    known = " --no-known" if difference.known else ""
+    return with_command(
+        header(difference, oracle.name, oracle.version, version_text()), program, output, spelling, known
+    )
+
+
+def with_command(
+    header: Iterable[str], program: ClosedProgram, output: str | None, spelling: str, more: str = ""
+) -> str:
+    """Put a reduced program below its header and the command that shows the difference."""
+    inputs = "".join(f" {option}" for option in inputs_of(program))
+    command = f"halfulp diff {output or 'reduced.mlir'} --function={program.function}{inputs}"
+    lines = [*header, f"// reproduce: {command} --against {shlex.quote(spelling)}{more}"]
+    return "\n".join(lines) + "\n" + text_of(program, close=False)

@@ -1,0 +1,136 @@
+"""Convert arrays and values between element types, rounding once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.paths import cpu
+from halfulp.fp_formats.policy import Rounding
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, TypeMismatch
+from halfulp.interp.ir.operations import Operation, SSAValue
+from halfulp.interp.run.elementwise import ElementwiseStep
+from halfulp.interp.run.evaluators import Elementwise
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.coerce import as_array, as_type
+from halfulp.interp.values.element_layout import code_layout, shape_conflict
+from halfulp.interp.values.value import Value, to_value
+from halfulp.semantics import casts
+from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.profile import Profile, as_profile
+
+_DEFAULTS = Settings()
+_MODES = {mode.spelling: mode for mode in Rounding}
+
+
+def convert(
+    x: Any,
+    to: str | ty.Type,
+    *,
+    rounding: str | None = None,
+    type: str | ty.Type | None = None,
+    profile: Profile | str = "spec",
+    random: npt.NDArray[Any] | None = None,
+) -> Value:
+    """Convert an array, number or `Value` to another element type, rounding once.
+
+    ``to``: a float or integer type. ``rounding``: to_nearest_even (the default into floats), downward, upward,
+    toward_zero (the default into integers), to_nearest_away, or stochastic, which needs ``random``: one unsigned
+    integer for each element. ``type``: the element type of the source, where its dtype is not enough. Elements without
+    a value in the target (NaN in f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
+
+    Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
+    """
+    cpu.check()
+    x = x.load() if isinstance(x, Buffer) else x
+    source = x if isinstance(x, Value) else _source(x, type)
+    target = as_type(to)
+    from_, element = source.element_type, ty.element_type(target)
+    result = ty.with_element(source.type, element) if target is element else target
+    conflict = shape_conflict(result, source.shape)
+    if conflict:
+        raise TypeMismatch(f"convert: {conflict}")
+    if rounding is not None and rounding not in _MODES:
+        raise ValueError(f"rounding is {rounding!r}, but must be one of {', '.join(_MODES)}")
+    mode = None if rounding is None else _MODES[rounding]
+    kernel = _conversion(source, from_, element, mode, as_profile(profile), random)
+    return apply_kernel(kernel, "convert", [source], result)
+
+
+def _source(x: Any, spelling: str | ty.Type | None) -> Value:
+    if spelling is None:
+        value = Value.from_numpy(x, copy=False)
+        element = value.element_type
+        # An unsigned dtype and bool are unsigned integers here, too.
+        if isinstance(element, ty.IntegerType) and (as_array(x, "x").dtype.name.startswith("uint") or element == ty.I1):
+            unsigned = ty.IntegerType(element.width, "unsigned")
+            return Value(ty.with_element(value.type, unsigned), value.bits)
+        return value
+    return to_value(x, type_of_array(x, as_type(spelling)))
+
+
+def type_of_array(x: Any, given: ty.Type) -> ty.Type:
+    """The type of an array: ``given``, or a tensor of it where that is an element type and the array has axes."""
+    shape = np.shape(x)
+    if given is not ty.element_type(given) or not shape:
+        return given
+    limbs = np.asarray(x).dtype == np.uint64 and code_layout(given)[1]
+    return ty.TensorType(shape[:-1] if limbs else shape, given)
+
+
+def _conversion(
+    source: Value,
+    from_: ty.Type,
+    to: ty.Type,
+    mode: Rounding | None,
+    profile: Profile,
+    random: npt.NDArray[Any] | None,
+) -> Kernel:
+    into_floats = Rounding.TO_NEAREST_EVEN if mode is None else mode
+    match from_, to:
+        case ty.FloatType(), ty.FloatType():
+            if mode is Rounding.STOCHASTIC:
+                return casts.convert_stochastically(from_.format, to.format, random_bits(random, source.shape), profile)
+            return casts.convert(from_.format, to.format, into_floats, 0, profile)
+        case ty.IntegerType(), ty.FloatType() if mode is not Rounding.STOCHASTIC:
+            signed = from_.signedness != "unsigned"
+            return casts.from_integer(from_.width, signed, to.format, profile, rounding=into_floats)
+        case ty.FloatType(), ty.IntegerType() if mode is not Rounding.STOCHASTIC:
+            return casts.to_integer(from_.format, to.width, to.signedness != "unsigned", profile, rounding=mode)
+    how = "" if mode is not Rounding.STOCHASTIC else " with stochastic rounding"
+    raise TypeMismatch(f"cannot convert '{from_}' to '{to}'{how}")
+
+
+def random_bits(random: npt.NDArray[Any] | None, shape: tuple[int, ...]) -> tuple[npt.NDArray[Any], int]:
+    """Return the random bits of stochastic rounding and their width. Raise unless there is one integer per element."""
+    if random is None:
+        raise InputError("stochastic rounding needs random=…: one unsigned integer per element")
+    bits = np.asarray(random)
+    if bits.dtype.kind != "u" or bits.shape != shape:
+        raise TypeMismatch(
+            f"random: expected unsigned integers of shape {shape}, got {bits.dtype} of shape {bits.shape}"
+        )
+    return bits, 8 * bits.dtype.itemsize
+
+
+def apply_kernel(kernel: Kernel, name: str, values: Sequence[Value], result: ty.Type) -> Value:
+    """Apply a kernel outside of any program: on the general path of the executor, as a program of one op.
+
+    Where nothing is poison, the executor is not needed: it would take longer than a small array.
+    """
+    if len(values) == 1 and values[0].poison is None:
+        outcome = kernel.array(values[0].bits)
+        if not outcome.faults:
+            return Value(result, outcome.results[0])
+        kernel = replace(kernel, array=lambda *codes: outcome)
+    op = Operation(name, default_registry().find(name), [SSAValue(value.type) for value in values], [result])
+    step = ElementwiseStep(op, Elementwise(lambda op, settings: kernel), kernel, _DEFAULTS)
+    return step.run(Run(_DEFAULTS), tuple(values))[0]

@@ -1,0 +1,111 @@
+"""Evaluate one op without writing MLIR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy.typing as npt
+
+from halfulp.converting import apply_kernel, random_bits, type_of_array
+from halfulp.extending import user_functions
+from halfulp.interp.declare.build import completed, single_op_module
+from halfulp.interp.declare.declarations import OpDefinition
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import TypeMismatch, Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.evaluators import Control
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import IndexWidth, OnUb, Settings
+from halfulp.interp.run.stochastic import stochastic_kernel
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.coerce import as_type
+from halfulp.interp.values.value import Value, to_value
+from halfulp.semantics.profile import Profile, as_profile
+
+
+def eval(
+    op: str,
+    *operands: Any,
+    type: str | ty.Type | Sequence[str | ty.Type | None] | None = None,
+    to: str | ty.Type | None = None,
+    profile: Profile | str = "spec",
+    on_ub: OnUb = "raise",
+    index_width: IndexWidth = 64,
+    track_open: bool = False,
+    random: npt.NDArray[Any] | None = None,
+    mma: str = "exact",
+    **properties: Any,
+) -> Any:
+    """Evaluate one op without writing MLIR. Return its result as a `Value`, or a tuple of them where it has several.
+
+    ``op``: the full name, as in "arith.addf". ``operands``: arrays, numbers or `Value`s. ``type``: the element type (or
+    whole type) of the operands, one for all or one for each; None where the dtype is enough. ``to``: the element type
+    of the result of a cast. ``properties``: the op's properties by name, enums by keyword (``fastmath="nnan"``,
+    ``predicate="slt"``, ``rounding="upward"``, ``overflow="nsw"``, ``exact=True``), other attributes as MLIR spells
+    them or as lists. ``rounding="stochastic"`` needs ``random``: one unsigned integer for each element, which is
+    compared with the discarded fraction at the width of its dtype. ``on_ub``, ``index_width``, ``track_open``, ``mma``:
+    as for `run`.
+
+    Several operands of an op may each stand for any number of values. Where the op accepts only one way to divide the
+    given values among them, that one is used; otherwise give ``operandSegmentSizes=[2, 1]``. `iree_codegen.inner_tiled`
+    needs only ``kind="#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"``: without ``indexing_maps`` it has no loops (one
+    tile), without ``iterator_types`` the loops of the last map are parallel and the others reductions, without
+    ``semantics`` it is neither distributed nor opaque. Its element types are those of the kind.
+
+    Raises the errors of `run`, and VerifyError where the op does not accept these types.
+    """
+    definition = default_registry().require(op)
+    if isinstance(definition.evaluate, Control) or definition.regions or not definition.results:
+        raise Unsupported(f"'{op}' cannot be evaluated on its own")
+    wanted = type if isinstance(type, Sequence) and not isinstance(type, str) else [type] * len(operands)
+    if len(wanted) != len(operands):
+        raise TypeMismatch(f"{len(wanted)} types are given for {len(operands)} operands of {op}")
+    stochastic = properties.get("rounding", properties.get("roundingmode")) == "stochastic"
+    if stochastic:
+        for name in ("rounding", "roundingmode"):
+            properties.pop(name, None)
+    attributes, implied = completed(definition, properties, len(operands))
+    if len(implied) == len(wanted):
+        wanted = [element if spelling is None else spelling for spelling, element in zip(wanted, implied, strict=True)]
+    values = [
+        _operand(definition, index, operand, spelling)
+        for index, (operand, spelling) in enumerate(zip(operands, wanted, strict=True))
+    ]
+    module = single_op_module(
+        definition, [value.type for value in values], attributes, None if to is None else as_type(to)
+    )
+    function = module.body[0]
+    if stochastic:
+        return _stochastically(function, values, as_profile(profile), random)
+    _, casts = user_functions()
+    settings = Settings(
+        as_profile(profile), on_ub=on_ub, index_width=index_width, track_open=track_open, casts=casts, mma=mma
+    )
+    values = [settings.accepted(value, f"operand {index} of {op}") for index, value in enumerate(values)]
+    results = program_for(module, settings).run(function, values)
+    return results[0] if len(results) == 1 else results
+
+
+def _operand(definition: OpDefinition, index: int, operand: Any, spelling: str | ty.Type | None) -> Value:
+    what = f"operand {index} of {definition.name}"
+    operand = operand.load() if isinstance(operand, Buffer) else operand
+    if isinstance(operand, Value):
+        return operand
+    slots = definition.operands
+    given = None if spelling is None else as_type(spelling)
+    slot = slots[index] if index < len(slots) else slots[-1] if slots else None
+    if given is not None and slot is not None and not slot.constraint.accepts(given):
+        given = ty.I1 if slot.constraint.accepts(ty.I1) else given  # the condition of select
+    if given is None:
+        return Value.from_numpy(operand)
+    return to_value(operand, type_of_array(operand, given), what)
+
+
+def _stochastically(
+    function: Operation, values: Sequence[Value], profile: Profile, random: npt.NDArray[Any] | None
+) -> Value:
+    op = function.regions[0].blocks[0].operations[0]
+    kernel = stochastic_kernel(op, random_bits(random, values[0].shape), profile)
+    return apply_kernel(kernel, op.name, values, op.results[0].type)

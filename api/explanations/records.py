@@ -1,0 +1,334 @@
+"""The data of explanations, in words: a rounding, and an op with its operands and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+from halfulp.explanations.rules import bare_nan
+from halfulp.explanations.texts import (
+    SHORT_DIGITS,
+    code_suffix,
+    code_text,
+    element_code_text,
+    element_text,
+    flags_text,
+    profile_lines,
+    table_lines,
+)
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Flags
+from halfulp.fp_formats.spelling import (
+    binary_text,
+    decimal_text,
+    fields_text,
+    hex_text,
+    number_text,
+    signed_text,
+    value_text,
+)
+from halfulp.interp.ir import types as ty
+from halfulp.semantics.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedNumber:
+    """A rounded result: its code (None: poison), its exact value (None: NaN or infinite), and its IEEE flags (None: not
+    known, for profiles that compute in another format).
+
+    ``error``: result minus exact value in units in the last place. ``relative``: the same over the exact value. Both
+    are None where one of the two is not a finite number, ``relative`` also for an exact zero.
+    """
+
+    code: int | None
+    value: Fraction | None
+    flags: Flags | None
+    error: Fraction | None
+    relative: Fraction | None = None
+
+
+class ProfileGroup(NamedTuple):
+    """Profiles that give one result for one reason: its code (None: poison), and the deciding fields."""
+
+    profiles: tuple[str, ...]
+    code: int | None
+    fields: tuple[str, ...]
+
+
+def profile_rows(
+    groups: Sequence[ProfileGroup], hexadecimal: Callable[[int], str], value_of: Callable[[int], str]
+) -> list[tuple[str, ...]]:
+    """Return groups of profiles as rows of a table with a head."""
+    rows: list[tuple[str, ...]] = [("code", "value", "profiles", "fields that decide")]
+    for group in groups:
+        code = "poison" if group.code is None else hexadecimal(group.code)
+        value = "" if group.code is None else value_of(group.code)
+        rows.append((code, value, ", ".join(group.profiles), ", ".join(group.fields)))
+    return rows
+
+
+@dataclass(frozen=True, repr=False)
+class ExplainedRounding:
+    """One explained rounding; ``str`` puts it into words.
+
+    ``exact``: the value to be rounded, None for NaN and infinities. ``result``: that of ``rounding`` under ``profile``.
+    ``modes``: the result of each mode, empty where there are no modes. ``below``, ``above``: codes of the nearest
+    finite values strictly below and above the exact one, None beyond the ends of the format. ``midpoint``: the midpoint
+    of the two values around the exact one, None when that is a value of the format. ``ulp``: the distance of these two.
+    ``rule``: the deciding rule of profile ``spec``; ``profile_rule``: how ``profile`` differs from it, else empty.
+    ``profiles``: the results of all named profiles, grouped, that of spec first.
+    """
+
+    given: str
+    reading: str
+    exact: Fraction | None
+    format: FloatFormat
+    rounding: str
+    profile: Profile
+    result: RoundedNumber
+    below: int | None
+    above: int | None
+    midpoint: Fraction | None
+    ulp: Fraction | None
+    rule: str
+    profile_rule: str
+    modes: Mapping[str, RoundedNumber]
+    profiles: tuple[ProfileGroup, ...]
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        lines = [f"{self.given} in {self.format.name}, {self.rounding}, profile {self.profile.name}", ""]
+        lines.append(f"given     {self.given}{f'  ({self.reading})' if self.reading else ''}")
+        return lines + self.body()
+
+    def body(self, formula: str = "") -> list[str]:
+        """Return the lines of the text from the exact value on, with ``formula`` before that value."""
+        fmt, result = self.format, self.result
+        lines = [] if self.exact is None else [f"exact     {formula}{number_text(self.exact)}"]
+        lines.append(f"result    {code_text(fmt, result.code)}")
+        if result.code is not None:
+            value = number_text(result.value) if result.value else value_text(fmt, result.code)
+            lines += [f"          {fields_text(fmt, result.code)}", f"value     {value}"]
+            if result.value is not None:
+                lines.append(f"          {binary_text(fmt, result.code)} in binary")
+        lines.append(f"flags     {flags_text(result.flags)}")
+        if self.exact is not None:
+            lines += ["", f"below     {self._neighbour(self.below, 'no smaller finite value')}"]
+            if self.midpoint is not None:
+                lines.append(f"midpoint  {decimal_text(self.midpoint)}  ({self.midpoint_text()})")
+            lines.append(f"above     {self._neighbour(self.above, 'no larger finite value')}")
+        lines += ["", f"rule      {self.rule}"]
+        if self.profile_rule:
+            lines.append(f"          {self.profile_rule}")
+        lines += [f"error     {part}" if not k else f"          {part}" for k, part in enumerate(self.error_texts())]
+        if self.modes:
+            lines += ["", *table_lines(self.mode_rows())]
+        if self.profiles:
+            lines += ["", *profile_lines(self.profile_rows())]
+        return lines
+
+    def profile_rows(self) -> list[tuple[str, ...]]:
+        """Return the results of the profiles as rows of a table with a head."""
+        fmt = self.format
+        return profile_rows(self.profiles, lambda code: hex_text(fmt, code), lambda code: value_text(fmt, code))
+
+    def _neighbour(self, code: int | None, absent: str) -> str:
+        return absent if code is None else f"{code_text(self.format, code)}  {value_text(self.format, code)}"
+
+    def midpoint_text(self) -> str:
+        """Say between which codes the midpoint lies, and on which side of it the exact value."""
+        assert self.midpoint is not None
+        assert self.exact is not None
+        ends = [hex_text(self.format, code) for code in (self.below, self.above) if code is not None]
+        place = f"between {ends[0]} and {ends[1]}" if len(ends) == 2 else f"between {ends[0]} and what would be next"
+        side = "exactly on" if self.exact == self.midpoint else "below" if self.exact < self.midpoint else "above"
+        return f"{place}; the exact value lies {side} it"
+
+    def error_texts(self) -> list[str]:
+        """Return the error in ulp, and relative to the exact value."""
+        result = self.result
+        if result.error is None:
+            return ["not a finite number"]
+        if not result.error:
+            return ["0 ulp"]
+        assert self.ulp is not None
+        texts = [f"{signed_text(result.error)} ulp; an ulp is {decimal_text(self.ulp)} here"]
+        return texts if result.relative is None else [*texts, f"{signed_text(result.relative)} relative"]
+
+    def mode_rows(self) -> list[tuple[str, ...]]:
+        """Return the result of each mode as rows of a table with a head."""
+        rows: list[tuple[str, ...]] = [("mode", "code", "value", "error in ulp", "flags")]
+        for mode, rounded in self.modes.items():
+            code = "poison" if rounded.code is None else hex_text(self.format, rounded.code)
+            value = "" if rounded.code is None else value_text(self.format, rounded.code)
+            error = "" if rounded.error is None else signed_text(rounded.error)
+            rows.append((mode, code, value, error, flags_text(rounded.flags)))
+        return rows
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines)
+
+    def __repr__(self) -> str:
+        # For terminals, and for notebooks that remove styles.
+        return str(self)
+
+
+_UNCHANGED = ("a bit pattern", "the value is exact", "NaN stays", "infinity stays")
+"""The first words of the rules that leave a number as it was given."""
+
+
+@dataclass(frozen=True)
+class GivenOperand:
+    """An operand as the op gets it: its code in its type (None: poison), and how it was rounded to that (None: it was
+    not).
+
+    ``value``: the exact value, None for NaN, infinities and poison.
+    """
+
+    name: str
+    type: ty.Type
+    code: int | None
+    value: Fraction | None
+    explanation: ExplainedRounding | None = None
+
+    @property
+    def format(self) -> FloatFormat:
+        """Return the format of a float operand."""
+        assert isinstance(self.type, ty.FloatType)
+        return self.type.format
+
+    @property
+    def known(self) -> int:
+        """Return the code of an operand that is not poison."""
+        assert self.code is not None
+        return self.code
+
+    @property
+    def nan(self) -> bool:
+        """Tell whether it is a NaN."""
+        return self.format.is_nan(self.known)
+
+    @property
+    def bare(self) -> str:
+        """Say why a NaN has neither sign nor payload."""
+        return bare_nan(self.format, self.known)
+
+    @property
+    def infinite(self) -> bool:
+        """Tell whether it is an infinity."""
+        return self.format.is_infinite(self.known)
+
+    @property
+    def zero(self) -> bool:
+        """Tell whether it is a zero."""
+        return self.value == 0
+
+    @property
+    def negative(self) -> bool:
+        """Tell whether its sign bit is set."""
+        return self.format.signed and bool(self.known >> (self.format.bits - 1))
+
+    @property
+    def short(self) -> str:
+        """Spell its value with few digits."""
+        return element_text(self.type, self.code, SHORT_DIGITS)
+
+    def __str__(self) -> str:
+        text = f"{element_text(self.type, self.code)}{code_suffix(self.type, self.code)}"
+        how = self.explanation
+        if how is None or how.rule.startswith(_UNCHANGED):
+            return text
+        error = how.result.error
+        return f"{how.given} is not a value of {self.type}: {text}" + (
+            f", error {signed_text(error)} ulp" if error else ""
+        )
+
+
+@dataclass(frozen=True)
+class ExplanationStep:
+    """One step of an op: its formula and its result, with the rounding where there is one."""
+
+    title: str
+    formula: str
+    type: ty.Type
+    code: int | None
+    rule: str
+    explanation: ExplainedRounding | None = None
+
+    def __str__(self) -> str:
+        rule = "exact" if self.rule.startswith("the value is exact") else self.rule
+        return f"{self.formula} -> {element_text(self.type, self.code)}{code_suffix(self.type, self.code)}: {rule}"
+
+
+@dataclass(frozen=True, repr=False)
+class ExplainedOp:
+    """One explained application of an op; ``str`` puts it into words.
+
+    ``operands``: as the op gets them. ``steps``: those of an op that computes in several. ``exact``: the exact result,
+    None where there is none (NaN, infinities, several steps). ``result``: the code that the op gives under ``profile``,
+    None for poison, of type ``type``. ``flags``: its exception flags, None where they are not known. ``rounding``: how
+    the exact result, or that of the last step, was rounded; None for a result that is not a float, or not rounded.
+    ``rule``: the deciding rule of profile ``spec``; ``profile_rule``: how ``profile`` differs from it. ``open``: what
+    the language leaves unspecified in the result. ``profiles``: the results of all named profiles.
+    """
+
+    op: str
+    attributes: str
+    operands: tuple[GivenOperand, ...]
+    steps: tuple[ExplanationStep, ...]
+    exact: Fraction | None
+    type: ty.Type
+    result: int | None
+    flags: Flags | None
+    rounding: ExplainedRounding | None
+    rule: str
+    profile: Profile
+    profile_rule: str
+    open: str
+    profiles: tuple[ProfileGroup, ...]
+
+    @cached_property
+    def title(self) -> str:
+        """Name the op with its attributes, types and profile in one line."""
+        types = ", ".join(dict.fromkeys(str(operand.type) for operand in self.operands))
+        signature = types if types == str(self.type) else f"{types} to {self.type}"
+        attributes = f" {self.attributes}" if self.attributes else ""
+        return f"{self.op}{attributes} on {signature}, profile {self.profile.name}"
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return operands and steps: a name and a text each."""
+        rows = [(operand.name, str(operand)) for operand in self.operands]
+        return rows + [(step.title, str(step)) for step in self.steps]
+
+    def __str__(self) -> str:
+        rows = self.lines()
+        width = max([8, *(len(name) for name, _ in rows)]) + 2
+        lines = [self.title, "", *(f"{name:<{width}}{text}" for name, text in rows), ""]
+        if self.rounding is not None:
+            formula = self.rounding.given
+            lines += self.rounding.body(f"{formula} = " if " " in formula else "")
+        else:
+            if self.exact is not None:
+                lines.append(f"exact     {number_text(self.exact)}")
+            value = element_text(self.type, self.result)
+            lines.append(f"result    {value}{code_suffix(self.type, self.result)}")
+            lines += [f"flags     {flags_text(self.flags)}", "", f"rule      {self.rule}"]
+            if self.profile_rule:
+                lines.append(f"          {self.profile_rule}")
+            lines += ["", *profile_lines(self.profile_rows())]
+        if self.open:
+            lines += ["", f"open      {self.open}"]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def profile_rows(self) -> list[tuple[str, ...]]:
+        """Return the results of the profiles as rows of a table with a head."""
+        type_ = self.type
+        return profile_rows(
+            self.profiles, lambda code: element_code_text(type_, code), lambda code: element_text(type_, code)
+        )

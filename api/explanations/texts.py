@@ -1,0 +1,70 @@
+"""Texts that explanations share: codes, values, flags and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.policy import Flags
+from halfulp.fp_formats.spelling import bits_text, hex_text, value_text
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.values.element_layout import numeric
+
+SHORT_DIGITS = 20
+"""The most digits of an operand in a formula."""
+
+
+def code_text(fmt: FloatFormat, code: int | None) -> str:
+    """Spell a code in hexadecimal and in binary, with its fields separated; or ``poison``."""
+    return "poison" if code is None else f"{hex_text(fmt, code)}  {bits_text(fmt, code)}"
+
+
+def table_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows of text as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def profile_lines(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return the results of the profiles as lines of text."""
+    return table_lines(rows) if len(rows) > 2 else ["profiles  all of them give this"]
+
+
+_FLAG_NAMES = {flag: (flag.name or "").lower().replace("_", " ") for flag in Flags}
+
+
+def flags_text(flags: Flags | None) -> str:
+    """Name the IEEE exception flags; ``none`` where there are none."""
+    if flags is None:
+        return "not known"
+    return ", ".join(name for flag, name in _FLAG_NAMES.items() if flag & flags) or "none"
+
+
+def element_text(type_: ty.Type, code: int | None, digits: int = 60) -> str:
+    """Spell the value of an element: in decimals, ``true``, ``false`` or ``poison``."""
+    if code is None:
+        return "poison"
+    stored = numeric(type_)
+    if isinstance(stored, ty.FloatType):
+        return value_text(stored.format, code, digits)
+    if stored == ty.I1:
+        return "true" if code else "false"
+    return str(integer_of(stored, code))
+
+
+def element_code_text(type_: ty.Type, code: int) -> str:
+    """Spell the code of an element in hexadecimal, with all its digits."""
+    return f"0x{code:0{-(-(element_width(type_) or 1) // 4)}X}"
+
+
+def code_suffix(type_: ty.Type, code: int | None) -> str:
+    """Return the code in brackets, to stand behind a value."""
+    return "" if code is None or numeric(type_) == ty.I1 else f" ({element_code_text(type_, code)})"
+
+
+def integer_of(stored: ty.Type, code: int) -> int:
+    """Return the integer that a code stands for, signed unless the type is unsigned."""
+    width = width_of(stored)
+    unsigned = isinstance(stored, ty.IntegerType) and stored.signedness == "unsigned"
+    return code - (1 << width) if not unsigned and width and code >> (width - 1) else code

@@ -1,0 +1,98 @@
+"""Register what users add: dialects, ops, casts and Python functions for declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from halfulp.interp.declare.constraints import ANY
+from halfulp.interp.declare.declarations import Dialect, OpDefinition, TypeConstraint
+from halfulp.interp.declare.registry import default_registry
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.evaluators import Pure
+from halfulp.interp.run.frames import Run
+from halfulp.interp.run.host import host_values
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.coerce import as_type
+
+_casts: dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]] = {}
+_externals: dict[str, Callable[..., Any]] = {}
+
+
+def register_dialect(dialect: Dialect) -> None:
+    """Add a dialect, or more ops to a known one. Raise ValueError when an op of that name exists."""
+    default_registry().register(dialect)
+
+
+def register_op(
+    name: str,
+    function: Callable[..., Any],
+    *,
+    operands: Mapping[str, TypeConstraint] | Sequence[str] = (),
+    results: Mapping[str, TypeConstraint] | Sequence[str] = ("result",),
+    assembly: str | None = None,
+    **declaration: Any,
+) -> OpDefinition:
+    """Declare an op of your own, and the function that computes it.
+
+    ``name``: ``dialect.mnemonic``. ``function`` gets the operands as `Value`s and the op's properties and attributes as
+    keywords; it returns one result, or a tuple of them, as `Value`s, arrays or numbers of the declared result types.
+    ``operands``, ``results``: names, or names with type constraints. ``assembly``: MLIR's declarative assembly format;
+    without it the op has only its generic form. ``declaration``: further fields of
+    `halfulp.interp.declare.declarations.OpDefinition`.
+
+    Raises ValueError when the op exists.
+    """
+    dialect_name, dot, mnemonic = name.partition(".")
+    if not dot:
+        raise ValueError(f"{name!r} is not dialect.mnemonic")
+    named = [
+        dict.fromkeys(slots, ANY) if not isinstance(slots, Mapping) else dict(slots) for slots in (operands, results)
+    ]
+
+    def build(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
+        types = [value.type for value in op.results]
+        keywords = {**op.attributes, **op.properties}
+
+        def apply(run: Run, values: tuple[Any, ...]) -> tuple[Any, ...]:
+            return host_values(function(*values, **keywords), types, f"the function behind '{name}'", settings)
+
+        return apply
+
+    dialect = Dialect(dialect_name)
+    definition = dialect.op(
+        mnemonic, assembly, operands=named[0], results=named[1], evaluate=Pure(build), **declaration
+    )
+    default_registry().register(dialect)
+    return definition
+
+
+def register_cast(
+    source: str | ty.Type | Sequence[str | ty.Type],
+    target: str | ty.Type | Sequence[str | ty.Type],
+    function: Callable[..., Any],
+) -> None:
+    """Register the function behind builtin.unrealized_conversion_cast between these types: it gets values, and returns
+    values or arrays.
+    """
+    _casts[_spellings(source), _spellings(target)] = function
+
+
+def _spellings(types: str | ty.Type | Sequence[str | ty.Type]) -> tuple[str, ...]:
+    several = types if isinstance(types, Sequence) and not isinstance(types, str) else [types]
+    return tuple(str(as_type(type_)) for type_ in several)
+
+
+def register_external(name: str, function: Callable[..., Any]) -> None:
+    """Bind a Python function to each declaration of that name. It gets `Value`s, and returns values or arrays."""
+    _externals[name.removeprefix("@")] = function
+
+
+def user_functions(
+    externals: Mapping[str, Callable[..., Any]] | None = None,
+) -> tuple[dict[str, Callable[..., Any]], dict[tuple[tuple[str, ...], tuple[str, ...]], Callable[..., Any]]]:
+    """Return the Python functions of a run: for declarations, the registered ones and, before them, ``externals``; and
+    those for casts.
+    """
+    return {**_externals, **(externals or {})}, dict(_casts)

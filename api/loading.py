@@ -1,0 +1,105 @@
+"""Load modules: from paths, MLIR text and bytecode; and write them as bytecode."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from halfulp.files import read_file
+from halfulp.interp import loading
+from halfulp.interp.bytecode import writer
+from halfulp.interp.bytecode.encoding import MAGIC
+from halfulp.interp.declare.declarations import Schema
+from halfulp.interp.ir.operations import Module
+
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview
+_SCHEMAS: Mapping[str, Schema] = {"mlir22": Schema.MLIR22, "llvm24": Schema.LLVM24}
+
+
+def load(source: Source) -> Module:
+    """Read and verify a module: a path, MLIR text, or bytes. A file or bytes may be text or MLIR bytecode.
+
+    A string with a newline, a brace, a parenthesis or a quote is text; any other string is a path. Raises InputError
+    when a file cannot be read; ParseError, BytecodeError or VerifyError, with the place, when it is not valid MLIR.
+    """
+    if isinstance(source, str) and (any(mark in source for mark in '\n{("') or not source.strip()):
+        return loading.parse_module(source)
+    return _from_bytes(*_opened(source))
+
+
+def read_bytecode(source: Source, *, schema: str | None = None, allow_unregistered: bool = True) -> Module:
+    """Read and verify MLIR bytecode, versions 0 to 6, from a path or bytes.
+
+    ``schema``: "mlir22" or "llvm24", whose ops and codes the file uses; None for that of its producer.
+    ``allow_unregistered``: keep ops of unknown dialects. A file is mapped: its resources are not copied.
+
+    Raises BytecodeError with the offset of the error in the file, InputError and VerifyError.
+    """
+    data, name = _opened(source)
+    return loading.read_bytecode(data, name, allow_unregistered, schema=None if schema is None else _schema(schema))
+
+
+def _opened(source: Any) -> tuple[bytes | memoryview, str]:
+    """Return the bytes of a path, or of an object that holds bytes, and their name; in place where nobody can change
+    them.
+    """
+    if isinstance(source, bytes):
+        return source, "<bytes>"
+    try:
+        view = memoryview(source)
+    except TypeError:
+        return open_file(source), os.fspath(source)
+    return view.cast("B") if view.readonly and view.c_contiguous else view.tobytes(), "<bytes>"
+
+
+def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", producer: str | None = None) -> bytes:
+    """Write a module as MLIR bytecode: for mlir22 the bytes that mlir-opt 22 writes, except for the name of the
+    producer.
+
+    ``version``: the version of the format, 0 to 6. ``schema``: "mlir22" or "llvm24", the MLIR that will read it; both
+    read version 4. ``producer``: the name in the file, from which halfulp knows the schema again (default:
+    MLIR22-halfulp or MLIR24-halfulp). Raises InputError for a version that does not exist, Unsupported for parts that
+    the schema does not have.
+    """
+    return writer.write_bytecode(module, version, _schema(schema), producer)
+
+
+def _schema(name: str) -> Schema:
+    if name not in _SCHEMAS:
+        raise ValueError(f"schema is {name!r}, but must be one of {', '.join(_SCHEMAS)}")
+    return _SCHEMAS[name]
+
+
+def open_file(path: str | os.PathLike[str]) -> bytes | memoryview:
+    """Read a file as `read_file` does; bytecode in a regular file is mapped instead, however large it is.
+
+    The file must not change as long as the module, or a value computed from its resources, is in use.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read(len(MAGIC)) == MAGIC:
+                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):
+        # `read_file` says why a file cannot be opened, and reads one that cannot be mapped.
+        pass
+    return read_file(path)
+
+
+def is_bytecode(data: bytes | memoryview) -> bool:
+    """Tell by the first four bytes whether data is MLIR bytecode."""
+    return bytes(data[: len(MAGIC)]) == MAGIC
+
+
+def decode_text(data: bytes | memoryview) -> str:
+    """Decode MLIR text from the bytes of a file. Bytes that are not UTF-8 are kept as surrogates."""
+    return bytes(data).decode("utf-8", "surrogateescape")
+
+
+def _from_bytes(data: bytes | memoryview, name: str) -> Module:
+    if is_bytecode(data):
+        return loading.read_bytecode(data, name)
+    return loading.parse_module(decode_text(data), name)

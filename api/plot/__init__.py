@@ -1,0 +1,32 @@
+"""Pictures of rounding: number lines, staircases, relative and quantisation errors, one rounding explained.
+
+Each function returns a matplotlib ``Figure`` that is not part of pyplot's state, so it works without a display. With
+``ax=`` it draws into your axes and returns their figure. ``dark=True`` is for dark pages. The pictures show halfulp's
+own conversions: exact values and the points between them, never NumPy's casts or samples.
+
+Needs matplotlib: ``pip install halfulp[plot]``.
+"""
+
+from halfulp.plot.coordinates import short_text
+from halfulp.plot.errors import relative_error
+from halfulp.plot.figures import ending_of, save
+from halfulp.plot.lines import MOST_MARKS, number_line
+from halfulp.plot.quantisation import MOST_ROWS, ChannelErrors, quantisation_error, quantisation_errors
+from halfulp.plot.roundings import explanation
+from halfulp.plot.steps import MOST_STEPS, staircase
+
+__all__ = [
+    "MOST_MARKS",
+    "MOST_ROWS",
+    "MOST_STEPS",
+    "ChannelErrors",
+    "ending_of",
+    "explanation",
+    "number_line",
+    "quantisation_error",
+    "quantisation_errors",
+    "relative_error",
+    "save",
+    "short_text",
+    "staircase",
+]

@@ -1,0 +1,169 @@
+"""Figures of matplotlib: colours, axes, titles and legends, and files of pictures."""
+
+from __future__ import annotations
+
+import io
+import os
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from halfulp.files import write_file
+from halfulp.interp.ir.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+WIDTH = 6.0  # inches: 600 pixels at `DPI`, the size for which text and lines are chosen
+DPI = 100
+ENDINGS = ("svg", "png")
+_SETTINGS: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "mathtext.fontset": "dejavusans",
+    "axes.unicode_minus": True,
+    # Letters as shapes, and names without random numbers: a file looks the same everywhere, and has the same bytes.
+    "svg.fonttype": "path",
+    "svg.hashsalt": "halfulp",
+}
+
+
+# --- colours ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Style:
+    """Colours of a picture. ``series`` are those of Okabe and Ito that stand out on the background."""
+
+    background: str
+    text: str
+    faint: str
+    band: str
+    series: tuple[str, ...]
+
+
+_BLUE, _VERMILION, _GREEN, _PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+_SKY, _ORANGE, _YELLOW = "#56B4E9", "#E69F00", "#F0E442"
+LIGHT = Style("#ffffff", "#1a1a1a", "#767676", "#eeeeee", (_BLUE, _VERMILION, _GREEN, "#1a1a1a", _PURPLE, _ORANGE))
+DARK = Style("#16191d", "#e8e8e8", "#9a9a9a", "#262b31", (_SKY, _ORANGE, _GREEN, "#e8e8e8", _PURPLE, _YELLOW))
+# Series also differ in dashes and width, so that both are visible where one lies on another.
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 3)), (0, (8, 3)))
+WIDTHS = (4.4, 3.4, 2.6, 1.9, 1.2, 1.2)
+
+
+# --- axes -------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _figure_class() -> type[Figure]:
+    """Make a subclass of matplotlib's Figure that notebooks show even when pyplot was never imported."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        if error.name != "matplotlib":
+            raise
+        raise ModuleNotFoundError("pictures need matplotlib: pip install halfulp[plot]", name="matplotlib") from None
+
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            return _image(self, "png")
+
+    return Picture
+
+
+def new_axes(ax: Axes | None, style: Style, height: float) -> Axes:
+    """Return the axes to draw in: those given, or those of a new figure of ``height`` inches, in the colours of
+    ``style``.
+    """
+    if ax is not None:
+        return ax
+    figure = _figure_class()(figsize=(WIDTH, height), dpi=DPI, facecolor=style.background, layout="constrained")
+    own = figure.add_subplot()
+    own.set_facecolor(style.background)
+    own.tick_params(colors=style.text, labelsize=8)
+    for axis in (own.xaxis, own.yaxis):
+        axis.get_offset_text().set(color=style.text, fontsize=8)
+    own.xaxis.label.set(color=style.text, fontsize=9)
+    own.yaxis.label.set(color=style.text, fontsize=9)
+    for side, spine in own.spines.items():
+        spine.set_color(style.faint)
+        spine.set_visible(side in ("left", "bottom"))
+    return own
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Set the settings of matplotlib for all pictures, whatever style is active."""
+    _figure_class()
+    import matplotlib
+
+    with matplotlib.rc_context(_SETTINGS):
+        yield
+
+
+def figure_of(ax: Axes) -> Figure:
+    """Return the figure that axes belong to."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def wrapped(text: str, width: int) -> str:
+    """Break text into lines of at most ``width`` characters, and keep its own line ends."""
+    return "\n".join(textwrap.fill(line, width, break_on_hyphens=False) for line in text.splitlines())
+
+
+def set_title(ax: Axes, style: Style, text: str, own: bool) -> None:
+    """Put a title over the whole of our own figure, or over axes that were given."""
+    lines = wrapped(text, 73)
+    if not own:
+        ax.set_title(lines, loc="left", fontsize=9)
+        return
+    figure = figure_of(ax)
+    figure.set_figheight(figure.get_figheight() + 0.15 * (lines.count("\n") + 1))
+    figure.suptitle(lines, x=0.01, ha="left", fontsize=9, color=style.text)
+
+
+def set_legend(ax: Axes, style: Style, columns: int, own: bool) -> None:
+    """Put a legend below our own figure, or inside axes that were given."""
+    if not own:
+        ax.legend(fontsize=8, handlelength=4)
+        return
+    # Each long name has a line of its own.
+    columns = columns if all(len(str(name)) <= 36 for name in ax.get_legend_handles_labels()[1]) else 1
+    look: dict[str, Any] = {"fontsize": 8, "frameon": False, "labelcolor": style.text, "handlelength": 4}
+    figure_of(ax).legend(loc="outside lower left", ncols=columns, **look)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _image(figure: Figure, ending: str) -> bytes:
+    stream = io.BytesIO()
+    # Without a date, the same picture has the same bytes.
+    metadata = {"Date": None} if ending == "svg" else None
+    with drawing():
+        figure.savefig(stream, format=ending, facecolor=figure.get_facecolor(), metadata=metadata)
+    return stream.getvalue()
+
+
+def ending_of(path: str | os.PathLike[str]) -> str:
+    """Return the format of a picture by the end of its file's name, svg or png. Raise InputError for any other."""
+    name = os.fspath(path)
+    ending = os.path.splitext(name)[1].removeprefix(".").lower()
+    if ending not in ENDINGS:
+        raise InputError(f"cannot tell the format of {name!r}: a picture's name ends in .svg or .png")
+    return ending
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to ``path``, .svg or .png: the same bytes each time, and the whole file or nothing.
+
+    Raises InputError for another ending, and when the file cannot be written.
+    """
+    write_file(path, _image(figure, ending_of(path)))

@@ -1,0 +1,189 @@
+"""Run a function of a module: once, or for many lanes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.types import element_width
+from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.host import host_values
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.values.buffers import Buffer, to_argument
+from halfulp.interp.values.coerce import as_array
+from halfulp.interp.values.element_layout import code_layout, runtime_shape
+from halfulp.interp.values.lanes import over_lanes, repeated
+from halfulp.interp.values.value import Value, to_value
+from halfulp.loading import Source, load
+from halfulp.run_options import RunKeywords, RunOptions, run_options, takes
+
+
+@takes(RunKeywords)
+def run(module: Module | Source, *arguments: Any, **options: Unpack[RunKeywords]) -> tuple[Value, ...]:
+    """Call a function of a module, and return its results, always as a tuple.
+
+    ``module``: the result of `load`, or anything that `load` takes. ``arguments``: NumPy or ml_dtypes arrays, Python
+    numbers for scalars, or `Value`s, of exactly the function's argument types. A memref also takes a `Buffer`, which
+    holds afterwards what was stored into it; anything else is copied.
+
+    {options}
+
+    An external function of the name "iree_codegen.query_tile_sizes" gets a tensor type, an object with ``shape`` and
+    ``element``, and returns as many integers as the op has results.
+
+    In a batch each argument, a scalar, tensor or vector, has one more leading axis, with an entry for each lane, or
+    has no such axis and is the same for all lanes. Each result is a tensor with such an axis. Lanes take their own ways
+    through branches, loops and calls; each lane gets exactly what it gets alone. Undefined behaviour and poison count
+    only in the lanes that reach them: errors name the first lane, the number of lanes, and, in ``lanes``, all of them.
+    An op that lanes run together counts as one step. User functions (externals, registered ops and conversions) are
+    called for each lane. Lanes cannot have values of different shapes, or memory.
+    A distributed `iree_codegen.inner_tiled` is computed by all lanes of a subgroup together: for a kind with 64 lanes,
+    lanes 0 to 63 of the batch are one subgroup, 64 to 127 the next.
+
+    A loaded module is compiled on its first run and must not be changed afterwards.
+
+    Raises TypeMismatch for an argument that does not fit, Unsupported, UndefinedBehavior, LimitExceeded, ValueError for
+    an option that is not one of its choices, and the errors of `load`.
+    """
+    return run_with(module, arguments, run_options("run", RunKeywords, options))
+
+
+def run_with(module: Module | Source, arguments: Sequence[Any], options: RunOptions) -> tuple[Value, ...]:
+    """Run a function as `run` does, with these options."""
+    if not isinstance(module, Module):
+        module = load(module)
+    function = find_entry(module, options.entry)
+    types = argument_types(function)
+    name = f"@{function.symbol_name}"
+    if len(arguments) != len(types):
+        raise TypeMismatch(
+            f"{name} takes {len(types)} arguments ({', '.join(map(str, types))}), but {len(arguments)} are given",
+            location=function.location,
+        )
+    if options.batch:
+        return _run_lanes(module, function, arguments, options)
+    values = []
+    for index, (argument, type_) in enumerate(zip(arguments, types, strict=True)):
+        what = f"argument {index} of {name}"
+        given = to_argument(argument, type_, what, options.vscale, max_bytes=options.max_bytes)
+        values.append(options.accepted(given, what))
+    if not function.regions[0].blocks:
+        external = options.externals.get(function.symbol_name or "")
+        if external is None:
+            raise Unsupported(f"'{name}' is a declaration without a body", location=function.location)
+        produced = host_values(external(*values), result_types(function), f"the function bound to {name}", options)
+        return tuple(value.load() if isinstance(value, Buffer) else value for value in produced)
+    return program_for(module, options).run(function, values)
+
+
+def _run_lanes(module: Module, function: Operation, arguments: Sequence[Any], settings: Settings) -> tuple[Value, ...]:
+    """Call a function for each lane of its arguments."""
+    name = f"@{function.symbol_name}"
+    types = argument_types(function), result_types(function)
+    for type_ in (*types[0], *types[1]):
+        reason = _no_lanes(type_)
+        if reason is not None:
+            raise Unsupported(
+                f"a batch runs functions on scalars, tensors and vectors, but {name} has an argument or result of type "
+                f"'{type_}', {reason}",
+                location=function.location,
+                hint="leave out batch=True (--batch)",
+            )
+    if not function.regions[0].blocks:
+        raise Unsupported(f"'{name}' is a declaration: a batch needs a body", location=function.location)
+    values, lanes = [], None
+    for index, (argument, type_) in enumerate(zip(arguments, types[0], strict=True)):
+        what = f"argument {index} of {name}"
+        value = settings.accepted(_lane_argument(argument, type_, what, settings.vscale), what)
+        if over_lanes(value):
+            lanes = value.shape[0] if lanes is None else lanes
+            if value.shape[0] != lanes:
+                raise TypeMismatch(f"{what} has {value.shape[0]} lanes, but an argument before it has {lanes}")
+        values.append(value)
+    if lanes is None:
+        raise TypeMismatch(
+            f"no argument of {name} has lanes: a batch needs at least one array with a leading axis over them",
+            location=function.location,
+        )
+    results = run_batch(program_for(module, settings), function, values, lanes)
+    return tuple(
+        Value(ty.TensorType(full.shape, full.element_type), full.bits, full.poison, full.open, full.origins)
+        for value in results
+        for full in [value if over_lanes(value) else repeated(value, lanes)]
+    )
+
+
+def _no_lanes(type_: ty.Type) -> str | None:
+    """Say why values of a type cannot have one more axis, over lanes; return None where they can."""
+    element = ty.element_type(type_)
+    if isinstance(type_, ty.MemRefType):
+        return "and lanes have no memory of their own"
+    if ty.shape_of(type_) is None:
+        return "which does not say whether an array has an axis over lanes"
+    if isinstance(element, ty.UniformQuantizedType) and element.along_axes:
+        return "whose scales go with axes"
+    return "which is carried, not computed with" if element_width(element) is None else None
+
+
+def _lane_argument(argument: Any, type_: ty.Type, what: str, vscale: int | None) -> Value:
+    """Make a value of a type, or one with a leading axis over lanes more than that."""
+    if isinstance(argument, Buffer):
+        raise TypeMismatch(f"{what}: expected '{type_}', got a buffer of type '{argument.type}'")
+    shape = runtime_shape(type_, vscale)
+    assert shape is not None
+    element = ty.element_type(type_)
+    if isinstance(argument, Value):
+        rank = len(argument.shape)
+    elif isinstance(argument, bool | int | float):
+        rank = 0
+    else:
+        argument = as_array(argument, what)
+        rank = argument.ndim - (0 if argument.dtype == object else len(code_layout(element)[1]))
+    if rank == len(shape):
+        return to_value(argument, type_, what, vscale)
+    value = to_value(argument, ty.TensorType((None, *shape), element), what)
+    return Value(type_, value.bits, value.poison, value.open, value.origins)
+
+
+def find_entry(module: Module, entry: str | None = None) -> Operation:
+    """Return the function to run: the one named, or the only public one with a body. Raise InputError."""
+    if entry is not None:
+        found = module.lookup(entry)
+        if found is None or found.name != "func.func":
+            raise InputError(f"there is no function '{entry}'; {_choices(module)}")
+        return found
+    public = [
+        op for op in module.body if op.name == "func.func" and op.regions[0].blocks and _visibility(op) != "private"
+    ]
+    if len(public) != 1:
+        named = any(op.name == "func.func" for op in module.walk())
+        hint = 'name it: entry="…" (--function=…)' if named else None
+        raise InputError(f"which function is to run? {_choices(module)}", hint=hint)
+    return public[0]
+
+
+def function_path(function: Operation) -> str:
+    """Return the name by which ``entry`` finds a function: its own after those of the modules around it, without the
+    outermost.
+    """
+    names, op = [], function
+    while op.parent_op is not None:
+        names.append(f"@{op.symbol_name}")
+        op = op.parent_op
+    return "::".join(reversed(names))
+
+
+def _visibility(op: Operation) -> str:
+    visibility = op.properties.get("sym_visibility")
+    return visibility.value if isinstance(visibility, at.StringAttr) else "public"
+
+
+def _choices(module: Module) -> str:
+    names = [function_path(op) for op in module.walk() if op.name == "func.func"]
+    return f"the functions are {', '.join(names)}" if names else "the module has no functions"

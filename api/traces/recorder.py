@@ -1,0 +1,297 @@
+"""The listener that records a run: a bounded number of steps, however long the run, and summaries of large values."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir.errors import HalfulpError, LimitExceeded, UndefinedBehavior, spell_place
+from halfulp.interp.ir.operations import Blob, Block, BlockArgument, Module, Operation, OpResult, SSAValue
+from halfulp.interp.loading import parse_module
+from halfulp.interp.run.events import Listener
+from halfulp.interp.run.function_attributes import profile_of
+from halfulp.interp.text.printer import print_module
+from halfulp.interp.values.value import Value
+from halfulp.semantics.poison import Origin
+from halfulp.semantics.profile import Profile
+from halfulp.traces.record import Birth, Site, Step, TraceRecord
+from halfulp.traces.values import WHOLE, TracedValue, look_at
+
+_MOST_LAST = 200
+_MOST_MARKED = 200
+_LONGEST_LINE = 400
+_MOST_PRINTED = 1 << 24
+"""The most bytes of constants in a program without text that is printed to be shown."""
+_CALLS = ("func.call", "func.call_indirect")
+_LOOPS = ("scf.for", "scf.while")
+_WAYS: Mapping[str, Mapping[bool | None, str | None]] = {
+    "scf.if": {True: "then", False: "else", None: None},
+    "scf.condition": {True: "goes on", False: "ends", None: None},
+}
+"""The ways an op can go by its condition, the first operand; None for poison."""
+Note = Callable[[SSAValue, TracedValue, Any], None]
+"""A function that gets every value of a step that is certain to be kept, while the value exists."""
+
+
+class Recorder(Listener):
+    """The listener behind a trace. ``limit``: how many steps are kept; ``keep``: keep large values as well."""
+
+    def __init__(
+        self, module: Module, trace: TraceRecord, profile: Profile, limit: int, keep: bool, note: Note | None
+    ) -> None:
+        self.module = module
+        self.trace = trace
+        self.profile = profile
+        self.keep = keep
+        self.note = note
+        last = min(-(-limit // 5), _MOST_LAST)
+        self._first = limit - last
+        self._last: deque[Step] = deque(maxlen=last)
+        self._marked: list[Step] = []
+        self._sites: dict[Operation, Site] = {}
+        self._shown = _shown_module(module, trace)
+        # By op and depth of calls: the step at which a loop began.
+        self._loops: dict[tuple[Operation, int], Step] = {}
+        # For each call, the number of lanes that have not returned yet.
+        self._calls: list[int] = []
+        self._lanes: npt.NDArray[np.intp] | None = None
+        self._all_lanes = 0
+        self._current: Step | None = None
+        # By the identity of their codes, as long as these live: operands are mostly results of earlier steps.
+        self._large: dict[int, tuple[weakref.ref[Any], TracedValue]] = {}
+
+    # --- what listeners are told ---
+
+    def run_will_start(self, function: Operation, arguments: Sequence[Any]) -> None:
+        """Note the function that was called, with its arguments."""
+        shown = self._shown(function) or function
+        parameters = shown.regions[0].blocks[0].arguments
+        looked = [self._look(_name(value), given) for value, given in zip(parameters, arguments, strict=True)]
+        self.trace.arguments = tuple(looked)
+        self._tell(parameters, looked, arguments)
+
+    def lanes(self, numbers: npt.NDArray[np.intp]) -> None:
+        """Note the lanes that run what follows."""
+        self._lanes = numbers
+        self._all_lanes = self._all_lanes or len(numbers)
+
+    def op_will_run(self, op: Operation, operands: Sequence[Any]) -> None:
+        """Begin a step."""
+        site = self._site(op)
+        site.runs += 1
+        self.trace.executed += 1
+        looked = [self._look(name, value) for name, value in zip(site.operands, operands, strict=True)]
+        step = self._add(site, operands=tuple(looked))
+        self._tell(op.operands, looked, operands)
+        if op.parent is not None and op.parent.operations[0] is op:
+            self._enter(op)
+        if op.regions or op.name in _CALLS:
+            self._begin(op, step, operands)
+        elif op.name == "scf.condition":
+            step.branch = _WAYS[op.name][_decided(operands)]
+        elif op.name == "func.return" and self._calls:
+            self._calls[-1] -= 1 if self._lanes is None else len(self._lanes)
+            if self._calls[-1] <= 0:
+                self._calls.pop()
+
+    def op_did_run(self, op: Operation, operands: Sequence[Any], results: Sequence[Any]) -> None:
+        """Note the results of a step. The end of a call, and of an op with regions, is a step of its own."""
+        step = self._current
+        if not results or step is None:
+            return
+        site = self._site(op)
+        if step.site is not site or step.ends:
+            step = self._add(site, ends=True)
+        looked = [self._look(name, value) for name, value in zip(site.results, results, strict=True)]
+        step.results = tuple(looked)
+        self._tell(op.results, looked, results)
+
+    def poison_born(self, op: Operation, origin: Origin, count: int) -> None:
+        """Note that poison was born in the step."""
+        self._site(op).births += count
+        if self._current is not None:
+            self._current.births += (Birth(origin, count),)
+            self._mark(self._current)
+
+    def undefined_behavior(self, op: Operation, report: UndefinedBehavior) -> None:
+        """Note that the step is undefined."""
+        if self._current is not None:
+            self._current.undefined = report.message
+            self._mark(self._current)
+
+    def branch(self, op: Operation, target: Block) -> None:
+        """Note where the step passes control."""
+        if self._current is not None:
+            self._current.branch = f"^{target.label}" if target.label else f"^bb{_place_of(target)}"
+
+    # --- steps ---
+
+    def _look(self, name: str, slot: Any) -> TracedValue:
+        if slot.__class__ is not Value or slot.bits.size <= WHOLE:
+            return look_at(name, slot, self.keep)
+        key = id(slot.bits)
+        held = self._large.get(key)
+        if held is not None and held[0]() is slot.bits:
+            return held[1].named(name)
+        seen = look_at(name, slot, self.keep)
+        self._large[key] = weakref.ref(slot.bits, lambda _: self._large.pop(key, None)), seen
+        return seen
+
+    def _add(self, site: Site, operands: tuple[TracedValue, ...] = (), ends: bool = False) -> Step:
+        self.trace.rows += 1
+        step = Step(self.trace.rows, site, len(self._calls), ends, operands)
+        if self._lanes is not None and len(self._lanes) < self._all_lanes:
+            step.lanes = len(self._lanes), tuple(self._lanes[:4].tolist())
+        if len(self.trace.steps) < self._first:
+            self.trace.steps.append(step)
+        else:
+            self._last.append(step)
+        self._current = step
+        return step
+
+    def _mark(self, step: Step) -> None:
+        """Keep a step, even where it is neither among the first nor among the last."""
+        if step.number > self._first and len(self._marked) < _MOST_MARKED and self._marked[-1:] != [step]:
+            self._marked.append(step)
+
+    def _tell(self, values: Sequence[SSAValue], looked: Sequence[TracedValue], slots: Sequence[Any]) -> None:
+        if self.note is not None and self.trace.rows <= self._first:
+            for row in zip(values, looked, slots, strict=True):
+                self.note(*row)
+
+    def _begin(self, op: Operation, step: Step, operands: Sequence[Any]) -> None:
+        if op.name in _CALLS:
+            target = self._callee(op, operands)
+            if target is not None:
+                step.branch = f"@{target.symbol_name}"
+                if target.regions[0].blocks:
+                    self._calls.append(1 if self._lanes is None else len(self._lanes))
+        elif op.name in _WAYS:
+            step.branch = _WAYS[op.name][_decided(operands)]
+        elif op.name in _LOOPS and self._lanes is None:
+            step.trips = 0
+            self._loops[op, len(self._calls)] = step
+
+    def _callee(self, op: Operation, operands: Sequence[Any]) -> Operation | None:
+        symbol = op.properties.get("callee")
+        if isinstance(symbol, at.SymbolRefAttr):
+            return self.module.lookup(symbol, op)
+        return getattr(operands[0], "op", None)
+
+    def _enter(self, op: Operation) -> None:
+        """Note that the first op of a block runs: one more trip, where the block is the body of a loop."""
+        around = op.parent_op
+        if around is not None and around.name in _LOOPS and op.parent is around.regions[-1].blocks[0]:
+            loop = self._loops.get((around, len(self._calls)))
+            if loop is not None and loop.trips is not None:
+                loop.trips += 1
+
+    def finish(self) -> None:
+        """Put the kept steps together."""
+        kept = self.trace.steps
+        last = list(self._last)
+        begin = last[0].number if last else self.trace.rows + 1
+        kept += [step for step in self._marked if self._first < step.number < begin]
+        kept += last
+        self.trace.sites = [site for site in self._sites.values() if site.runs]
+        error = self.trace.error
+        # No event tells which op was about to run when a limit was reached.
+        if error is not None and not isinstance(error, LimitExceeded) and self._current is not None:
+            self._current.undefined = self._current.undefined or error.message
+
+    # --- places and names ---
+
+    def _site(self, op: Operation) -> Site:
+        site = self._sites.get(op)
+        if site is None:
+            site = self._sites[op] = self._new_site(op)
+        return site
+
+    def _new_site(self, op: Operation) -> Site:
+        shown = self._shown(op)
+        position = None if shown is None else shown.position
+        line = None if position is None else position.line
+        nesting, around = -1, op
+        while around.name != "func.func" and around.parent_op is not None:
+            nesting, around = nesting + 1, around.parent_op
+        named = op if shown is None else shown
+        name = f"@{around.symbol_name}"
+        profile = profile_of(around, self.profile)
+        if profile is not self.profile:
+            self.trace.profiles[name] = profile.name
+        return Site(
+            op.name,
+            line,
+            op.name if line is None else self._line(line, op),
+            spell_place(op.location),
+            name,
+            nesting,
+            tuple(_name(value) for value in named.operands),
+            tuple(_name(value) for value in named.results),
+        )
+
+    def _line(self, number: int, op: Operation) -> str:
+        lines, first = self.trace.lines, self.trace.first_line
+        text = lines[number - first].strip() if first <= number < first + len(lines) else ""
+        # A terminator that is not in the text has the place of the op around it.
+        if op.name.rpartition(".")[2] not in text:
+            return op.name
+        return text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 3]}..."
+
+
+def _decided(operands: Sequence[Any]) -> bool | None:
+    """Return the condition, the first operand of an op that decides; None where it is poison."""
+    value = operands[0]
+    clean = isinstance(value, Value) and value.poison is None and value.bits.size
+    return bool(value.bits.flat[0]) if clean else None
+
+
+def _place_of(block: Block) -> int:
+    return 0 if block.parent is None else block.parent.blocks.index(block)
+
+
+def _name(value: SSAValue) -> str:
+    if isinstance(value, OpResult):
+        siblings = value.owner.results
+        if len(siblings) > 1 and siblings[0].name == siblings[1].name:
+            return f"%{value.name or '?'}#{value.index}"
+        return f"%{value.name or '?'}"
+    if isinstance(value, BlockArgument) and value.name is None:
+        return f"%arg{value.index}"
+    return f"%{value.name or '?'}"
+
+
+def _shown_module(module: Module, trace: TraceRecord) -> Callable[[Operation], Operation | None]:
+    """Return the function from an op to its op in the text that is shown; put that text into the trace.
+
+    A program without text, such as bytecode, is printed, and read again to know the lines.
+    """
+    if module.source is not None and module.text is not None:
+        trace.lines = module.text.split("\n")
+        trace.first_line = module.source.start[0]
+        return lambda op: op
+    if _constant_bytes(module) > _MOST_PRINTED:
+        return lambda op: None
+    try:
+        text = print_module(module)
+        printed = parse_module(text, module.filename)
+    except HalfulpError:
+        return lambda op: None
+    pairs = dict(zip(module.walk(), printed.walk(), strict=False))
+    trace.lines = text.split("\n")
+    return pairs.get
+
+
+def _constant_bytes(module: Module) -> int:
+    """Return the bytes of a program's constants, about half the size of its text."""
+    attributes = (value for op in module.walk() for value in (*op.properties.values(), *op.attributes.values()))
+    resources = (entry for entries in module.resources.dialect.values() for entry in entries.values())
+    return sum(getattr(getattr(attribute, "codes", None), "nbytes", 0) for attribute in attributes) + sum(
+        len(entry.data) for entry in resources if isinstance(entry, Blob)
+    )

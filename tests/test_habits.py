@@ -1,0 +1,117 @@
+"""The habits of the repository: subjects of commits, hooks, the workflow and the forms for issues."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+from tree import ROOT, pyproject
+
+SCRIPT = ROOT / ".ci" / "commit_subject.py"
+
+
+def parsed(path: Path) -> Any:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def subjects() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("commit_subject", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("subject", "wrong"),
+    [
+        ("Add a glossary", None),
+        ("Pass the profile to every kernel", None),
+        ("Embed the page in the wheel", None),
+        ("Say what 0x7F : f8E4M3FN is", None),
+        ("x" * 73, "73 characters"),
+        ("X" * 72, None),
+        ("Merge branch 'main' into a branch whose name makes the subject of this commit much too long", None),
+        ('Revert "Adds a glossary."', None),
+        ("", "empty"),
+        ("   ", "empty"),
+        ("add a glossary", "capital"),
+        ("Add a glossary.", "period"),
+        ("Added a glossary", "imperative"),
+        ("Adds a glossary", "imperative"),
+        ("Adding a glossary", "imperative"),
+        ("Tests that fail", "imperative"),
+    ],
+)
+def test_subjects_of_commits(subjects: ModuleType, subject: str, wrong: str | None) -> None:
+    found = subjects.problem(subject)
+    assert (found is None) == (wrong is None), found
+    assert wrong is None or wrong in found
+
+
+def test_the_hook_reads_the_message_that_git_writes(tmp_path: Path) -> None:
+    message = tmp_path / "COMMIT_EDITMSG"
+    for text, code, printed in (
+        (
+            "Add a glossary\n\nWords are explained in one place. This line is much longer than a subject may be, so.\n",
+            0,
+            "",
+        ),
+        ("# A comment of git.\nAdds a glossary\n", 1, "commit subject: 'Adds' is not imperative"),
+        ("# Only comments.\n", 1, "commit subject: it is empty"),
+    ):
+        message.write_text(text, encoding="utf-8")
+        done = subprocess.run([sys.executable, SCRIPT, message], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (code, "")
+        assert done.stderr.startswith(printed)
+
+
+def test_hooks_are_local() -> None:
+    """A hook from another repository would need a network, and could change from one day to the next."""
+    config = parsed(ROOT / ".pre-commit-config.yaml")
+    assert config["default_install_hook_types"] == ["pre-commit", "commit-msg"]
+    (local,) = config["repos"]
+    assert local["repo"] == "local"
+    assert [hook["id"] for hook in local["hooks"]] == ["ruff-check", "ruff-format", "commit-subject"]
+    for hook in local["hooks"]:
+        assert hook["language"] == "system"
+        program, *words = hook["entry"].split()
+        assert program == ".venv/bin/python"
+        assert words[:2] == ["-m", "ruff"] or (ROOT / words[0]).is_file()
+
+
+def test_the_workflow_runs_what_ci_runs_on_every_version() -> None:
+    workflow = parsed(ROOT / ".github" / "workflows" / "ci.yml")
+    (job,) = workflow["jobs"].values()
+    versions = job["strategy"]["matrix"]["python"]
+    assert versions == ["3.11", "3.12", "3.13", "3.14"]
+    assert f">={versions[0]}" == pyproject()["project"]["requires-python"]
+    assert job["container"]["image"].startswith("python:${{ matrix.python }}")
+    assert [step["run"] for step in job["steps"] if "run" in step][-1] == ".ci/run"
+    assert f"Python {versions[0]} to {versions[-1]}" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["wrong_bits", "bug", "feature"])
+def test_forms_for_issues(name: str) -> None:
+    form = parsed(ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml")
+    assert form["name"]
+    assert form["description"]
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    names = [field["id"] for field in fields]
+    assert len(set(names)) == len(names)
+    assert any(field.get("validations", {}).get("required") for field in fields)
+    assert all(field["attributes"]["label"] for field in fields)
+
+
+def test_no_address_is_invented() -> None:
+    for path in (ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *(ROOT / ".github").rglob("*.*")):
+        assert not re.search(r"\w@\w+\.\w", path.read_text(encoding="utf-8")), path
