@@ -149,7 +149,7 @@ def compare(
             trapped = None if predicted.trap is None else np.where(predicted.trap, np.uint8(Status.TRAP), np.uint8(0))
             differs = verdicts(type_, expected, index, Answer(predicted.bits[index], trapped)) == Verdict.MISMATCH
             if predicted.poison is not None:
-                differs &= ~predicted.poison  # anything may stand there, what is right as well
+                differs &= ~predicted.poison  # any bits count as poison, also the right ones
             tally.reformed[name] += int(np.count_nonzero(answered & differs))
         tally.unexplained += int(np.count_nonzero(wrong))
         tally.mismatches += [(case, mismatch) for mismatch in _shown(case, inputs, expected, index, answer, wrong)]

@@ -29,8 +29,8 @@ class Verdict(IntEnum):
     """The verdict on one element of an answer."""
 
     EQUAL = 0
-    OPEN = 1  # allowed: the language leaves this much open, or gives the element no value at all
-    APART = 2  # marked open by reassoc, contract, arcp or afn, and different: neither equal nor a mismatch
+    OPEN = 1  # allowed: the language leaves these bits unspecified, or the element has no value
+    APART = 2  # unspecified by reassoc, contract, arcp or afn, and different: neither equal nor a mismatch
     UNANSWERED = 3
     MISMATCH = 4
 
@@ -55,7 +55,7 @@ def verdicts(type_: ty.Type, expected: Reference, index: int, answer: Answer) ->
         verdict[apart] = Verdict.APART
         verdict[different & allowed] = Verdict.OPEN
     if answer.status is not None:
-        # Where the reference has a value, poison and traps are none.
+        # Poison and traps are mismatches where the reference has a value.
         verdict[(answer.status == Status.POISON) | (answer.status == Status.TRAP)] = Verdict.MISMATCH
     if expected.poison is not None:
         trapped = np.False_ if answer.status is None else answer.status == Status.TRAP

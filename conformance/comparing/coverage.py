@@ -141,7 +141,7 @@ def _integer_classes(width: int, codes: Codes) -> npt.NDArray[np.uint8]:
     wide = codes.astype(np.uint64)
     top = 1 << max(width - 1, 0)
     classes = np.where(wide & np.uint64(top), np.uint8(6), np.uint8(5))
-    # In an i1 some of these coincide: the earlier name wins.
+    # In an i1 some of these are equal: the earlier name wins.
     for code, label in ((top - 1, 4), (top, 3), ((1 << width) - 1, 2), (1, 1), (0, 0)):
         classes[wide == np.uint64(code)] = label
     return classes

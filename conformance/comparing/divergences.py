@@ -65,7 +65,7 @@ class Divergence:
 
     def __post_init__(self) -> None:
         if (self.profile is None) == (self.formula is None):
-            raise ValueError(f"divergence {self.name}: exactly one of profile and formula predicts it")
+            raise ValueError(f"divergence {self.name}: give exactly one of profile and formula")
         if self.formula is not None and self.formula not in QUIRKS:
             raise ValueError(f"divergence {self.name}: there is no formula {self.formula!r}")
 

@@ -91,7 +91,7 @@ class OpCase:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Without what was derived: a declaration holds functions that cannot be pickled.
+        # Without cached properties: a declaration holds functions that cannot be pickled.
         return OpCase, (self.op, self.operands, self.results, self.properties)
 
     def __str__(self) -> str:
@@ -145,7 +145,7 @@ def container_shape(types: Sequence[ty.Type], count: int) -> tuple[int, ...]:
 def _kernel(case: OpCase, shape: tuple[int, ...], profile: Profile) -> Kernel:
     evaluator = case.definition.evaluate
     if not isinstance(evaluator, Elementwise):
-        raise Unsupported(f"'{case.op}' does not do the same to every element")
+        raise Unsupported(f"'{case.op}' is not elementwise")
     return evaluator.build(case.operation(shape), Settings(profile))
 
 

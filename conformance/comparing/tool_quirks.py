@@ -218,7 +218,7 @@ def iree_negative_nan(case: OpCase, inputs: Sequence[Codes], expected: Reference
     chosen = np.zeros(case.shape(inputs), np.bool_)
     for type_, codes in zip(case.operand_types, inputs, strict=True):
         if isinstance(type_, ty.FloatType) and type_.format.nan is NanEncoding.ALL_ONES:
-            chosen |= codes == type_.format.code_mask  # no such format has limbs
+            chosen |= codes == type_.format.code_mask  # none of these formats has limbs
     found = reference(case, inputs, PROFILES["iree-3.13"])
     return Reference((select(chosen, found.bits[0], expected.bits[0]),), found.poison, open=expected.open)
 

@@ -28,7 +28,7 @@ from halfulp.interp.bytecode.encoding import MAX_VERSION
 from halfulp.interp.bytecode.inspect import codes_of
 from halfulp.interp.loading import read_bytecode
 
-# Modules that mlir-opt and halfulp read otherwise already as text, so that their bytecode is another; the reasons
+# Modules that mlir-opt and halfulp already read differently as text, so that their bytecode differs; the reasons
 # are those of `deviations.DELIBERATE`.
 READ_OTHERWISE = frozenset(
     (

@@ -73,7 +73,7 @@ _REFUSED = (
     "smt.implies {p}, {q}",
     "arith.constant 1 : i32",
 )
-# What is an integer, and what a truth value; i and j, p and q are random terms, k and v numbers.
+# Integers and truth values: i, j and p, q are random terms, k and v are numbers.
 _INTEGER_OPS = (
     *("smt.int.add {i}, {j}", "smt.int.mul {i}, {j}", "smt.int.add {i}, {j}, {i}", "smt.int.mul {i}, {j}, {j}"),
     *("smt.int.sub {i}, {j}", "smt.int.div {i}, {j}", "smt.int.mod {i}, {j}", "smt.int.div {i}, {j}"),
@@ -164,7 +164,7 @@ def _one_of_knob(name: str, *options: str) -> str:
 
 _MFMA = "#iree_gpu.mma_layout<MFMA_F32_16x16x16_F16>"
 _OTHER = "#iree_gpu.mma_layout<MFMA_F32_32x32x8_F16>"
-# Parts of a template with the knob {0}, and what may stand there in a configuration; None: nothing does.
+# Parts of a template with the knob {0}, and its values in a configuration; None: it has none.
 _PARTS: tuple[tuple[Callable[[str], str], tuple[str | None, ...]], ...] = (
     (_int_knob, ("7", "-3 : i32", "true", "200 : i8", '"x"', "36893488147419103240 : i128")),
     (lambda name: f"[{_int_knob(name)}, 4]", ("[32, 4]", "[32, 4 : i16]", "[32, 5]", "[32]", "[32, 4, 4]")),
@@ -190,7 +190,7 @@ def _configuration(random: Random) -> tuple[str, str, list[str]]:
     for key, (part, values) in zip("pqrs", random.sample(_PARTS, random.randrange(4)), strict=False):
         knobs.append(f"k{len(knobs)}")
         template.append(f"{key} = {part(knobs[-1])}")
-        # Mostly what fits.
+        # Mostly valid values.
         value = values[0] if random.random() < 0.8 else random.choice(values)
         if value is not None and random.random() > 0.02:
             config.append(f"{key} = {value}")

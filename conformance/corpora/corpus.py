@@ -77,7 +77,7 @@ def entries() -> tuple[CorpusEntry, ...]:
     """Return every module of the corpus, sorted by file."""
     found = []
     for path in sorted(FOLDER.rglob("*.mlir")):
-        # Bytes: line ends are part of some modules.
+        # Read as bytes: line ends are part of some modules.
         text = path.read_bytes().decode("utf-8").removesuffix("\n")
         file = path.relative_to(FOLDER).as_posix()
         found += [CorpusEntry(file, index, part + "\n") for index, part in enumerate(text.split(SEPARATOR))]

@@ -31,5 +31,5 @@ DELIBERATE: Mapping[str, str] = {
     "syntax/lenient.mlir#17": "mlir-opt drops a property that the op does not have",
 }
 
-# Not yet as it should be: what is wrong.
+# Not yet correct: what is wrong.
 EXPECTED_FAILURES: Mapping[str, str] = {}

@@ -252,7 +252,7 @@ class _Maker:
         return varint(self.rng.choice((3, 3, 3, 4, 5, 6, 7))) + self.expression(depth - 1) + self.expression(depth - 1)
 
 
-# What is made, attributes and types, each beginning with its code.
+# The attributes and types made here; each begins with its code.
 _MADE: tuple[tuple[Callable[[_Maker], bytes], ...], tuple[Callable[[_Maker], bytes], ...]] = (
     (
         lambda make: varint(0) + make.several(make.attribute),
@@ -290,7 +290,7 @@ def make(rng: random.Random, parts: Parts) -> None:
         tables = tables_of(parts.sections[at_offsets][2], parts.sections[at_data][2])
     except BytecodeError:
         return
-    # What there may be inside the others: an unknown place and a number.
+    # Parts of the others: an unknown location and a number.
     tables[0].append((0, True, varint(15)))
     tables[1].append((0, True, varint(0) + varint(8 << 2)))
     for _ in range(rng.choice((1, 1, 2, 4))):

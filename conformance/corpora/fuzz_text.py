@@ -263,7 +263,7 @@ def read_all(
 def peak_memory() -> int:
     """Return the peak memory of the process in bytes."""
     status = Path("/proc/self/status")
-    # In Linux getrusage counts what the process had before it became this program, which is what its parent had.
+    # On Linux, getrusage includes the memory of the parent, from before exec.
     found = re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE) if status.exists() else None
     if found:
         return int(found[1]) << 10

@@ -29,7 +29,7 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "generic_debug": ("--mlir-print-op-generic", "--mlir-print-debuginfo"),
 }
 _DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)", re.MULTILINE)
-# Of a storage type that is no integer mlir-opt prints what happens to stand in memory: another number in each run.
+# For a storage type that is not an integer, mlir-opt prints uninitialised memory: another number in each run.
 _RANDOM = re.compile(r"(?<=illegal storage type size: )\d{4,}")
 
 

@@ -454,7 +454,7 @@ def productions(modules: list[Facts]) -> dict[tuple[str, str], int]:
 
 # --- ops --------------------------------------------------------------------------------------------------------------
 
-# What cannot be seen, or cannot be, and why.
+# Parts that cannot be seen or cannot exist, and why.
 NOT_COUNTED: dict[tuple[str, str, bool], str] = {
     ("ub.poison", "value", True): "the attribute has one value only, which is never printed",
     ("builtin.unrealized_conversion_cast", "outputs", False): "a conversion to nothing is rejected",

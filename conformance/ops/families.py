@@ -183,7 +183,7 @@ FAMILIES: tuple[Family, ...] = (
         4_000,
         60,
     ),
-    # mlir-opt folds cmpf on scalars only, and a lossy conversion keeps all of a tensor from folding: asking takes long.
+    # mlir-opt folds cmpf on scalars only, and a lossy conversion keeps all of a tensor from folding: it is slow.
     Family("negation and comparison, folded", lambda: float_tests(FORMATS), ("mlir-fold",), 2_000, 60, 0),
     Family("conversions, folded", lambda: plain_conversions(FORMATS), ("mlir-fold",), 2_000, 100, 8),
     Family("conversions in all modes, up to 16 bits", lambda: conversions(float_types(16)), ("apfloat",), 0, 100),

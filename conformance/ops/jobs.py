@@ -138,7 +138,7 @@ def do(job: Job) -> tuple[Job, Tally, Coverage | None]:
     """Do one job. Return its coverage where the answers were compared."""
     try:
         return _done_job(job)
-    except Exception as error:  # an hour's work is not lost for one case
+    except Exception as error:  # one case must not lose an hour's work
         what = f"{type(error).__name__}: {error}"
         return job, Tally(failures=[f"{job.oracle}: {job.case}: an error of halfulp's own: {what}"]), None
 

@@ -194,7 +194,7 @@ def _operations(report: ConformanceReport) -> list[str]:
 def _types(case: OpCase, any_width: bool = False) -> str:
     operands = ", ".join(dict.fromkeys(case.operands))
     results = ", ".join(dict.fromkeys(case.results))
-    if any_width:  # one line for all the widths of a family that has every one
+    if any_width:  # one line for all widths of a family with every width
         operands, results = (re.sub(r"\bi\d+\b", "integers of every width", types) for types in (operands, results))
     return operands if results == operands else f"{operands} to {results}"
 

@@ -82,7 +82,7 @@ def verify(
             explaining &= explaining_profiles(case, inputs, answers, explaining)
     if tally.failures or not (tally.unexplained or tally.known):
         explaining = set()
-    elif chunks > 1:  # a chunk without differences may still be none of what a profile gives
+    elif chunks > 1:  # a chunk without differences may still disagree with a profile
         for inputs in _inputs(oracle, case, count, seed, bits) if explaining else ():
             explaining &= explaining_profiles(case, inputs, ask(oracle, case, inputs), explaining)
     verification.profiles = sorted(explaining)

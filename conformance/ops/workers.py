@@ -28,7 +28,7 @@ class _Pool(ProcessPoolExecutor):
     """
 
     def submit(self, *asked: Any, **options: Any) -> Future[Any]:
-        with _interrupts_held():  # processes are started here, and begin with the signals held that this one holds
+        with _interrupts_held():  # this starts processes, which inherit the blocked signals
             return super().submit(*asked, **options)
 
 
@@ -40,7 +40,7 @@ def _interrupts_held() -> Iterator[None]:
         return
     held: list[tuple[int, FrameType | None]] = []
     handler = signal.signal(signal.SIGINT, lambda *given: held.append(given))
-    # Other threads of this process may take it, so that this alone would not do; what is started inherits it.
+    # Started processes inherit the mask. Other threads of this process may still take the signal: so it is not enough.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -29,7 +29,7 @@ LIBRARY = "libLLVM.so.22.1"
 VARIABLE = "HALFULP_LIBLLVM"  # names another libLLVM, as other variables name the programs
 VERSION = "22."
 WRAPPERS = "libmlir_apfloat_wrappers.so.22.1"
-LLVM_FOLDER = "/usr/lib/llvm-22/lib"  # where Debian keeps the libraries that the loader does not know by name
+LLVM_FOLDER = "/usr/lib/llvm-22/lib"  # Debian's folder of the libraries that the loader does not know by name
 
 # llvm::APFloatBase::Semantics of LLVM 22.
 SEMANTICS = {

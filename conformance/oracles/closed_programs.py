@@ -187,7 +187,7 @@ def closed(program: ClosedProgram) -> ClosedText | Unanswered:
     except HalfulpError as error:
         return Unanswered(str(error))
     if MARKER in text:
-        return Unanswered("its text holds the marker that separates programs")
+        return Unanswered("its text contains the marker that separates programs")
     return ClosedText(text, types)
 
 
@@ -216,7 +216,7 @@ def _needed(module: Module, function: Operation) -> list[Operation]:
 def _argument(builder: Builder, value: Value, type_: ty.Type) -> SSAValue | Unanswered:
     if value.poison is not None and value.poison.any():
         if not value.poison.all():
-            return Unanswered("MLIR 22 has no constant of which some elements are poison")
+            return Unanswered("MLIR 22 has no constant with some poison elements")
         return builder.append("ub.poison", [], type_)
     if element_width(value.element_type) is None or isinstance(type_, ty.MemRefType):
         return Unanswered(f"there are no constants of type {type_}")
@@ -239,7 +239,7 @@ def returned_values(module: Module) -> list[Answer | None]:
 
 def entry_of(module: Module) -> Operation:
     """Return the function ``@halfulp_entry``. Raises ValueError where there is none."""
-    tables = [module.operation, *module.body]  # mlir-opt prints the module around what we may have taken for one
+    tables = [module.operation, *module.body]  # mlir-opt prints the module around the one that may already be there
     functions = (
         op for table in tables for region in table.regions for block in region.blocks for op in block.operations
     )

@@ -27,7 +27,7 @@ class Command:
         try:
             words = shlex.split(spelling)
         except ValueError as error:
-            raise Unavailable(f"{spelling!r} is no command: {error}") from None
+            raise Unavailable(f"{spelling!r} is not a command: {error}") from None
         if not words:
             raise Unavailable("command needs a program: command=PROGRAM ARGUMENTS")
         path = shutil.which(words[0])
@@ -46,7 +46,7 @@ class Command:
         try:
             printed = self._tool.run(self._arguments, request(case, inputs), self._seconds)
         except OracleError as error:
-            if error.kind == "refusal":  # not how a program of this format declines
+            if error.kind == "refusal":  # a program of this format declines by printing -
                 raise OracleError("crash", str(error).partition(": ")[2]) from None
             raise
         return read_answers(case, inputs, printed)

@@ -51,7 +51,7 @@ FLAGS = (
     "--iree-input-demote-f64-to-f32=false",
 )
 SECONDS = 60.0
-MAX_WIDTH = 64  # of what iree-run-module can pass
+MAX_WIDTH = 64  # iree-run-module can pass only these
 LANES = 64
 """Elements are asked in multiples of this number. Otherwise divui divides by 0 in the spare lanes and stops."""
 PROGRAMS = 16  # in one module
@@ -86,7 +86,7 @@ class Iree:
         its reason.
         """
         if not case.op.startswith("arith.") or not case.operands:
-            return f"{case.op} is not asked of IREE"
+            return f"{case.op} is not run by IREE"
         types = (*case.operand_types, *case.result_types)
         wide = next((t for t in types if isinstance(t, ty.FloatType | ty.IntegerType) and _width(t) > MAX_WIDTH), None)
         if wide is not None:
@@ -103,7 +103,9 @@ class Iree:
             return unanswered(case, inputs, module)
         shape = case.shape(inputs)
         columns = [codes.ravel() for codes in inputs]
-        order = np.argsort(columns[-1], kind="stable")  # equal divisors are neighbours, so that halving finds them soon
+        order = np.argsort(
+            columns[-1], kind="stable"
+        )  # equal divisors become neighbours, so that halving finds them soon
         widths = [_width(type_) for type_ in case.result_types]
         results = [np.zeros(order.size, storage_dtype(width)) for width in widths]
         status = np.zeros(order.size, np.uint8)
@@ -119,7 +121,7 @@ class Iree:
                     raise
                 if part.size == 1:
                     status[part] = Status.TRAP
-                    if np.all(status != Status.VALUE):  # no element has ever come through
+                    if np.all(status != Status.VALUE):  # no element has succeeded yet
                         raise
                 elif halvings < TRAPS:
                     halvings += 1
@@ -252,7 +254,7 @@ class _Wrapped:
         copy = parse_module(print_module(program.module), verify=False)
         functions = [op for op in copy.body if op.name == "func.func"]
         if len(functions) != len(copy.body):
-            raise Refused("not everything at the top level is a function")
+            raise Refused("the module has something other than functions at the top level")
         if any(value.poison is not None and value.poison.any() for value in program.arguments):
             raise Refused("an argument cannot be poison")
         for op in copy.walk():
@@ -291,7 +293,7 @@ def _wrapped_type(type_: ty.Type) -> ty.TensorType:
     carried = isinstance(element, ty.FloatType | ty.IntegerType | ty.IndexType) and 0 < _width(element) <= MAX_WIDTH
     ranked = isinstance(type_, ty.TensorType) and type_.shape is not None
     if not carried or not (type_ == element or ranked):
-        raise Refused(f"IREE is given no {type_}")
+        raise Refused(f"IREE gets no {type_}")
     return ty.TensorType(ty.shape_of(type_) or (), _storage(element))
 
 

@@ -91,9 +91,9 @@ class JitOracle:
         """Say why values of a type cannot be lowered; None if they can."""
         element = ty.element_type(type_)
         if isinstance(type_, ty.TensorType | ty.MemRefType):
-            return f"{self.name} runs scalars and vectors, and tensors of static shape with elements"
+            return f"{self.name} runs scalars, vectors, and nonempty tensors of static shape"
         if isinstance(type_, ty.VectorType) and any(type_.scalable):
-            return "scalable vectors have no size to print"
+            return "scalable vectors have no fixed size"
         if isinstance(element, ty.FloatType):
             return None if element.format.name in self.floats else f"{self.name} has no {element.format.name}"
         if isinstance(element, ty.IntegerType):
@@ -143,7 +143,7 @@ class JitOracle:
         text = case_text(case, [column[order] for column in columns], batch.size, group)
         children = self.execute(spliced(case.module(None), text))
         if len(children) != len(asked):
-            raise OracleError("garbage", f"{len(asked)} processes ended, but {len(children)} said so")
+            raise OracleError("garbage", f"{len(asked)} processes ran, but {len(children)} reported their end")
         width = sum(limbs.shape[1] for limbs in results)
         for where, child in zip(asked, children, strict=True):
             if child.signal:
@@ -151,7 +151,7 @@ class JitOracle:
                 continue
             rows = np.array(child.numbers, np.uint64)
             if rows.size != where.size * width:
-                raise OracleError("garbage", f"{where.size * width} numbers were asked for, {rows.size} came")
+                raise OracleError("garbage", f"{where.size * width} numbers are expected, {rows.size} came")
             start = 0
             for limbs in results:
                 limbs[where] = rows.reshape(where.size, width)[:, start : start + limbs.shape[1]]
@@ -184,7 +184,7 @@ class JitOracle:
         try:
             children = self.execute(programs_text([prepared for _, prepared in part]))
             if len(children) != len(part):
-                raise OracleError("garbage", f"{len(part)} processes ended, but {len(children)} said so")
+                raise OracleError("garbage", f"{len(part)} processes ran, but {len(children)} reported their end")
         except OracleError as error:
             if len(part) == 1:
                 found[part[0][0]] = Unanswered(str(error)) if error.kind == "refusal" else error

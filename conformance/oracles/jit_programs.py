@@ -27,7 +27,7 @@ ELEMENTS = 1024
 """Most elements of a program's results; each is printed by instructions of its own."""
 
 
-_DIALECTS = ("arith", "func", "scf", "cf", "ub")  # in which an op does the same to each element, or moves whole values
+_DIALECTS = ("arith", "func", "scf", "cf", "ub")  # their ops are elementwise, or move whole values
 
 
 _REFUSED = ("func.constant", "func.call_indirect")
@@ -157,7 +157,7 @@ class PreparedProgram:
             )
         counts = [_size(type_) * limb_count(width) for type_, width in zip(self.results, widths, strict=True)]
         if len(child.numbers) != sum(counts):
-            return OracleError("garbage", f"{sum(counts)} numbers were asked for, {len(child.numbers)} came")
+            return OracleError("garbage", f"{sum(counts)} numbers are expected, {len(child.numbers)} came")
         answers, start = [], 0
         for shape, width, count in zip(shapes, widths, counts, strict=True):
             limbs = np.array(child.numbers[start : start + count], np.uint64)

@@ -47,7 +47,5 @@ class MlirExpand(JitOracle):
                 return f"--arith-expand makes an invalid conversion between {source} and {target}"
             illegal = target == "f8E8M0FNU" or (source, target) == ("f32", "bf16")
             if illegal and op.properties.get("roundingmode") is not None:
-                return (
-                    f"--arith-expand leaves no {op.name} to {target} with a rounding mode, and has no other code for it"
-                )
+                return f"--arith-expand cannot expand {op.name} to {target} with a rounding mode"
         return None if op.name in _EXTREMA else without_code(op)

@@ -32,9 +32,9 @@ QUESTIONS = 1 << 13  # ops asked for one case, beyond one for each chunk
 SCALARS = 1 << 16  # elements asked for one case where only scalars fold
 PART = 1 << 10  # ops in one module
 PROGRAMS = 256  # programs in one process
-NESTING = 4  # loops in loops that are unrolled
-ROUNDS = 1 << 10  # of a loop that is unrolled
-SPLIT = 64  # parts in which a tensor that does not fold is asked again
+NESTING = 4  # nested loops that are unrolled
+ROUNDS = 1 << 10  # rounds of a loop that is unrolled
+SPLIT = 64  # number of parts in which a tensor that does not fold is asked again
 
 _ONLY_SCALARS = frozenset({"arith.cmpf"})
 _MOVES = frozenset({"arith.bitcast", "arith.select"})
@@ -135,7 +135,7 @@ def read(text: str, count: int) -> list[tuple[Module, list[Answer | None]]]:
     try:
         found = [(module, pr.returned_values(module)) for module in pr.separated(text)]
     except (HalfulpError, ValueError) as error:
-        raise OracleError("garbage", f"mlir-opt printed what is no result: {error}") from None
+        raise OracleError("garbage", f"mlir-opt printed no readable result: {error}") from None
     if len(found) != count:
         raise OracleError("garbage", f"mlir-opt printed {len(found)} modules where {count} were given")
     return found
@@ -241,10 +241,10 @@ class Asking:
         """Ask for tensors, and for parts of those that do not fold."""
         undefined, doubtful = _doubtful(self._case, self._inputs, self._profile)
         likely = np.flatnonzero(~doubtful & ~undefined)
-        # Undefined behaviour is asked for in tensors, with an element that has a value at the end: a folder that notes
-        # failures in one flag for all elements may have forgotten them by then.
+        # Undefined behaviour is asked for in tensors that end with a defined element: a folder that records
+        # failures in one flag for all elements may lose them there.
         groups = [*_chunks(likely), *(np.append(part, likely[:1]) for part in _chunks(np.flatnonzero(undefined)))]
-        # In a random order, so that those asked alone stand for all where the questions do not suffice.
+        # In a random order, so that the elements asked alone represent all if the questions run out.
         others = np.random.default_rng(0).permutation(np.flatnonzero(doubtful & ~undefined))
         alone = _parts(others, self._questions // 2)
         groups += alone

@@ -40,5 +40,5 @@ def without_code(op: Operation) -> str | None:
         return f"there is no function that converts {source} to bf16"
     widens = op.name in ("arith.extf", "arith.scaling_extf") and str(source) == "bf16" and str(target) in _WIDE
     if widens and op.operands[0].type != source:
-        return f"LLVM leaves bits undefined in vectors of bf16 extended to {target}"  # a scalar is right
+        return f"LLVM leaves bits undefined in vectors of bf16 extended to {target}"  # scalars are right
     return None

@@ -35,7 +35,7 @@ _EXECUTED = frozenset({"f16", "bf16", "f32", "f64"})
 PLAIN_X86 = "--mattr=-avx512f"
 """Options that restrict code to what every x86 has: AVX-512 overflows differently to unsigned integers of 32 bits."""
 ELEMENTS = 1 << 16  # elements executed in one process
-QUESTIONS = 1 << 8  # ops asked for elements that hardly fold, before they are executed
+QUESTIONS = 1 << 8  # ops asked for elements that probably do not fold, before they are executed
 SECONDS = 60.0
 
 
@@ -104,7 +104,7 @@ class MlirQuant:
         options = ["-e", "main", "--entry-point-result=void", f"--shared-libs={self._library}", PLAIN_X86]
         printed = self._runner.run(options, lowered, SECONDS)
         try:
-            # Of a value that is poison, a register keeps bits above the width of its type: they are not part of it.
+            # For a poison value, a register keeps bits above the width of its type: they are not part of it.
             numbers = [int(line) & (1 << width) - 1 for line in printed.split()]
             return ints_to_codes(numbers, width, shape)
         except (ValueError, OverflowError):

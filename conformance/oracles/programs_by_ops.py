@@ -100,7 +100,7 @@ class ByOps:
         answers = unanswered(case, inputs, refusal) if refusal is not None else self.evaluate(case, inputs)
         shapes = [element_shape(a.bits, width_of(t)) for a, t in zip(answers, case.result_types, strict=False)]
         if len(answers) != len(case.results) or any(shape != case.shape(inputs) for shape in shapes):
-            raise OracleError("garbage", f"{case}: results of another number or shape than asked for")
+            raise OracleError("garbage", f"{case}: results of the wrong number or shape")
         return answers
 
 
@@ -166,7 +166,7 @@ class _Straight:
         if constant is not None:
             self.values[results[0]] = constant
         elif case is None or not operands:
-            raise Refused(f"{op.name} is not done to each element")
+            raise Refused(f"{op.name} is not elementwise")
         elif len(self.steps) == STEPS:
             raise Refused(f"the program has more than {STEPS} ops")
         else:

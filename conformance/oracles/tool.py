@@ -72,7 +72,7 @@ def _read_streams(process: subprocess.Popen[bytes], deadline: float, limit: int)
                 raise TimeoutError
             ended = process.poll() is not None
             events = selector.select(0 if ended else min(left, 0.2))
-            if ended and not events:  # what it left running may hold the streams open
+            if ended and not events:  # processes that it left running may hold the streams open
                 break
             for key, _ in events:
                 chunk = os.read(key.fd, 1 << 16)
@@ -84,7 +84,7 @@ def _read_streams(process: subprocess.Popen[bytes], deadline: float, limit: int)
                 chunks[key.fileobj].append(chunk)
     try:
         process.wait(max(deadline - time.monotonic(), 0.01))
-    except subprocess.TimeoutExpired:  # it closed its streams and goes on
+    except subprocess.TimeoutExpired:  # it closed its streams but still runs
         raise TimeoutError from None
     return b"".join(chunks[process.stdout]), b"".join(chunks[process.stderr])
 
@@ -114,7 +114,7 @@ class Tool:
         try:
             return done.stdout.decode("utf-8")
         except UnicodeDecodeError:
-            raise OracleError("garbage", f"{name} printed what is not UTF-8") from None
+            raise OracleError("garbage", f"{name} printed bytes that are not UTF-8") from None
 
 
 def _first_line(said: str) -> str:

@@ -157,7 +157,7 @@ class Recording:
             if list(made.results) != results or list(made.operands) != operands:
                 raise TypeMismatch(f"it has the types {made}")
         except (HalfulpError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-            raise OracleError("garbage", f"{self.path}: task {number} is none: {error}") from None
+            raise OracleError("garbage", f"{self.path}: task {number} is malformed: {error}") from None
         return made
 
     def record(self, case: OpCase) -> Record | None:
@@ -180,7 +180,9 @@ class Recording:
         if pair is not None:
             places = [(number, k) for number, status in zip(numbers, statuses, strict=True) for k in range(len(status))]
             one, other = (f"element {places[k][1]} of task {places[k][0]}" for k in pair)
-            raise OracleError("garbage", f"{self.path}: {one} and {other} have the same operands, but not one result")
+            raise OracleError(
+                "garbage", f"{self.path}: {one} and {other} have the same operands, but different results"
+            )
         return whole
 
     def _part(self, case: OpCase, number: int) -> Record:
@@ -218,7 +220,7 @@ def load_recording(path: str) -> Recording:
         try:
             header = json.loads(_array(arrays, "header", 8, path).tobytes().decode())
             if header["version"] != VERSION:
-                raise OracleError("garbage", f"{path} is of version {header['version']!r}, not {VERSION}")
+                raise OracleError("garbage", f"{path} has version {header['version']!r}, not {VERSION}")
             headers = list(header["tasks"])
             cases: dict[str, list[int]] = {}
             for number, named in enumerate(headers):
@@ -243,7 +245,7 @@ class _opened:
                 raise OracleError("garbage", f"{self._path} would take {size} bytes, more than {NPZ_BYTES}")
             self._arrays = np.load(io.BytesIO(self._data), allow_pickle=False)
         except (ValueError, OSError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
-            raise OracleError("garbage", f"{self._path} is no .npz file: {error}") from None
+            raise OracleError("garbage", f"{self._path} is not an .npz file: {error}") from None
         return self._arrays
 
     def __exit__(self, *_: object) -> None:
@@ -254,10 +256,10 @@ def _array(arrays: Any, name: str, width: int, path: str) -> Codes:
     """Return an array of codes, of the element type and shape that the width requires. Raises OracleError."""
     try:
         array = arrays[name]
-    except Exception as error:  # zlib, zipfile and NumPy each raise their own
+    except Exception as error:  # zlib, zipfile and NumPy raise different exceptions
         raise OracleError("garbage", f"{path}: no array {name}: {error}") from None
     if not isinstance(array, np.ndarray) or array.dtype != storage_dtype(width):
-        raise OracleError("garbage", f"{path}: {name} is no array of {storage_dtype(width)}")
+        raise OracleError("garbage", f"{path}: {name} is not an array of {storage_dtype(width)}")
     if array.shape != code_shape(array.shape[:1], width):
         raise OracleError("garbage", f"{path}: {name} has the shape {array.shape}")
     limbs = array if array.ndim == 1 else array[:, -1]
@@ -292,7 +294,7 @@ def look_up(record: Record, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
     known = _rows(record.operands, widths, (len(record.operands[0]),))
     asked = _rows(inputs, widths, shape)
     order = np.argsort(known, kind="stable")
-    if record.status is not None:  # of the same operands, those with an answer
+    if record.status is not None:  # for equal operands, prefer a record with an answer
         order = order[record.status[order] != Status.UNANSWERED]
     if not len(order):
         return unanswered(case, inputs, "the file has no such operands")

@@ -59,7 +59,7 @@ class Change:
 
 
 def _told(column: Column, code: str | None) -> str:
-    if code is None:  # a version that marks no row has no column for marks
+    if code is None:  # a version without marked rows has no column for marks
         return "0x0"
     return f"{code} ({value_text(column, int(code, 16))})" if column.role is Role.RESULT else code
 
@@ -68,7 +68,7 @@ def old_columns(data: Document, recipe: Recipe) -> tuple[Column, ...]:
     """Return the columns of an old set. Raises InputError where its recipe no longer makes these."""
     columns = metadata.columns_of(data)
     if tuple(column for column in columns if column.role in _GIVEN) != recipe.computation.inputs:
-        raise InputError("the operands of the old set are not those that this version makes by its recipe")
+        raise InputError("this version makes other operands by the recipe of the old set")
     unknown = [column.name for column in columns if column.role not in _MARKS and column not in recipe.columns]
     if unknown:
         raise InputError(f"this version does not make the column '{unknown[0]}' of the old set")
@@ -138,7 +138,7 @@ def changes(data: Document, recipe: Recipe, old: VectorSet, size: int = CHUNK) -
 
 def _other_operands(row: int) -> InputError:
     return InputError(
-        f"row {row} of the old set has operands that its recipe does not make there today, so that nothing can be said",
+        f"row {row} of the old set has operands that its recipe does not make there today: results cannot be compared",
         hint="halfulp check-vectors computes the results for the operands in the file",
     )
 

@@ -123,7 +123,7 @@ def check_columns(columns: Sequence[Column]) -> None:
             about = results_of(columns, column)
             widths = {columns[k].width for k in about}
             if not about or (column.role is Role.OPEN and len(about) > 1):
-                raise ValueError(f"column {column.name!r} must name the one result that it is about")
+                raise ValueError(f"column {column.name!r} must name its result")
             if column.width != 1 if column.role is Role.POISON else {column.width} != widths:
                 raise ValueError(f"column {column.name!r} has {column.width} bits, which does not fit its result")
         if column.role is Role.FLAGS and column.width != FLAG_BITS:

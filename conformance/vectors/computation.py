@@ -108,7 +108,7 @@ class OpComputation:
             _ = self._kernel
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Without what was derived: kernels cannot be pickled, and tables are large.
+        # Without cached properties: kernels cannot be pickled, and tables are large.
         return OpComputation, (self.case, self.profile, self.keep_ub, self.flags, self.random_bits)
 
     @property
@@ -374,7 +374,7 @@ class ProgramComputation:
         columns = tuple(self._named(argument_types(self._function), "argument", "arg", Role.OPERAND))
         if not columns:
             raise Unsupported(
-                f"'@{self.function}' is given nothing, so that there are no vectors of it",
+                f"'@{self.function}' has no arguments, so there are no vectors of it",
                 location=self._function.location,
             )
         return columns
@@ -434,7 +434,7 @@ class ProgramComputation:
         rows = len(inputs[0])
         values = [Value(type_, codes) for type_, codes in zip(self.operand_types, inputs, strict=True)]
         active = np.ones(rows, np.bool_)
-        # Each time some lanes come to undefined behaviour, all others start again without them.
+        # Each time some lanes reach undefined behaviour, the others start again without them.
         while active.any():
             try:
                 results = run_batch(self._program, self._function, values, rows, None if active.all() else active)

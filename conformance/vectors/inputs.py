@@ -49,7 +49,7 @@ def kinds_of(types: Sequence[ty.Type], op: str = "") -> list[OperandKind]:
         elif isinstance(type_, ty.IntegerType | ty.IndexType) and width is not None:
             kinds.append(IntegerKind(width, amount=op in _SHIFTS and place == 1))
         else:
-            raise Unsupported(f"no corners are known of operands of type {type_}")
+            raise Unsupported(f"there are no corners for operands of type {type_}")
     return kinds
 
 
@@ -65,7 +65,7 @@ def rows_of_types(
     widths = [kind.width for kind in kinds]
     if level not in ("exhaustive", "random") and max(widths) > CORNER_BITS:
         raise Unsupported(
-            f"no corners are made of operands of {max(widths)} bits, but of {CORNER_BITS} at most",
+            f"there are no corners for operands of {max(widths)} bits, only up to {CORNER_BITS}",
             hint="--level=random takes any width",
         )
     match level:
@@ -136,7 +136,7 @@ def rows_for(
     if level is not None:
         tables.append(rows_of_case(case, level, seed, count))
     if not tables:
-        raise ValueError("neither a level nor a model says which operands are wanted")
+        raise ValueError("no operands are chosen: name a level or a model")
     return one_after_another(tables)
 
 
@@ -154,7 +154,7 @@ def first(rows: Rows, count: int | None) -> Rows:
 
 def _check_enumerable(bits: int) -> None:
     if bits > EXHAUSTIVE_BITS:
-        raise ValueError(f"operands of {bits} bits together have too many combinations; ask for another level")
+        raise ValueError(f"operands of {bits} bits together have too many combinations; choose another level")
 
 
 def _needed(count: int | None) -> int:

@@ -114,7 +114,7 @@ class ModelCase:
             return min(source.highest.bit_length(), target.emax + 1) - target.precision
         precision = source.precision
         if self.kind == "convert":
-            # The smallest values keep one bit, of as many as the source has there.
+            # The smallest values keep one of the bits that the source has there.
             lead = target.emin - target.mantissa_bits if target.zero else target.emin
             return max(precision - target.precision, lead - quantum(source, lead))
         return precision - (self.kind == "divide")
@@ -275,7 +275,7 @@ def pieces(target: Numeric, result: ExactResult, lowest: int | None = None) -> P
     return Pieces(kept, result.significand & (1 << shift) - 1, shift, lowest)
 
 
-# Operands that give a wanted result.
+# Operands that give a certain result.
 
 
 def encoded(source: Numeric, sign: int, significand: int, exponent: int) -> int | None:

@@ -205,11 +205,11 @@ def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
         raise InputError(f"{file}: version {data['schema_version']!r} of the metadata, not {SCHEMA_VERSION}")
     for key, kind in _NEEDED.items():
         if not isinstance(data.get(key), kind) or isinstance(data[key], bool):
-            raise InputError(f"{file}: '{key}' is missing, or no {kind.__name__}")
+            raise InputError(f"{file}: '{key}' is missing, or not a {kind.__name__}")
     for listed in data["files"]:
         name = listed.get("name", "x") if isinstance(listed, dict) else None
         if not isinstance(name, str) or not name or not isinstance(listed.get("format"), str):
-            raise InputError(f"{file}: {listed!r} in 'files' does not say what a file is called and its format")
+            raise InputError(f"{file}: {listed!r} in 'files' does not give a file's name and format")
     return data
 
 
@@ -226,8 +226,8 @@ def of_file(data: Document, name: str) -> Document:
     shard = named[0]
     own = {key: value for key, value in data.items() if key not in ("shards", "dropped", "undefined", "anchors")}
     if not all(isinstance(shard.get(key), kind) for key, kind in _OF_A_SHARD.items()):
-        raise InputError(f"the metadata says too little of the shard '{name}'")
-    # Of tables of runs the whole stands in the document, not the shards.
+        raise InputError(f"the metadata does not fully describe the shard '{name}'")
+    # For tables of runs, the document describes the merged table, not the shards.
     files = [file for file in data["files"] if isinstance(file, dict)]
     described = [file for file in files if file.get("name") == name] or [{**file, "name": name} for file in files[:1]]
     return {
@@ -256,7 +256,7 @@ def parts_of(data: Document) -> list[Document]:
         return [data]
     parts = [of_file(data, shard["file"]) for shard in shards if isinstance(shard, dict) and "file" in shard]
     if whole_digest(part["sha256"] for part in parts) != data["sha256"]:
-        raise InputError("the metadata's shards are not those of its digest")
+        raise InputError("the digest of the metadata is not that of its shards")
     return parts
 
 
@@ -275,7 +275,7 @@ def packing_of(data: Document, name: str | None = None) -> Packing:
     try:
         return next((Packing(**file["packing"]) for file in own if "packing" in file), CONTAINERS)
     except (TypeError, ValueError) as error:
-        raise InputError(f"the metadata describes no packing: {error}") from None
+        raise InputError(f"the metadata does not describe a packing: {error}") from None
 
 
 def blocks_of(data: Document) -> Blocks | None:
@@ -285,12 +285,12 @@ def blocks_of(data: Document) -> Blocks | None:
     try:
         blocks = Blocks(**data["blocks"]) if "blocks" in data else None
     except TypeError as error:
-        raise InputError(f"the metadata describes no blocks: {error}") from None
+        raise InputError(f"the metadata does not describe blocks: {error}") from None
     if blocks is not None and not (
         all(isinstance(text, str) for text in (blocks.element, blocks.scale, blocks.scales))
         and type(blocks.elements) is int
     ):
-        raise InputError(f"the metadata describes no blocks: {data['blocks']!r}")
+        raise InputError(f"the metadata does not describe blocks: {data['blocks']!r}")
     return blocks
 
 

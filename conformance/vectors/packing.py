@@ -34,7 +34,7 @@ class Packing:
 
     def __post_init__(self) -> None:
         if self.first not in ("low", "high"):
-            raise ValueError(f"packing: element 0 lies in the low or the high bits, not {self.first!r}")
+            raise ValueError(f"packing: element 0 is in the low or the high bits, not {self.first!r}")
 
     def size(self, width: int, count: int) -> int:
         """Return the number of bytes of ``count`` elements; zeros fill the last byte."""
@@ -144,9 +144,9 @@ class BlockLayout:
 
     def __post_init__(self) -> None:
         if self.scales not in SCALE_PLACES:
-            raise ValueError(f"scales lie {', '.join(SCALE_PLACES)}, not {self.scales!r}")
+            raise ValueError(f"scales are {', '.join(SCALE_PLACES)}, not {self.scales!r}")
         if self.elements < 1 or not 1 <= self.width <= LIMB_BITS or not 1 <= self.scale_width <= LIMB_BITS:
-            raise ValueError("a block has 1 or more elements, of which each, and the scale, has 1 to 64 bits")
+            raise ValueError("a block has at least 1 element; elements and the scale have 1 to 64 bits")
 
     @property
     def element_bytes(self) -> int:
@@ -176,7 +176,7 @@ class Blocks:
         """
         missing = [name for name in (self.element, self.scale) if name not in widths]
         if missing:
-            raise ValueError(f"there is no column {missing[0]!r} to lie in blocks")
+            raise ValueError(f"there is no column {missing[0]!r} to store in blocks")
         return BlockLayout(widths[self.element], self.elements, widths[self.scale], self.scales, packing)
 
     def to_json(self) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def _function(recipe: Recipe) -> str:
         return function_of_case(computation.case)
     assert isinstance(computation, ProgramComputation)
     if not computation.scalars:
-        raise InputError(f"the format 'mlir' checks functions of scalars, and '@{computation.function}' is none")
+        raise InputError(f"the format 'mlir' checks functions of scalars, and '@{computation.function}' is not one")
     return function_of_program(computation.text, computation.function)
 
 
@@ -177,7 +177,7 @@ def whole_files(folder: Path, names: Sequence[str]) -> Iterator[list[BinaryIO]]:
             with suppress(OSError):
                 path.unlink()
         if not was_there:
-            with suppress(OSError):  # it holds what was written, unless that failed
+            with suppress(OSError):  # it holds the written data, unless writing failed
                 folder.rmdir()
 
 

@@ -118,7 +118,7 @@ def _side_by_side(lists: Sequence[Sequence[int]], width: int) -> Rows:
 def _corners(source: ty.Type, type_: ty.UniformQuantizedType, parameter: int, level: Level, seed: int) -> list[int]:
     if isinstance(source, ty.FloatType):
         kind = FloatKind(source.format)
-        if type_.storage is not None:  # no integers: a table, or floats
+        if type_.storage is not None:  # not integers: a table, or floats
             return kind.corners(level, True)
         codes = expressed_corners(source.format, type_, parameter, level, seed)
         return list(dict.fromkeys([*codes, *kind.corners(1, False)]))

@@ -64,11 +64,11 @@ class Recipe:
     def _in_blocks(self, size: int) -> Rows:
         computation = self.computation
         if not isinstance(computation, OpComputation) or computation.case.op not in SCALED:
-            raise InputError(f"blocks that share a scale are operands of {' and '.join(SCALED)} alone")
+            raise InputError(f"only {' and '.join(SCALED)} take blocks that share a scale")
         if size > CHUNK:
             raise InputError(f"a block of {size} elements is too long: {CHUNK} at most")
         if self.level is None or self.models:
-            raise InputError("the models know nothing of blocks that share a scale", hint="ask for a level")
+            raise InputError("the models do not support blocks that share a scale", hint="ask for a level")
         if self.level in RANDOM:
             count = None if self.count is None else -(-self.count // size) * size
             table = rows_for(computation.case, self.level, self.seed, count)
@@ -173,7 +173,7 @@ def rows_of(data: Mapping[str, Any], recipe: Recipe) -> tuple[int, int]:
         raise InputError("the metadata does not say which rows its shard has")
     start, stop = rows
     if not 0 <= start <= stop <= whole or start % recipe.step or stop % recipe.step:
-        raise InputError(f"the metadata tells of rows {start} to {stop}, which the set of {whole} rows does not have")
+        raise InputError(f"the metadata names rows {start} to {stop}, which the set of {whole} rows does not have")
     return start, stop
 
 

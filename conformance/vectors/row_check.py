@@ -382,7 +382,7 @@ class VectorChecker:
             self._surplus.take(inputs, 1)
         missing = -rows % self.period
         if missing:
-            # The last group may lack rows, which then are anything.
+            # The last group may lack rows; any rows fill it up.
             padded = tuple(np.concatenate([codes, np.repeat(codes[-1:], missing, axis=0)]) for codes in inputs)
             outputs, undefined = self.computation.compute(padded)
             return Computed(tuple(codes[:rows] for codes in outputs), None if undefined is None else undefined[:rows])
@@ -402,7 +402,7 @@ class VectorChecker:
         try:
             return next(foreseen, None)
         except (HalfulpError, ValueError):
-            # The recipe's operands are a convenience: a document may tell of rows that it does not have.
+            # The recipe's operands only save time: a document may describe rows that the recipe does not have.
             return None
 
     def _unknown(self, expected: Chunk, rows: int) -> dict[int, dict[str, str]]:
@@ -460,7 +460,7 @@ class VectorChecker:
         tried[chosen], control[controls] = True, True
         found.examined += int(tried[kept].sum())
         found.controls += int(control[kept].sum())
-        # What has an X is what no semantics gives.
+        # No semantics gives an X.
         tried[list(unknown)] = False
         for kept_of, chunk in ((sample.inputs, inputs), (sample.expected, expected), (sample.actual, actual)):
             kept_of.append(tuple(codes[kept] for codes in chunk))

@@ -31,7 +31,7 @@ class Rows:
         """Return the columns of rows ``start`` to ``stop``. Raises ValueError outside the table or the period."""
         if not 0 <= start <= stop <= self.count or start % self.period or stop % self.period:
             raise ValueError(
-                f"rows {start} to {stop} are no part of {self.count} rows"
+                f"rows {start} to {stop} are not within {self.count} rows"
                 + (f" in groups of {self.period}" if self.period > 1 else "")
             )
         return self.make(start, stop)
@@ -69,13 +69,13 @@ def exhaustive(widths: Sequence[int]) -> Rows:
     index_type: type[np.uint32] | type[np.uint64] = np.uint32 if total <= 32 else np.uint64
 
     def make(start: int, stop: int) -> tuple[Codes, ...]:
-        # From an array, which wraps around, since 2**32 itself may be the end.
+        # Computed as an array, which wraps around, since 2**32 itself may be the end.
         index: Codes = np.arange(stop - start, dtype=index_type)
         index += index_type(start & int(np.iinfo(index_type).max))
         columns, below = [], total
         for width in widths:
             below -= width
-            # A shift by all bits of the dtype has no meaning; only an operand of width 0 asks for one.
+            # A shift by all bits of the dtype is undefined; only an operand of width 0 needs one.
             moved = (index >> index_type(below) if below else index) if width else np.zeros_like(index)
             cut = moved if width == total else moved & index_type((1 << width) - 1)
             columns.append(cut.astype(storage_dtype(width), copy=False))
@@ -88,7 +88,7 @@ def one_after_another(tables: Sequence[Rows]) -> Rows:
     """Return the rows of several tables of the same widths and period. Raises ValueError where these differ."""
     first = tables[0]
     if any((table.widths, table.period) != (first.widths, first.period) for table in tables):
-        raise ValueError("tables of different operands cannot follow one another")
+        raise ValueError("tables of different operands cannot be joined")
     begins = [0]
     for table in tables:
         begins.append(begins[-1] + table.count)

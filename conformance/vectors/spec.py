@@ -156,7 +156,7 @@ def _source(data: Any, folder: Path) -> Document:
     if "op" in data:
         _checked("source of an op", data)
         if "operands" not in data:
-            raise _Wrong(f"'operands' must say the types that {data['op']} is given")
+            raise _Wrong(f"'operands' must give the types of the operands of {data['op']}")
         operands = data["operands"]
         for spelling in [operands] if isinstance(operands, str) else operands:
             _type(spelling)
@@ -176,7 +176,7 @@ def _type(spelling: str) -> None:
     try:
         as_type(spelling)
     except HalfulpError as error:
-        raise _Wrong(f"'{spelling}' is no type: {error.message}", error.hint) from None
+        raise _Wrong(f"'{spelling}' is not a type: {error.message}", error.hint) from None
 
 
 def _read(path: Path) -> str:
@@ -185,4 +185,4 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not MLIR text", hint="halfulp translate makes text of bytecode") from None
+        raise InputError(f"{path}: not MLIR text", hint="halfulp translate turns bytecode into text") from None

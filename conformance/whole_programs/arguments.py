@@ -87,8 +87,8 @@ def generated(
     if tuples * sum(sizes) * ELEMENT_BYTES > Settings.max_bytes:
         most = Settings.max_bytes // ELEMENT_BYTES
         raise LimitExceeded(
-            f"{tuples} tuples of {sum(sizes)} elements are too many to make up: more than {most} in all",
-            hint="ask for fewer with -n, or give each argument with --input",
+            f"{tuples} tuples of {sum(sizes)} elements are too many to generate: more than {most} in all",
+            hint="choose fewer with -n, or give each argument with --input",
         )
     if bits <= exhaustive_bits:
         numbers: list[Sequence[int]] = [
@@ -113,7 +113,7 @@ def generated(
 
 def _shape(type_: ty.Type, vscale: int | None) -> tuple[int, ...]:
     if element_width(ty.element_type(type_)) is None or isinstance(type_, ty.MemRefType):
-        raise Unsupported(f"no values of type '{type_}' can be made up", hint="give each argument with --input")
+        raise Unsupported(f"no values of type '{type_}' can be generated", hint="give each argument with --input")
     shape = runtime_shape(type_, vscale)
     return (DYNAMIC_SIZE,) if shape is None else tuple(DYNAMIC_SIZE if size is None else size for size in shape)
 

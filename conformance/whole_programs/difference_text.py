@@ -53,7 +53,7 @@ def difference_lines(difference: Difference, oracle: str) -> list[str]:
     text = difference.program.module.text
     lines = severity.render(text).split("\n")
     if finding is None:
-        lines.append(f"  result {mismatch.result}; no op explains it when all intermediate results are returned")
+        lines.append(f"  result {mismatch.result}; no single op explains it")
     else:
         lines += [f"  {line}" for line in operand_lines(finding)]
         if finding.op.results[1:]:

@@ -205,7 +205,7 @@ class _AskedOracle:
             cell, why = step.op.cell, self._refusals.get(step.op.case)
             if why is not None and all(name == "predicate" for name, _ in step.op.case.properties):
                 self.counts.refused.setdefault(cell, why)
-            self._missing(step, why or "an operand is of a type that is made by an op that was refused")
+            self._missing(step, why or "an operand's type needs an op that was refused")
 
     def _missing(self, step: RandomOp, why: str) -> None:
         self.counts.missing[step.op.cell] += 1
@@ -224,7 +224,7 @@ class _AskedOracle:
             return
         answers = dict(zip(made.returned, reply, strict=True))
         if all(answer.status is not None and (answer.status == Status.TRAP).all() for answer in reply):
-            # The program as a whole has no results: that says something of the ops alone that are known to stop it.
+            # The program as a whole has no results: only ops that are known to stop a program explain this.
             stopping = {step.results[0]: self._stops(program, step) for step in steps}
             if any(mask is not None for mask in stopping.values()):
                 for step in steps:
@@ -354,7 +354,7 @@ def lines(report: FuzzReport, shown: int = 10) -> Iterator[str]:
             f"{known:,} known, {tally.unexplained:,} UNEXPLAINED"
         )
         if counts.follows:
-            yield f"  different after a known divergence of which more than the bits is kept: {counts.follows:,}"
+            yield f"  different after a known divergence, in an oracle that keeps numbers: {counts.follows:,}"
         if tally.undefined:
             yield f"  undefined here, with values in {counts.oracle}: {tally.undefined:,}"
         yield from (f"  known divergence: {name} ({count:,})" for name, count in tally.known.most_common())

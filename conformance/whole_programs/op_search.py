@@ -212,7 +212,7 @@ class Search:
         here = run_here(ClosedProgram(copy.module, copy.function, program.arguments), self.profile)
         if isinstance(reply, Unanswered) or isinstance(here, NoMeaning):
             return Study()
-        if stopped(reply):  # which says nothing of a single op
+        if stopped(reply):  # a stop says nothing about a single op
             return self._traced(program)
         try:
             judge(here, reply)
@@ -371,7 +371,7 @@ class Search:
             settings = Settings(self.profile, listeners=(trace,))
             program_for(program.module, settings).run(function_, program.arguments)
         except HalfulpError:
-            pass  # what ran before is judged
+            pass  # the ops that ran before are judged
         alone = [self._alone_on(program.module, op, operands) for op, operands in trace.ran]
         found = []
         for (op, operands), reply in zip(trace.ran, ask(self.oracle, alone) if alone else (), strict=True):

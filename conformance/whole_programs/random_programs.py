@@ -143,7 +143,7 @@ def _cells_by_operand() -> dict[str, dict[str, list[tuple[Cell, int]]]]:
 @lru_cache(maxsize=4)
 def _order(seed: int) -> tuple[Cell, ...]:
     order = list(cells())
-    # What no folder answers unless its result is exact comes twice.
+    # Ops that folders answer only for exact results come twice.
     order += [
         cell for cell in order if cell.op == "arith.truncf" or (cell.op, cell.result) == ("arith.extf", "f8E8M0FNU")
     ]
@@ -182,7 +182,7 @@ class ReadyOp:
         type_ = self.case.result_types[0]
         fmt = type_.format if isinstance(type_, ty.FloatType) else None
         if fmt is not None and not fmt.signed and fmt.is_nan(code) and self.cell.op not in _MOVES:
-            # A tool that keeps more than bits may have a negative number behind it.
+            # A tool that keeps numbers beside bits may hold a negative number here.
             return True
         if not self.has_open:
             return False

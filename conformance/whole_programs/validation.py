@@ -162,7 +162,7 @@ class _Runner:
                 middle = (start + stop) // 2
                 waiting += [(middle, stop), (start, middle)]
                 continue
-            except Unsupported:  # lanes cannot part ways
+            except Unsupported:  # lanes cannot take different branches
                 singles += [(index, index + 1) for index in range(start, stop)]
                 continue
             yield start, stop, _spread(before, stop - start), _spread(after, stop - start)

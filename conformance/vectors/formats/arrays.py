@@ -79,7 +79,7 @@ def exactly(file: IO[bytes], size: int, options: Options) -> bytes:
 def ended(file: IO[bytes], options: Options) -> None:
     """Raise InputError where a file goes on."""
     if file.read(1):
-        raise malformed("the file goes on behind its last row", options)
+        raise malformed("the file goes on after its last row", options)
 
 
 def checked_widths(columns: Sequence[Column], chunks: Iterator[Chunk], options: Options) -> Iterator[Chunk]:

@@ -40,7 +40,7 @@ class _Layout:
                 raise InputError(f"{options.file}: {error}") from None
             self.element, self.scale = names.index(options.blocks.element), names.index(options.blocks.scale)
             self.single = [k for k in self.single if k not in (self.element, self.scale)]
-        # Of a multiple of 8 elements, every width fills whole bytes, so that chunks can be packed one by one.
+        # A multiple of 8 elements of any width fills whole bytes, so that chunks can be packed one by one.
         whole = lcm(8, 1 if self.blocks is None else self.blocks.elements)
         self.rows = -(-options.rows // whole) * whole
 

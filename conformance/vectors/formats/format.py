@@ -212,7 +212,7 @@ def needed(columns: tuple[Column, ...] | None, format: str, options: Options) ->
     """Return the columns. Raises InputError where neither the caller nor the file gives them."""
     if columns is None:
         raise InputError(
-            f"{options.file}: a file in the format '{format}' does not say what its columns are",
+            f"{options.file}: a file in the format '{format}' does not describe its columns",
             hint="give the metadata written beside it, or the columns",
         )
     return columns
@@ -224,7 +224,7 @@ def same_columns(
     """Return the columns of a file that may describe itself. Raises InputError where they differ from the caller's."""
     if given is not None and found is not None and given != found:
         raise InputError(
-            f"{options.file}: the file has the columns {_spelled(found)}, but those asked for are {_spelled(given)}"
+            f"{options.file}: the file has the columns {_spelled(found)}, but the expected ones are {_spelled(given)}"
         )
     return needed(given if found is None else found, format, options)
 

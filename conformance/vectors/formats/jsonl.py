@@ -30,7 +30,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
             return f"{value:X}"
         if not isinstance(value, str):
-            raise ValueError(f"{value!r} is no code")
+            raise ValueError(f"{value!r} is not a code")
         return value.removeprefix("0x")
 
     def line(text: str, done: int) -> list[list[str]]:

@@ -57,7 +57,7 @@ def function_of_program(text: str, function: str) -> str:
     """
     module = parse_module(text)
     if module.lookup(f"@{function}") not in module.body:
-        raise Unsupported(f"the format 'mlir' cannot call '@{function}', which lies in a module of its own")
+        raise Unsupported(f"the format 'mlir' cannot call '@{function}', which is in a nested module")
     names = [operation.symbol_name for operation in module.body if operation.symbol_name is not None]
     renamed = {function: FUNCTION}
     for name in _TAKEN:
@@ -85,11 +85,11 @@ def _carrier(column: Column) -> str:
     try:
         type_ = as_type(column.type)
     except HalfulpError as error:
-        raise InputError(f"the type of '{column.name}' is none: {error.message}") from None
+        raise InputError(f"the type of '{column.name}' is not a type: {error.message}") from None
     if isinstance(type_, ty.IntegerType | ty.IndexType):
         return str(type_)
     if not isinstance(type_, ty.FloatType):
-        raise InputError(f"the format 'mlir' cannot make a '{type_}' of its bits, for '{column.name}'")
+        raise InputError(f"the format 'mlir' cannot cast integers to '{type_}', for '{column.name}'")
     return f"i{column.width}"
 
 

@@ -46,5 +46,5 @@ def check_names(language: str, reserved: frozenset[str], names: Iterable[str]) -
     for name in names:
         if name in reserved:
             raise InputError(
-                f"'{name}' is a word of {language}, and cannot be a name in it", hint="choose another name"
+                f"'{name}' is a reserved word of {language}, and cannot be a name", hint="choose another name"
             )

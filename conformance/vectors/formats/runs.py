@@ -55,7 +55,7 @@ def starts_of_runs(columns: tuple[Column, ...], chunks: Iterable[Chunk]) -> Iter
     for chunk in chunks:
         if not len(chunk[0]):
             continue
-        # Settled by the masks beside them, results that are open are equal where the masks are.
+        # After `settled`, unspecified results are equal where their masks are equal.
         chunk = settled(columns, chunk)
         _check_steps(before, chunk[0])
         changes = np.zeros(len(chunk[0]), np.bool_)
@@ -76,7 +76,7 @@ def starts_of_runs(columns: tuple[Column, ...], chunks: Iterable[Chunk]) -> Iter
 def _check_steps(before: Chunk | None, operand: Codes) -> None:
     """Raise InputError where operands do not count up by one, beginning after the last row before them."""
     one = operand.dtype.type(1)
-    # Codes wrap around at the end of their dtype: that no step does, the ends tell.
+    # Codes wrap around at the end of their dtype: the ends tell that no step does.
     steady = int(operand[-1]) - int(operand[0]) == len(operand) - 1 and bool((operand[1:] - operand[:-1] == one).all())
     if steady and (before is None or int(before[0][0]) + 1 == int(operand[0])):
         return
@@ -107,7 +107,7 @@ class RunTable:
     """
 
     def __init__(self, file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -> None:
-        # What would be noted is about the lines of runs, not about rows.
+        # Notes would describe lines of runs, not rows.
         self._options = replace(options, notes=None)
         self._source = LineSource(file)
         self._source.fill(HEAD)
@@ -160,7 +160,7 @@ def read(file: BinaryIO, columns: tuple[Column, ...] | None, options: Options) -
             held = tuple(codes[-1:] for codes in runs)
         if held is None or table.last is None:
             return
-        # One less than the length: that of a run of all 2**64 operands has no uint64.
+        # One less than the length: the length of a run of all 2**64 operands does not fit a uint64.
         yield from _expanded(held, np.array([table.last - int(held[0][0])], np.uint64), options.rows)
         yield (np.array([table.last], held[0].dtype), *held[1:])
 

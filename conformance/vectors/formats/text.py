@@ -334,14 +334,14 @@ def read_rows(
     while True:
         source.fill(rows * text.length)
         here = min(rows, len(source.data) // text.length)
-        # One row first: most of a block would be read in vain where it does not begin with a row.
+        # One row first: if the block does not begin with a row, most of it would be read for nothing.
         good = here and text.decode(source.data, 1)[1]
         if good:
             chunk, good = text.decode(source.data, here)
             if options.notes is not None:
                 options.notes.stand(done, source.line, lines_of_row)
             yield tuple(codes[:good] for codes in chunk)
-            # Where other lines come in between, little is read again in vain.
+            # If other lines come between, little is read twice.
             rows = min(most, 2 * rows if good == rows else max(2 * good, FEWEST))
             source.drop(good * text.length, good * lines_of_row)
             done, slowly = done + good, 1
@@ -366,7 +366,7 @@ def complete(
     if told() is None:
         raise malformed("the file ends too early", options, source.line)
     if told() != rows:
-        raise malformed(f"{rows} rows in a file that is said to have {told()}", options, source.line)
+        raise malformed(f"{rows} rows in a file that should have {told()}", options, source.line)
 
 
 LONGEST = 1 << 20
@@ -408,7 +408,7 @@ def _line_by_line(
         place, lines = stop + (end >= 0), lines + 1
     if options.notes is not None:
         for k, number in enumerate(numbers):
-            # Of several rows in a line, and several lines of a row, the last line is named.
+            # With several rows in a line, or several lines in a row, the last line is recorded.
             options.notes.stand(done + k, number, 1)
     return _rows(words, numbers, columns, options, dont_care, done), place, lines
 
@@ -444,7 +444,7 @@ def _rows(
                 options.notes.unknown.setdefault(done + row, {})[column.name] = words[row][k]
             else:
                 raise malformed(
-                    f"'{column.name}' has an X, but is neither poison nor open there", options, numbers[row]
+                    f"'{column.name}' has an X, but is neither poison nor unspecified there", options, numbers[row]
                 )
     return tuple(ints_to_codes(own, column.width, (len(words),)) for own, column in zip(codes, columns, strict=True))
 

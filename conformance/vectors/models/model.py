@@ -78,7 +78,7 @@ class Filled:
         """Say why some buckets are empty; the empty string where none is."""
         if not self.empty:
             return ""
-        return "none of all combinations of operands falls there" if self.proven else "no operands were found"
+        return "no combination of operands falls there" if self.proven else "no operands were found"
 
 
 def coverage(model: CoverageModel, case: ModelCase, rows: Iterable[Operands]) -> dict[Bucket, int]:
@@ -120,7 +120,7 @@ def fill(model: CoverageModel, case: ModelCase, seed: int = 0, each: int = 2) ->
             if hits[bucket] < each:
                 for row in model.aim(case, bucket, dice):
                     consider(row)
-        # A bucket with one row is not worth many rounds more: it may have no second one.
+        # A bucket with one row does not get many more rounds: a second row may not exist.
         open_buckets = [bucket for bucket in open_buckets if hits[bucket] < (each if tried < TRIES // 20 else 1)]
         if not open_buckets or (case.enumerable and tried >= TRIES // 20):
             break

@@ -209,7 +209,7 @@ def _b6_buckets(case: ModelCase) -> Iterator[Bucket]:
         return
     for sign in (SIGNS[sign] for sign in case.signs):
         for number, name in enumerate(_PARTS):
-            # Results of conversions are multiples of the source's smallest value, each part needs one within.
+            # Results of conversions are multiples of the source's smallest value; each part must contain one.
             if case.kind != "convert" or low <= unit / (8 if number % 2 == 0 else 2 if number == 3 else 4):
                 yield sign, name
 

@@ -134,7 +134,7 @@ def _b19_possible(one: str, other: str, fractions: str, bits: int) -> bool:
 def _b19_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     fmt = case.float_source
     one, other, exponents, fractions = map(str, bucket)
-    # Only a fraction of 0 equals that of zero.
+    # A fraction of 0 is needed to equal that of zero.
     fraction = dice.bits(fmt.mantissa_bits) if fractions != "=" or dice.below(2) else 0
     step = 1 if dice.below(2) else 1 + dice.bits(fmt.mantissa_bits)
     second = fraction + {"<": step, "=": 0, ">": -step}[fractions] & fmt.fraction_mask

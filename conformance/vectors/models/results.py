@@ -97,7 +97,7 @@ def with_tail(case: ModelCase, dice: Dice, sign: int, kept_bit: int | None, tail
 def _random_kept(case: ModelCase, dice: Dice, lead: int, lowest: int) -> int:
     length = max(lead - lowest, 0)
     kept = 1 << length | dice.bits(length)
-    # A short significand is what exact products and quotients with a tail need.
+    # Exact products and quotients with a tail need a short significand.
     return kept if dice.below(2) else kept >> (cut := dice.below(length + 1)) << cut
 
 

@@ -32,7 +32,7 @@ def _rounding_buckets(case: ModelCase) -> Iterator[Bucket]:
         return
     signs = (SIGNS[sign] for sign in case.signs)
     for bucket in product(signs, _last_bits(case), (0, 1), (0, 1) if below > 1 else (0,)):
-        # Of one kept bit, that is 0 only below the smallest value, where something has to follow.
+        # A single kept bit is 0 only below the smallest value, where a bit below it must be set.
         if any(bucket[1:]) or not isinstance(case.target, FloatFormat) or case.target.precision > 1:
             yield bucket
 
@@ -66,7 +66,7 @@ def _b7_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
     if parts.guard or not parts.kept:
         return
     below = parts.below_guard
-    # A quotient with a tail mostly has no end, so only its first bit is looked at.
+    # A quotient with a tail is mostly endless, so only its first bit is examined.
     if not below:
         yield "sticky", 0
     elif case.kind == "divide" or not below & below - 1:
@@ -111,7 +111,7 @@ def _b8_fits(case: ModelCase, row: Operands) -> Iterator[Bucket]:
 
 def _b8_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
     sign, last, side = bucket
-    # A kept bit of 0 needs another one before it, which may be taken from the tail.
+    # A kept bit of 0 needs another bit before it, which may be taken from the tail.
     bits = max(case.extra - 1 + int(last), 2)
     step = 1 + dice.below(3)
     tail = (step, (1 << bits - 1) - step, (1 << bits - 1) + step, (1 << bits) - step)[_SIDES.index(str(side))]

@@ -62,5 +62,5 @@ def models_for(case: ModelCase, names: Sequence[str] | None = None) -> list[Cove
     """Return the models that apply to a case, or the named ones of them. Raises ValueError for an unknown name."""
     unknown = [name for name in names or () if name not in MODELS]
     if unknown:
-        raise ValueError(f"unknown model {unknown[0]!r}; choose of {', '.join(MODELS)}")
+        raise ValueError(f"unknown model {unknown[0]!r}; choose one of {', '.join(MODELS)}")
     return [model for name, model in MODELS.items() if (names is None or name in names) and applies(model, case)]

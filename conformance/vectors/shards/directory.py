@@ -68,21 +68,21 @@ class ShardEntry:
         data = json.loads(line)
         numbers = ("index", "count", "dropped", "size")
         if not isinstance(data, dict) or any(type(data.get(key)) is not int for key in numbers):
-            raise ValueError("no entry of a shard")
+            raise ValueError("not an entry of a shard")
         check = data.pop("check", None)
         try:
             entry = cls(**{**data, "rows": tuple(data["rows"])})
         except (KeyError, TypeError):
-            raise ValueError("no entry of a shard") from None
+            raise ValueError("not an entry of a shard") from None
         if not 0 <= entry.index < plan.shards or entry.rows != plan.rows(entry.index):
-            raise ValueError(f"no shard {entry.index} of these rows belongs to the sweep")
+            raise ValueError(f"the sweep has no shard {entry.index} of these rows")
         for digest in (entry.sha256, entry.file_sha256):
             if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-                raise ValueError(f"{digest!r} is no digest")
+                raise ValueError(f"{digest!r} is not a digest")
         if entry.file != plan.file_name(entry.index, entry.file_sha256):
-            raise ValueError(f"{entry.file!r} is not the name of such a file")
+            raise ValueError(f"{entry.file!r} is not the name of this file")
         if check != entry._check:
-            raise ValueError("its check is that of another line")
+            raise ValueError("its checksum does not match")
         return entry
 
 
@@ -119,7 +119,7 @@ class Manifest:
             if lock(self._file):
                 return
             time.sleep(0.1)
-        raise InputError(f"another process is at work on this part of the sweep in '{self._directory}'")
+        raise InputError(f"another process works on this part of the sweep in '{self._directory}'")
 
     def append(self, entry: ShardEntry) -> None:
         """Append a shard durably. If the disk is full, nothing of the line stays."""
@@ -153,7 +153,7 @@ def _entries(path: Path, plan: SweepPlan) -> tuple[list[ShardEntry], int]:
         except (ValueError, RecursionError) as error:
             raise InputError(
                 f"{path}:{number}: the manifest is corrupt: {error}",
-                hint="without this line its shard is made again",
+                hint="remove this line, and the shard is made again",
             ) from None
     return entries, len(whole)
 
@@ -169,7 +169,9 @@ def recorded(directory: Path, plan: SweepPlan) -> dict[int, ShardEntry]:
             continue
         for entry in _entries(path, plan)[0]:
             if known.setdefault(entry.index, entry).sha256 != entry.sha256:
-                raise InputError(f"{path}: another digest of shard {entry.index} than elsewhere in '{directory}'")
+                raise InputError(
+                    f"{path}: the digest of shard {entry.index} differs from another manifest in '{directory}'"
+                )
             known[entry.index] = entry
     return known
 
@@ -205,7 +207,7 @@ def _take(directory: Path, plan: SweepPlan) -> None:
         data = json.loads(path.read_bytes())
     except FileNotFoundError:
         if any(_MANIFEST.fullmatch(other.name) for other in directory.iterdir()):
-            raise InputError(f"'{directory}' has manifests, but no {LAYOUT} that says of what") from None
+            raise InputError(f"'{directory}' has manifests, but no {LAYOUT} that describes them") from None
         return
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror}") from None
@@ -213,7 +215,7 @@ def _take(directory: Path, plan: SweepPlan) -> None:
         raise InputError(f"{path}: not JSON") from None
     if not isinstance(data, dict):
         raise InputError(f"{path}: not the layout of a sweep")
-    # What was written has been through JSON.
+    # The written layout went through JSON.
     for key, value in json.loads(json.dumps(wanted)).items():
         other = data.get(key)
         if other == value:

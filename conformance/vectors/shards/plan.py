@@ -46,8 +46,8 @@ class SweepPlan:
 
     def __post_init__(self) -> None:
         if self.format in NO_SHARDS:
-            raise InputError(f"a sweep is not written in the format '{self.format}'")
-        # What the format has no place for is refused before anything is computed.
+            raise InputError(f"a sweep cannot be written in the format '{self.format}'")
+        # Refuse columns that the format has no place for before computing anything.
         if self.format == "runs":
             check_unary(self.columns)
         _ = self.columns, self.shards

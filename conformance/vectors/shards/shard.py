@@ -84,7 +84,7 @@ def make_shard(
             )
             if known is not None and known.sha256 != entry.sha256:
                 raise InputError(
-                    f"the manifest has the digest {known.sha256}, but it comes out as {entry.sha256}",
+                    f"the manifest has the digest {known.sha256}, but the shard now gives {entry.sha256}",
                     hint="the manifest is corrupt, or this machine computes something else",
                 )
             path.replace(directory / entry.file)

@@ -104,7 +104,7 @@ def _made(
             yield make_shard(plan, directory, owner, index, known, ticked)
         return
     pickled = pickle.dumps(plan)
-    # Shards are begun in order, so that the first one that fails is the same whoever is quicker.
+    # Shards start in order, so that the first failing one does not depend on timing.
     failures: dict[int, Exception | CancelledError] = {}
     running: dict[Future[MadeShard], int] = {}
     try:
@@ -125,7 +125,7 @@ def _made(
     except BrokenExecutor as error:  # of submit
         failures[-1] = error
     except GeneratorExit:
-        # Not at an interrupt: a pool whose processes are ended then stumbles over futures that were cancelled.
+        # Not at an interrupt: a pool with ended processes breaks on cancelled futures.
         for future in running:
             future.cancel()
         raise
@@ -134,7 +134,7 @@ def _made(
     failure = failures[min(failures)]
     if isinstance(failure, BrokenExecutor | CancelledError):
         raise InputError(
-            "a worker was ended from outside, perhaps for want of memory",
+            "a worker was ended from outside, perhaps because memory ran out",
             hint="what was finished is kept: the same command goes on with the rest",
         ) from failure
     raise failure

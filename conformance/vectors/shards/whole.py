@@ -101,7 +101,7 @@ def _anchors(plan: SweepPlan, ordered: list[ShardEntry]) -> list[Document]:
     begins = [plan.rows(len(ordered) * k // _QUARTERS) for k in range(_QUARTERS)] if ordered else []
     parts = [(start, min(start + few, stop)) for start, stop in dict.fromkeys(begins)]
     parts.append((max(count - few, parts[-1][1] if parts else 0), count))
-    # Where each part begins among the rows that are looked at, and among all that were written.
+    # The first row of each part among the rows that are examined, and among all that were written.
     places: list[tuple[int, int]] = []
     looked = 0
 

@@ -302,7 +302,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         ((*ADDF[1:], "--level", "random"), 2, "-n says how many"),
         ((*ADDF[1:], "--level", "3"), 2, "invalid choice: '3'"),
         (("arith.addf", "--type", "f64", "--level", "exhaustive"), 2, "128 bits together"),
-        ((*ADDF[1:], "--models", "B99"), 2, "unknown model 'B99'; choose of B1, B2"),
+        ((*ADDF[1:], "--models", "B99"), 2, "unknown model 'B99'; choose one of B1, B2"),
         ((*ADDF[1:], "--models", "B3,B20"), 2, "B20 does not apply to arith.addf f8E4M3FN; those that do are B1"),
         ((*ADDF[1:], "--models", ""), 2, "unknown model ''"),
         ((*ADDF[1:], "--coverage"), 2, "--models must name some"),
@@ -321,7 +321,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
             ("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first", "--format", "bin",
              "--block", "1000000000"), 2, "a block of 1000000000 elements is too long: 262144 at most",
         ),
-        (("arith.addi", "--type", "i100000", "-n", "2"), 3, "no corners are made of operands of 100000 bits"),
+        (("arith.addi", "--type", "i100000", "-n", "2"), 3, "there are no corners for operands of 100000 bits"),
         (("arith.truncf", "--type", "f16"), 2, "hint: --from says the type of the operand"),
         ((*ADDF[1:], "--rounding", "sideways"), 2, "must be one of to_nearest_even"),
         ((*ADDF[1:], "--tininess", "never"), 2, "must be one of after, before"),
@@ -348,7 +348,7 @@ def test_a_function_that_is_given_nothing_has_no_vectors(tmp_path: Path) -> None
     for level in ("1", "exhaustive", "random"):
         done = run("vectors", str(program), "--level", level, "-n", "3")
         assert (done.code, done.out) == (3, "")
-        assert "'@three' is given nothing, so that there are no vectors of it" in done.err
+        assert "'@three' has no arguments, so there are no vectors of it" in done.err
 
 
 def test_binary_formats_are_not_for_a_terminal() -> None:
@@ -574,12 +574,12 @@ def test_rows_that_are_poison_no_longer_or_now(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: data["files"][0].update(format=0), "does not say what a file is called and its format"),
-        (lambda data: data["files"][0].pop("format"), "does not say what a file is called and its format"),
-        (lambda data: data["files"][0].update(name=""), "does not say what a file is called and its format"),
-        (lambda data: data.update(files=[None]), "does not say what a file is called and its format"),
-        (lambda data: data["blocks"].update(elements={"a": 1}), "the metadata describes no blocks"),
-        (lambda data: data["blocks"].update(element=[1]), "the metadata describes no blocks"),
+        (lambda data: data["files"][0].update(format=0), "does not give a file's name and format"),
+        (lambda data: data["files"][0].pop("format"), "does not give a file's name and format"),
+        (lambda data: data["files"][0].update(name=""), "does not give a file's name and format"),
+        (lambda data: data.update(files=[None]), "does not give a file's name and format"),
+        (lambda data: data["blocks"].update(elements={"a": 1}), "the metadata does not describe blocks"),
+        (lambda data: data["blocks"].update(element=[1]), "the metadata does not describe blocks"),
         (lambda data: data["inputs"]["options"].update(block="x"), "block is 'x'"),
         (lambda data: data["inputs"].update(seed=-1), "seed is -1"),
     ],
@@ -647,8 +647,8 @@ def test_sweeps_that_cannot_be_compared(swept: Path) -> None:
     assert (done.code, "is not one of the sweep's shards" in done.err) == (2, True)
     name = json.loads(swept.read_text(encoding="utf-8"))["shards"][2]["file"]
     changes: dict[str, Callable[[dict[str, Any]], object]] = {
-        "the metadata's shards are not those of its digest": lambda data: data["shards"].pop(),
-        "the metadata tells of rows 32768 to 99999": lambda data: data["shards"][2].update(rows=[1 << 15, 99999]),
+        "the digest of the metadata is not that of its shards": lambda data: data["shards"].pop(),
+        "the metadata names rows 32768 to 99999": lambda data: data["shards"][2].update(rows=[1 << 15, 99999]),
         "does not say which rows its shard has": lambda data: data["shards"][2].update(rows=[1 << 15, "x"]),
     }
     for message, change in changes.items():

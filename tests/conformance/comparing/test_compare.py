@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from halfulp.conformance.comparing.check import Tally, check, compare
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, ulp_distance, verdicts, worst
-from halfulp.conformance.comparing.op_case import Reference, op_case, reference
+from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
 from halfulp.conformance.oracles.oracle import Answer, OracleError, Status
+from halfulp.fp_formats.codes import Codes, Mask
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics.kernel import Open
 
@@ -19,11 +22,11 @@ NAN, SIGN, VALUE = Open.NAN.value, Open.SIGN.value, Open.VALUE.value
 QNAN, SNAN, INF, ZERO, MINUS_ZERO, ONE = 0x7E00, 0xFC01, 0x7C00, 0x0000, 0x8000, 0x3C00
 
 
-def codes(*values):
+def codes(*values: int) -> Codes:
     return np.array(values, np.uint16)
 
 
-def mask(*values):
+def mask(*values: bool) -> Mask:
     return np.array(values, np.bool_)
 
 
@@ -47,7 +50,7 @@ def mask(*values):
         (ONE, VALUE, ONE, Verdict.EQUAL),
     ],
 )
-def test_open_results(expected, opened, actual, verdict):
+def test_open_results(expected: int, opened: int, actual: int, verdict: Verdict) -> None:
     right = Reference((codes(expected),), open=np.array([opened], np.uint8))
     assert verdicts(F16, right, 0, Answer(codes(actual))).tolist() == [verdict]
 
@@ -69,13 +72,13 @@ def test_open_results(expected, opened, actual, verdict):
         (False, True, Status.UNANSWERED, Verdict.UNANSWERED),
     ],
 )
-def test_poison_and_traps(poison, undefined, status, verdict):
+def test_poison_and_traps(poison: bool, undefined: bool, status: Status, verdict: Verdict) -> None:
     right = Reference((codes(ONE),), mask(poison), mask(undefined))
     answer = Answer(codes(ONE), np.array([status], np.uint8))
     assert verdicts(F16, right, 0, answer).tolist() == [verdict]
 
 
-def test_wide_elements_are_compared_whole():
+def test_wide_elements_are_compared_whole() -> None:
     wide = as_type("i128")
     one = np.array([[1, 2], [1, 2]], np.uint64)
     other = np.array([[1, 2], [1, 3]], np.uint64)
@@ -98,13 +101,13 @@ def test_wide_elements_are_compared_whole():
         ("i128", 0, 5, 5),
     ],
 )
-def test_distances(type_, one, other, ulps):
+def test_distances(type_: str, one: int, other: int, ulps: int | None) -> None:
     assert ulp_distance(as_type(type_), one, other) == ulps
     assert ulp_distance(as_type(type_), other, one) == ulps
 
 
-def test_the_worst_mismatch():
-    def found(ulps):
+def test_the_worst_mismatch() -> None:
+    def found(ulps: int | None) -> Mismatch:
         return Mismatch((0,), 0, (), 0, 0, Status.VALUE, ulps)
 
     assert worst([found(1), found(7), found(3)]) == found(7)
@@ -113,25 +116,25 @@ def test_the_worst_mismatch():
 
 
 class Fake:
-    """An oracle that answers what it is told to."""
+    """An oracle that gives a prepared answer."""
 
     name = "fake"
     profile = "spec"
     version = "1"
 
-    def __init__(self, answer):
+    def __init__(self, answer: Any) -> None:
         self.answer = answer
 
-    def refuses(self, case):
+    def refuses(self, case: OpCase) -> str | None:
         return None
 
-    def evaluate(self, case, inputs):
+    def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
         if isinstance(self.answer, Exception):
             raise self.answer
         return (self.answer,)
 
 
-def test_a_tally_counts_each_element_once():
+def test_a_tally_counts_each_element_once() -> None:
     asked = op_case("arith.divsi", "i8")
     inputs = (np.array([7, 7, 8, 9, 0x80], np.uint8), np.array([2, 0, 2, 3, 0xFF], np.uint8))
     answer = Answer(np.array([3, 7, 5, 0, 0], np.uint8), np.array([0, 0, 0, 3, 2], np.uint8), "not asked")
@@ -144,7 +147,7 @@ def test_a_tally_counts_each_element_once():
 
 
 @pytest.mark.parametrize("kind", ["crash", "hang", "garbage"])
-def test_a_failing_oracle_never_agrees(kind):
+def test_a_failing_oracle_never_agrees(kind: str) -> None:
     asked = op_case("arith.addi", "i8")
     tally = check(Fake(OracleError(kind, "as told")), asked, (codes(1).astype(np.uint8),) * 2)
     assert (tally.compared, tally.unanswered, tally.clean) == (0, 1, False)
@@ -168,7 +171,7 @@ NO_ANSWERS = {
 
 
 @pytest.mark.parametrize("name", NO_ANSWERS)
-def test_what_is_no_answer_is_a_failure(name):
+def test_what_is_no_answer_is_a_failure(name: str) -> None:
     asked = op_case("arith.addi", "i7")
     fake = Fake(None)
     fake.evaluate = lambda *_: NO_ANSWERS[name]
@@ -177,7 +180,7 @@ def test_what_is_no_answer_is_a_failure(name):
     assert "garbage" in tally.failures[0]
 
 
-def test_wide_answers_have_their_limbs():
+def test_wide_answers_have_their_limbs() -> None:
     asked = op_case("arith.addi", "i100")
     right = np.ones((3, 2), np.uint64)
     inputs = (right, np.zeros((3, 2), np.uint64))
@@ -186,14 +189,14 @@ def test_wide_answers_have_their_limbs():
     assert check(Fake(Answer(right << np.uint64(36))), asked, inputs).failures
 
 
-def test_what_was_answered_is_known_by_element():
+def test_what_was_answered_is_known_by_element() -> None:
     asked = op_case("arith.addi", "i7")
     status = np.array([0, 3, 3, 0, 1, 2, 0, 3], np.uint8)
     tally = check(Fake(Answer(EIGHT, status)), asked, (EIGHT, np.zeros(8, np.uint8)))
     assert tally.answered.tolist() == [True, False, False, True, True, True, True, False]
 
 
-def test_shown_mismatches_hold_the_first_and_the_worst():
+def test_shown_mismatches_hold_the_first_and_the_worst() -> None:
     asked = op_case("arith.addi", "i16")
     inputs = (np.arange(50, dtype=np.uint16), np.zeros(50, np.uint16))
     wrong = inputs[0] + np.uint16(1)
@@ -203,7 +206,7 @@ def test_shown_mismatches_hold_the_first_and_the_worst():
     assert shown[-1].ulps == 970
 
 
-def test_tallies_add_up():
+def test_tallies_add_up() -> None:
     one = Tally(equal=1, known=Counter(a=2))
     one.add(Tally(equal=2, unexplained=3, failures=["x"]))
     assert (one.equal, one.unexplained, one.failures, one.known["a"], one.compared) == (3, 3, ["x"], 2, 8)

@@ -1,6 +1,9 @@
-"""The table of known divergences: every row predicts what its example says, and real tools do what it says."""
+"""The table of known divergences: every row predicts its example, and real tools do what the row says."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -9,17 +12,17 @@ from halfulp.conformance.comparing.check import code_at, compare
 from halfulp.conformance.comparing.compare import Verdict, verdicts
 from halfulp.conformance.comparing.divergences import Divergence, Example, divergences
 from halfulp.conformance.comparing.inputs import sampled_inputs
-from halfulp.conformance.comparing.op_case import op_case, reference
+from halfulp.conformance.comparing.op_case import OpCase, Reference, op_case, reference
 from halfulp.conformance.comparing.tool_quirks import QUIRKS
 from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT, oracle
 from halfulp.conformance.oracles.oracle import Answer, Status, Unavailable, unanswered
-from halfulp.fp_formats.codes import codes_to_ints, ints_to_codes
+from halfulp.fp_formats.codes import Codes, Mask, codes_to_ints, ints_to_codes
 from halfulp.interp.ir.types import element_width
 
 ROWS = divergences()
 
 
-def example_of(row):
+def example_of(row: Divergence) -> tuple[OpCase, tuple[Codes, ...]]:
     example = row.example
     types = example.types[0] if len(example.types) == 1 else list(example.types)
     asked = op_case(example.op, types, example.to, **dict(example.properties))
@@ -30,7 +33,7 @@ def example_of(row):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_a_row_predicts_its_example(row):
+def test_a_row_predicts_its_example(row: Divergence) -> None:
     asked, inputs = example_of(row)
     width = element_width(asked.result_types[0])
     right = reference(asked, inputs)
@@ -48,8 +51,10 @@ def test_a_row_predicts_its_example(row):
         assert not row.applies(tool, "0.0", asked)
 
 
-def predicted_answer(row, asked, inputs, right):
-    """What a tool answers that does as the row says, and where that is wrong."""
+def predicted_answer(
+    row: Divergence, asked: OpCase, inputs: Sequence[Codes], right: Reference
+) -> tuple[Reference, Answer, Mask]:
+    """Return the answer of a tool that does what the row says, and a mask of where it is wrong."""
     predicted = row.predict(asked, inputs, right)
     status = np.zeros(asked.shape(inputs), np.uint8)
     if predicted.trap is not None:
@@ -58,14 +63,14 @@ def predicted_answer(row, asked, inputs, right):
     return predicted, answer, verdicts(asked.result_types[0], right, 0, answer) == Verdict.MISMATCH
 
 
-def example_and_samples(row, count=300):
+def example_and_samples(row: Divergence, count: int = 300) -> tuple[OpCase, tuple[Codes, ...]]:
     asked, inputs = example_of(row)
     samples = sampled_inputs(asked, count)
     return asked, tuple(np.concatenate(columns) for columns in zip(inputs, samples, strict=True))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_only_the_predicted_bits_are_known(row):
+def test_only_the_predicted_bits_are_known(row: Divergence) -> None:
     asked, inputs = example_and_samples(row)
     right = reference(asked, inputs)
     _, answer, wrong = predicted_answer(row, asked, inputs, right)
@@ -84,7 +89,7 @@ def test_only_the_predicted_bits_are_known(row):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_no_row_knows_by_poison(row):
+def test_no_row_knows_by_poison(row: Divergence) -> None:
     asked, inputs = example_and_samples(row)
     right = reference(asked, inputs)
     predicted = row.predict(asked, inputs, right)
@@ -92,7 +97,7 @@ def test_no_row_knows_by_poison(row):
         assert mask is None or not (mask if allowed is None else mask & ~allowed).any()
 
 
-def test_a_trap_is_known_only_where_it_is_one():
+def test_a_trap_is_known_only_where_it_is_one() -> None:
     row = next(row for row in ROWS if row.formula == "trapped_remainder")
     asked, inputs = example_of(row)
     right = reference(asked, inputs)
@@ -105,7 +110,7 @@ def test_a_trap_is_known_only_where_it_is_one():
 
 
 @pytest.mark.parametrize("shown", ["f80", "f16"])
-def test_one_of_two_zeros_in_any_width(shown):
+def test_one_of_two_zeros_in_any_width(shown: str) -> None:
     asked = op_case("arith.maximumf", shown)
     width = element_width(asked.result_types[0])
     zeros, sign = [0, 1 << (width - 1), 0], 1 << (width - 1)
@@ -119,11 +124,11 @@ class Untouchable:
 
     name = "untouchable"
 
-    def predict(self, *_):
+    def predict(self, *_: object) -> NoReturn:
         pytest.fail("predicted for nothing")
 
 
-def test_nothing_is_predicted_where_nothing_was_answered():
+def test_nothing_is_predicted_where_nothing_was_answered() -> None:
     asked = op_case("arith.addi", "i8")
     inputs = (np.arange(4, dtype=np.uint8),) * 2
     tally = compare(asked, inputs, reference(asked, inputs), unanswered(asked, inputs, "no"), [Untouchable()])
@@ -134,7 +139,7 @@ def test_nothing_is_predicted_where_nothing_was_answered():
 @pytest.mark.parametrize(
     ("tool", "row"), [(tool, row) for row in ROWS for tool in row.tools], ids=lambda x: getattr(x, "name", x)
 )
-def test_the_tool_does_what_the_row_says(tool, row):
+def test_the_tool_does_what_the_row_says(tool: str, row: Divergence) -> None:
     try:
         asked_of = oracle(tool)
     except Unavailable as reason:
@@ -152,19 +157,19 @@ def test_the_tool_does_what_the_row_says(tool, row):
     assert tally.known[row.name] == 1, (tally, answers)
 
 
-def test_names_are_unique():
+def test_names_are_unique() -> None:
     assert len({row.name for row in ROWS}) == len(ROWS)
     assert {tool for row in ROWS for tool in row.tools} <= set(ORACLES) - TAKES_ARGUMENT
 
 
-def test_a_row_needs_exactly_one_prediction():
+def test_a_row_needs_exactly_one_prediction() -> None:
     example = Example("arith.addf", ("f32",), (0, 0), 0, 1)
     for fields in ({}, {"profile": "spec", "formula": "negated_f80"}, {"formula": "no such"}):
         with pytest.raises(ValueError, match="divergence x"):
             Divergence("x", ("apfloat",), ("22",), ("*",), "why", example, **fields)
 
 
-def test_a_row_that_no_longer_reproduces_is_noticed():
+def test_a_row_that_no_longer_reproduces_is_noticed() -> None:
     row = next(row for row in ROWS if row.name == "x / 0 in f4 and f6 is zero")
     asked, inputs = example_of(row)
     right = reference(asked, inputs)

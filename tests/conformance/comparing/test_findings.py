@@ -1,4 +1,4 @@
-"""What real tools get wrong is found among the inputs that halfulp makes up, and reduced to one op on one element."""
+"""Bugs of real tools are found among generated inputs, and reduced to one op on one element."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ pytestmark = pytest.mark.mlir
 
 @dataclass(frozen=True)
 class Finding:
-    """An op that a tool gets wrong. ``count``: sampled elements among which it is found. ``row``: what it is known as."""
+    """An op that a tool gets wrong. ``count``: the sampled elements among which it is found. ``row``: the known
+    divergence.
+    """
 
     oracle: str
     op: str
@@ -74,7 +76,7 @@ def programs_of(name: str) -> ProgramOracle:
 
 
 def reduced_op(asked: ProgramOracle, same: SameDifference, found: Difference) -> Operation:
-    """The only op that is left, in a program that still differs when it is read back."""
+    """Return the only op that is left, in a program that still differs when it is read back."""
     same.watch(found)
     reduced = Reducer(same, 200).reduce(found.program, found)
     text = text_of(reduced, close=False)

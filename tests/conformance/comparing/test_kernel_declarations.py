@@ -1,4 +1,4 @@
-"""What a kernel declares beside its two faces, held to what it does: faults, open bits, exception flags.
+"""What a kernel declares beside its two faces, compared with what it does: faults, unspecified bits, exception flags.
 
 Vector files have a column for each of these, or none, by the declaration alone.
 """
@@ -23,7 +23,7 @@ from halfulp.semantics.kernel import Kernel, Open
 from halfulp.semantics.profile import PROFILES, SPEC, Profile
 
 BITS = 12
-"""Of operands together that are enumerated: then what is declared must also happen."""
+"""Most bits of all operands that are enumerated: then everything declared must also happen."""
 
 PROFILES_AND_MORE = (*PROFILES.values(), Profile(scaling="exact"), Profile(float_to_int="saturate"))
 
@@ -59,7 +59,7 @@ def observed(kernel: Kernel, asked: OpCase, exhaustive: bool) -> tuple[set[str],
 
 
 def chosen(every: int, profile: Profile) -> Iterator[OpCase]:
-    """All cases, or one of so many, other ones for each profile."""
+    """Return all cases, or one of every few, different ones for each profile."""
     rng = random.Random(profile.name)
     return (asked for asked in cases("full" if every == 1 else "sample") if rng.randrange(every) == 0)
 

@@ -29,7 +29,7 @@ SAID = {Unsupported: UNHANDLED, InputError: MISSING}
 
 
 def diagnostics(text: str) -> tuple[Diagnostic, ...]:
-    """What our verdicts are in the words of IREE, which stops at the first op that has a violation."""
+    """Return our verdicts as IREE's diagnostics; IREE stops at the first op with a violation."""
 
     def at(location: Location | None, message: str) -> Diagnostic:
         assert location is not None
@@ -66,7 +66,7 @@ def test_iree_opt_still_says_so(iree_opt: str) -> None:
 
 
 def test_what_stops_iree_opt_has_no_value(iree_opt: str) -> None:
-    """-2^63 / -1 is no int64, and processors trap: iree-opt is killed."""
+    """-2^63 / -1 does not fit an int64, and processors trap: iree-opt is killed."""
     form = program(Random(0)).partition("iree_codegen.smt.constraints")[0].replace("VectorDistribute", "TileAndFuse")
     for op in ("div", "mod"):
         text = (
@@ -85,7 +85,9 @@ CONVERT = "builtin.module(func.func(iree_codegen.smt.constraints(iree-codegen-co
 
 
 def converted(tool: str, text: str, dims: list[int], knobs: dict[str, int]) -> list[Term]:
-    """What the asserts that IREE makes for a solver are for these numbers, which it declares as functions by name."""
+    """Return the values of the asserts that IREE makes for a solver, for these numbers, which it declares as functions
+    by name.
+    """
     command = [tool, f"--pass-pipeline={CONVERT}", "--mlir-print-op-generic"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     (solver,) = (op for op in parse_module(done.stdout).walk() if op.name == "smt.solver")

@@ -63,7 +63,7 @@ def printed(module: Module, form: str) -> str:
 
 @cache
 def modules() -> Mapping[str, Module | HalfulpError]:
-    """Every module of the corpus as it reads, or the error."""
+    """Return every module of the corpus as it reads, or the error."""
     found: dict[str, Module | HalfulpError] = {}
     for entry in entries():
         try:
@@ -74,7 +74,7 @@ def modules() -> Mapping[str, Module | HalfulpError]:
 
 
 def accepted() -> list[tuple[CorpusEntry, Module, CorpusRecord]]:
-    """What both sides accept, with what mlir-opt prints for it."""
+    """Return the modules that both sides accept, with what mlir-opt prints for them."""
     found = []
     for entry in entries():
         module = modules()[entry.name]
@@ -84,7 +84,7 @@ def accepted() -> list[tuple[CorpusEntry, Module, CorpusRecord]]:
 
 
 def difference(entry: CorpusEntry) -> str | None:
-    """How halfulp treats a module otherwise than mlir-opt."""
+    """Say how halfulp treats a module differently from mlir-opt."""
     module = modules()[entry.name]
     if entry.newer:
         return str(module) if isinstance(module, HalfulpError) else None
@@ -155,7 +155,7 @@ def test_printing_is_a_fixed_point() -> None:
 
 
 def operations(module: Module, elided: bool = False) -> list[tuple[Any, ...]]:
-    """All that a module is, as plain comparable rows: names, types, attributes, locations, who uses what.
+    """Return a module as plain comparable rows: names, types, attributes, locations, uses.
 
     ``elided``: the custom form leaves out some terminators, and the locations of what a loop carries: without these.
     """

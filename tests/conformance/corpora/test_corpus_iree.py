@@ -29,7 +29,7 @@ OPS = (
     "query_tile_sizes smt.assert smt.constraints smt.knob smt.lookup store_to_buffer swizzle_hint workgroup_count_hint "
     "yield"
 )
-"""Of the document."""
+"""Ops of the document."""
 UNDOCUMENTED = ("ukernel.generic",)
 ATTRIBUTES = (
     "denormal_fp_math compilation_info export_config smt.int_knob lowering_config smt.one_of_knob pass_pipeline root_op "
@@ -221,7 +221,7 @@ def test_random_changes_are_read_alike_or_refused() -> None:
 
 
 def check_against(tool: str, some: tuple[CorpusEntry, ...]) -> None:
-    """The record is what iree-opt says; it takes what is printed, and reads and writes the same bytecode."""
+    """The record is what iree-opt says. iree-opt accepts what halfulp prints, and reads and writes the same bytecode."""
     for entry in some:
         asked = asked_text(entry)
         assert record(tool, asked) == recorded()[entry.name], entry.name
@@ -246,7 +246,7 @@ def test_iree_opt_says_so_of_every_module(iree_opt: str) -> None:
 
 
 def test_going_around_a_checkout(iree_opt: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Modules of other dialects are not looked at; what iree-opt prints otherwise afterwards is told."""
+    """Modules of other dialects are skipped; what iree-opt prints differently afterwards is reported."""
     (tmp_path / "deeper").mkdir()
     taken = "func.func private @f() attributes {a = #iree_codegen.local_mapping<1>}\n"
     refused = "func.func private @f() attributes {a = #iree_codegen.no_such_thing}\n"

@@ -1,4 +1,4 @@
-"""What real tools answered, recorded: compared here where none of them need be installed."""
+"""Recorded answers of real tools, compared here where none of the tools is installed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from halfulp.conformance.oracles import ORACLES
 MAX_BYTES = 5_000_000
 
 
-def test_every_oracle_is_recorded():
+def test_every_oracle_is_recorded() -> None:
     assert recorded().keys() == set(ORACLES) - NOT_RECORDED
 
 
 @pytest.mark.parametrize("name", sorted(recorded()))
-def test_recorded_answers_are_explained(name):
+def test_recorded_answers_are_explained(name: str) -> None:
     source = recorded()[name]
     total = replay(name)
     assert {job.case for job in jobs("sample", oracles=[name])} == {case for case, _ in source.answers}
@@ -31,5 +31,5 @@ def test_recorded_answers_are_explained(name):
     assert total.reformed.keys() <= {row.name for row in rows if row.sporadic}
 
 
-def test_the_recording_is_small():
+def test_the_recording_is_small() -> None:
     assert FILE.stat().st_size < MAX_BYTES

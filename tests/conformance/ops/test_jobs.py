@@ -1,4 +1,6 @@
-"""The sampled sweep over real tools: nothing unexplained, no tool failing, every divergence still there."""
+"""The conformance run at level sample over real tools: nothing unexplained, no tool failing, every divergence still
+there.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,12 @@ from halfulp.conformance.oracles import ORACLES, TAKES_ARGUMENT
 ASKED = [(row.name, name) for row in FAMILIES if row.sample for name in row.oracles]
 
 REFUSED = {("mlir-native", "float arithmetic, up to 8 bits")}
-"""No machine has these types: all is refused, and the report says so."""
+"""No machine has these types: everything is refused, and the report says so."""
 
 
 @pytest.mark.mlir
 @pytest.mark.parametrize(("family", "name"), ASKED, ids=[f"{name}-{family}" for family, name in ASKED])
-def test_nothing_is_unexplained(family, name):
+def test_nothing_is_unexplained(family: str, name: str) -> None:
     plan = list(jobs("sample", oracles=[name], family=family))
     report = run_jobs(plan, "sample")
     if report.missing:
@@ -31,11 +33,11 @@ def test_nothing_is_unexplained(family, name):
     assert len(report.tallies) == len(plan)
 
 
-def test_every_oracle_has_a_family():
+def test_every_oracle_has_a_family() -> None:
     assert {name for _, name in ASKED} == set(ORACLES) - TAKES_ARGUMENT
 
 
-def test_a_missing_tool_is_reported_and_never_agrees(monkeypatch):
+def test_a_missing_tool_is_reported_and_never_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALFULP_MLIR_OPT", "/nowhere/mlir-opt")
     jobs_module._oracle.cache_clear()
     try:
@@ -51,7 +53,7 @@ def test_a_missing_tool_is_reported_and_never_agrees(monkeypatch):
     assert "Not available on this machine: `mlir-fold`" in markdown(report)
 
 
-def test_processes_share_the_work():
+def test_processes_share_the_work() -> None:
     plan = [job for job in jobs("sample", oracles=["exact"]) if job.case.op == "arith.remf"]
     alone, shared = (run_jobs(plan, "sample", workers=workers) for workers in (1, 2))
     assert alone.tallies == shared.tallies
@@ -59,7 +61,7 @@ def test_processes_share_the_work():
     assert shared.total().equal > 500
 
 
-def test_a_sample_asks_a_part_of_the_full_cases():
+def test_a_sample_asks_a_part_of_the_full_cases() -> None:
     full, sample = ({(job.oracle, job.case) for job in jobs(level)} for level in ("full", "sample"))
     assert sample < full
     assert {oracle for oracle, _ in sample} == {oracle for oracle, _ in full}

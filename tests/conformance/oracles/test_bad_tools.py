@@ -1,4 +1,4 @@
-"""Tools that crash, hang, print garbage, are of another version or absent: failures or no answer, never agreement.
+"""Tools that crash, hang, print garbage, have another version or are missing: a failure or no answer, never agreement.
 
 Every oracle of the registry that starts programs is found by itself: without them it says which program is missing.
 """
@@ -41,7 +41,7 @@ LIBRARIES = ("libmlir_c_runner_utils.so", "libmlir_runner_utils.so", "libmlir_ap
 RIGHT = "LLVM version 22.1.8, IREE compiler version 3.13.0"
 SECONDS = 0.1
 MOST_RUNS = 40
-"""Enough for halves of 16 elements, down to each."""
+"""Enough for halves of 16 elements, down to each of them."""
 
 TASKS = [
     op_case("arith.addi", "i8"),
@@ -91,7 +91,7 @@ RUNS: list[Any] = []
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tools get little space here, and those that hang little time: no other is stopped by a machine that is slow."""
+    """Tools get little output here, and tools that hang little time; a slow machine stops no other tool."""
     real = tool.run_bounded
 
     def impatient(command: Any, data: bytes, seconds: float, limit: int = 0) -> Any:
@@ -104,7 +104,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hangs(command: Sequence[str]) -> bool:
-    """Whether it is one of the scripts that hang, and not asked for the version that it tells."""
+    """Tell whether the script hangs, and is not only asked for its version."""
     with open(command[0], "rb") as file:
         script = file.read(1000)
     return b"sleep 1000" in script and not ("--version" in command and b"--version" in script)
@@ -115,7 +115,7 @@ Install = Callable[..., None]
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Puts scripts in place of the tools, all of them or those of the given variables."""
+    """Put scripts in place of the tools, all of them or those of the given variables."""
     for folder in ("bin", "lib"):
         (tmp_path / folder).mkdir()
     for library in LIBRARIES:
@@ -137,7 +137,7 @@ def question(found: Oracle) -> tuple[OpCase, tuple[Any, ...]]:
 
 
 def assert_programs_fail(found: Oracle, asked: OpCase, inputs: tuple[Any, ...], refusing: bool = False) -> None:
-    """Each program gets the error, also one with others; ``refusing``: a tool that says no has not failed."""
+    """Check that each program gets the error, also one beside others. ``refusing``: a tool that refuses has not failed."""
     if not isinstance(found, ProgramOracle):
         return
     function = asked.module((16,))

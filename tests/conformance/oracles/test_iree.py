@@ -26,7 +26,7 @@ ROWS = [row for row in divergences() if "iree" in row.tools]
 
 @cache
 def made() -> Iree | str:
-    """The oracle, or why there is none."""
+    """Return the oracle, or the reason why there is none."""
     try:
         return Iree()
     except Unavailable as error:

@@ -139,7 +139,9 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("name", "op", "types", "to", "operands", "right", "given"), FOUND)
-def test_it_finds_the_bugs_that_it_can_show(name, op, types, to, operands, right, given) -> None:  # type: ignore[no-untyped-def]
+def test_it_finds_the_bugs_that_it_can_show(
+    name: str, op: str, types: str, to: str | None, operands: tuple[int, ...], right: int, given: int
+) -> None:
     properties = {"rounding": "upward"} if (types, to) == ("f32", "f16") else {}
     one = op_case(f"arith.{op}", types, to, **properties)
     inputs = tuple(ints_to_codes([code], width, (1,)) for code, width in zip(operands, one.operand_widths, strict=True))

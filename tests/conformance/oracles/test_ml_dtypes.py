@@ -1,4 +1,4 @@
-"""ml_dtypes as an oracle: all it can be asked agrees with the specification, or is a known divergence."""
+"""ml_dtypes as an oracle: every answer agrees with the specification, or is a known divergence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MLIR's lowering of quant as an oracle: per layer, channel and block it does what the rows say, and else the same."""
+"""MLIR's lowering of quant as an oracle: per layer, channel and block it does what the rows say, and otherwise agrees."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from halfulp.conformance.comparing.divergences import divergences
 from halfulp.conformance.comparing.inputs import every_input, sampled_inputs
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles import oracle
+from halfulp.conformance.oracles.mlir_quant import MlirQuant
 from halfulp.conformance.oracles.oracle import ClosedProgram, Status
 from halfulp.fp_formats.exact import conversions
 from halfulp.fp_formats.formats import FORMATS
@@ -38,12 +39,14 @@ ALONG_AXES = [
 
 
 @pytest.fixture(scope="module")
-def lowering():
-    return oracle("mlir-quant")
+def lowering() -> MlirQuant:
+    found = oracle("mlir-quant")
+    assert isinstance(found, MlirQuant)
+    return found
 
 
 @pytest.mark.parametrize(("quantized", "expressed"), PER_LAYER + ALONG_AXES)
-def test_casts_agree_but_for_the_rows(lowering, quantized, expressed):
+def test_casts_agree_but_for_the_rows(lowering: MlirQuant, quantized: str, expressed: str) -> None:
     back = op_case("quant.dcast", quantized, expressed)
     inputs = sampled_inputs(back, 100)
     tally = check(lowering, back, inputs, divergences())
@@ -62,7 +65,7 @@ def test_casts_agree_but_for_the_rows(lowering, quantized, expressed):
     assert not tally.reformed
 
 
-def test_every_f16(lowering):
+def test_every_f16(lowering: MlirQuant) -> None:
     asked = op_case("quant.qcast", "f16", "!quant.uniform<i8:f16, 0.5:3>")
     tally = check(lowering, asked, every_input(asked), divergences())
     assert tally.clean
@@ -70,7 +73,7 @@ def test_every_f16(lowering):
     assert set(tally.known) == {"qcast toward zero", "qcast out of the storage type"}
 
 
-def test_fractions_are_dropped_and_what_is_out_of_range_wraps(lowering):
+def test_fractions_are_dropped_and_what_is_out_of_range_wraps(lowering: MlirQuant) -> None:
     asked = op_case("quant.qcast", "f32", "!quant.uniform<i8:f32, 1.0>")
     inputs = (np.array([1.5, -1.5, 597.0], np.float32).view(np.uint32),)
     tally = check(lowering, asked, inputs)
@@ -88,7 +91,7 @@ CORNERS = [597, 127.9, 128, 129, 255.5, 300, 4e4, 65535, 65536, 7e4, 2.0**24 + 1
 @pytest.mark.parametrize(
     "storage", ["i4<-5:6>", "i8", "u8<3:200>", "i17", "i17<-9:9>", "u17<3:70000>", "u24", "i32", "u32<1:4000000000>"]
 )
-def test_what_is_out_of_range_is_predicted_to_the_bit(lowering, expressed, storage):
+def test_what_is_out_of_range_is_predicted_to_the_bit(lowering: MlirQuant, expressed: str, storage: str) -> None:
     source = np.array([*CORNERS, *(-x for x in CORNERS)])
     codes = conversions.convert(FORMATS["f64"], FORMATS[expressed], source.view(np.uint64)).codes
     for quantized, inputs in [
@@ -103,7 +106,7 @@ def test_what_is_out_of_range_is_predicted_to_the_bit(lowering, expressed, stora
         assert tally.known
 
 
-def test_other_dialects_are_refused(lowering):
+def test_other_dialects_are_refused(lowering: MlirQuant) -> None:
     assert lowering.refuses(op_case("arith.addf", "f32")) == "arith.addf is not of the quant dialect"
 
 
@@ -132,7 +135,7 @@ func.func @channels(%x: tensor<2xf32>) -> (tensor<2x!c>, tensor<2xf32>) {
 """
 
 
-def test_programs(lowering):
+def test_programs(lowering: MlirQuant) -> None:
     module = parse_module(PROGRAMS)
     scalar = Value.from_numpy(np.float32(1.3), "f32")
     three = Value.from_numpy(np.array([1.0, 1.9, -1.9], np.float32))

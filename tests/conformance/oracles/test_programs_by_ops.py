@@ -1,4 +1,4 @@
-"""Oracles of single ops run whole programs: each op on the oracle's own results, and nothing is made up between."""
+"""Oracles of single ops run whole programs: each op on the oracle's own results, and nothing in between is invented."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ from halfulp.fp_formats.codes import Codes
 
 
 class Single:
-    """OpCases only: those of a `FakeOracle`, counted. ``stops``: an op that traps; ``fails``: one that ends in an error."""
+    """An oracle of cases only, those of a `FakeOracle`, which counts them. ``stops``: an op that traps; ``fails``: an
+    op that ends in an error.
+    """
 
     name = "single"
     profile = "spec"
@@ -148,7 +150,7 @@ func.func @main(%a: i1) -> i1 {
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(LOOP, "straight-line"), (RECURSION, "straight-line"), (REGION, "scf.if is not done to each element")],
+    [(LOOP, "straight-line"), (RECURSION, "straight-line"), (REGION, "scf.if is not elementwise")],
 )
 def test_what_is_no_straight_line_code_is_unanswered(text: str, why: str) -> None:
     (reply,) = run(Single(), program(text, "i1=true"))

@@ -23,7 +23,7 @@ CASES: list[tuple[str, Swizzle]] = [
 OFFSETS = (*range(0, 60, 3), 68, 100, 129, 500, 777)
 PIPELINE = "builtin.module(func.func(iree-codegen-resolve-swizzle-hints, canonicalize))"
 WIDTHS = (1, 2)
-"""How many groups a vector has."""
+"""Numbers of groups in a vector."""
 
 
 def module_of_accesses() -> str:

@@ -1,4 +1,4 @@
-"""The vector format: a program asked for results, a file of results, and what is wrong with some of them."""
+"""The vector format: programs asked for results, files of results, and malformed ones of both."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_a_file_cannot_hold_what_has_a_shape(tmp_path: Path) -> None:
 
 
 class Bomb:
-    """Fails the test when it is unpickled."""
+    """An object that fails the test when it is unpickled."""
 
     def __reduce__(self) -> Any:
         return pytest.fail, ("a pickle was executed",)

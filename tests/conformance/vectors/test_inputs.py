@@ -14,7 +14,7 @@ import pytest
 from halfulp.conformance.comparing.coverage import covered
 from halfulp.conformance.comparing.op_case import op_case, reference
 from halfulp.conformance.vectors import quantised, testfloat_levels
-from halfulp.conformance.vectors.inputs import rounding_bits, rows_for, rows_of_case, rows_of_types
+from halfulp.conformance.vectors.inputs import LevelName, rounding_bits, rows_for, rows_of_case, rows_of_types
 from halfulp.conformance.vectors.philox import Dice, uniform, words
 from halfulp.conformance.vectors.rows import exhaustive, of_tuples, one_after_another
 from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, significands
@@ -46,7 +46,7 @@ def digest(columns: Sequence[np.ndarray]) -> str:
 
 
 @pytest.mark.parametrize("name", list(CORNERS))
-def test_corners_are_those_of_testfloat(name):
+def test_corners_are_those_of_testfloat(name: str) -> None:
     kind = FloatKind(FORMATS[name])
     found = [text_digest(kind.corners(level, alone)) for alone in (False, True) for level in (1, 2)]
     assert found == list(CORNERS[name])
@@ -61,13 +61,13 @@ def test_corners_are_those_of_testfloat(name):
         ("f128", 46_464, 189_969_032),
     ],
 )
-def test_as_many_cases_as_testfloat(name, first, second):
+def test_as_many_cases_as_testfloat(name: str, first: int, second: int) -> None:
     kinds = [FloatKind(FORMATS[name])] * 2
     assert testfloat_levels.corner_rows(kinds, 1).count == first
     assert testfloat_levels.corner_rows(kinds, 2).count == second
 
 
-def test_classes_of_level_1():
+def test_classes_of_level_1() -> None:
     """22 signs and exponents of f32 with four significands each; TestFloat's largest negative exponent is 126."""
     corners = FloatKind(FORMATS["f32"]).corners(1, False)
     assert len(corners) == 88
@@ -101,7 +101,7 @@ def test_classes_of_level_1():
 
 
 @pytest.mark.parametrize("name", ["f16", "f8E4M3FN", "f80"])
-def test_every_sixth_row_is_a_pair_of_corners(name):
+def test_every_sixth_row_is_a_pair_of_corners(name: str) -> None:
     kind = FloatKind(FORMATS[name])
     rows = testfloat_levels.corner_rows([kind, kind], 1, seed=3)
     first, second = (codes_to_ints(column[5::6], kind.width) for column in rows.part(0, rows.count))
@@ -110,7 +110,7 @@ def test_every_sixth_row_is_a_pair_of_corners(name):
 
 
 @pytest.mark.parametrize("name", list(FORMATS))
-def test_corners_of_every_format(name):
+def test_corners_of_every_format(name: str) -> None:
     """No code twice, both levels meet every combination of classes of operands, and the second has all of the first."""
     kind = FloatKind(FORMATS[name])
     for alone in (False, True):
@@ -129,7 +129,7 @@ def test_corners_of_every_format(name):
     "types",
     [["f32", "f32"], ["f80"], ["f128", "f128"], ["f8E4M3FN", "f8E4M3FN"], ["i1", "f16", "f16"], ["i37"], ["i128"] * 4],
 )
-def test_a_part_is_computed_alone(types, level):
+def test_a_part_is_computed_alone(types: list[str], level: LevelName) -> None:
     rows = rows_of_types([as_type(name) for name in types], level, 7, 10_000)
     whole = rows.part(0, min(rows.count, 10_000))
     stop = len(whole[0])
@@ -154,12 +154,12 @@ DIGESTS = {
 
 
 @pytest.mark.parametrize("key", list(DIGESTS), ids=str)
-def test_operands_are_the_same_on_any_machine(key):
+def test_operands_are_the_same_on_any_machine(key: tuple[str, LevelName]) -> None:
     rows = rows_of_types([as_type(name) for name in key[0].split()], key[1], 2026, 40_000)
     assert digest(rows.part(8_000, min(rows.count, 40_000))) == DIGESTS[key]
 
 
-def test_philox_words_are_those_of_the_counter():
+def test_philox_words_are_those_of_the_counter() -> None:
     np.testing.assert_array_equal(words(5, 0, 8, 4), np.random.Philox(key=5, counter=2).random_raw(4))
     np.testing.assert_array_equal(words(5, 0, 6, 3), words(5, 0, 0, 9)[6:])
     assert not np.array_equal(words(5, 1, 0, 4), words(5, 0, 0, 4))
@@ -176,7 +176,7 @@ def test_philox_words_are_those_of_the_counter():
         words(1 << 64, 0, 0, 1)
 
 
-def test_uniform_codes_use_every_bit_once():
+def test_uniform_codes_use_every_bit_once() -> None:
     np.testing.assert_array_equal(uniform(1, 0, 8, 0, 16), words(1, 0, 0, 2).astype("<u8").view(np.uint8))
     np.testing.assert_array_equal(uniform(1, 0, 5, 3, 9), uniform(1, 0, 8, 3, 9) & 31)
     assert uniform(1, 0, 0, 0, 3).tolist() == [0, 0, 0]
@@ -186,7 +186,7 @@ def test_uniform_codes_use_every_bit_once():
     assert rounding_bits(1, 13, 0, 10).max() < 1 << 13
 
 
-def test_dice_reach_both_ends():
+def test_dice_reach_both_ends() -> None:
     dice = Dice(1, 2)
     assert {dice.between(-2, 3) for _ in range(200)} == set(range(-2, 4))
     assert dice.between(4, 3) == 4
@@ -195,7 +195,7 @@ def test_dice_reach_both_ends():
 
 
 @pytest.mark.parametrize("width", [16, 64, 128, 200])
-def test_weighted_integers_are_sums_of_patterns_or_near_zero(width):
+def test_weighted_integers_are_sums_of_patterns_or_near_zero(width: int) -> None:
     """The carry from limb to limb: half of the numbers are sums of three patterns, made here with Python's integers."""
     kind, choices = IntegerKind(width), words(4, 1, 0, 3_000).tolist()
     patterns = significands(width, 2)
@@ -209,7 +209,7 @@ def test_weighted_integers_are_sums_of_patterns_or_near_zero(width):
     assert max(map(abs, signed)) > 1 << width - 2
 
 
-def test_weighted_floats_meet_every_class_and_pattern():
+def test_weighted_floats_meet_every_class_and_pattern() -> None:
     fmt = FORMATS["f32"]
     codes = FloatKind(fmt).random(0, 0, 0, 40_000).tolist()
     assert {code >> 23 for code in codes} >= set(testfloat_levels.exponent_fields(fmt, True))
@@ -217,7 +217,7 @@ def test_weighted_floats_meet_every_class_and_pattern():
     assert sum(0 < code & fmt.fraction_mask < 256 for code in codes) > 1_000
 
 
-def test_enumeration_is_lazy_and_in_order():
+def test_enumeration_is_lazy_and_in_order() -> None:
     rows = exhaustive((8, 8))
     first, second = rows.part(0, rows.count)
     assert list(zip(first.tolist(), second.tolist(), strict=True)) == list(product(range(256), repeat=2))
@@ -228,7 +228,7 @@ def test_enumeration_is_lazy_and_in_order():
     assert [len(column) for (column,) in large.chunks(10, 3, 28)] == [10, 10, 5]
 
 
-def test_memory_does_not_grow_with_the_number_of_rows():
+def test_memory_does_not_grow_with_the_number_of_rows() -> None:
     rows = rows_of_case(op_case("arith.addf", "f32"), "2")
     rows.part(0, 10)
     tracemalloc.start()
@@ -241,7 +241,7 @@ def test_memory_does_not_grow_with_the_number_of_rows():
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 8, 16, 31, 32, 33, 63, 64, 65, 100, 127, 128])
-def test_integer_corners(width):
+def test_integer_corners(width: int) -> None:
     every, top = (1 << width) - 1, 1 << width - 1
     few = {0, 1, every, top, top - 1, int("01" * width, 2) & every, int("10" * width, 2) & every}
     walking = {1 << k for k in range(width)}
@@ -258,7 +258,7 @@ def test_integer_corners(width):
             assert set(codes) <= set(range(every + 1)) if width < 16 else max(codes) <= every
 
 
-def test_integers_alone_are_testfloats():
+def test_integers_alone_are_testfloats() -> None:
     """Its table of 32-bit patterns has 124 entries, of 64-bit ones 252; level 2 also has all sums of two."""
     assert len(significands(32, 2)) == 124
     assert len(significands(64, 2)) == 252
@@ -266,7 +266,7 @@ def test_integers_alone_are_testfloats():
     assert set(IntegerKind(8).corners(2, True)) >= {(a + b) % 256 for a in base for b in base}
 
 
-def test_shift_amounts_are_their_own_corners():
+def test_shift_amounts_are_their_own_corners() -> None:
     amounts = set(rows_of_case(op_case("arith.shli", "i32"), "1").part(0, 6_000)[1][5::6].tolist())
     assert amounts >= set(range(34))
 
@@ -282,7 +282,7 @@ def test_shift_amounts_are_their_own_corners():
         ("f80", "<u8:f80, 0.1:200>"),
     ],
 )
-def test_corners_of_quantised_types_lie_where_stored_integers_change(expressed, spelled):
+def test_corners_of_quantised_types_lie_where_stored_integers_change(expressed: str, spelled: str) -> None:
     """Around each integer of interest both it and the next come out, the clamp edges and what lies beyond are met."""
     asked = op_case("quant.qcast", expressed, f"!quant.uniform{spelled}")
     type_ = quantised.quantised_type(asked)
@@ -309,7 +309,7 @@ def test_corners_of_quantised_types_lie_where_stored_integers_change(expressed, 
     assert any(fmt.is_infinite(code) for code in codes)
 
 
-def test_every_channel_and_block_has_its_own_corners():
+def test_every_channel_and_block_has_its_own_corners() -> None:
     for spelled, alone in (
         ("<i8:f32:0, {0.5:3, 0.1, 7.0:-20}>", ("0.5:3", "0.1", "7.0:-20")),
         ("<i8:f32:2, {0.5:3, 0.1, 7.0:-20}>", ("0.5:3", "0.1", "7.0:-20")),
@@ -339,7 +339,7 @@ def test_every_channel_and_block_has_its_own_corners():
             assert len(set(full[place :: rows.period].tolist()) & set(ties)) > 0.8 * len(ties)
 
 
-def test_stored_operands_are_all_taken_or_lie_at_the_edges():
+def test_stored_operands_are_all_taken_or_lie_at_the_edges() -> None:
     asked = op_case("quant.dcast", "!quant.uniform<i8<-100:90>:f32, 0.5:3>", "f32")
     assert sorted(rows_of_case(asked, "1").part(0, 256)[0].tolist()) == list(range(256))
     wide = op_case("quant.dcast", "!quant.uniform<i16<-1000:900>:f32, 0.5:77>", "f32")
@@ -352,7 +352,7 @@ def test_stored_operands_are_all_taken_or_lie_at_the_edges():
     assert every.part(4, 8)[0].tolist() == [2, 2, 3, 3]
 
 
-def test_neighbours_cross_zero_and_stop_at_the_ends():
+def test_neighbours_cross_zero_and_stop_at_the_ends() -> None:
     for name in ("f8E4M3FN", "f8E4M3FNUZ", "f32", "f80"):
         fmt = FORMATS[name]
         below = quantised.neighbour(fmt, fmt.min_normal_code, -1)
@@ -366,7 +366,7 @@ def test_neighbours_cross_zero_and_stop_at_the_ends():
         assert quantised.neighbour(fmt, fmt.nan_code, 1) == fmt.nan_code
 
 
-def test_models_come_before_the_level():
+def test_models_come_before_the_level() -> None:
     asked = op_case("arith.mulf", "f16")
     alone = rows_for(asked, None, models=["B3"])
     both = rows_for(asked, "random", count=100, models=["B3"])
@@ -377,7 +377,7 @@ def test_models_come_before_the_level():
     assert [len(column) for column in tail] == [3, 3]
 
 
-def test_counts_cut_the_beginning():
+def test_counts_cut_the_beginning() -> None:
     asked = op_case("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5, 0.25, 1.0}>")
     assert rows_for(asked, "1", count=100).count == 102
     assert rows_for(asked, "random", count=100).count == 102
@@ -385,20 +385,20 @@ def test_counts_cut_the_beginning():
     assert rows_for(op_case("arith.addf", "f8E5M2"), "exhaustive").count == 1 << 16
 
 
-def test_errors():
+def test_errors() -> None:
     asked = op_case("arith.addf", "f32")
     for level, count, message in (
         ("3", None, "unknown level '3'; choose one of 1, 2, exhaustive, random, weighted"),
         ("exhaustive", None, "operands of 64 bits together have too many combinations"),
         ("random", None, "random operands need a count"),
-        (None, None, "neither a level nor a model"),
+        (None, None, "no operands are chosen"),
     ):
         with pytest.raises(ValueError, match=message):
             rows_for(asked, level, count=count)
-    with pytest.raises(Unsupported, match="no corners are known of operands of type none"):
+    with pytest.raises(Unsupported, match="there are no corners for operands of type none"):
         rows_of_types([as_type("none")])
     rows = rows_of_case(asked, "1")
-    with pytest.raises(ValueError, match="rows 0 to 46465 are no part of 46464 rows"):
+    with pytest.raises(ValueError, match="rows 0 to 46465 are not within 46464 rows"):
         rows.part(0, 46_465)
     with pytest.raises(ValueError, match="in groups of 2"):
         rows_of_case(op_case("quant.qcast", "f32", "!quant.uniform<i8:f32:1, {0.5, 0.25}>"), "1").part(0, 3)

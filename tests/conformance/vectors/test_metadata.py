@@ -141,7 +141,7 @@ def test_documents_are_read_back_and_others_refused() -> None:
     read_back["files"] = [metadata.VectorFile("bin", "x.bin", Packing(True, "high")).to_json()]
     assert metadata.packing_of(read_back, "x.bin") == Packing(True, "high")
     read_back["files"][0]["packing"] = {"dense": True, "first": "middle"}
-    with pytest.raises(InputError, match="describes no packing"):
+    with pytest.raises(InputError, match="does not describe a packing"):
         metadata.packing_of(read_back)
     for text in (
         "",

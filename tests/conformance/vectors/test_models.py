@@ -1,4 +1,4 @@
-"""The models' operands: what they are said to hit is recomputed from exact fractions and from the flags of the results."""
+"""The models' operands: their hits are recomputed from exact fractions and from the flags of the results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def conversions(name: str) -> list[ModelCase]:
 
 
 def empty_buckets(case: ModelCase) -> dict[str, list[tuple[str | int, ...]]]:
-    """Buckets that nothing falls in, of the models for which not all operands were tried."""
+    """Return the empty buckets of the models for which not all operands were tried."""
     filled = {model.name: fill(model, case) for model in models_for(case)}
     return {name: made.empty for name, made in filled.items() if made.empty and not made.proven}
 
@@ -67,37 +67,37 @@ SLOW = {
     ("kind", "name"),
     [pytest.param(*case, marks=[pytest.mark.exhaustive] if case in SLOW else []) for case in product(BINARY, WIDE)],
 )
-def test_every_bucket_is_hit(kind, name):
+def test_every_bucket_is_hit(kind: str, name: str) -> None:
     assert empty_buckets(binary(kind, name)) == {}
 
 
 @pytest.mark.parametrize("name", ["bf16", "f32"])
-def test_every_bucket_of_conversions_is_hit(name):
+def test_every_bucket_of_conversions_is_hit(name: str) -> None:
     assert {str(case): empty for case in conversions(name) if (empty := empty_buckets(case))} == {}
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", list(FORMATS))
-def test_every_bucket_of_all_conversions_is_hit_or_proven_empty(name):
+def test_every_bucket_of_all_conversions_is_hit_or_proven_empty(name: str) -> None:
     assert {str(case): empty for case in conversions(name) if (empty := empty_buckets(case))} == {}
 
 
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("kind", BINARY)
-def test_what_is_empty_in_small_formats_is_proven_so(kind, name):
+def test_what_is_empty_in_small_formats_is_proven_so(kind: str, name: str) -> None:
     assert empty_buckets(binary(kind, name)) == {}
 
 
 @pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2"])
 @pytest.mark.parametrize("kind", BINARY)
-def test_what_is_empty_in_eight_bits_is_proven_so(kind, name):
+def test_what_is_empty_in_eight_bits_is_proven_so(kind: str, name: str) -> None:
     assert empty_buckets(binary(kind, name)) == {}
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", EIGHT)
 @pytest.mark.parametrize("kind", BINARY)
-def test_what_is_empty_in_any_eight_bits_is_proven_so(kind, name):
+def test_what_is_empty_in_any_eight_bits_is_proven_so(kind: str, name: str) -> None:
     assert empty_buckets(binary(kind, name)) == {}
 
 
@@ -116,8 +116,8 @@ def rounding_of(fmt: FloatFormat, real: Fraction) -> tuple[str, int, int, int]:
 
 @pytest.mark.parametrize("name", ["f4E2M1FN", "f8E4M3FN", "f8E5M2FNUZ", "f16", "f32", "f64"])
 @pytest.mark.parametrize("op", ["addf", "subf", "mulf", "divf"])
-def test_every_combination_of_rounding_bits_is_there(op, name):
-    """B3 without its own predicate: the combinations that its operands hit are those that it says, all 16 if wide."""
+def test_every_combination_of_rounding_bits_is_there(op: str, name: str) -> None:
+    """B3 without its own predicate: its operands hit the combinations that it reports, all 16 in a wide format."""
     asked = op_case(f"arith.{op}", name)
     _, filled = filled_models(asked, ["B3"])
     hit = set()
@@ -134,7 +134,7 @@ def test_every_combination_of_rounding_bits_is_there(op, name):
     ("op", "source", "target", "bits"),
     [("addf", "f16", None, 11), ("mulf", "f32", None, 24), ("truncf", "f64", "f32", 52), ("truncf", "tf32", "bf16", 3)],
 )
-def test_one_sticky_bit_at_every_place(op, source, target, bits):
+def test_one_sticky_bit_at_every_place(op: str, source: str, target: str, bits: int) -> None:
     """B7: the part below the guard bit, as a fraction of half an ulp, is each power of two and 0."""
     asked, fmt = op_case(f"arith.{op}", source, target), FORMATS[target or source]
     _, filled = filled_models(asked, ["B7"])
@@ -149,7 +149,7 @@ def test_one_sticky_bit_at_every_place(op, source, target, bits):
     assert tails == {Fraction(0), *(Fraction(1, 1 << place) for place in range(1, bits))}
 
 
-def test_conversions_are_rounded_among_subnormals_too():
+def test_conversions_are_rounded_among_subnormals_too() -> None:
     """B3 and B8 of f32 -> f16: tails below normal and below subnormal results; of bf16 -> f16 only the latter."""
     for source, normal in (("f32", True), ("bf16", False)):
         asked = op_case("arith.convertf" if source == "bf16" else "arith.truncf", source, "f16")
@@ -164,18 +164,18 @@ def test_conversions_are_rounded_among_subnormals_too():
         assert any(abs(real) > smallest_normal for real in inexact) == normal
 
 
-def test_the_table_tells_what_is_hit_and_why_not():
+def test_the_table_tells_what_is_hit_and_why_not() -> None:
     _, filled = filled_models(op_case("arith.mulf", "f4E2M1FN"), ["B2", "B6"])
     assert filled["B2"].reason == ""
     lines = coverage_table(filled).splitlines()
     assert lines[0].split()[:4] == ["B2", str(len(filled["B2"].hits)), "of", str(len(filled["B2"].hits))]
     assert lines[0].endswith(MODELS["B2"].target)
     assert lines[1].split()[:4] == ["B6", "2", "of", "14"]
-    assert lines[2].strip() == "+ below 1/4: none of all combinations of operands falls there"
+    assert lines[2].strip() == "+ below 1/4: no combination of operands falls there"
     assert len(lines) == 2 + 12
 
 
-def test_a_proof_of_emptiness_is_one():
+def test_a_proof_of_emptiness_is_one() -> None:
     """Products of f4E2M1FN are multiples of a quarter: below its smallest value, 1/2, there is only half of that."""
     asked = op_case("arith.mulf", "f4E2M1FN")
     _, filled = filled_models(asked, ["B6"])
@@ -187,8 +187,8 @@ def test_a_proof_of_emptiness_is_one():
 
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("op", ["addf", "mulf", "divf"])
-def test_small_formats_hit_every_rounding_that_exists(op, name):
-    """B3 against all operands: what no combination of them gives is what is said to be empty."""
+def test_small_formats_hit_every_rounding_that_exists(op: str, name: str) -> None:
+    """B3 against all operands: the buckets reported as empty are those that no combination of operands hits."""
     asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
     _, filled = filled_models(asked, ["B3"])
     reals = (exact_value(asked, row) for row in product(range(fmt.code_mask + 1), repeat=2))
@@ -198,7 +198,7 @@ def test_small_formats_hit_every_rounding_that_exists(op, name):
 
 @pytest.mark.parametrize("name", ["f8E4M3", "f16", "f32", "f64"])
 @pytest.mark.parametrize("op", ["addf", "mulf", "divf"])
-def test_overflow_and_underflow_are_met_from_both_sides(op, name):
+def test_overflow_and_underflow_are_met_from_both_sides(op: str, name: str) -> None:
     """B4 to B6 in units of the last place, from fractions."""
     asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
     _, filled = filled_models(asked, ["B4", "B5", "B6"] if op != "addf" else ["B4", "B5"])
@@ -221,7 +221,7 @@ def test_overflow_and_underflow_are_met_from_both_sides(op, name):
 
 @pytest.mark.parametrize("name", ["f16", "f64"])
 @pytest.mark.parametrize("op", ["addf", "mulf", "divf"])
-def test_near_boundaries_means_within_few_units_of_the_shortest_tail(op, name):
+def test_near_boundaries_means_within_few_units_of_the_shortest_tail(op: str, name: str) -> None:
     asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
     case, filled = filled_models(asked, ["B8"])
     close = 0
@@ -241,7 +241,7 @@ def test_near_boundaries_means_within_few_units_of_the_shortest_tail(op, name):
 
 @pytest.mark.parametrize("name", ["f16", "f80"])
 @pytest.mark.parametrize(("op", "models"), [("divf", ["B20", "B21"]), ("mulf", ["B5", "B6"]), ("addf", ["B4"])])
-def test_flags_say_the_same(op, models, name):
+def test_flags_say_the_same(op: str, models: str, name: str) -> None:
     asked, fmt = op_case(f"arith.{op}", name), FORMATS[name]
     _, filled = filled_models(asked, models)
     compute = getattr(scalar, {"divf": "divide", "mulf": "multiply", "addf": "add"}[op])
@@ -258,7 +258,7 @@ def test_flags_say_the_same(op, models, name):
 
 
 @pytest.mark.parametrize("op", ["addf", "subf"])
-def test_cancellations_are_those_of_the_difference(op):
+def test_cancellations_are_those_of_the_difference(op: str) -> None:
     """B12: the exponent of the exact sum against the larger operand's, through Python's own frexp of doubles."""
     import math
 
@@ -274,8 +274,8 @@ def test_cancellations_are_those_of_the_difference(op):
 
 
 @pytest.mark.parametrize("name", ["f16", "f32", "f80"])
-def test_quotients_without_end_lie_between_their_neighbours(name):
-    """The last bit of a quotient is set exactly where more would follow, and nothing is lost above it."""
+def test_quotients_without_end_lie_between_their_neighbours(name: str) -> None:
+    """The last bit of a quotient is set exactly where more bits would follow, and the bits above it are exact."""
     case, asked = binary("divide", name), op_case("arith.divf", name)
     endless = 0
     for row in fill(MODELS["B8"], case).rows + fill(MODELS["B20"], case).rows:
@@ -292,14 +292,14 @@ def test_quotients_without_end_lie_between_their_neighbours(name):
 
 
 @pytest.mark.parametrize(("op", "names"), APPLYING.items())
-def test_models_apply_to_the_ops_they_are_about(op, names):
+def test_models_apply_to_the_ops_they_are_about(op: str, names: str) -> None:
     case = model_case_of(op_case(f"arith.{op}", "f32"))
     assert case is not None
     assert " ".join(model.name for model in models_for(case)) == names
 
 
-def test_models_of_conversions():
-    def applying(op, source, target):
+def test_models_of_conversions() -> None:
+    def applying(op: str, source: str, target: str) -> str:
         case = model_case_of(op_case(f"arith.{op}", source, target))
         assert case is not None
         return " ".join(model.name for model in models_for(case))
@@ -309,11 +309,11 @@ def test_models_of_conversions():
     assert applying("uitofp", "i64", "f32") == "B2 B3 B7 B8 B25 B26"
 
 
-def test_all_models_but_those_of_fused_multiply_add_are_there():
+def test_all_models_but_those_of_fused_multiply_add_are_there() -> None:
     assert list(MODELS) == [f"B{k}" for k in (*range(1, 14), *range(19, 30))]
 
 
-def test_rows_fall_where_it_is_said_that_they_do():
+def test_rows_fall_where_it_is_said_that_they_do() -> None:
     for kind, name in (("add", "f16"), ("divide", "f80"), ("compare", "f8E5M2")):
         case = binary(kind, name)
         for model in models_for(case):
@@ -322,7 +322,7 @@ def test_rows_fall_where_it_is_said_that_they_do():
             assert len(set(made.rows)) == len(made.rows)
 
 
-def test_float_to_integer_boundaries():
+def test_float_to_integer_boundaries() -> None:
     """B23 and B24 of f64 -> i32, where all quarters exist: the numbers themselves."""
     asked = op_case("arith.fptosi", "f64", "i32")
     _, filled = filled_models(asked, ["B23", "B24"])
@@ -332,7 +332,7 @@ def test_float_to_integer_boundaries():
     assert numbers >= {Fraction(k, 4) for k in range(-7, 8)}
 
 
-def test_signalling_payloads_that_are_lost():
+def test_signalling_payloads_that_are_lost() -> None:
     """B27 of f32 -> bf16: NaNs whose payload lies in the lost bits alone, and in the kept ones alone."""
     _, filled = filled_models(op_case("arith.truncf", "f32", "bf16"), ["B27"])
     codes = [code for (code,) in filled["B27"].rows]
@@ -352,7 +352,7 @@ DIGESTS = {
 
 
 @pytest.mark.parametrize("key", list(DIGESTS), ids=str)
-def test_models_give_the_same_operands_on_any_machine(key):
+def test_models_give_the_same_operands_on_any_machine(key: tuple[str, ...]) -> None:
     op, source, target = key
     rows = rows_of_models(op_case(op, source, target), seed=1)
     columns = rows.part(0, rows.count)
@@ -360,8 +360,8 @@ def test_models_give_the_same_operands_on_any_machine(key):
     assert digest.hexdigest()[:16] == DIGESTS[key]
 
 
-def test_errors():
-    with pytest.raises(ValueError, match="unknown model 'B14'; choose of B1, "):
+def test_errors() -> None:
+    with pytest.raises(ValueError, match="unknown model 'B14'; choose one of B1, "):
         filled_models(op_case("arith.addf", "f32"), ["B14"])
     with pytest.raises(Unsupported, match=r"none of the models B20 applies to arith.addf f32"):
         rows_of_models(op_case("arith.addf", "f32"), ["B20"])

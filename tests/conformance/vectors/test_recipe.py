@@ -1,4 +1,4 @@
-"""Recipes of vectors: every column of a row is what exact arithmetic says, however the set is cut into parts.
+"""Recipes of vectors: every column of a row is what exact arithmetic gives, however the set is cut into parts.
 
 Floats are recomputed by `scalar`, value by value; flags also by LLVM's APFloat and from exact fractions; integers and
 quantised types by formulas in Python; programs by `hu.run`, row by row.
@@ -56,7 +56,7 @@ PREDICATES = tuple(_PREDICATES.split())  # in MLIR's order
 
 
 def rows_of(recipe: Recipe, *, pieces: int = 4, size: int = 12) -> list[dict[str, int]]:
-    """Rows from several places of a set, by the names of their columns."""
+    """Return rows from several places of a set, by the names of their columns."""
     rows: list[dict[str, int]] = []
     last = recipe.rows.count
     size = -(-size // recipe.step) * recipe.step
@@ -74,7 +74,7 @@ def table(recipe: Recipe, start: int = 0, stop: int | None = None) -> list[dict[
 
 
 def check_floats(recipe: Recipe, compute: Any, flags: bool = True) -> Counter[str]:
-    """Hold rows to `Result`s; says how often each flag and poison occurred."""
+    """Compare rows with `Result`s, and count each flag and poison."""
     seen: Counter[str] = Counter()
     names = [c.name for c in recipe.columns]
     for row in rows_of(recipe):
@@ -128,7 +128,7 @@ def test_comparisons_and_negations_are_what_scalar_gives(profile: Any) -> None:
 
 
 def cast_of(source: FloatFormat, target: FloatFormat, mode: Rounding) -> OpCase:
-    """The op that converts, with the mode where it takes one."""
+    """Return the op that converts, with the mode where it takes one."""
     op = "extf" if source.bits < target.bits else "truncf" if source.bits > target.bits else "convertf"
     asked = {"truncf": {"roundingmode": mode.spelling}, "convertf": {"roundingmode": mode.spelling}, "extf": {}}[op]
     return op_case(f"arith.{op}", source.name, target.name, **asked)
@@ -247,7 +247,7 @@ def ieee_flags(fmt: FloatFormat, number: Fraction, mode: Rounding, inexact: bool
 
 
 def difference(fmt: FloatFormat, row: dict[str, int], status: int, real: Fraction | None, mode: Rounding) -> str:
-    """Why APFloat's status is another than the flags; empty: it is not. Fails where there is no reason to."""
+    """Say why APFloat's status differs from the flags; empty: it does not. Fails without a reason."""
     flags, result = row["flags"], row["result"]
     if real:
         assert flags == ieee_flags(fmt, real, mode, bool(status & Flags.INEXACT)), row
@@ -270,11 +270,11 @@ def difference(fmt: FloatFormat, row: dict[str, int], status: int, real: Fractio
 
 
 SIGNED = tuple(name for name, fmt in FORMATS.items() if fmt.signed)
-"""APFloat drops the sign of what becomes f8E8M0FNU: its status is about another result."""
+"""APFloat drops the sign of a result in f8E8M0FNU: its status belongs to another result."""
 
 
 def reasons(asked: OpCase, function: str, mode: Rounding, rows: int) -> tuple[Counter[str], int]:
-    """How often APFloat's status differs for what reason in rows of level 1, and all flags that there are."""
+    """Count the reasons why APFloat's status differs in rows of level 1, and collect all flags."""
     fmt, why, seen = FORMATS[asked.operands[0]], Counter[str](), 0
     recipe = Recipe(OpComputation(asked), seed=2)
     for row in table(recipe, 0, min(rows, recipe.rows.count)):
@@ -412,7 +412,7 @@ QUANTISED = {
 
 
 def single(number: Fraction) -> Fraction:
-    """A number rounded to f32; where that is infinite, its sign and more than any i8."""
+    """Round a number to f32; for an infinite result return its sign and more than any i8."""
     rounded = scalar.value(FORMATS["f32"], scalar.from_fraction(FORMATS["f32"], number).code)
     return number if rounded is None else rounded
 
@@ -676,7 +676,7 @@ def test_metadata_that_makes_no_recipe() -> None:
 
 
 def test_columns_are_known_before_anything_is_computed() -> None:
-    """Every part has the same columns, also one in which no result is poison or open."""
+    """Every part has the same columns, also one in which no result is poison or unspecified."""
     for recipe in RECIPES.values():
         assert [c.role for c in recipe.columns] == sorted(
             (c.role for c in recipe.columns), key=lambda role: list(Role).index(role)

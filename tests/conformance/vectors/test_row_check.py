@@ -1,4 +1,4 @@
-"""Vectors held to what they must be: every planted error is found and named, and nothing is found that is none."""
+"""Checks of other people's vectors: every planted error is found and named, and nothing else is reported."""
 
 from __future__ import annotations
 

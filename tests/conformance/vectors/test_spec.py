@@ -66,7 +66,7 @@ def test_a_program_beside_the_file(tmp_path: Path) -> None:
         ({"source": {"op": "arith.addf"}}, "'operands' must say the types"),
         ({"source": {"op": "arith.addf", "operands": []}}, "'operands' must be a type, or a list"),
         ({"source": {"op": "arith.adf", "operands": "f16"}}, "arith.adf"),
-        ({"source": {"op": "arith.addf", "operands": "f17"}}, "spec.json: 'f17' is no type"),
+        ({"source": {"op": "arith.addf", "operands": "f17"}}, "spec.json: 'f17' is not a type"),
         ({"source": {**ADD, "results": ["f32"]}}, "spec.json: 'arith.addf' op requires the same type"),
         ({"source": {**ADD, "random_bits": 65}}, "'random_bits' must be an integer from 1 to 64"),
         ({"source": {"program": "f.mlir"}}, "'function' must name"),

@@ -1,7 +1,10 @@
-"""Whole programs compared: what differs is found in the op to blame, through chains, calls, regions and branches."""
+"""Whole programs compared: differences are traced to the op that causes them, through chains, calls, regions and
+branches.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -11,7 +14,7 @@ import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.compare import Verdict
 from halfulp.conformance.comparing.divergences import Divergence, Example
-from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply
 from halfulp.conformance.whole_programs.diff import DiffReport, against
 from halfulp.conformance.whole_programs.difference_text import difference_lines, difference_record
 from halfulp.interp.ir.operations import Module
@@ -108,9 +111,9 @@ def test_a_known_divergence_hides_no_other_difference() -> None:
 
 
 class OneWrongResult(FakeOracle):
-    """Wrong in the second result of functions that return two, for no reason that an op shows."""
+    """An oracle that is wrong in the second result of functions that return two, without any wrong op."""
 
-    def run(self, programs):  # type: ignore[no-untyped-def]
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         return [
             (reply[0], replace(reply[1], bits=reply[1].bits ^ 1))
             if isinstance(reply, tuple) and len(reply) == 2
@@ -176,9 +179,9 @@ def test_a_result_that_does_not_follow_from_a_known_divergence_is_unexplained(
 
 def test_a_result_that_is_another_when_all_are_returned_is_unexplained() -> None:
     class Alone(FakeOracle):
-        """Gives NaN for the one result of a function, the known wrong 0 among several."""
+        """An oracle that gives NaN for the one result of a function, and the known wrong 0 among several results."""
 
-        def run(self, programs):  # type: ignore[no-untyped-def]
+        def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
             return [
                 (replace(reply[0], bits=reply[0].bits ^ 3),) if isinstance(reply, tuple) and len(reply) == 1 else reply
                 for reply in super().run(programs)

@@ -1,8 +1,9 @@
-"""Random programs: what they are made of, that they mean what they are said to, and that what is wrong is found."""
+"""Random programs: their ops, their meaning, and that wrong results are found."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from fake_oracle import FakeOracle
 
 import halfulp as hu
 from halfulp.conformance.comparing.divergences import CastCase, Divergence, Example, cancellations, divergences
-from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Reply
 from halfulp.conformance.whole_programs.diff import against
 from halfulp.conformance.whole_programs.fuzz import FEW, as_json, fuzz, lines
 from halfulp.conformance.whole_programs.interesting import SameDifference
@@ -137,7 +138,7 @@ def upward(op: str) -> Divergence:
 
 
 def test_what_is_wrong_after_a_known_divergence_is_no_less_wrong() -> None:
-    """Ops are judged on what they were given, so a row for the ops before hides nothing."""
+    """Ops are judged on their actual operands, so a row for earlier ops hides nothing."""
     oracle = FakeOracle(
         "spec,to_integer_rounding=upward", exchanged={"arith.xori": "arith.ori", "arith.uitofp": "arith.sitofp"}
     )
@@ -180,7 +181,7 @@ def test_what_is_told_apart_has_a_bound() -> None:
 
 def test_what_is_refused_and_what_is_not_answered_is_counted_apart() -> None:
     class Half(FakeOracle):
-        def run(self, programs):  # type: ignore[no-untyped-def]
+        def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
             return [
                 OracleError("crash", "it died") if index % 2 else reply
                 for index, reply in enumerate(super().run(programs))
@@ -210,7 +211,7 @@ def test_poison_and_undefined_results_only_where_they_are_allowed() -> None:
 
 
 def found(name: str, count: int, *ops: str, most: int = 60) -> dict[str, str]:
-    """The ops that an oracle has wrong in some programs, with the reduced program of the first failure of each."""
+    """Return the ops that an oracle gets wrong in some programs, with the reduced program of the first failure of each."""
     from halfulp.conformance.oracles import oracle
     from halfulp.conformance.oracles.oracle import ProgramOracle
 

@@ -13,7 +13,7 @@ from fake_oracle import FakeOracle
 import halfulp as hu
 from halfulp.command.values import read_value
 from halfulp.conformance.comparing.divergences import Divergence, Example
-from halfulp.conformance.oracles.oracle import ClosedProgram
+from halfulp.conformance.oracles.oracle import ClosedProgram, Reply
 from halfulp.conformance.whole_programs import interesting
 from halfulp.conformance.whole_programs.diff import Difference, against
 from halfulp.conformance.whole_programs.difference_text import header
@@ -21,6 +21,7 @@ from halfulp.conformance.whole_programs.interesting import SameDifference, by_sc
 from halfulp.conformance.whole_programs.op_search import Search
 from halfulp.conformance.whole_programs.program_text import text_of
 from halfulp.conformance.whole_programs.reduce import Reducer
+from halfulp.interp.ir.operations import Operation
 
 
 def program(text: str, *arguments: str) -> ClosedProgram:
@@ -90,9 +91,9 @@ def test_the_reduced_program_differs_in_the_same_way_when_it_is_read_back() -> N
 
 
 class OnlyTensors(FakeOracle):
-    """Wrong on tensors only, as some folders are."""
+    """An oracle that is wrong on tensors only, as some folders are."""
 
-    def _one(self, program):  # type: ignore[no-untyped-def]
+    def _one(self, program: ClosedProgram) -> Reply:
         tensors = any("tensor" in str(result.type) for op in program.module.walk() for result in op.results)
         if not tensors:
             exchanged, self.exchanged = self.exchanged, {}
@@ -147,9 +148,9 @@ func.func @main(%a: f32, %b: f32) -> f4E2M1FN {
 
 def test_a_difference_that_no_op_shows_alone_keeps_its_context() -> None:
     class Cancelling(FakeOracle):
-        """Takes x - y + y for x, as long as the difference is not returned."""
+        """An oracle that replaces x - y + y by x if the difference is not returned."""
 
-        def _one(self, program):  # type: ignore[no-untyped-def]
+        def _one(self, program: ClosedProgram) -> Reply:
             main = program.module.lookup(program.function)
             ops = main.regions[0].blocks[0].operations
             returned = ops[-1].operands
@@ -160,7 +161,7 @@ def test_a_difference_that_no_op_shows_alone_keeps_its_context() -> None:
                     return super()._one(wrong)
             return super()._one(program)
 
-    def module_with_result(program: ClosedProgram, op):  # type: ignore[no-untyped-def]
+    def module_with_result(program: ClosedProgram, op: Operation) -> ClosedProgram:
         text = hu.print_module(program.module).replace("arith.addf", "arith.subf")
         return ClosedProgram(hu.parse(text), program.function, program.arguments)
 

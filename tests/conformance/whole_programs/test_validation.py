@@ -1,4 +1,4 @@
-"""Translation validation by execution: what the first version allows, the second must do."""
+"""Translation validation by execution: the second version must do something that the first allows."""
 
 from __future__ import annotations
 

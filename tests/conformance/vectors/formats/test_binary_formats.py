@@ -71,7 +71,7 @@ def test_npy_is_one_array_of_records() -> None:
     assert [tuple(record) for record in array.tolist()] == SUMS
     for wrong, complaint in (
         (data[:-1], "1 bytes too early"),
-        (data + b"0", "goes on behind its last row"),
+        (data + b"0", "goes on after its last row"),
         (data[:20], "no NumPy array"),
         (b"", "no NumPy array"),
     ):
@@ -110,7 +110,7 @@ def test_bin_comes_back_in_every_packing(made: Any, packing: Packing, rows: int)
 
 
 def broken(data: bytes, draw: Any) -> bytes:
-    """A file in which something was changed, left out or repeated."""
+    """Return a file in which something was changed, left out or repeated."""
     changed = bytearray(data)
     for kind in draw(st.lists(st.sampled_from(["change", "drop", "repeat", "cut"]), min_size=1, max_size=3)):
         place = draw(st.integers(0, max(0, len(changed) - 1)))
@@ -204,7 +204,7 @@ def test_runs_of_all_64_bit_operands_are_streamed() -> None:
         ("10 07\nLAST 0F\n", "does not end with LAST"),
         ("10 07\nLAST 100\n", "does not end with LAST"),
         ("10 07\n10 08\nLAST 20\n", "a run starts at 10, after one at 10"),
-        ("10 07\nLAST 40\n30 01\n", "2 rows in a file that is said to have 1"),
+        ("10 07\nLAST 40\n30 01\n", "2 rows in a file that should have 1"),
         ("10 07\nLAST\n", "does not end with LAST"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Files of vectors: every format gives back what was written, and says what it cannot hold."""
+"""Files of vectors: every format gives back what was written, and reports what it cannot hold."""
 
 from __future__ import annotations
 
@@ -127,13 +127,15 @@ def test_formats_are_known_by_name_and_by_the_end_of_a_file() -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not format_named(name).describes])
 def test_files_that_describe_nothing_need_columns(name: str) -> None:
-    with pytest.raises(InputError, match=f"'{name}' does not say what its columns are"):
+    with pytest.raises(InputError, match=f"'{name}' does not describe its columns"):
         read_vectors(io.BytesIO(written(ADDF, [], name)), name)
 
 
 @pytest.mark.parametrize("name", [name for name in ROWWISE if format_named(name).describes])
 def test_a_file_with_other_columns_than_asked_for_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match="the file has the columns .*high_open.*, but those asked for are a: f8E4M3FN"):
+    with pytest.raises(
+        InputError, match="the file has the columns .*high_open.*, but the expected ones are a: f8E4M3FN"
+    ):
         read_vectors(io.BytesIO(written(WIDE, [], name)), name, ADDF)
 
 

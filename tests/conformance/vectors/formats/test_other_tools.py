@@ -162,7 +162,7 @@ def test_what_no_program_can_check_is_refused() -> None:
     quantized = (Column("a", 8, "!quant.uniform<i8:f32, 0.5>", Role.OPERAND), ADDF[2])
     with pytest.raises(InputError, match="of its bits, for 'a'"):
         text_of(quantized, [], "mlir")
-    with pytest.raises(InputError, match="the type of 'a' is none"):
+    with pytest.raises(InputError, match="the type of 'a' is not a type"):
         text_of((Column("a", 8, "f8", Role.OPERAND), ADDF[2]), [], "mlir")
 
 

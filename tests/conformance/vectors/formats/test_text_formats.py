@@ -1,4 +1,4 @@
-"""Vectors as text: what is written, other spellings that are read, and the place where a file is wrong."""
+"""Vectors as text: the written form, other spellings that are read, and the line of an error."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_x_is_read_where_no_bit_counts_in_any_spelling() -> None:
     ("text", "line", "complaint"),
     [
         ("38404400\n7E7E7FX5\n", 2, "'X5' is not a code of 5 bits"),
-        ("38404400\n7E7EXX05\n", 2, "'result' has an X, but is neither poison nor open there"),
+        ("38404400\n7E7EXX05\n", 2, "'result' has an X, but is neither poison nor unspecified there"),
         ("38404400\n7E7E7F20\n", 2, "'20' is not a code of 5 bits in hexadecimal, for 'flags'"),
         ("38404400\n\n@3\n", 3, "address 3 where 1 is next"),
         ("@zz\n", 1, "zz"),

@@ -56,7 +56,9 @@ KILLED = textwrap.dedent("""\
         with process_pool(workers) as pool:
             print(sweep_shards(plan, directory, executor=pool, in_flight=4, progress=progress).digest)
     """)
-"""Has a directory, a number of workers, and with how many shards it stops and waits for its end."""
+"""A script. Its arguments: a directory, a number of workers, and the number of shards after which it waits to be
+killed.
+"""
 
 
 def lines_in(path: Path) -> int:
@@ -118,7 +120,7 @@ def test_no_two_processes_make_the_same_part(tmp_path: Path, monkeypatch: pytest
     sweep_shards(add_f8(), tmp_path)
     with (tmp_path / "manifest-0-of-1.jsonl").open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(InputError, match="another process is at work"):
+        with pytest.raises(InputError, match="another process works"):
             sweep_shards(add_f8(), tmp_path)
         sweep_shards(add_f8(), tmp_path, (0, 2))
 
@@ -177,18 +179,18 @@ def test_a_torn_last_line_is_written_again(made: Path, whole: tuple[str, Path]) 
     [
         (lambda line: b"nonsense", r"manifest-0-of-1.jsonl:3: the manifest is corrupt: Expecting value"),
         (lambda line: b"\xff\0", r":3: the manifest is corrupt"),
-        (lambda line: b"[]", r":3: the manifest is corrupt: no entry of a shard"),
+        (lambda line: b"[]", r":3: the manifest is corrupt: not an entry of a shard"),
         (lambda line: line.replace(b'"index": 2', b'"index": 99'), r":3: .* no shard 99 of these rows"),
         (lambda line: line.replace(b'"rows": [8192', b'"rows": [8191'), r":3: .* no shard 2 of these rows"),
-        (lambda line: line.replace(b'"file": "02-', b'"file": "../'), r":3: .* is not the name of such a file"),
-        (lambda line: line.replace(b'"sha256": "', b'"sha256": "x'), r":3: .* is no digest"),
-        (lambda line: line.replace(b'"size": ', b'"size": -0.5e'), r":3: .* no entry of a shard"),
-        (lambda line: line.replace(b"}", b', "more": 1}'), r":3: .* no entry of a shard"),
-        (lambda line: line[:-3] + b'x"}', r":3: .* its check is that of another line"),
-        (lambda line: line.replace(b'"count": 4096', b'"count": 4095'), r":3: .* its check is that of another line"),
+        (lambda line: line.replace(b'"file": "02-', b'"file": "../'), r":3: .* is not the name of this file"),
+        (lambda line: line.replace(b'"sha256": "', b'"sha256": "x'), r":3: .* is not a digest"),
+        (lambda line: line.replace(b'"size": ', b'"size": -0.5e'), r":3: .* not an entry of a shard"),
+        (lambda line: line.replace(b"}", b', "more": 1}'), r":3: .* not an entry of a shard"),
+        (lambda line: line[:-3] + b'x"}', r":3: .* its checksum does not match"),
+        (lambda line: line.replace(b'"count": 4096', b'"count": 4095'), r":3: .* its checksum does not match"),
         (
             lambda line: re.sub(rb'(?<= "sha256": ")(.)', lambda digit: b"1" if digit[1] == b"0" else b"0", line),
-            r":3: .* its check is that of another line",
+            r":3: .* its checksum does not match",
         ),
     ],
 )
@@ -200,7 +202,7 @@ def test_a_corrupt_manifest(made: Path, change: Callable[[bytes], bytes], messag
     manifest.write_bytes(b"".join([*lines[:2], changed, *lines[3:]]))
     with pytest.raises(InputError, match=message) as caught:
         sweep_shards(add_f8(), made)
-    assert "without this line its shard is made again" in str(caught.value)
+    assert "remove this line, and the shard is made again" in str(caught.value)
     manifest.write_bytes(b"".join([*lines[:2], *lines[3:]]))
     assert sweep_shards(add_f8(), made).kept == 15
 
@@ -211,14 +213,14 @@ def test_a_manifest_with_another_digest_than_the_shard_has(made: Path) -> None:
     other = replace(entry, sha256="0" * 64)
     manifest.write_bytes(manifest.read_bytes().replace(entry.to_line(), other.to_line()))
     (made / entry.file).unlink()
-    with pytest.raises(InputError, match=rf"shard 4 .* has the digest 0+, but it comes out as {entry.sha256}"):
+    with pytest.raises(InputError, match=rf"shard 4 .* has the digest 0+, but the shard now gives {entry.sha256}"):
         sweep_shards(add_f8(), made)
 
 
 def test_manifests_that_contradict_each_other(made: Path) -> None:
     entry = entries_of(made)[0]
     (made / "manifest-0-of-2.jsonl").write_bytes(replace(entry, sha256="0" * 64).to_line())
-    with pytest.raises(InputError, match="another digest of shard 0 than elsewhere"):
+    with pytest.raises(InputError, match="the digest of shard 0 differs from another manifest"):
         sweep_shards(add_f8(), made)
 
 
@@ -349,7 +351,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path, whole: tuple[str, Path]) -> 
 
 
 def test_what_is_left_of_processes_that_are_no_more(tmp_path: Path) -> None:
-    """With a manifest that nobody is at work on all of it goes; without one only the layout may be in the making."""
+    """With a manifest that nobody holds, all temporary files are removed; without one, only the layout may be there."""
     names = (LAYOUT, "0", "17", METADATA)
     for owner in ("0-of-2", "1-of-2", "2-of-3"):
         for name in names:

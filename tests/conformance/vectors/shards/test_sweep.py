@@ -1,4 +1,4 @@
-"""Sweeps: shards that depend on the recipe and their index alone, and who computes them."""
+"""Sweeps: shards that depend on the recipe and their index only, and the processes that compute them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_every_format_holds_the_shards(format: str, tmp_path: Path, whole: tuple
 
 def test_the_formats_without_shards() -> None:
     for format in NO_SHARDS:
-        with pytest.raises(InputError, match=f"not written in the format '{format}'"):
+        with pytest.raises(InputError, match=f"cannot be written in the format '{format}'"):
             add_f8(format=format)
 
 
@@ -184,7 +184,7 @@ def test_interrupts_do_not_reach_workers_that_just_begin() -> None:
 
 
 def test_an_interrupt_waits_until_a_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else what was half started would say that it has been told nothing."""
+    """Otherwise the half-started process would print that it got no instructions."""
     started = []
 
     def interrupted(*_: object) -> None:
@@ -203,7 +203,7 @@ def test_an_interrupt_waits_until_a_process_is_started(monkeypatch: pytest.Monke
 
 
 def test_an_error_of_a_worker_keeps_what_others_have_made(tmp_path: Path) -> None:
-    """Rows that are poison come from the middle on; what was under way is kept, nothing more is begun."""
+    """Poison rows come from the middle on. Running shards are kept, and no further one is started."""
     recipe = Recipe(op("fptosi", "bf16", "i8"), "exhaustive")
     plan = SweepPlan(recipe, "testfloat", shard_rows=1 << 10)
     with (
