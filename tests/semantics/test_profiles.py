@@ -21,6 +21,7 @@ from float_samples import interesting
 from op_faces import Outcome, check, every_face, outcomes_of, value, width_of
 
 import halfulp as hu
+from halfulp.command.options.recipe import FIELDS
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.semantics.profile import PROFILE_FIELDS, PROFILES, Profile, as_profile
 
@@ -213,6 +214,11 @@ def test_every_value_of_every_field_is_accepted_and_others_are_not() -> None:
         as_profile("spec,no_such_field=1")
     assert {*NAMES, "mlir22-runtime", "mlir22-expand"} <= set(PROFILES)
     assert all(profile.name == name for name, profile in PROFILES.items())
+
+
+def test_options_of_the_command_line_name_every_value() -> None:
+    for field, text in FIELDS.items():
+        assert all(re.search(rf"\b{value}\b", text) for value in PROFILE_FIELDS[field].values), field
 
 
 # --- fields for hardware ----------------------------------------------------------------------------------------------
