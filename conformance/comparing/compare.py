@@ -129,8 +129,7 @@ def _allowed_float(fmt: FloatFormat, expected: Codes, actual: Codes, opened: Any
 
 @dataclass(frozen=True)
 class Mismatch:
-    """One wrong element: the operand codes, the expected code (None: a trap or the like), and the code that the oracle
-    gave.
+    """One wrong element: the operand codes, the expected code, and the oracle's code (None: poison or a trap).
 
     ``ulps``: the number of steps between neighbouring values, for integers and numbers; None where one side has no
     value.

@@ -1,4 +1,4 @@
-"""What the vectors of a set compute: one op for concrete types, or a whole function of a program.
+"""The computation behind a set of vectors: one op for concrete types, or a whole function of a program.
 
 A `Computation` derives its columns from declarations, before it computes anything, so that every part of a set has the
 same ones. Computations can be pickled: processes compute parts of a set.

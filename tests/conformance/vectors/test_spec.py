@@ -63,7 +63,7 @@ def test_a_program_beside_the_file(tmp_path: Path) -> None:
         ({"source": "arith.addf"}, "'source' must be an object"),
         ({"source": ADD, "input": {}}, "unknown 'input'\nhint: did you mean `inputs`"),
         ({"source": {**ADD, "operand": "f16"}}, "unknown 'operand' in the source of an op"),
-        ({"source": {"op": "arith.addf"}}, "'operands' must say the types"),
+        ({"source": {"op": "arith.addf"}}, "'operands' must give the types"),
         ({"source": {"op": "arith.addf", "operands": []}}, "'operands' must be a type, or a list"),
         ({"source": {"op": "arith.adf", "operands": "f16"}}, "arith.adf"),
         ({"source": {"op": "arith.addf", "operands": "f17"}}, "spec.json: 'f17' is not a type"),
