@@ -269,7 +269,7 @@ def test_metadata_of_a_stream(tmp_path: Path) -> None:
         ((*ADDF[1:], "--metadata", "missing/y"), 2, "there is no folder 'missing'"),
         ((*ADDF[1:], "--name", "3x"), 2, "must be an identifier"),
         ((*ADDF[1:], "--pack", "dense"), 2, "--pack goes with the format 'bin'"),
-        ((*ADDF[1:], "--mx", "first", "--format", "bin"), 2, "arith.scaling_extf and arith.scaling_truncf alone"),
+        ((*ADDF[1:], "--mx", "first", "--format", "bin"), 2, "only arith.scaling_extf and arith.scaling_truncf"),
         ((*ADDF[1:], "--block", "8"), 2, "--block goes with --mx"),
         (("arith.scaling_truncf", "--from", "f80,f8E8M0FNU", "--type", "f16", "--mx", "last", "--format", "bin"), 2, "--mx"),
         (("arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first"), 2, "--mx goes with"),
