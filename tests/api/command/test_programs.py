@@ -257,7 +257,7 @@ def test_programs_on_memory_are_not_compared(
     [
         ([], 2, "what should stay?"),
         (["--against", "right"], 3, "nothing differs from right"),
-        (["--against", "right,wrong"], 2, "stands for one oracle"),
+        (["--against", "right,wrong"], 2, "takes one oracle"),
         (["--test", "./nothing.sh"], 2, "cannot run './nothing.sh'"),
     ],
 )

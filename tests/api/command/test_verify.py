@@ -89,7 +89,7 @@ def test_attributes_and_types_of_several_operands() -> None:
         (("verify", "--against", "exact", "-n", "5"), 2, "-n goes with an op"),
         (("verify", "arith.addf", "--type", "f32", "-o", "x.md"), 2, "-o goes with no op"),
         (("verify", "arith.addf", "--type", "f32", "--level", "full"), 2, "--level goes with no op"),
-        (("verify", "arith.addf", "--type", "f32", "--fail-under", "nan"), 2, "no percentage"),
+        (("verify", "arith.addf", "--type", "f32", "--fail-under", "nan"), 2, "not a percentage"),
         (("verify", "arith.addf", "--type", "f32", "--bits", "99"), 2, "too many"),
         (("verify", "arith.addi", "--type", "i1000000", "--against", "exact"), 2, "fewer inputs with -n"),
     ],

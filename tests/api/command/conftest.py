@@ -1,0 +1,28 @@
+"""What the tests of commands share: the command line in this process, and files in an empty folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_calls import Command
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Return the command line in this process."""
+    return Command(capsys)
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what writes files into the current directory, which is an empty one."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(name: str, content: str | bytes) -> str:
+        data = content.encode() if isinstance(content, str) else content
+        Path(name).write_bytes(data)
+        return name
+
+    return write

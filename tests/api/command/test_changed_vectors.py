@@ -1,0 +1,194 @@
+"""``halfulp vectors --changed``: old sets beside what this version computes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vector_sets import ADDF, changed, edited, made, run
+
+from halfulp.conformance.comparing.op_case import op_case
+from halfulp.conformance.vectors.computation import OpComputation
+from halfulp.conformance.vectors.recipe import Recipe
+from halfulp.conformance.vectors.shards.plan import SweepPlan
+from halfulp.conformance.vectors.shards.sweep import sweep_shards
+
+
+def test_an_old_set_that_has_not_changed(tmp_path: Path) -> None:
+    for number, arguments in enumerate(
+        [
+            (*ADDF, "--format", "npz,testfloat"),
+            ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8", "--poison", "drop"),
+            ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8", "--poison", "canonical", "--format", "csv"),
+            ("vectors", "arith.divsi", "--type", "i8", "--format", "sv", "-n", "900"),
+        ]
+    ):
+        document = made(tmp_path / str(number), *arguments)
+        (path,) = (tmp_path / str(number)).glob("*.json")
+        done = changed(str(path))
+        assert (done.code, done.out, done.err) == (0, "", f"0 of {document['count']} vectors change\n")
+        for file in document["files"]:
+            assert changed(str(path), str(path.parent / file["name"])).code == 0
+            (path.parent / file["name"]).unlink()
+        done = changed(str(path))
+        assert (done.code, "only digests can be compared: equal" in done.err) == (0, True)
+
+
+def test_rows_that_change(tmp_path: Path) -> None:
+    made(tmp_path, "vectors", "arith.mulf", "--type", "f8E4M3FN", "--format", "testfloat")
+    path = tmp_path / "mulf_f8E4M3FN.json"
+    other = edited(path, lambda data: data["profile"]["fields"].update(tininess="before"), "other.json")
+    done = changed(other, "--format", "jsonl")
+    assert done.code == 1
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert done.err == f"{len(rows)} of 38400 vectors change\n"
+    before = (tmp_path / "mulf_f8E4M3FN.tv").read_text().splitlines()
+    now = run("vectors", "arith.mulf", "--type", "f8E4M3FN", "--tininess=before").out.splitlines()
+    differing = [k for k, (one, two) in enumerate(zip(before, now, strict=True)) if one != two]
+    assert [row["row"] for row in rows] == differing
+    for row in rows:
+        words = [int(code, 16) for code in (*row["given"].values(), *row["new"].values())]
+        assert words == [int(word, 16) for word in now[row["row"]].split()]
+    text = changed(other).out.splitlines()
+    first = rows[0]
+    assert text[0] == (
+        f"row {first['row']}: a={first['given']['a']} b={first['given']['b']}: flags "
+        f"{first['old']['flags']} -> {first['new']['flags']}"
+    )
+    (tmp_path / "mulf_f8E4M3FN.tv").unlink()
+    assert (changed(other).code, changed(str(path)).code) == (1, 0)
+
+
+def test_rows_that_are_poison_no_longer_or_now(tmp_path: Path) -> None:
+    fptosi = ("vectors", "arith.fptosi", "--from", "f16", "--type", "i8")
+    counts = {}
+    for name, more in {"npz": (), "drop": ("--poison", "drop"), "canonical": ("--poison", "canonical")}.items():
+        made(tmp_path / name, *fptosi, "--format", "npz" if name == "npz" else "testfloat", *more)
+        path = tmp_path / name / "fptosi_f16_to_i8.json"
+        other = edited(path, lambda data: data["profile"]["fields"].update(float_to_int="saturate"), "other.json")
+        done = changed(other)
+        counts[name] = len(done.out.splitlines())
+        assert done.code == 1
+        if name == "drop":
+            assert all(
+                line.startswith("a new row: ") and "result left out -> 0x" in line for line in done.out.splitlines()
+            )
+        if name == "npz":
+            assert all("poison 0x1 -> 0x0" in line for line in done.out.splitlines())
+    # A canonical 0 that now is the saturated result 0 has not changed, as far as the file tells.
+    assert counts["npz"] == counts["drop"] > counts["canonical"] > 0
+    made(tmp_path / "now", *fptosi, "--float-to-int=saturate")
+    path = tmp_path / "now" / "fptosi_f16_to_i8.json"
+    other = edited(path, lambda data: data["profile"]["fields"].update(float_to_int="poison"), "other.json")
+    done = changed(other)
+    assert (done.code, len(done.out.splitlines())) == (1, counts["npz"])
+    assert all("poison 0x0 -> 0x1" in line for line in done.out.splitlines())
+    (tmp_path / "now" / "fptosi_f16_to_i8.tv").unlink()
+    done = changed(other)
+    assert (done.code, "they differ" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data["files"][0].update(format=0), "does not give a file's name and format"),
+        (lambda data: data["files"][0].pop("format"), "does not give a file's name and format"),
+        (lambda data: data["files"][0].update(name=""), "does not give a file's name and format"),
+        (lambda data: data.update(files=[None]), "does not give a file's name and format"),
+        (lambda data: data["blocks"].update(elements={"a": 1}), "the metadata does not describe blocks"),
+        (lambda data: data["blocks"].update(element=[1]), "the metadata does not describe blocks"),
+        (lambda data: data["inputs"]["options"].update(block="x"), "block is 'x'"),
+        (lambda data: data["inputs"].update(seed=-1), "seed is -1"),
+    ],
+)
+def test_metadata_that_makes_no_sense(change: Callable[[dict[str, Any]], object], message: str, tmp_path: Path) -> None:
+    scaled = ("vectors", "arith.scaling_extf", "--from", "f4E2M1FN,f8E8M0FNU", "--type", "f32", "--mx", "first")
+    made(tmp_path, *scaled, "-n", "64", "--format", "bin", "--name", "v")
+    done = changed(edited(tmp_path / "v.json", change, "other.json"))
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+@pytest.mark.parametrize("poison", [None, {}, {"encoding": []}, {"encoding": {"a": 1}}])
+def test_metadata_that_says_nothing_of_poison(poison: object, tmp_path: Path) -> None:
+    made(tmp_path, *ADDF, "-n", "64", "--name", "v")
+    assert changed(edited(tmp_path / "v.json", lambda data: data.update(poison=poison), "other.json")).code == 0
+
+
+@pytest.fixture(params=["npz", "testfloat", "runs"])
+def swept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A sweep in four shards."""
+    recipe = Recipe(OpComputation(op_case("arith.truncf", "bf16", "f8E4M3FN"), flags=False), "exhaustive")
+    sweep_shards(SweepPlan(recipe, request.param, shard_rows=1 << 14), tmp_path)
+    return tmp_path / "metadata.json"
+
+
+def test_sweeps_that_have_not_changed(swept: Path) -> None:
+    shards = json.loads(swept.read_text(encoding="utf-8"))["shards"]
+    done = changed(str(swept))
+    assert (done.code, done.out, done.err) == (0, "", "0 of 65536 vectors change\n")
+    done = changed(str(swept), str(swept.parent / shards[1]["file"]))
+    assert (done.code, done.out, done.err) == (0, "", "0 of 16384 vectors change\n")
+    (swept.parent / shards[0]["file"]).unlink()
+    done = changed(str(swept))
+    told = "1 of 4 shards do not lie beside it, so only digests can be compared: equal\n0 of 49152 vectors change\n"
+    assert (done.code, done.out, done.err) == (0, "", told)
+    for shard in shards[1:]:
+        (swept.parent / shard["file"]).unlink()
+    done = changed(str(swept))
+    told = "no data file lies beside it, so only digests can be compared: equal\n"
+    assert (done.code, done.out, done.err) == (0, "", told)
+
+
+def test_rows_of_sweeps_that_change(swept: Path) -> None:
+    other = edited(swept, lambda data: data["profile"]["fields"].update(nan_result="canonical"), "other.json")
+    shards = json.loads(swept.read_text(encoding="utf-8"))["shards"]
+    done = changed(other, "--format", "jsonl")
+    # The NaNs of bf16 with a sign are the last 127 codes of all.
+    assert (done.code, done.err) == (1, "127 of 65536 vectors change\n")
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert [(row["file"], row["row"], row["given"]) for row in rows] == [
+        (shards[3]["file"], code - 0xC000, {"a": f"0x{code:X}"}) for code in range(0xFF81, 1 << 16)
+    ]
+    assert changed(other).out.startswith(f"{shards[3]['file']}: row 16257: a=0xFF81: result 0xFF (nan) -> 0x7F (nan)\n")
+    assert changed(other, str(swept.parent / shards[2]["file"])).code == 0
+    done = changed(other, str(swept.parent / shards[3]["file"]))
+    assert (done.code, done.err) == (1, "127 of 16384 vectors change\n")
+    (swept.parent / shards[3]["file"]).unlink()
+    done = changed(other)
+    assert (done.code, "1 of 4 shards do not lie beside it" in done.err, "they differ" in done.err) == (1, True, True)
+
+
+def test_sweeps_that_cannot_be_compared(swept: Path) -> None:
+    done = changed(str(swept), str(swept.parent / "sweep.runs"))
+    assert (done.code, "is not one of the sweep's shards" in done.err) == (2, True)
+    name = json.loads(swept.read_text(encoding="utf-8"))["shards"][2]["file"]
+    changes: dict[str, Callable[[dict[str, Any]], object]] = {
+        "the digest of the metadata is not that of its shards": lambda data: data["shards"].pop(),
+        "the metadata names rows 32768 to 99999": lambda data: data["shards"][2].update(rows=[1 << 15, 99999]),
+        "does not say which rows its shard has": lambda data: data["shards"][2].update(rows=[1 << 15, "x"]),
+    }
+    for message, change in changes.items():
+        other = edited(swept, change, "other.json")
+        for file in ((), (str(swept.parent / name),)) if "rows" in message else ((),):
+            done = changed(other, *file)
+            assert (done.code, done.out, message in done.err) == (2, "", True)
+
+
+def test_old_sets_that_cannot_be_compared(tmp_path: Path) -> None:
+    made(tmp_path, *ADDF, "-n", "100")
+    path, data = tmp_path / "addf_f8E4M3FN.json", tmp_path / "addf_f8E4M3FN.tv"
+    seeded = edited(path, lambda document: document["inputs"].update(seed=1), "seed.json")
+    done = changed(seeded)
+    assert (done.code, "row 0 of the old set has operands that its recipe does not make" in done.err) == (2, True)
+    outside = edited(path, lambda document: document["files"][0].update(name="../x.tv"), "outside.json")
+    assert (changed(outside).code, "outside of its folder" in changed(outside).err) == (2, True)
+    lines = data.read_text().splitlines()
+    data.write_text("\n".join(["00 00 00 00", *lines[1:]]) + "\n")
+    done = changed(str(path))
+    assert (done.code, "not the vectors of the metadata" in done.err) == (2, True)
+    assert changed(str(data)).code == 2
+    assert changed(str(path), str(tmp_path / "missing.tv")).code == 2
