@@ -25,7 +25,7 @@ def execute(arguments: InspectArguments, sources: Sources) -> int:
     if program.text is not None:
         hint = "halfulp translate --emit-bytecode makes it bytecode" if program.text.strip() else None
         raise BytecodeError(
-            "no MLIR bytecode: it does not begin with 4D 4C EF 52", offset=0, filename=program.name, hint=hint
+            "not MLIR bytecode: it does not begin with 4D 4C EF 52", offset=0, filename=program.name, hint=hint
         )
     summary = inspect(program.data, program.name)
     if arguments.json:

@@ -67,7 +67,7 @@ def test_load_takes_paths_bytes_and_views(files: SimpleNamespace) -> None:
 
 
 def test_read_bytecode_takes_nothing_else(files: SimpleNamespace) -> None:
-    with pytest.raises(hu.BytecodeError, match=r"f\.mlir: error: no MLIR bytecode: .* \(at byte 0\)"):
+    with pytest.raises(hu.BytecodeError, match=r"f\.mlir: error: not MLIR bytecode: .* \(at byte 0\)"):
         hu.read_bytecode(files.text)
     with pytest.raises(hu.InputError, match="No such file"):
         hu.read_bytecode(files.folder / "none.mlirbc")
@@ -221,7 +221,7 @@ def test_inspect_says_what_is_wrong(files: SimpleNamespace) -> None:
     done = run_command("inspect", str(files.text))
     assert done.code == 2
     assert done.err == (
-        f"{files.text}: error: no MLIR bytecode: it does not begin with 4D 4C EF 52 (at byte 0)\n"
+        f"{files.text}: error: not MLIR bytecode: it does not begin with 4D 4C EF 52 (at byte 0)\n"
         "hint: halfulp translate --emit-bytecode makes it bytecode\n"
     )
     cut = files.folder / "cut.mlirbc"
