@@ -99,7 +99,7 @@ class Body:
         self.promised = 0
 
     def _promise(self, cursor: ByteCursor, count: int, what: str, start: int) -> None:
-        """Count values, blocks and regions that are announced. Raises BytecodeError for more than the file has bytes."""
+        """Count announced values, blocks and regions. Raises BytecodeError for more than the file has bytes."""
         self.promised += count
         if self.promised > len(cursor.data):
             cursor.fail(f"{count} {what} cannot be in a file of {len(cursor.data)} bytes", start)

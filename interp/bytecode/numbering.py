@@ -93,7 +93,7 @@ def _key(thing: Thing) -> Thing | Place:
 
 
 class _Recorder:
-    """A `fields.CodeSink` that records what is written, with attributes and types themselves in place of their numbers."""
+    """A `fields.CodeSink` that records what is written, with attributes and types in place of their numbers."""
 
     def __init__(self, schema: Schema, codes: Varints) -> None:
         self.schema = schema

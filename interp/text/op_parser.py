@@ -37,7 +37,7 @@ class Argument:
 
 
 class OpParser(AttributeParser):
-    """A parser of the parts of ops. ``values`` has the names in reach; those of an inner region are removed at its end."""
+    """A parser of the parts of ops. ``values``: the names in reach; those of a region are removed at its end."""
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)

@@ -98,7 +98,7 @@ class TokenParser(Cursor):
         return value
 
     def float_code(self, token: str, at: int, negative: bool, type: FloatType) -> int:
-        """Return the bit pattern of a float literal: a decimal one is rounded, a hexadecimal one is the pattern itself."""
+        """Return the bit pattern of a float literal: a decimal one is rounded, a hexadecimal one is the pattern."""
         format = type.format
         if "." in token:
             if negative and not format.signed:

@@ -368,7 +368,7 @@ class TypeParser(TokenParser):
         return f".{body[1:-1]}" if simple else body
 
     def _is_one_pair(self, start: int, stop: int) -> bool:
-        """Tell whether the first bracket of these tokens is closed by the last of them; True where there is no bracket."""
+        """Tell whether the last of these tokens closes the first bracket among them; True without a bracket."""
         after, opening = self.pos, next((k for k in range(start, stop) if self.tokens[k] == "<"), None)
         if opening is None:
             return True
