@@ -35,7 +35,8 @@ def _read_affine(source: CodeSource, before: tuple[Any, ...], depth: int = 0) ->
     if kind in (0, 1):
         position = cursor.varint()
         if position >= before[kind]:
-            cursor.fail(f"{'symbol' if kind else 'dimension'} {position} of {before[kind]}", start)
+            what = "symbol" if kind else "dimension"
+            cursor.fail(f"{what} {position} does not exist: there are {before[kind]}", start)
         return affine.Symbol(position) if kind else dimension(position)
     if kind == 2:
         return affine.AffineConstant(cursor.svarint())
@@ -75,14 +76,14 @@ def identity_map(rank: int) -> at.AffineMapAttr:
 
 
 def _read_map(source: CodeSource, before: tuple[Any, ...]) -> at.AffineMapAttr:
-    """The number of dimensions with the kind of the map below it, and what that kind needs."""
+    """Read the number of dimensions, with the kind of the map in its low bits, and then what that kind needs."""
     cursor = source.cursor
     start = cursor.pos
     head = cursor.varint()
     dimensions, kind = head >> 2, head & 3
     symbols = cursor.varint() if kind == _GENERAL else 0
     if max(dimensions, symbols) > MAX_RANK:
-        cursor.fail(f"a map of {max(dimensions, symbols)} dimensions or symbols", start)
+        cursor.fail(f"a map has {max(dimensions, symbols)} dimensions or symbols, but the limit is {MAX_RANK}", start)
     source.spend(dimensions + symbols)
     if kind == _GENERAL:
         exprs = [_read_affine(source, (dimensions, symbols)) for _ in range(cursor.count())]
@@ -91,7 +92,7 @@ def _read_map(source: CodeSource, before: tuple[Any, ...]) -> at.AffineMapAttr:
         return identity_map(dimensions)
     positions = [cursor.varint() for _ in range(cursor.count() if kind == _PROJECTION else dimensions)]
     if any(position >= dimensions for position in positions):
-        cursor.fail(f"dimension {max(positions)} of {dimensions}", start)
+        cursor.fail(f"dimension {max(positions)} does not exist: there are {dimensions}", start)
     return at.AffineMapAttr(dimensions, symbols, tuple(dimension(position) for position in positions))
 
 

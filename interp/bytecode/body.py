@@ -27,7 +27,7 @@ _UNKNOWN_PARTS = 0xFF & ~sum(OpMask)
 
 
 class _Forward(SSAValue):
-    """Stands for a value that is used before it is defined."""
+    """A placeholder for a value that is used before it is defined."""
 
     __slots__ = ("offset", "value")
 
@@ -37,8 +37,8 @@ class _Forward(SSAValue):
 
 
 class _Scope:
-    """The values of an isolated region, and of those inside it, by their numbers; ``pending``: lists of operands in
-    which values stand that were not defined yet.
+    """The values of an isolated region, and of those inside it, by their numbers. ``pending``: lists of operands with
+    values that were not defined yet.
     """
 
     __slots__ = ("pending", "values")
@@ -48,7 +48,7 @@ class _Scope:
         self.pending: list[list[SSAValue]] = []
 
     def resolve(self) -> None:
-        """Put values in the places that wait for them: all are defined by now."""
+        """Replace the placeholders by their values, which are all defined by now."""
         for operands in self.pending:
             for index, operand in enumerate(operands):
                 if isinstance(operand, _Forward):
@@ -57,7 +57,7 @@ class _Scope:
 
 
 class _Regions:
-    """The regions of an op being read: how many are left, and where in one of them we are.
+    """The regions of an op being read: how many are left, and the position in the present one.
 
     ``isolated``: they have numbers of values, and in newer versions a section, of their own. ``base``: how many values
     there were before the present region. ``end``: how many there are with it.
@@ -89,7 +89,7 @@ class _Regions:
 
 
 class Body:
-    """Reads the ops, with a stack of its own, so that a deep file takes none of Python's."""
+    """A reader of the ops. It has a stack of its own, so that deep nesting does not exhaust Python's."""
 
     def __init__(self, index: FileIndex) -> None:
         self.index = index
@@ -99,13 +99,13 @@ class Body:
         self.promised = 0
 
     def _promise(self, cursor: ByteCursor, count: int, what: str, start: int) -> None:
-        """Count values, blocks and regions that are still to come: each takes a byte of the file."""
+        """Count announced values, blocks and regions. Raises BytecodeError for more than the file has bytes."""
         self.promised += count
         if self.promised > len(cursor.data):
             cursor.fail(f"{count} {what} cannot be in a file of {len(cursor.data)} bytes", start)
 
     def top(self, cursor: ByteCursor) -> Operation:
-        """The one op of the outermost section, with all that is in it."""
+        """Read the one op of the outermost section, with all that is in it."""
         start = cursor.pos
         count, has_arguments = cursor.flagged()
         if count != 1 or has_arguments:
@@ -129,7 +129,7 @@ class Body:
         return around
 
     def _advance(self, frame: _Regions) -> None:
-        """Read what comes next: ops, a block, a region, or nothing more."""
+        """Read the next part: ops, a block, a region, or the end."""
         if frame.ops:
             self._ops(frame)
         elif frame.next_block < len(frame.blocks):
@@ -166,11 +166,11 @@ class Body:
         frame.next_block = 0
 
     def _close(self, frame: _Regions) -> None:
-        """The end of a region: its values are out of reach."""
+        """End a region: its values go out of reach."""
         if frame.end >= 0:
             if frame.next_value != frame.end:
                 defined, said = frame.next_value - frame.base, frame.end - frame.base
-                frame.cursor.fail(f"a region of '{frame.op.name}' with {defined} values, {said} are said to be there")
+                frame.cursor.fail(f"a region of '{frame.op.name}' has {defined} values, but the file announces {said}")
             del frame.scope.values[frame.base :]
         frame.blocks = []
 
@@ -191,7 +191,7 @@ class Body:
             if self.version >= ELIDED_LOCATIONS:
                 number, placed = number >> 1, bool(number & 1)
             if number >= len(file_index.types):
-                cursor.fail(f"type {number} of {len(file_index.types)}", start)
+                cursor.fail(f"type {number} does not exist: there are {len(file_index.types)}", start)
             argument = block.add_argument(file_index.type_at(number))
             argument.location = self._location(cursor) if placed else UnknownLoc()
             self._define(frame, argument)
@@ -212,7 +212,7 @@ class Body:
             if known is not None:
                 known.value = value
         elif frame.end >= 0:
-            frame.cursor.fail(f"more values in a region of '{frame.op.name}' than are said to be there")
+            frame.cursor.fail(f"a region of '{frame.op.name}' has more values than the file announces")
 
     def _location(self, cursor: ByteCursor) -> Location:
         start = cursor.pos
@@ -221,10 +221,10 @@ class Body:
     def _location_at(self, number: int, cursor: ByteCursor, start: int) -> Location:
         attributes = self.index.attributes
         if number >= len(attributes):
-            cursor.fail(f"attribute {number} of {len(attributes)}", start)
+            cursor.fail(f"attribute {number} does not exist: there are {len(attributes)}", start)
         found: object = self.index.file_position_at(number) or self.index.attribute_at(number)
         if not isinstance(found, Location):
-            cursor.fail(f"a location expected, found {type(found).__name__}", start)
+            cursor.fail(f"expected a location, found {type(found).__name__}", start)
         return found
 
     def _ops(self, frame: _Regions) -> None:
@@ -257,7 +257,7 @@ class Body:
             else:
                 number, pos = long(pos)
             if number >= len(names):
-                fail(f"op name {number} of {len(names)}", start)
+                fail(f"op name {number} does not exist: there are {len(names)}", start)
             name = names[number]
             mask = data[pos]
             pos += 1
@@ -322,7 +322,7 @@ class Body:
                     else:
                         number, pos = long(pos)
                     if number >= len(types):
-                        fail(f"type {number} of {len(types)}", at_part)
+                        fail(f"type {number} does not exist: there are {len(types)}", at_part)
                     found = types[number]
                     result_types.append(found if isinstance(found, Type) else file_index.type_at(number))
 
@@ -346,7 +346,7 @@ class Body:
                     else:
                         number, pos = long(pos)
                     if number >= len(values):
-                        fail(f"op '{name.name}': value {number} of {len(values)}", at_part)
+                        fail(f"op '{name.name}': value {number} does not exist: there are {len(values)}", at_part)
                     value = values[number]
                     if value is None:
                         value = values[number] = _Forward(at_part)
@@ -382,17 +382,17 @@ class Body:
         file_index = self.index
         number = cursor.varint()
         if number >= len(file_index.attributes):
-            cursor.fail(f"attribute {number} of {len(file_index.attributes)}", start)
+            cursor.fail(f"attribute {number} does not exist: there are {len(file_index.attributes)}", start)
         dictionary = file_index.attribute_at(number)
         if not isinstance(dictionary, at.DictionaryAttr):
-            cursor.fail(f"op '{name.name}': attributes that are no dictionary", start)
+            cursor.fail(f"op '{name.name}': its attributes are not a dictionary", start)
         file_index.spend(len(dictionary.entries), start)
         return dict(dictionary.entries)
 
     def _properties(
         self, cursor: ByteCursor, name: OpName, attributes: dict[str, at.Attribute], mask: int
     ) -> tuple[dict[str, at.Attribute], at.Attribute | None]:
-        """The inherent attributes of an op, and what an unregistered one has in their place."""
+        """Return the inherent attributes of an op, and the attribute that an unregistered one has in their place."""
         definition = name.definition
         properties: dict[str, at.Attribute] = {}
         raw = None
@@ -400,7 +400,7 @@ class Body:
         if mask & _PROPERTIES:
             number = cursor.varint()
             if self.version < NATIVE_PROPERTIES:
-                cursor.fail(f"op '{name.name}': properties in version {self.version}", start)
+                cursor.fail(f"op '{name.name}': version {self.version} has no properties", start)
             if not name.registered:
                 raw = self.index.raw_properties(number, cursor, start)
             elif definition is None:
@@ -411,14 +411,17 @@ class Body:
             else:
                 for attribute in attributes:
                     if is_inherent(definition, attribute):
-                        cursor.fail(f"op '{name.name}': '{attribute}' beside the properties it belongs to", start)
+                        cursor.fail(
+                            f"op '{name.name}': '{attribute}' is among the attributes, but belongs to the properties",
+                            start,
+                        )
                 return self.index.properties_of(name, number, cursor, start), None
         if definition is not None:
             if isinstance(raw, at.DictionaryAttr) and not attributes.keys() & raw.mapping.keys():
                 self.index.spend(len(raw.entries), start)
                 attributes.update(raw.entries)
             elif raw is not None:
-                cursor.fail(f"op '{name.name}': {raw} are no properties", start)
+                cursor.fail(f"op '{name.name}': {raw} cannot be its properties", start)
             if attributes or definition.has_properties:
                 move_inherent(definition, properties, attributes)
             return properties, None
@@ -431,12 +434,12 @@ class Body:
             start = cursor.pos
             number = cursor.varint()
             if number >= len(frame.blocks):
-                cursor.fail(f"op '{name.name}': block {number} of {len(frame.blocks)}", start)
+                cursor.fail(f"op '{name.name}': block {number} does not exist: there are {len(frame.blocks)}", start)
             successors.append((frame.blocks[number], []))
         return successors
 
     def _open(self, frame: _Regions, operation: Operation) -> None:
-        """Go into the regions of an op."""
+        """Enter the regions of an op."""
         cursor = frame.cursor
         start = cursor.pos
         count, isolated = cursor.flagged()
@@ -450,28 +453,28 @@ class Body:
             start = cursor.pos
             kind, cursor = cursor.section()
             if kind != Section.IR:
-                cursor.fail(f"a section {kind} instead of regions", start)
+                cursor.fail(f"expected regions, found section {kind}", start)
         self.stack.append(_Regions(operation, count, cursor, _Scope() if isolated else frame.scope, isolated))
 
     # The orders of uses.
 
     def _use_orders(self, cursor: ByteCursor, values: Sequence[SSAValue]) -> None:
-        """How the uses of some values are ordered, other than by their places."""
+        """Read how the uses of some values are ordered, where that is not the order of their places."""
         count = 1 if len(values) == 1 else cursor.count()
         for _ in range(count):
             start = cursor.pos
             index = 0 if len(values) == 1 else cursor.varint()
             if index >= len(values):
-                cursor.fail(f"an order of uses for value {index} of {len(values)}", start)
+                cursor.fail(f"an order of uses for value {index}: there are {len(values)} values", start)
             size, pairs = cursor.flagged()
             if size > cursor.left:
                 cursor.fail(f"{size} uses cannot be in the {cursor.left} bytes that are left", start)
             if values[index] in self.orders:
-                cursor.fail(f"a second order of uses for value {index}", start)
+                cursor.fail(f"value {index} has two orders of uses", start)
             self.orders[values[index]] = tuple([cursor.varint() for _ in range(size)]), pairs, start
 
     def _keep_orders(self, operation: Operation, cursor: ByteCursor) -> None:
-        """Write out those orders that are given by what differs, and check them all."""
+        """Expand the orders that list only what differs, and check all of them."""
         if not self.orders:
             return
         uses = dict.fromkeys(self.orders, 0)
@@ -487,5 +490,5 @@ class Body:
                 if known:
                     order[place] = number
             if not known or sorted(order) != list(range(uses[value])) or (pairs and len(numbers) % 2):
-                cursor.fail(f"an order of {uses[value]} uses that is none", start)
+                cursor.fail(f"the order of {uses[value]} uses is not a permutation of them", start)
             self.index.use_orders[value] = tuple(order)

@@ -13,8 +13,8 @@ from halfulp.interp.declare.declarations import Schema
 
 @dataclass(frozen=True)
 class Code:
-    """A row: ``take`` gives the values of the fields of an object, None where the row does not fit; ``make`` the object
-    of such values, None where there is none.
+    """A row. ``take`` returns the values of an object's fields, or None where the row does not fit the object. ``make``
+    returns the object of such values, or None where they make none.
     """
 
     number: int
@@ -25,21 +25,21 @@ class Code:
     since: Schema = Schema.MLIR22
 
     def read(self, source: CodeSource) -> Thing:
-        """The object; the code itself has been read."""
+        """Read the object; the code itself has been read."""
         start = source.cursor.pos
         values: tuple[Any, ...] = ()
         for field in self.fields:
             values = (*values, field.read(source, values))
         thing = self.make(*values)
         if thing is None:
-            source.cursor.fail(f"no {self.kind.__name__} can be made of what is encoded", start)
+            source.cursor.fail(f"the encoded values do not make a {self.kind.__name__}", start)
         problem = wrong(thing)
         if problem is not None:
             source.cursor.fail(f"{self.kind.__name__}: {problem}", start)
         return thing
 
     def write(self, sink: CodeSink, values: tuple[Any, ...]) -> None:
-        """The code and the fields."""
+        """Write the code and the fields."""
         sink.varint(self.number)
         for field, value in zip(self.fields, values, strict=True):
             field.write(sink, value, values)
@@ -53,7 +53,7 @@ class Codec:
     by_kind: dict[type, tuple[Code, ...]]
 
     def write(self, sink: CodeSink, thing: Thing) -> bool:
-        """Write an attribute or a type; False, and nothing written, where there is no code for it."""
+        """Write an attribute or a type. Returns False, with nothing written, where there is no code for it."""
         for code in self.by_kind.get(type(thing), ()):
             if code.since <= sink.schema and (values := code.take(thing)) is not None:
                 code.write(sink, values)

@@ -1,4 +1,4 @@
-"""How attributes and types are encoded: one row for each code of builtin, read and written by its fields.
+"""The encoding of builtin attributes and types: one row for each code, read and written by its fields.
 
 What has no row, such as everything of other dialects but quant, stands as text in a file. Codes and fields are those of
 MLIR's BuiltinDialectBytecode.td.
@@ -62,7 +62,7 @@ def _range_numbers(place: loc.FileRange) -> tuple[Any, ...]:
 
 
 def _unless(wrong: Callable[[Any], bool], take: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], Any]:
-    """A `Code.take` for objects of which something does not hold."""
+    """Return a `Code.take` that gives None for the objects that ``wrong`` accepts."""
     return lambda thing: None if wrong(thing) else take(thing)
 
 

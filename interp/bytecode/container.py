@@ -20,7 +20,7 @@ class Container:
         self.cursor = cursor
         self.version = cursor.varint()
         if self.version > MAX_VERSION:
-            cursor.fail(f"version {self.version} is newer than {MAX_VERSION}", 4)
+            cursor.fail(f"version {self.version} is not supported: the newest is {MAX_VERSION}", 4)
         self.producer = cursor.terminated().decode("utf-8", "replace")
         self.sections: dict[Section, ByteCursor] = {}
         while cursor.left:
@@ -29,41 +29,41 @@ class Container:
             if number not in _AT_TOP:
                 cursor.fail(f"unknown section {number}", start)
             if number in self.sections:
-                cursor.fail(f"a second section {Section(number).name}", start)
+                cursor.fail(f"the section {Section(number).name} occurs twice", start)
             self.sections[Section(number)] = content
         self.strings = _strings(self.section(Section.STRING))
 
     def section(self, number: Section) -> ByteCursor:
-        """A cursor at the start of a section that must be there."""
+        """Return a cursor at the start of a section. Raises BytecodeError where the section is missing."""
         found = self.sections.get(number)
         if found is None:
             self.cursor.fail(f"the section {number.name} is missing")
         return ByteCursor(found.data, found.pos, found.end)
 
     def string(self, cursor: ByteCursor) -> str:
-        """A string by its number."""
+        """Read the number of a string, and return the string."""
         start = cursor.pos
         number = cursor.varint()
         if number >= len(self.strings):
-            cursor.fail(f"string {number} of {len(self.strings)}", start)
+            cursor.fail(f"string {number} does not exist: there are {len(self.strings)}", start)
         return self.strings[number]
 
 
 def _strings(cursor: ByteCursor) -> list[str]:
-    """The sizes are in reverse order, the bytes behind them."""
+    """Read the strings: first their sizes in reverse order, then their bytes."""
     sizes = [cursor.varint() for _ in range(cursor.count())]
     strings = []
     for size in reversed(sizes):
         start = cursor.pos
         text = bytes(cursor.take(size))
         if not text or text[-1]:
-            cursor.fail("a string without its end", start)
+            cursor.fail("a string does not end", start)
         strings.append(text[:-1].decode("utf-8", "surrogateescape"))
     cursor.finish("the string section")
     return strings
 
 
 def schema_of(producer: str) -> Schema | None:
-    """The schema that a producer writes: ``MLIR22.1.8``; None for one that does not say."""
+    """Return the schema of the files of a producer such as ``MLIR22.1.8``; None where the name does not tell it."""
     found = re.match(r"(?:MLIR|LLVM)(\d{1,9})(?!\d)", producer)
     return None if found is None else Schema.LLVM24 if int(found[1]) > Schema.MLIR22 else Schema.MLIR22

@@ -26,7 +26,7 @@ PADDING = 0xCB
 
 
 class Section(IntEnum):
-    """What a section holds."""
+    """The numbers of the sections."""
 
     STRING = 0
     DIALECT = 1
@@ -40,7 +40,7 @@ class Section(IntEnum):
 
 
 class OpMask(IntEnum):
-    """Which parts of an op follow."""
+    """The parts of an op that follow its name, as bits of a mask."""
 
     ATTRIBUTES = 0x01
     RESULTS = 0x02
@@ -52,7 +52,7 @@ class OpMask(IntEnum):
 
 
 class ResourceKind(IntEnum):
-    """What an entry of a resource section is."""
+    """The kinds of resources."""
 
     BLOB = 0
     BOOL = 1
@@ -60,12 +60,12 @@ class ResourceKind(IntEnum):
 
 
 def zigzag(value: int) -> int:
-    """A signed 64-bit integer as an unsigned one, small where it is near zero."""
+    """Return a signed 64-bit integer as an unsigned one that is small where the integer is near zero."""
     return ((value << 1) ^ (value >> 63)) & (1 << 64) - 1
 
 
 def varint(value: int) -> bytes:
-    """An unsigned integer of up to 64 bits, as `Cursor.varint` reads it."""
+    """Return the bytes of an unsigned integer of up to 64 bits, as `ByteCursor.varint` reads them."""
     if value < 0x80:
         return bytes((value << 1 | 1,))
     size = (value.bit_length() + 6) // 7
@@ -75,7 +75,7 @@ def varint(value: int) -> bytes:
 
 
 class Varints(dict[int, bytes]):
-    """Integers as `varint` writes them, made once."""
+    """The bytes of integers as `varint` returns them, each made once."""
 
     def __missing__(self, value: int) -> bytes:
         code = self[value] = varint(value)
@@ -98,11 +98,11 @@ class ByteCursor:
 
     @property
     def left(self) -> int:
-        """How many bytes there are still."""
+        """The number of bytes that are left."""
         return self.end - self.pos
 
     def byte(self) -> int:
-        """One byte."""
+        """Read one byte."""
         pos = self.pos
         if pos >= self.end:
             self.fail("unexpected end of the section")
@@ -110,7 +110,7 @@ class ByteCursor:
         return self.data[pos]
 
     def varint(self) -> int:
-        """An unsigned integer of up to 64 bits.
+        """Read an unsigned integer of up to 64 bits.
 
         The first byte says by its trailing zeros how many bytes follow; one of zero, that eight do.
         """
@@ -130,7 +130,7 @@ class ByteCursor:
         return int.from_bytes(self.data[pos : pos + 1 + more], "little") >> (more + 1)
 
     def varint_at(self, pos: int) -> tuple[int, int]:
-        """The integer at ``pos``, and where it ends: `varint` for loops that keep the position themselves.
+        """Return the integer at ``pos`` and its end: `varint` for loops that keep the position themselves.
 
         Short ones may reach beyond the end, which the loop must check; IndexError where the file ends.
         """
@@ -147,17 +147,19 @@ class ByteCursor:
         return value, self.pos
 
     def svarint(self) -> int:
-        """A signed integer of up to 64 bits."""
+        """Read a signed integer of up to 64 bits."""
         value = self.varint()
         return (value >> 1) ^ -(value & 1)
 
     def flagged(self) -> tuple[int, bool]:
-        """An integer, and a flag in its lowest bit."""
+        """Read an integer, and a flag in its lowest bit."""
         value = self.varint()
         return value >> 1, bool(value & 1)
 
     def count(self, size: int = 1) -> int:
-        """A number of things that take at least ``size`` bytes each, so that a lie costs nothing."""
+        """Read a number of things that take at least ``size`` bytes each. Raises BytecodeError for more than can be
+        left.
+        """
         pos = self.pos
         value = self.varint()
         if value * size > self.end - self.pos:
@@ -165,15 +167,15 @@ class ByteCursor:
         return value
 
     def take(self, size: int) -> bytes | memoryview:
-        """So many bytes; a view where the file is one."""
+        """Read a number of bytes; they are a view where the file is one."""
         pos = self.pos
         if size > self.end - pos:
-            self.fail(f"{size} bytes wanted, {self.end - pos} are left")
+            self.fail(f"{size} bytes are needed, but only {self.end - pos} are left")
         self.pos = pos + size
         return self.data[pos : pos + size]
 
     def terminated(self) -> bytes:
-        """Bytes up to a zero byte, without it."""
+        """Read bytes up to a zero byte, and return them without it."""
         start, size = self.pos, 256
         while True:  # more and more: most are short, and a view of a large file cannot be searched
             found = bytes(self.data[start : min(self.end, start + size)])
@@ -182,20 +184,20 @@ class ByteCursor:
                 self.pos = start + stop + 1
                 return found[:stop]
             if start + size >= self.end:
-                self.fail("a string without its end")
+                self.fail("a string does not end")
             size *= 8
 
     def align(self, alignment: int) -> None:
         """Skip the padding up to a multiple of the alignment in the file."""
         if alignment < 1 or alignment & (alignment - 1) or alignment >= 1 << 32:
-            self.fail(f"alignment {alignment} is no power of two that can be")
+            self.fail(f"alignment {alignment} is not a power of two below 2^32")
         padding = -self.pos % alignment
         at = self.pos
         if padding > self.left or bytes(self.take(padding)).strip(bytes((PADDING,))):
-            self.fail("bad padding", at)
+            self.fail("the padding has wrong bytes, or does not fit", at)
 
     def section(self) -> tuple[int, ByteCursor]:
-        """The number of the next section and its content."""
+        """Read the head of the next section; return its number and its content."""
         head = self.byte()
         length = self.varint()
         if head & 0x80:
@@ -207,11 +209,11 @@ class ByteCursor:
     def finish(self, what: str) -> None:
         """Raise BytecodeError if anything is left."""
         if self.pos != self.end:
-            self.fail(f"{self.left} bytes too many in {what}")
+            self.fail(f"{self.left} bytes are left over in {what}")
 
 
 class Emitter:
-    """Bytes being written; ``alignment``: of all that was aligned, the largest."""
+    """A buffer of bytes to write. ``alignment``: the largest one of its parts."""
 
     __slots__ = ("alignment", "data")
 
@@ -220,25 +222,25 @@ class Emitter:
         self.alignment = 1
 
     def byte(self, value: int) -> None:
-        """One byte."""
+        """Write one byte."""
         self.data.append(value)
 
     def varint(self, value: int) -> None:
-        """An unsigned integer of up to 64 bits."""
+        """Write an unsigned integer of up to 64 bits."""
         self.data += varint(value)
 
     def flagged(self, value: int, flag: bool) -> None:
-        """An integer with a flag in its lowest bit."""
+        """Write an integer with a flag in its lowest bit."""
         self.varint(value << 1 | flag)
 
     def align(self, alignment: int) -> None:
-        """Pad to a multiple of the alignment; the section must then be aligned as well in its file."""
+        """Pad to a multiple of the alignment; the section must then be aligned in its file as well."""
         if alignment > 1:
             self.data += bytes((PADDING,)) * (-len(self.data) % alignment)
             self.alignment = max(self.alignment, alignment)
 
     def section(self, number: Section, content: Emitter) -> None:
-        """A section with its head, which says an alignment only where the content would not lie right without."""
+        """Write a section with its head. The head has an alignment only where the content needs padding for it."""
         start = len(self.data)
         self.byte(number)
         self.varint(len(content.data))

@@ -1,4 +1,4 @@
-"""The fields of an encoding: how each is read from a bytecode file and written to one."""
+"""The fields of an encoding: each with its reading from a bytecode file and its writing to one."""
 
 from __future__ import annotations
 
@@ -21,59 +21,61 @@ _MASK = (1 << 64) - 1
 
 
 class CodeSource(Protocol):
-    """Where a row reads from."""
+    """The source that a row reads from."""
 
     cursor: ByteCursor
     schema: Schema
 
     def attribute(self) -> at.Attribute:
-        """The attribute whose number comes next."""
+        """Read the number of an attribute, and return the attribute."""
 
     def type(self) -> ty.Type:
-        """The type whose number comes next."""
+        """Read the number of a type, and return the type."""
 
     def string(self) -> str:
-        """The string whose number comes next."""
+        """Read the number of a string, and return the string."""
 
     def resource(self) -> str:
-        """The key of the dialect resource whose number comes next."""
+        """Read the number of a dialect resource, and return its key."""
 
     def spend(self, count: int) -> None:
-        """Count things that are made without a byte of the file for each; an error where they are too many for it."""
+        """Count things that are made without a byte of the file for each. Raises BytecodeError for too many of them."""
 
 
 class CodeSink(Protocol):
-    """Where a row writes to; to number what is inside, one that only minds attributes, types and resources."""
+    """The sink that a row writes to. To number the things inside others, a sink may ignore all but attributes, types
+    and resources.
+    """
 
     schema: Schema
 
     def attribute(self, attribute: at.Attribute) -> None:
-        """The number of an attribute."""
+        """Write the number of an attribute."""
 
     def type(self, type: ty.Type) -> None:
-        """The number of a type."""
+        """Write the number of a type."""
 
     def string(self, text: str) -> None:
-        """The number of a string."""
+        """Write the number of a string."""
 
     def resource(self, key: str) -> None:
-        """The number of a dialect resource."""
+        """Write the number of a dialect resource."""
 
     def byte(self, value: int) -> None:
-        """One byte."""
+        """Write one byte."""
 
     def varint(self, value: int) -> None:
-        """An unsigned integer of up to 64 bits."""
+        """Write an unsigned integer of up to 64 bits."""
 
     def svarint(self, value: int) -> None:
-        """A signed integer of up to 64 bits."""
+        """Write a signed integer of up to 64 bits."""
 
     def blob(self, data: bytes) -> None:
-        """The number of bytes, and these."""
+        """Write the number of bytes, and these."""
 
 
 class Field(NamedTuple):
-    """A part of an encoding; ``read`` gets the values of the fields before it, ``write`` those of all fields."""
+    """A part of an encoding. ``read`` gets the values of the fields before it, ``write`` those of all fields."""
 
     read: Callable[[CodeSource, tuple[Any, ...]], Any]
     write: Callable[[CodeSink, Any, tuple[Any, ...]], object]
@@ -88,10 +90,10 @@ RESOURCE = Field(lambda source, _: source.resource(), lambda sink, value, _: sin
 
 
 def boolean(cursor: ByteCursor) -> bool:
-    """A byte that is 0 or 1."""
+    """Read a byte that is 0 or 1."""
     value = cursor.byte()
     if value > 1:
-        cursor.fail(f"{value} is no truth value", cursor.pos - 1)
+        cursor.fail(f"{value} is not a truth value (0 or 1)", cursor.pos - 1)
     return bool(value)
 
 
@@ -99,7 +101,7 @@ BOOL = Field(lambda source, _: boolean(source.cursor), lambda sink, value, _: si
 
 
 def optional(field: Field) -> Field:
-    """Whether there is a value, and if so, that."""
+    """Return the field of an optional value: a byte that tells whether there is one, then the value."""
 
     def read(source: CodeSource, before: tuple[Any, ...]) -> Any:
         return field.read(source, before) if boolean(source.cursor) else None
@@ -113,7 +115,7 @@ def optional(field: Field) -> Field:
 
 
 def list_of(field: Field) -> Field:
-    """A number of elements, then these."""
+    """Return the field of a list: the number of elements, then these."""
 
     def read(source: CodeSource, before: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple([field.read(source, before) for _ in range(source.cursor.count())])
@@ -127,7 +129,7 @@ def list_of(field: Field) -> Field:
 
 
 def pair_of(first: Field, second: Field) -> Field:
-    """Two fields, one after the other."""
+    """Return the field of a pair: two fields, one after the other."""
 
     def write(sink: CodeSink, value: tuple[Any, Any], before: tuple[Any, ...]) -> None:
         first.write(sink, value[0], before)
@@ -137,13 +139,13 @@ def pair_of(first: Field, second: Field) -> Field:
 
 
 def attribute_of(kind: type) -> Field:
-    """An attribute of that class."""
+    """Return the field of an attribute of that class."""
 
     def read(source: CodeSource, before: tuple[Any, ...]) -> at.Attribute:
         start = source.cursor.pos
         attribute = source.attribute()
         if not isinstance(attribute, kind):
-            source.cursor.fail(f"{kind.__name__} expected, found {type(attribute).__name__}", start)
+            source.cursor.fail(f"expected {kind.__name__}, found {type(attribute).__name__}", start)
         return attribute
 
     return Field(read, ATTRIBUTE.write)
@@ -162,7 +164,7 @@ def _read_name(source: CodeSource, before: tuple[Any, ...]) -> str:
     start = source.cursor.pos
     name: at.StringAttr = _STRING_ATTR.read(source, before)
     if name.type is not None:
-        source.cursor.fail(f"a name with a type: {name}", start)
+        source.cursor.fail(f"a name must not have a type: {name}", start)
     return name.value
 
 
@@ -182,7 +184,7 @@ BLOB = Field(read_blob, lambda sink, value, _: sink.blob(value))
 
 
 def bits_of(type: ty.Type) -> int | None:
-    """Bits of a number of that type."""
+    """Return the bits of a number of that type; None for a type without numbers."""
     if isinstance(type, ty.IntegerType):
         return type.width
     if isinstance(type, ty.FloatType):
@@ -191,7 +193,9 @@ def bits_of(type: ty.Type) -> int | None:
 
 
 def read_bits(cursor: ByteCursor, width: int) -> int:
-    """A bit pattern of known width: one byte, an integer of 64 bits, or as many of these as have a bit set."""
+    """Read a bit pattern of known width: one byte, an integer of 64 bits, or several of these up to the highest set
+    bit.
+    """
     start = cursor.pos
     if width <= 8:
         code = cursor.byte()
@@ -211,7 +215,7 @@ def read_bits(cursor: ByteCursor, width: int) -> int:
 
 
 def write_bits(sink: CodeSink, code: int, width: int) -> None:
-    """See `read_bits`."""
+    """Write a bit pattern as `read_bits` reads it."""
     if width <= 8:
         sink.byte(code)
     elif width <= 64:
@@ -230,7 +234,7 @@ def _signed(word: int) -> int:
 def _read_code(source: CodeSource, before: tuple[Any, ...]) -> int:
     width = bits_of(before[0])
     if width is None:
-        source.cursor.fail(f"no number has type '{before[0]}'")
+        source.cursor.fail(f"type '{before[0]}' has no numbers")
     return read_bits(source.cursor, width)
 
 
@@ -280,10 +284,10 @@ def _container(source: CodeSource, before: tuple[Any, ...]) -> Any:
     type = before[0]
     count = ty.element_count(type)
     if not isinstance(type, ty.ShapedType) or count is None:
-        source.cursor.fail(f"no elements can have type '{type}'")
+        source.cursor.fail(f"'{type}' cannot be the type of elements")
     rank = len(type.shape or ())
     if rank > _MAX_ARRAY_RANK or (not count and prod(size for size in type.shape or () if size) > _MAX_EMPTY):
-        source.cursor.fail(f"no array has a shape of {rank} dimensions like that", source.cursor.pos)
+        source.cursor.fail(f"an array cannot have this shape of {rank} dimensions", source.cursor.pos)
     return type
 
 

@@ -1,4 +1,4 @@
-"""What stands beside the ops of a bytecode file: names, attributes, types, resources and properties.
+"""The parts of a bytecode file beside the ops: names, attributes, types, resources and properties.
 
 Everything is bounded by the size of the file: a count that the bytes left cannot hold is an error, and so are nested
 attributes that go in circles. Nothing is dropped: bytes that are left over, or not known, are an error that names the
@@ -37,12 +37,12 @@ from halfulp.interp.text.cursor import MAX_NESTING
 from halfulp.interp.text.parser import parse_attribute, parse_type
 
 MAX_UNWRITTEN = 1 << 19, 8
-"""How many things a file may have made without a byte for each, such as the numbers of a splat, or the entries of a
-dictionary for each further op that has it: so many, and so many more for each byte.
+"""The most things that may be made without a byte of the file for each: a fixed number, and a number per byte. Such
+things are the numbers of a splat, or the entries of a dictionary that many ops share.
 """
 
 MAX_SHARED = 1 << 16
-"""How many attributes and types one may stand for beyond the bytes of the file: shared ones count each time."""
+"""The most attributes and types that one may contain beyond the bytes of the file; shared ones count each time."""
 
 # An attribute or a type that is not read yet: its dialect, where it lies, and whether it is encoded or text.
 ThingEntry = tuple[str, int, int, bool]
@@ -50,7 +50,7 @@ ThingEntry = tuple[str, int, int, bool]
 
 @dataclass(slots=True)
 class OpName:
-    """An op's name; ``registered``: its properties have a native layout.
+    """An op's name. ``registered``: its properties have a native layout.
 
     ``plain``: without properties. ``known``: the properties met so far by their numbers.
     """
@@ -71,7 +71,7 @@ _FILE_LINE_COL = varint(next(code.number for code in ATTRIBUTES if code.kind is 
 
 
 class FileIndex:
-    """What stands beside the ops of one file, read on first use.
+    """The parts of one file beside the ops, read on first use.
 
     It is the `fields.Source` of the attributes and types in it.
     """
@@ -110,7 +110,7 @@ class FileIndex:
         if self.version >= NATIVE_PROPERTIES:
             self._properties(self.file.section(Section.PROPERTIES))
         elif (unknown := self.file.sections.get(Section.PROPERTIES)) is not None:
-            unknown.fail(f"a section of properties in version {self.version}")
+            unknown.fail(f"version {self.version} has no section of properties")
 
     def read_rest(self) -> None:
         """Read the attributes and types that no op uses. Raises BytecodeError for properties that no op has."""
@@ -120,7 +120,7 @@ class FileIndex:
             self.type_at(number)
         for number, content in enumerate(self.properties):
             if number not in self.used_properties:
-                content.fail(f"properties {number} are of no op")
+                content.fail(f"no op has the properties {number}")
 
     # Dialects and the names of ops.
 
@@ -132,13 +132,13 @@ class FileIndex:
             start = cursor.pos
             number, versioned = cursor.flagged()
             if number >= len(self.file.strings):
-                cursor.fail(f"string {number} of {len(self.file.strings)}", start)
+                cursor.fail(f"string {number} does not exist: there are {len(self.file.strings)}", start)
             self.dialects.append(self.file.strings[number])
             if versioned:
                 start = cursor.pos
                 kind, version = cursor.section()
                 if kind != Section.DIALECT_VERSIONS:
-                    cursor.fail(f"a section {kind} instead of the version of a dialect", start)
+                    cursor.fail(f"expected the version of a dialect, found section {kind}", start)
                 self.dialect_versions[self.dialects[-1]] = bytes(version.take(version.left))
         total = cursor.count() if self.version >= ELIDED_LOCATIONS else None
         while cursor.left:
@@ -146,20 +146,20 @@ class FileIndex:
             for _ in range(cursor.count()):
                 self.ops.append(self._op_name(cursor, dialect))
         if total is not None and total != len(self.ops):
-            cursor.fail(f"{len(self.ops)} names of ops, {total} are said to be there")
+            cursor.fail(f"{len(self.ops)} names of ops, but the file announces {total}")
 
     def _dialect(self, cursor: ByteCursor) -> str:
         start = cursor.pos
         number = cursor.varint()
         if number >= len(self.dialects):
-            cursor.fail(f"dialect {number} of {len(self.dialects)}", start)
+            cursor.fail(f"dialect {number} does not exist: there are {len(self.dialects)}", start)
         return self.dialects[number]
 
     def _op_name(self, cursor: ByteCursor, dialect: str) -> OpName:
         start = cursor.pos
         number, registered = cursor.flagged() if self.version >= NATIVE_PROPERTIES else (cursor.varint(), False)
         if number >= len(self.file.strings):
-            cursor.fail(f"string {number} of {len(self.file.strings)}", start)
+            cursor.fail(f"string {number} does not exist: there are {len(self.file.strings)}", start)
         mnemonic = self.file.strings[number]
         name = f"{dialect}.{mnemonic}" if mnemonic else dialect
         definition = self.registry.find(name)
@@ -169,7 +169,7 @@ class FileIndex:
 
     def _check_unregistered(self, cursor: ByteCursor, name: str, dialect: str, start: int) -> None:
         if not name or "\0" in name:
-            cursor.fail(f"{name!r} is no name of an op", start)
+            cursor.fail(f"{name!r} cannot be the name of an op", start)
         if self.registry.is_complete(dialect) and name != dialect:
             cursor.fail(f"op '{name}' of dialect '{dialect}' is unknown", start)
         if not self.allow_unregistered:
@@ -186,54 +186,54 @@ class FileIndex:
                 at_count = cursor.pos
                 group = cursor.count()
                 if group > count - len(entries):
-                    cursor.fail(f"{len(entries) + group} entries, {count} are said to be there", at_count)
+                    cursor.fail(f"{len(entries) + group} entries, but the file announces {count}", at_count)
                 for _ in range(group):
                     at_size = cursor.pos
                     size, encoded = cursor.flagged()
                     if size > data.end - start:
-                        cursor.fail(f"an entry of {size} bytes, {data.end - start} are left", at_size)
+                        cursor.fail(f"an entry of {size} bytes, but only {data.end - start} are left", at_size)
                     entries.append((dialect, start, start + size, encoded))
                     start += size
         cursor.finish("the sizes of attributes and types")
         if start != data.end:
-            data.fail(f"{data.end - start} bytes too many in the section of attributes and types", start)
+            data.fail(f"{data.end - start} bytes are left over in the section of attributes and types", start)
 
     def attribute(self) -> at.Attribute:
-        """The attribute whose number comes next."""
+        """Read the number of an attribute, and return the attribute."""
         start = self.cursor.pos
         number = self.cursor.varint()
         if number >= len(self.attributes):
-            self.cursor.fail(f"attribute {number} of {len(self.attributes)}", start)
+            self.cursor.fail(f"attribute {number} does not exist: there are {len(self.attributes)}", start)
         return self.attribute_at(number)
 
     def type(self) -> Type:
-        """The type whose number comes next."""
+        """Read the number of a type, and return the type."""
         start = self.cursor.pos
         number = self.cursor.varint()
         if number >= len(self.types):
-            self.cursor.fail(f"type {number} of {len(self.types)}", start)
+            self.cursor.fail(f"type {number} does not exist: there are {len(self.types)}", start)
         return self.type_at(number)
 
     def string(self) -> str:
-        """The string whose number comes next."""
+        """Read the number of a string, and return the string."""
         return self.file.string(self.cursor)
 
     def resource(self) -> str:
-        """The key of the dialect resource whose number comes next."""
+        """Read the number of a dialect resource, and return its key."""
         start = self.cursor.pos
         number = self.cursor.varint()
         if number >= len(self.keys):
-            self.cursor.fail(f"resource {number} of {len(self.keys)}", start)
+            self.cursor.fail(f"resource {number} does not exist: there are {len(self.keys)}", start)
         return self.keys[number]
 
     def spend(self, count: int, offset: int | None = None) -> None:
-        """Count things that are made without a byte of the file for each; an error where they are too many for it."""
+        """Count things that are made without a byte of the file for each. Raises BytecodeError for too many of them."""
         self.unwritten += count
         if self.unwritten > self.most_unwritten:
-            self.cursor.fail(f"more than {self.most_unwritten} things for which the file has no bytes", offset)
+            self.cursor.fail(f"the file makes more than {self.most_unwritten} things without a byte for each", offset)
 
     def attribute_at(self, number: int) -> at.Attribute:
-        """An attribute by its number."""
+        """Return an attribute by its number."""
         found = self.attributes[number]
         if isinstance(found, at.Attribute):
             return found
@@ -242,8 +242,8 @@ class FileIndex:
         return made
 
     def file_position_at(self, number: int) -> FileLineCol | None:
-        """A plain place in a file by its number, None for anything else: most attributes of a file are such, so that
-        they are read by less than their row of the table asks for.
+        """Return a place in a file by its number; None for another attribute. Most attributes of a file are such
+        places, so that they are read here without their row of the table.
         """
         entry = self.attributes[number]
         if entry.__class__ is not tuple:
@@ -264,7 +264,7 @@ class FileIndex:
         return made
 
     def type_at(self, number: int) -> Type:
-        """A type by its number."""
+        """Return a type by its number."""
         found = self.types[number]
         if isinstance(found, Type):
             return found
@@ -273,7 +273,7 @@ class FileIndex:
         return made
 
     def _thing(self, things: list[Any], number: int, codecs: dict[str, Codec], what: str) -> Thing:
-        """Read an entry and keep what it stands for in its place."""
+        """Read an entry, and store the attribute or type in its place."""
         entry = things[number]
         if entry is _BUSY:
             self.cursor.fail(f"{what} {number} contains itself")
@@ -287,7 +287,7 @@ class FileIndex:
         if type(made) not in _LEAVES:
             size, depth, _ = self._measure(made)
             if size > MAX_SHARED + len(self.cursor.data):
-                self.cursor.fail(f"{what} {number} stands for more than {size} nested attributes and types", entry[1])
+                self.cursor.fail(f"{what} {number} contains more than {size} nested attributes and types", entry[1])
             if depth > MAX_NESTING:
                 self.cursor.fail(f"attributes and types are nested more than {MAX_NESTING} deep", entry[1])
             made = self._only(made)
@@ -297,7 +297,7 @@ class FileIndex:
         return made
 
     def _only(self, thing: Thing) -> Thing:
-        """The first thing that is equal: as one object, what is large compares with itself at once."""
+        """Return the first equal thing. As one object, a large thing is compared with itself at once."""
         same = self.unique.setdefault(hash(thing), [])
         for other in same:
             if other == thing:
@@ -307,7 +307,7 @@ class FileIndex:
         return thing
 
     def _measure(self, thing: Thing) -> tuple[int, int, Thing]:
-        """How many attributes and types something stands for where each is written out, and how deep they nest."""
+        """Count the attributes and types of something as if each were written out, and return that with their depth."""
         size, depth = 1, 0
         for part in parts(thing):
             inner = self.sizes.get(id(part)) or self._measure(part)
@@ -339,7 +339,7 @@ class FileIndex:
                 else parse_type(spelled, registry=self.registry)
             )
         except UnicodeDecodeError:
-            self.cursor.fail(f"a {what} that is no UTF-8", start)
+            self.cursor.fail(f"a {what} is not UTF-8", start)
         except HalfulpError as error:
             self.cursor.fail(f"a {what} as text, {spelled[:60]!r}: {error.message}", start)
 
@@ -365,13 +365,13 @@ class FileIndex:
                 offsets.fail(f"unexpected resources of dialect '{name}'", start)
             for key, entry in group.items():
                 if not isinstance(entry, Blob):
-                    offsets.fail(f"resource '{key}' of dialect '{name}' is no blob", start)
+                    offsets.fail(f"resource '{key}' of dialect '{name}' is not a blob", start)
             self.keys += keys
             self.named_resources += [(name, key, False) for key in keys]
         data.finish("the resource section")
 
     def _resource_group(self, offsets: ByteCursor, data: ByteCursor, group: dict[str, Any]) -> list[str]:
-        """Read a group of resources; all its keys, those without a value too."""
+        """Read a group of resources. Returns all its keys, also of resources without a value."""
         keys, seen = [], set(group)
         for _ in range(offsets.count(3)):
             key = self.file.string(offsets)
@@ -379,9 +379,9 @@ class FileIndex:
             size = offsets.varint()
             kind = offsets.byte()
             if size > data.left:
-                offsets.fail(f"a resource of {size} bytes, {data.left} are left", start)
+                offsets.fail(f"a resource of {size} bytes, but only {data.left} are left", start)
             if key in seen:
-                offsets.fail(f"a second resource '{key}'", start)
+                offsets.fail(f"the resource '{key}' occurs twice", start)
             if kind > max(ResourceKind):
                 offsets.fail(f"unknown kind {kind} of a resource", start)
             seen.add(key)
@@ -415,7 +415,7 @@ class FileIndex:
         cursor.finish("the properties")
 
     def properties_of(self, op: OpName, number: int, cursor: ByteCursor, start: int) -> dict[str, at.Attribute]:
-        """The properties of a registered op, by their number."""
+        """Return the properties of a registered op by their number."""
         known = op.known.get(number)
         if known is None:
             known = op.known[number] = self._native(op, number, cursor, start)
@@ -438,7 +438,7 @@ class FileIndex:
                 index, present = content.flagged()
                 if present:
                     if index >= len(self.attributes):
-                        content.fail(f"attribute {index} of {len(self.attributes)}", at_number)
+                        content.fail(f"attribute {index} does not exist: there are {len(self.attributes)}", at_number)
                     properties[name] = self.attribute_at(index)
             if segments is not None:
                 properties[SEGMENTS] = read_segments(content, segments)
@@ -456,13 +456,13 @@ class FileIndex:
 
     def _blob(self, number: int, cursor: ByteCursor, start: int) -> ByteCursor:
         if number >= len(self.properties):
-            cursor.fail(f"properties {number} of {len(self.properties)}", start)
+            cursor.fail(f"properties {number} does not exist: there are {len(self.properties)}", start)
         content = self.properties[number]
         self.used_properties.add(number)
         return ByteCursor(content.data, content.pos, content.end)
 
     def raw_properties(self, number: int, cursor: ByteCursor, start: int) -> at.Attribute:
-        """The one attribute that holds the properties of an op that was not registered."""
+        """Return the one attribute that holds the properties of an op that was not registered."""
         outer, self.cursor = self.cursor, self._blob(number, cursor, start)
         attribute = self.attribute()
         self.cursor.finish("properties of an unregistered op")

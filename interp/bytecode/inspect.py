@@ -1,4 +1,4 @@
-"""What is in a file of MLIR bytecode, without reading the module: sections, dialects, names, resources."""
+"""Summaries of bytecode files without their modules: sections, dialects, names, resources."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from halfulp.interp.ir.operations import Blob, Resource
 
 @dataclass(frozen=True, slots=True)
 class DialectSummary:
-    """A dialect that a file names: how many names of ops, attributes and types of it stand there, how many of these as
-    text; in hexadecimal, what it says of its version.
+    """A dialect in a file: its numbers of op names, attributes and types, how many of the last two are text, and its
+    version in hexadecimal.
     """
 
     name: str
@@ -32,8 +32,8 @@ class DialectSummary:
 
 @dataclass(frozen=True, slots=True)
 class ResourceEntry:
-    """A resource: of a dialect or, if ``external``, of a tool; ``kind``: blob, bool, string, or declared, without a
-    value. ``size``: the bytes of a blob or string, ``alignment``: of a blob; None for others.
+    """A resource of a dialect or, if ``external``, of a tool. ``kind``: blob, bool, string, or declared (without a
+    value). ``size``: the bytes of a blob or string. ``alignment``: that of a blob. Both are None for others.
     """
 
     group: str
@@ -46,8 +46,8 @@ class ResourceEntry:
 
 @dataclass(slots=True)
 class Summary:
-    """What is in a file. ``sections``: name, offset and size of each, in order; ``ops``: how many of each name;
-    ``problem``: why the module cannot be read, so that what is missing here could not be counted; None if it can.
+    """The contents of a file. ``sections``: name, offset and size of each, in order. ``ops``: how many of each name.
+    ``problem``: why the module cannot be read, so that some counts are missing; None if it can.
     """
 
     size: int
@@ -63,7 +63,7 @@ class Summary:
     problem: BytecodeError | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the summary as plain data."""
         return {
             "size": self.size,
             "version": self.version,
@@ -79,7 +79,7 @@ class Summary:
 
 
 def inspect(data: bytes | memoryview, filename: str = "<bytecode>", registry: Registry | None = None) -> Summary:
-    """What is in a file. Raises BytecodeError where its container cannot be read; see `Summary.problem`."""
+    """Summarise a file. Raises BytecodeError where its container cannot be read; see `Summary.problem`."""
     try:
         file = Container(data)
     except BytecodeError as error:
@@ -101,7 +101,7 @@ def inspect(data: bytes | memoryview, filename: str = "<bytecode>", registry: Re
 
 
 def _describe(index: FileIndex, summary: Summary, filename: str) -> BytecodeError | None:
-    """Add what a index finds; what keeps it from reading on."""
+    """Add the contents of the index to the summary. Returns the error that stopped the reading, if any."""
     try:
         index.read()
         _list(index, summary)
@@ -139,12 +139,12 @@ def _resource(group: str, key: str, external: bool, entry: Resource | None) -> R
 
 
 def _things(index: FileIndex) -> tuple[tuple[str, list[Any]], tuple[str, list[Any]]]:
-    """The attributes and types of a file that are not read yet."""
+    """Return the attributes and types of a file that are not read yet."""
     return ("attribute", index.attributes), ("type", index.types)
 
 
 def codes_of(data: bytes | memoryview) -> set[tuple[str, str, int | str]]:
-    """The codes that a file uses: attribute or type, dialect, and the number, or "text"."""
+    """Return the codes that a file uses: attribute or type, dialect, and the number, or "text"."""
     file = Container(data)
     index = FileIndex(file, schema_of(file.producer) or Schema.LLVM24, default_registry(), allow_unregistered=True)
     index.read()

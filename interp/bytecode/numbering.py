@@ -1,4 +1,4 @@
-"""Which number each attribute, type, name of an op, value and resource gets in a file.
+"""The numbers that the attributes, types, names of ops, values and resources of a module get in a file.
 
 Numbers are varints, so what is used most comes first; within those that take as many bytes, what belongs to one dialect
 stands together. MLIR's own order is followed in all of it, so that the same module makes the same file.
@@ -27,7 +27,7 @@ from halfulp.interp.ir.types import DialectType, OpaqueType
 
 
 class NumberedEntry:
-    """Something that has a number, which is known when all was counted. ``code``: the number as it is written.
+    """An object with a number, which is known after all uses are counted. ``code``: the number as it is written.
 
     ``parts``: what is written for an attribute or a type itself: bytes, strings of the string section, and entries.
     ``encoded``: these follow its code; else they are its text.
@@ -45,7 +45,7 @@ class NumberedEntry:
 
 
 class NameEntry(NumberedEntry):
-    """The name of an op; ``layout``: of its properties, None where it has none that are native."""
+    """The name of an op. ``layout``: that of its native properties; None where it has none."""
 
     __slots__ = ("definition", "layout", "mnemonic")
 
@@ -61,7 +61,7 @@ Properties = tuple[NumberedEntry | bytes | None, ...]
 
 
 class OpRecord(NamedTuple):
-    """What is written of an op, besides its operands, successors and regions."""
+    """The parts of an op that are written, besides its operands, successors and regions."""
 
     op: Operation
     name: NameEntry
@@ -88,12 +88,12 @@ _HOMES = {
 
 
 def _key(thing: Thing) -> Thing | Place:
-    """What an entry is found by: a place by its parts, so that those of ops need not be made."""
+    """Return the key of an entry. A place is found by its parts, so that the locations of ops need not be made."""
     return (thing.file, thing.line, thing.column) if isinstance(thing, FileLineCol) else thing
 
 
 class _Recorder:
-    """The `codes.Sink` that keeps what is written, with attributes and types themselves in place of their numbers."""
+    """A `fields.CodeSink` that records what is written, with attributes and types in place of their numbers."""
 
     def __init__(self, schema: Schema, codes: Varints) -> None:
         self.schema = schema
@@ -106,27 +106,27 @@ class _Recorder:
     attribute = type = string = _add
 
     def resource(self, key: str) -> None:
-        """The number of a dialect resource."""
+        """Record the number of a dialect resource."""
         self._parts.append(_Resource(key))
 
     def byte(self, value: int) -> None:
-        """One byte."""
+        """Record one byte."""
         self._parts.append(bytes((value,)))
 
     def varint(self, value: int) -> None:
-        """An unsigned integer of up to 64 bits."""
+        """Record an unsigned integer of up to 64 bits."""
         self._parts.append(self._codes[value])
 
     def svarint(self, value: int) -> None:
-        """A signed integer of up to 64 bits."""
+        """Record a signed integer of up to 64 bits."""
         self._parts.append(self._codes[zigzag(value)])
 
     def blob(self, data: bytes) -> None:
-        """The number of bytes, and these."""
+        """Record the number of bytes, and these."""
         self._parts += (self._codes[len(data)], data)
 
     def take(self) -> list[Any]:
-        """What was written since the last call."""
+        """Return what was recorded since the last call."""
         parts, self._parts = self._parts, []
         return parts
 
@@ -170,7 +170,7 @@ class Numbering:
     # The order in which MLIR meets things.
 
     def _number_ops(self, top: Operation) -> None:
-        """The top op, then region by region, the last one met first."""
+        """Number the top op, then region after region, the last one found first."""
         self.top = self._record(top)
         waiting: list[tuple[Region, int]] = []
         self._regions_of(top, waiting)
@@ -244,7 +244,7 @@ class Numbering:
         return entry
 
     def _dictionary(self, operation: Operation, name: NameEntry) -> NumberedEntry | None:
-        """The attributes that have no layout of their own: in old versions all."""
+        """Return the attributes without a layout of their own: in old versions all of them."""
         attributes: Mapping[str, at.Attribute] = operation.attributes
         if operation.properties and name.layout is None:
             assert name.definition is not None
@@ -275,7 +275,7 @@ class Numbering:
         return self.dialects.setdefault(name, len(self.dialects))
 
     def member(self, thing: Thing) -> NumberedEntry:
-        """The entry of something that belongs to the module itself, counted once more."""
+        """Return the entry of something that belongs to the module itself, and count it once more."""
         found = self._known.get(id(thing))
         if found is None:
             found = self._known[id(thing)] = self.entry(thing)
@@ -284,7 +284,9 @@ class Numbering:
         return found
 
     def entry(self, thing: Thing | Place) -> NumberedEntry:
-        """The entry of an attribute or a type, counted once more. What is inside a new one is met right after it."""
+        """Return the entry of an attribute or a type, and count it once more. The parts of a new one are numbered right
+        after it.
+        """
         key = thing if isinstance(thing, tuple) else _key(thing)
         found = self._entries.get(key)
         if found is not None:
@@ -313,7 +315,7 @@ class Numbering:
         return made
 
     def _new(self, key: Thing | Place) -> NumberedEntry:
-        """An entry of something, or of the place of these parts, with what is inside it not met yet."""
+        """Make the entry of something, or of the place of these parts. Its parts are not numbered yet."""
         if isinstance(key, tuple):
             _PLACE.write(self._recorder, key)
             made = self._entries[key] = NumberedEntry(self._dialect(BUILTIN), self._recorder.take(), True)
@@ -338,7 +340,7 @@ class Numbering:
         return self.resources.setdefault(key, NumberedEntry(0, [], True))
 
     def _assign_resources(self, data: Mapping[str, object]) -> None:
-        """Those that have data come first."""
+        """Number the resources; those that have data come first."""
         for number, key in enumerate(sorted(self.resources, key=lambda key: key not in data)):
             entry = self.resources[key]
             entry.number, entry.code = number, varint(number)
@@ -346,7 +348,7 @@ class Numbering:
 
 
 def _dialect_of(thing: Thing) -> str:
-    """The dialect that an attribute or a type belongs to."""
+    """Return the dialect that an attribute or a type belongs to."""
     if isinstance(thing, at.OpaqueAttr | OpaqueType | DialectType):
         return thing.dialect
     if isinstance(thing, DialectAttr):
@@ -358,7 +360,7 @@ def _dialect_of(thing: Thing) -> str:
 
 
 def _resources_in(thing: Thing) -> Iterator[str]:
-    """The keys that the text of something names."""
+    """Yield the keys of the resources in the text of something."""
     stack = [thing]
     while stack:
         inner = stack.pop()
@@ -395,8 +397,8 @@ def _assign(entries: list[Any], codes: Varints) -> None:
 
 
 class _Open:
-    """An op whose regions are walked through. ``unresolved``: whether it, or an op around it that is not isolated by
-    its trait, uses values from outside is still to be seen.
+    """An op whose regions are being walked. ``unresolved``: it is not known yet whether the op, or one around it that
+    is not isolated by its trait, uses values from outside.
     """
 
     __slots__ = ("isolated", "op", "ops", "unresolved")
@@ -409,7 +411,7 @@ class _Open:
 
 
 def isolated_ops(top: Operation) -> set[Operation]:
-    """The ops with regions that use no value from outside them."""
+    """Return the ops with regions that use no value from outside them."""
     isolated: set[Operation] = set()
     stack = [_Open(top)] if top.regions else []
     while stack:
@@ -428,7 +430,7 @@ def isolated_ops(top: Operation) -> set[Operation]:
 
 
 def _mark_uses(operation: Operation, stack: list[_Open]) -> None:
-    """Note which of the ops around an op are not isolated, since its operands come from outside them."""
+    """Mark the ops around an op that are not isolated, because its operands come from outside them."""
     parent = _region_of_block(operation.parent)
     for operand in all_operands(operation):
         block = operand.owner.parent if isinstance(operand, OpResult) else None
@@ -452,8 +454,8 @@ def _region_of_block(block: Block | None) -> Region | None:
 
 
 def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
-    """How MLIR has the uses of those values ordered that have them otherwise than by place, last first: the positions
-    in its order of the uses from the last to the first.
+    """Return the orders in which MLIR keeps the uses of values, where they are not the order of the places, last first.
+    An order has the positions of the uses from the last to the first.
 
     It puts each new use in front. Reading a text, it makes an op after those in its regions; and the uses that come
     before the definition of a value, taken over one by one, end up the other way round.
@@ -495,7 +497,7 @@ def _blocks(operation: Operation) -> Iterator[Block]:
 
 
 def _use(operation: Operation, number: int, uses: dict[SSAValue, list[int]]) -> None:
-    """An op is made: its operands are used, then its results are known."""
+    """Record the uses of an op's operands, then reverse those of its results, which are known from here on."""
     place = number << 32
     for value in all_operands(operation) if operation.successors else operation.operands:
         if value in uses:
@@ -515,12 +517,12 @@ def _define(values: Sequence[SSAValue], uses: dict[SSAValue, list[int]]) -> None
 
 
 def _order(places: list[int]) -> tuple[int, ...]:
-    """``places``: of the uses, the oldest first."""
+    """Return the order of the uses at ``places``, the oldest first."""
     return tuple(index for index, _ in sorted(enumerate(reversed(places)), key=lambda use: -use[1]))
 
 
 def _still_valid(module: Module) -> dict[SSAValue, tuple[int, ...]]:
-    """The orders that were read, of those values that have as many uses as then."""
+    """Return the orders that were read, for the values that still have as many uses."""
     orders = module.use_orders
     if not orders:
         return {}
@@ -533,7 +535,7 @@ def _still_valid(module: Module) -> dict[SSAValue, tuple[int, ...]]:
 
 
 def map_order(keys: Sequence[int]) -> list[int]:
-    """The order in which LLVM's DenseMap of unsigned integers, filled with ascending keys, gives them back.
+    """Return ascending keys in the order in which LLVM's DenseMap of unsigned integers iterates over them.
 
     A table of a power of two of buckets, twice as many once three quarters are full; a key lies in the bucket of 37
     times its value, or, where that is taken, one, then two, then three … further on.

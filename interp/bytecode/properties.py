@@ -17,11 +17,13 @@ from halfulp.interp.ir.attributes import Attribute, DenseArrayAttr
 from halfulp.interp.ir.types import I32
 
 MAX_SPARSE_POSITION = 256
-"""Beyond this position MLIR writes every number of operands."""
+"""The position from which MLIR writes every number of operands."""
 
 
 class Layout(NamedTuple):
-    """Names of properties and whether they are always there; how many numbers of operands follow, if they do."""
+    """The layout of an op's properties: their names and whether they are required, and how many numbers of operands
+    follow.
+    """
 
     fields: tuple[tuple[str, bool], ...]
     segments: int | None = None
@@ -29,7 +31,7 @@ class Layout(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
-    """The layout that MLIR of that schema writes in that version of the format."""
+    """Return the layout that MLIR of that schema writes in that version of the format."""
     fields = [
         (prop.name, not prop.optional and prop.default is None)
         for prop in definition.properties
@@ -43,33 +45,33 @@ def layout_of(definition: OpDefinition, schema: Schema, version: int) -> Layout:
 
 
 def read_segments(cursor: ByteCursor, count: int) -> DenseArrayAttr:
-    """Numbers of operands: each, or only those that are not 0 with their positions below them."""
+    """Read numbers of operands: all of them, or only those that are not 0, with their positions in the low bits."""
     start = cursor.pos
     length, sparse = cursor.flagged()
     if length > count:
-        cursor.fail(f"{length} numbers of operands, the op has {count}", start)
+        cursor.fail(f"{length} numbers of operands, but the op has {count}", start)
     if not sparse:
         sizes = [cursor.varint() for _ in range(length)]
         if length != count:
-            cursor.fail(f"{length} numbers of operands, the op has {count}", start)
+            cursor.fail(f"{length} numbers of operands, but the op has {count}", start)
     else:
         sizes = [0] * count
         bits = cursor.varint() if length else 0
         if bits > 8:
-            cursor.fail(f"positions of {bits} bits", start)
+            cursor.fail(f"positions have {bits} bits, but the limit is 8", start)
         for _ in range(length):
             value = cursor.varint()
             position = value & (1 << bits) - 1
             if position >= count:
-                cursor.fail(f"a number for operand {position} of {count}", start)
+                cursor.fail(f"a number for operand {position}, but the op has {count}", start)
             sizes[position] = value >> bits
     if any(size >= 1 << 31 for size in sizes):
-        cursor.fail("a number of operands beyond 31 bits", start)
+        cursor.fail("a number of operands has more than 31 bits", start)
     return DenseArrayAttr(I32, tuple(sizes))
 
 
 def segments_of(sizes: Attribute | None) -> bytes:
-    """What `read_segments` reads: MLIR leaves the zeros out where they are half of the numbers or more."""
+    """Write numbers of operands as `read_segments` reads them. MLIR omits the zeros where at least half are zero."""
     assert isinstance(sizes, DenseArrayAttr)
     numbers = sizes.values
     present = [(position, size) for position, size in enumerate(numbers) if size]

@@ -28,7 +28,7 @@ from halfulp.interp.ir import types as ty
 
 
 class _EncodedStorage(NamedTuple):
-    """How numbers are stored; ``special``: the type of newer MLIR's other storage."""
+    """The storage of a quantised type. ``special``: the type that newer MLIR stores instead of an integer."""
 
     width: int
     signed: bool
@@ -67,7 +67,7 @@ def _quantized(
     take: Callable[[Any], tuple[Any, ...]],
     holds: Callable[[Any], bool],
 ) -> tuple[Code, Code]:
-    """The rows of a code for types that store integers, and for those that newer MLIR has besides."""
+    """Return the rows of a code: for types that store integers, and for the others, which only newer MLIR has."""
 
     def of(special: bool) -> Callable[[Any], tuple[Any, ...] | None]:
         return lambda t: take(t) if holds(t) and (t.storage is not None) is special else None

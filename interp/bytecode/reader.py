@@ -1,4 +1,4 @@
-"""Reads MLIR bytecode, versions 0 to 6, into a module: the same as its text gives."""
+"""The reader of MLIR bytecode, versions 0 to 6: it makes the same module as the text."""
 
 from __future__ import annotations
 

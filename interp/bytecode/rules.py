@@ -1,4 +1,4 @@
-"""What an attribute or a type must be like, which its encoding does not say: the rules that the text parser checks."""
+"""Rules of attributes and types that their encoding does not enforce: those that the text parser checks."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.text.type_parser import SPACES, is_element
 
 MAX_RANK = 1 << 12
-"""Dimensions or symbols of an affine map: a byte of a file may stand for so many names in its text."""
+"""The most dimensions or symbols of an affine map: a byte of a file may stand for so many names in its text."""
 
 _WORD = 1 << 32
 
 
 def wrong(thing: Any) -> str | None:
-    """What is wrong with an attribute or a type, leaving aside what is inside it; None where it may be so."""
+    """Return what is wrong with an attribute or a type, apart from what is inside it, or None."""
     rule = _RULES.get(type(thing))
     return None if rule is None else rule(thing)
 
@@ -74,7 +74,7 @@ def _bounds(t: ty.UniformQuantizedType | ty.AnyQuantizedType) -> tuple[int, int]
 
 
 def _ends(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The smallest and the largest."""
+    """Return the smallest and the largest stored number."""
     return (min(numbers), max(numbers)) if numbers else ()
 
 
@@ -146,7 +146,7 @@ def _sparse(a: at.SparseElementsAttr) -> str | None:
 
 
 def _numbers(*names: str) -> Callable[[Any], str | None]:
-    """A rule for the lines and columns of those names."""
+    """Return a rule for the lines and columns of those names."""
 
     def rule(place: Any) -> str | None:
         for name in names:

@@ -1,4 +1,4 @@
-"""Writes a module as MLIR bytecode, versions 0 to 6: for MLIR 22, the very bytes that mlir-opt 22 writes."""
+"""The writer of MLIR bytecode, versions 0 to 6: for MLIR 22, the very bytes that mlir-opt 22 writes."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Resourc
 from halfulp.interp.text.schema import check_schema
 
 PRODUCERS = {Schema.MLIR22: "MLIR22-halfulp", Schema.LLVM24: "MLIR24-halfulp"}
-"""Who wrote a file, by default: the number is that of the schema, by which it is to be read."""
+"""The producers that are named by default. The number is that of the schema with which a file must be read."""
 
 _BYTES = tuple(bytes((value,)) for value in range(256))
 AnyEntry = TypeVar("AnyEntry", bound=NumberedEntry)
 
 
 class Strings(dict[str, int]):
-    """Strings and their numbers, which they get when they are first asked for."""
+    """Strings with their numbers, in the order of first use."""
 
     def __missing__(self, text: str) -> int:
         number = self[text] = len(self)
         return number
 
     def section(self) -> Emitter:
-        """The sizes in reverse, then the strings."""
+        """Write the sizes in reverse order, then the strings."""
         emitter = Emitter()
         emitter.varint(len(self))
         encoded = [text.encode("utf-8", "surrogateescape") + b"\0" for text in self]
@@ -66,7 +66,7 @@ class Strings(dict[str, int]):
 
 
 class Writer:
-    """Writes one module."""
+    """A writer of one module."""
 
     def __init__(self, module: Module, version: int, schema: Schema) -> None:
         self.module = module
@@ -79,7 +79,7 @@ class Writer:
         self.known_properties: dict[tuple[NameEntry, Properties], bytes] = {}
 
     def file(self, producer: str) -> bytes:
-        """The whole file."""
+        """Write the whole file."""
         file = Emitter()
         file.data += MAGIC + varint(self.version) + producer.encode("utf-8", "surrogateescape") + b"\0"
         file.section(Section.DIALECT, self._dialects())
@@ -125,7 +125,7 @@ class Writer:
         return emitter
 
     def _things(self) -> tuple[Emitter, Emitter]:
-        """The sizes of attributes and types, and these."""
+        """Write the sizes of attributes and types, and these."""
         offsets, things = Emitter(), Emitter()
         strings, codes, data = self.strings, self.codes, things.data
         offsets.varint(len(self.numbering.attributes))
@@ -146,7 +146,7 @@ class Writer:
     # Ops.
 
     def _ops(self) -> Emitter:
-        """The outermost section: one op with all that is in it, with a stack of our own, as ops may be nested deep."""
+        """Write the outermost section: one op with all that is in it. Its own stack allows deep nesting."""
         out: list[bytes] = [varint(1 << 1)]
         self._op(self.numbering.top, out)
         stack = [self._open(self.numbering.top.op, out)]
@@ -173,7 +173,7 @@ class Writer:
         return _Frame(self._nested(operation, out), out, outer)
 
     def _nested(self, operation: Operation, out: list[bytes]) -> Iterator[OpRecord]:
-        """Write the regions of an op up to each op that has regions itself, which is given back."""
+        """Write the regions of an op up to each op that has regions itself, and yield that op."""
         for region in operation.regions:
             out.append(varint(len(region.blocks)))
             if region.blocks:
@@ -205,7 +205,7 @@ class Writer:
             out += (_BYTES[OpMask.USE_LISTS], orders) if orders else (_BYTES[0],)
 
     def _op(self, record: OpRecord, out: list[bytes]) -> None:
-        """An op but for its regions."""
+        """Write an op without its regions."""
         operation, name, location, attributes, properties, types = record
         codes = self.codes
         mask = OpMask.REGIONS if operation.regions else 0
@@ -239,7 +239,7 @@ class Writer:
         out[at_mask] = _BYTES[mask]
 
     def _properties(self, name: NameEntry, properties: Properties) -> bytes:
-        """The number of the properties of an op: what is written the same is written once."""
+        """Return the number of the properties of an op; equal bytes are written once."""
         known = self.known_properties.get((name, properties))
         if known is None:
             blob = _blob(name.layout, properties)
@@ -248,7 +248,7 @@ class Writer:
         return known
 
     def _use_lists(self, values: Sequence[SSAValue]) -> bytes:
-        """The orders of the uses of some values, where these are not ordered by their places."""
+        """Write the orders of the uses of some values, where these are not the orders of their places."""
         orders = {index: self.orders[value] for index, value in enumerate(values) if value in self.orders}
         if not orders:
             return b""
@@ -269,7 +269,7 @@ class Writer:
     # Resources.
 
     def _resources(self) -> tuple[Emitter, Emitter]:
-        """The names and sizes of resources, and their data."""
+        """Write the names and sizes of resources, and their data."""
         offsets, data = Emitter(), Emitter()
         external = self.module.resources.external
         offsets.varint(len(external))
@@ -294,7 +294,7 @@ class Writer:
             offsets.byte(_kind(entry))
 
     def _resource(self, data: Emitter, entry: Resource | None) -> int:
-        """Write an entry, nothing for None; how many bytes it takes."""
+        """Write an entry, nothing for None, and return its number of bytes."""
         start = len(data.data)
         if isinstance(entry, Blob):
             data.varint(entry.alignment)
@@ -309,7 +309,9 @@ class Writer:
 
 
 class _Frame(NamedTuple):
-    """The regions of an op being written: its ops with regions that are still to come, where to, and what is around."""
+    """The regions of an op being written: its ops with regions that are still to come, the output, and the state around
+    it.
+    """
 
     ops: Iterator[OpRecord]
     out: list[bytes]
@@ -317,14 +319,14 @@ class _Frame(NamedTuple):
 
 
 def _kind(entry: Resource | None) -> ResourceKind:
-    """What is only declared counts as a blob."""
+    """Return the kind of a resource; one that is only declared counts as a blob."""
     if isinstance(entry, bool):
         return ResourceKind.BOOL
     return ResourceKind.STRING if isinstance(entry, str) else ResourceKind.BLOB
 
 
 def _blob(layout: Layout | None, properties: Properties) -> bytes:
-    """Properties by the layout of the op; what an op that is not registered has is one attribute."""
+    """Write properties by the layout of the op; an unregistered op has one attribute instead."""
     fields = (("", True),) if layout is None else layout.fields
     emitter = Emitter()
     for (_, required), entry in zip(fields, properties, strict=False):
@@ -341,7 +343,7 @@ def _blob(layout: Layout | None, properties: Properties) -> bytes:
 
 
 def _grouped(emitter: Emitter, entries: Sequence[AnyEntry]) -> Iterator[AnyEntry]:
-    """Entries; before the first of each run of one dialect, the dialect and the length of the run are written."""
+    """Yield entries. The dialect and the length of a run of one dialect are written before its first entry."""
     for dialect, group in groupby(entries, key=attrgetter("dialect")):
         members = list(group)
         emitter.varint(dialect)
@@ -352,7 +354,7 @@ def _grouped(emitter: Emitter, entries: Sequence[AnyEntry]) -> Iterator[AnyEntry
 def write_bytecode(
     module: Module, version: int = MAX_VERSION, schema: Schema = Schema.MLIR22, producer: str | None = None
 ) -> bytes:
-    """A module as MLIR bytecode, the same bytes each time.
+    """Write a module as MLIR bytecode. The same module gives the same bytes.
 
     ``version``: of the format, 0 to 6. ``schema``: the MLIR whose ops and codes are used: MLIR 22 and newer ones do not
     understand each other's versions 5 and 6, version 4 is read by both. ``producer``: who writes it, by default a name

@@ -87,7 +87,7 @@ class Registry:
             self.register(dialect)
 
     def register(self, dialect: Dialect) -> None:
-        """Add a dialect, or its ops to a dialect of the same name. Raises ValueError for an op that exists."""
+        """Add a dialect, or its ops to a dialect of the same name. Raises ValueError for an op that is there."""
         present = self.dialects.add(dialect)
         if present is dialect:
             return

@@ -102,7 +102,7 @@ MMA_SEMANTICS = iree_gpu.attribute(
 
 
 def kind_of(attribute: Attribute) -> TileKind | None:
-    """The row of the table that an attribute names by itself; None for data-tiled ones and those of a CPU."""
+    """Return the row of the table that an attribute names by itself; None for data-tiled ones and those of a CPU."""
     known = (MMA_LAYOUT, VIRTUAL_MMA_LAYOUT, SCALED_MMA_LAYOUT)
     if isinstance(attribute, DialectAttr) and attribute.definition in known:
         return KINDS[attribute["intrinsic"]]

@@ -1,4 +1,4 @@
-"""The linalg dialect, as far as other dialects use its attributes."""
+"""The linalg dialect: the attributes that other dialects use."""
 
 from __future__ import annotations
 

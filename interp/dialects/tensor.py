@@ -1,4 +1,4 @@
-"""The tensor dialect, as far as it makes, takes apart and reshapes values (`TensorOps.td`)."""
+"""The tensor dialect (`TensorOps.td`): the ops that make tensors, take them apart and reshape them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _DYNAMIC_SIZES = Slot("dynamicSizes", c.INDEX, Arity.VARIADIC)
 
 
 def undefined(op: Operation, message: str) -> UndefinedBehavior:
-    """The report of an op that is undefined on its operands."""
+    """Return the error for an op that is undefined on its operands."""
     return UndefinedBehavior(f"{op.name}: undefined behaviour: {message}", location=op.location, op=op.name)
 
 
 def numbers(op: Operation, values: Operands, settings: Settings) -> tuple[int, ...]:
-    """Index operands as signed numbers. Raises UndefinedBehavior for poison."""
+    """Return index operands as signed numbers. Raises UndefinedBehavior for poison."""
     half = 1 << (settings.index_width - 1)
     result = []
     for value in values:
@@ -48,14 +48,14 @@ def numbers(op: Operation, values: Operands, settings: Settings) -> tuple[int, .
 
 
 def element_at(op: Operation, shape: tuple[int, ...], indices: tuple[int, ...]) -> tuple[int, ...]:
-    """The indices, if they lie inside the shape. Raises UndefinedBehavior."""
+    """Return the indices if they lie inside the shape. Raises UndefinedBehavior."""
     if len(indices) != len(shape) or any(not 0 <= k < n for k, n in zip(indices, shape, strict=True)):
         raise undefined(op, f"index {list(indices)} is outside the shape {spell_shape(shape)}")
     return indices
 
 
 def picked(value: Value, index: tuple[Any, ...], type_: ty.Type) -> Value:
-    """Part of a value."""
+    """Return a part of a value."""
     poison = None if value.poison is None else np.asarray(value.poison[index])
     if poison is not None and not poison.any():
         poison = None
@@ -64,7 +64,7 @@ def picked(value: Value, index: tuple[Any, ...], type_: ty.Type) -> Value:
 
 
 def replaced(run: Run, whole: Value, index: tuple[Any, ...], part: Value) -> Value:
-    """``whole`` with ``part`` in place of what is at ``index``."""
+    """Return ``whole`` with ``part`` in place of what is at ``index``."""
     bits = whole.bits.copy()
     bits[index] = part.bits
     poison = open_ = None
@@ -80,7 +80,7 @@ def replaced(run: Run, whole: Value, index: tuple[Any, ...], part: Value) -> Val
 
 
 def repeated(value: Value, shape: tuple[int, ...], type_: ty.Type, axes: int = 0) -> Value:
-    """A value repeated over new leading axes; ``axes`` is its own rank in the result."""
+    """Return a value repeated over new leading axes; ``axes`` is its own rank in the result."""
     bits = np.broadcast_to(value.bits, shape + value.bits.shape[axes:])
     poison = None if value.poison is None else np.broadcast_to(value.poison, shape)
     open_ = None if value.open is None else np.broadcast_to(value.open, shape)
@@ -88,7 +88,7 @@ def repeated(value: Value, shape: tuple[int, ...], type_: ty.Type, axes: int = 0
 
 
 def result_shape(op: Operation, type_: ty.Type, sizes: tuple[int, ...], settings: Settings) -> tuple[int, ...]:
-    """The shape of a result whose dynamic dimensions are given as operands. Raises UndefinedBehavior, LimitExceeded."""
+    """Return the shape of a result whose dynamic dimensions are operands. Raises UndefinedBehavior, LimitExceeded."""
     given = iter(sizes)
     shape = tuple(next(given) if size is None else size for size in ty.shape_of(type_) or ())
     if any(size < 0 for size in shape):
@@ -98,7 +98,7 @@ def result_shape(op: Operation, type_: ty.Type, sizes: tuple[int, ...], settings
 
 
 def _empty(op: Operation, settings: Settings) -> Function:
-    """A tensor nobody has written to: every element is poison."""
+    """Return the function of tensor.empty: every element is poison, because it was never written."""
     type_ = op.results[0].type
 
     def make(run: Run, sizes: Operands) -> tuple[Any, ...]:
@@ -139,7 +139,7 @@ def _from_elements(op: Operation, settings: Settings) -> Function:
 
 
 def stacked(run: Run, elements: Operands, shape: tuple[int, ...], type_: ty.Type) -> Value:
-    """Scalars as the elements of an array, in row-major order."""
+    """Return scalars as the elements of an array, in row-major order."""
     bits = np.stack([value.bits for value in elements])
     bits = bits.reshape(shape + bits.shape[1:])
     poison = open_ = None
@@ -204,7 +204,7 @@ def _element(type_: ty.Type) -> ty.Type:
 
 
 class _Repeated(Sequence[ty.Type]):
-    """One type many times over, however many: a short text may ask for 2^63 elements."""
+    """A sequence of one type, however long: a short text may need 2^63 elements."""
 
     def __init__(self, type_: ty.Type, count: int) -> None:
         self.type = type_

@@ -1,4 +1,4 @@
-"""The vector dialect, as far as it makes, takes apart and prints values (`VectorOps.td`)."""
+"""The vector dialect (`VectorOps.td`): the ops that make vectors, take them apart and print them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from halfulp.interp.values.value import Value
 vector = Dialect("vector", partial=True)
 
 DYNAMIC = -(1 << 63)
-"""In ``static_position``: the index is given by an operand."""
+"""The mark in ``static_position`` for an index that an operand gives."""
 
 PUNCTUATION = vector.enum(
     EnumDefinition(
@@ -47,7 +47,7 @@ _DYNAMIC_POSITION = Slot("dynamic_position", c.INDEX, Arity.VARIADIC)
 
 
 def _position(op: Operation, dynamic: Operands, settings: Settings) -> tuple[int, ...]:
-    """The position an op names: constants with the operands in place of the dynamic ones."""
+    """Return the position that an op names: constants, with the operands in place of the dynamic ones."""
     written = op.properties["static_position"]
     assert isinstance(written, at.DenseArrayAttr)
     given = iter(numbers(op, dynamic, settings))
@@ -71,7 +71,7 @@ def _extract(op: Operation, settings: Settings) -> Function:
 
 
 def _of_one_element(value: Value, type_: ty.Type, op: Operation) -> Value:
-    """A scalar as a vector of one element, or the other way round."""
+    """Return the function that turns a scalar into a vector of one element, or back."""
     shape = ty.shape_of(type_) or ()
     if any(type_.scalable for type_ in (value.type, type_) if isinstance(type_, ty.VectorType)):
         raise Unsupported(
@@ -105,7 +105,7 @@ def _insert(op: Operation, settings: Settings) -> Function:
 
 
 def _broadcast(op: Operation, settings: Settings) -> Function:
-    """New leading axes, and axes of one element repeated."""
+    """Return the function that adds leading axes, and repeats axes of one element."""
     type_ = op.results[0].type
 
     def broadcast(run: Run, operands: Operands) -> tuple[Any, ...]:
@@ -131,7 +131,7 @@ def _print(op: Operation, settings: Settings) -> Function:
 
 
 def printed(value: Value) -> str:
-    """A value as MLIR's run time prints it: brackets and commas around elements, floats with six digits."""
+    """Return a value as MLIR's run time prints it: brackets and commas around elements, floats with six digits."""
     element = value.element_type
     width = element_width(element)
     assert width is not None
@@ -158,7 +158,7 @@ def _digits(element: ty.Type, code: int) -> str:
 
 
 def _part_type(whole: ty.Type, depth: int) -> ty.Type:
-    """The type of what lies at a position of ``depth`` indices: a vector of the other dimensions, or an element."""
+    """Return the type at a position of ``depth`` indices: a vector of the other dimensions, or an element."""
     assert isinstance(whole, ty.VectorType)
     if depth >= len(whole.shape):
         return whole.element
@@ -171,8 +171,8 @@ def _depth(properties: Mapping[str, at.Attribute]) -> int:
 
 
 def _part_of(part: str, whole: str, like: str, message: str) -> TypeRule:
-    """Unless it is given, the type of ``part`` is that of what lies at the position in ``whole``; its elements must be
-    of the type of those of ``like``.
+    """Require of ``part``, unless its type is given, the type at the position in ``whole``. Its element type must be
+    that of ``like``.
     """
 
     def solve(types: dict[str, Any], properties: Mapping[str, at.Attribute]) -> None:
@@ -213,14 +213,14 @@ def _broadcastable(op: Operation) -> str | None:
 
 
 def _dimensions(type_: ty.VectorType) -> list[str]:
-    """The dimensions as they are spelled: a scalable one in square brackets."""
+    """Spell the dimensions: a scalable one in square brackets."""
     flags = type_.scalable or (False,) * len(type_.shape)
     return [f"[{size}]" if flag else str(size) for size, flag in zip(type_.shape, flags, strict=True)]
 
 
 def _verify_position(op: Operation) -> str | None:
-    """The position of vector.extract (-1 is poison) and vector.insert lies inside the vector; what is inserted has the
-    rank of what is there, though perhaps another shape.
+    """Check that the position of vector.extract (-1 is poison) and vector.insert lies inside the vector, and that an
+    inserted part has the rank of the replaced one; its shape may differ.
     """
     extract = op.name == "vector.extract"
     part = (op.results if extract else op.operands)[0].type
@@ -256,7 +256,9 @@ def _verify_position(op: Operation) -> str | None:
 
 
 def _verify_extracted(op: Operation) -> str | None:
-    """The result is what lies at the position; a vector of one element may stand for a scalar and vice versa."""
+    """Check that the result has the type at the position; a vector of one element may stand for a scalar and vice
+    versa.
+    """
     result = op.results[0].type
     inferred = _part_type(op.operands[0].type, _depth(op.properties))
     for one, other in ((result, inferred), (inferred, result)):
@@ -272,7 +274,9 @@ def _is_of_one_element(type_: ty.VectorType) -> bool:
 
 
 def _verify_access(op: Operation) -> str | None:
-    """Of vector.load and vector.store: the vector's elements lie one after the other along the last dimension."""
+    """Check for vector.load and vector.store that the vector's elements lie one after the other along the last
+    dimension.
+    """
     loads = op.name == "vector.load"
     base = op.operands[0 if loads else 1].type
     given = (op.results if loads else op.operands)[0].type

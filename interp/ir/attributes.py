@@ -100,7 +100,7 @@ class FloatAttr(Attribute):
 
 @immutable
 class StringAttr(Attribute):
-    """``"text"``, with or without a type. Bytes outside UTF-8 are surrogates in ``value`` (``surrogateescape``)."""
+    """``"text"``, possibly with a type. Bytes that are not UTF-8 are surrogates in ``value`` (``surrogateescape``)."""
 
     value: str
     type: Type | None = None

@@ -40,7 +40,7 @@ class Type:
     __getstate__ = fields_only
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the type; attributes and types inside it that have an alias in ``names`` are spelled by the alias."""
+        """Spell the type; parts of it that have an alias in ``names`` are spelled by the alias."""
         raise NotImplementedError
 
     @cached_property
@@ -58,7 +58,7 @@ class Attribute:
     __getstate__ = fields_only
 
     def spell(self, names: Mapping[object, str]) -> str:
-        """Spell the attribute. Attributes and types inside it are spelled by their alias in ``names``, if any."""
+        """Spell the attribute; parts of it that have an alias in ``names`` are spelled by the alias."""
         raise NotImplementedError
 
     def spell_nested(self, names: Mapping[object, str]) -> str:

@@ -120,7 +120,7 @@ def _exponent_form(digits: str, exponent: int) -> str:
 
 
 def _default_form(digits: str, exponent: int, precision: int) -> str:
-    """Spell digits like `APFloat::toString` by default: at most three padding zeros, no point in short integers."""
+    """Spell digits as `APFloat::toString` does: at most three padding zeros, and no point in short integers."""
     top = exponent + len(digits) - 1
     too_long = exponent > 3 or len(digits) + exponent > precision
     if too_long if exponent >= 0 else top < -3:

@@ -1,1 +1,1 @@
-"""MLIR text: reading it and printing it."""
+"""The text form of MLIR: its parser and its printer."""

@@ -26,8 +26,8 @@ Constraint = tuple[AffineExpr, bool]
 
 
 class AffineParser:
-    """Reads one map or set at a parser's place. ``results`` are the expressions of a map, ``constraints`` those of a
-    set, each with whether it equals zero (else it is at least zero).
+    """A parser of one map or set. ``results``: the expressions of a map. ``constraints``: those of a set, each with
+    True if it equals zero, and False if it is at least zero.
     """
 
     def __init__(self, parser: TokenParser) -> None:
@@ -39,7 +39,7 @@ class AffineParser:
         self.is_set = False
 
     def read(self) -> None:
-        """``(dims)[symbols] -> (expressions)`` or ``(dims)[symbols] : (constraints)``."""
+        """Read ``(dims)[symbols] -> (expressions)`` or ``(dims)[symbols] : (constraints)``."""
         parser = self.parser
         parser.expect("(", "expected '(' in dimensional identifier list")
         self.dimensions = self._identifiers(")", Dimension, "dimensional identifier list")
@@ -96,7 +96,7 @@ class AffineParser:
         self.constraints.append((difference, relation == "="))
 
     def expression(self) -> AffineExpr:
-        """Sums and differences of products, from left to right."""
+        """Read sums and differences of products, from left to right."""
         parser = self.parser
         total = self._product(None)
         while (operator := parser.tokens[parser.pos]) in _LOW:

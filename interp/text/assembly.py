@@ -139,7 +139,7 @@ def _finisher(definition: OpDefinition, slots: Slots, parts: tuple[ElementForm, 
 
 
 def _resolve(p: OpParser, op: str, slot: Slot, names: Any, types: Any, only: Type | None) -> list[SSAValue]:
-    """The values of a slot; ``only``: the type of each of them, where the constraint leaves no choice."""
+    """Return the values of a slot. ``only``: the type of each of them, where the constraint allows only one."""
     if slot.arity is Arity.ONE:
         return [p.use(names, types)]
     names = names or []
@@ -155,7 +155,7 @@ def _resolve(p: OpParser, op: str, slot: Slot, names: Any, types: Any, only: Typ
 
 
 def _solver(definition: OpDefinition, slots: Slots) -> Solve:
-    """Complete a list of types by slot from the constraints and the type rules."""
+    """Return a function that completes a list of types by slot from the constraints and the type rules."""
     fixed = {slot.name: only for slot in slots.all if slot.arity is Arity.ONE and (only := only_type(slot.constraint))}
     rules = definition.type_rules
     # Values whose number may be none, or whose type is known by itself.

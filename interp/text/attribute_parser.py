@@ -35,7 +35,7 @@ _UNIT = UnitAttr()
 
 
 class AttributeParser(ElementsParser):
-    """Reads attributes. ``attributes`` holds the aliases (``#name``) defined so far."""
+    """A parser of attributes."""
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)
@@ -44,7 +44,7 @@ class AttributeParser(ElementsParser):
     # Attributes.
 
     def attribute(self, type: Type | None = None) -> Attribute:
-        """An attribute value; ``type``, if given, is the type of a literal that has none written after it."""
+        """Read an attribute. ``type``, if given, is the type of a literal that is written without one."""
         token = self.tokens[self.pos]
         parse = _KEYWORDS.get(token)
         if parse is not None:
@@ -70,7 +70,7 @@ class AttributeParser(ElementsParser):
         return TypeAttr(self.type())
 
     def number(self, type: Type | None = None) -> Attribute:
-        """An integer or float literal with its type."""
+        """Read an integer or float literal with its type."""
         negative = self.take("-")
         at = self.pos
         token = self.tokens[at]
@@ -95,7 +95,7 @@ class AttributeParser(ElementsParser):
         return IntegerAttr(integer_of_code(code, type), type)
 
     def symbol_reference(self) -> SymbolRefAttr:
-        """``@root::@nested``."""
+        """Read ``@root::@nested``."""
         root = self.symbol()
         nested = []
         while self.take("::"):
@@ -128,7 +128,7 @@ class AttributeParser(ElementsParser):
         return DictionaryAttr.of(self.dictionary())
 
     def dictionary(self, entries: dict[str, Attribute] | None = None) -> dict[str, Attribute]:
-        """``{name = value, …}`` in the order written, added to ``entries`` if given."""
+        """Read ``{name = value, …}`` and return the entries in that order, added to ``entries`` if given."""
         entries = {} if entries is None else entries
         self.expect("{", "expected '{' in attribute dictionary")
         if self.take("}"):
@@ -212,7 +212,7 @@ class AttributeParser(ElementsParser):
         return attribute
 
     def enum_brackets(self, definition: EnumDefinition, prefix: str = "") -> Attribute:
-        """``<keyword>`` or ``<flag, flag>``; ``prefix`` stands in front of the messages."""
+        """Read ``<keyword>`` or ``<flag, flag>``. ``prefix`` stands in front of the messages."""
         self.expect("<")
         value = self.enum_keyword(definition, prefix)
         while definition.flags and self.take(","):
@@ -221,7 +221,7 @@ class AttributeParser(ElementsParser):
         return definition.attribute(value)
 
     def enum_keyword(self, definition: EnumDefinition, prefix: str = "") -> int:
-        """One keyword of an enum."""
+        """Read one keyword of an enum."""
         word = self.tokens[self.pos].strip('"')
         value = definition.cases.get(word)
         if value is None:

@@ -1,4 +1,4 @@
-"""A place in the tokens of a text, and errors that point into it at mlir-opt's position."""
+"""A position in the tokens of a text, and errors at the places where mlir-opt reports them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_NESTING = 100
 
 
 class Cursor:
-    """The tokens of one text, the index of the current one, and how deep in brackets it stands."""
+    """A position in the tokens of one text, and its depth in brackets."""
 
     def __init__(self, text: str, filename: str) -> None:
         self.source = Source(text, filename, token_offsets)
@@ -39,7 +39,7 @@ class Cursor:
         raise ParseError(message, location=self.source.at_token(index), notes=notes, hint=hint)
 
     def similar(self, name: str, known: Iterable[str]) -> str | None:
-        """A hint that names what may have been meant by ``name``."""
+        """Return a hint with the known names nearest to ``name``."""
         return did_you_mean(name, known)
 
     def error_at_offset(self, message: str, offset: int) -> NoReturn:
@@ -47,7 +47,7 @@ class Cursor:
         raise ParseError(message, location=self.source.at_offset(offset))
 
     def check_lexical(self, index: int) -> None:
-        """Raise a ParseError if the token is none: a stray character, an unfinished string."""
+        """Raise a ParseError if the token is not a valid one: a stray character, an unfinished string."""
         token = self.tokens[index]
         if not token:
             return
@@ -57,12 +57,12 @@ class Cursor:
             self.error_at_offset(wrong[0], offset + wrong[1])
 
     def offset(self, index: int) -> int:
-        """Where a token starts in the text."""
+        """Return the offset of a token in the text."""
         offsets = self.source.token_offsets
         return offsets[index] if index < len(offsets) else len(self.source.text)
 
     def wrong_token(self, message: str) -> NoReturn:
-        """Raise a ParseError for a missing token: at the end of what stands before the current one, as mlir-opt does.
+        """Raise a ParseError for a missing token, at the end of the text before the current one, as mlir-opt does.
 
         Blank lines and lines of comment are passed over, so that a forgotten token is reported on the line it
         belongs to.
@@ -88,14 +88,14 @@ class Cursor:
     # Tokens.
 
     def take(self, token: str) -> bool:
-        """Step over the current token if it is ``token``; say whether it was."""
+        """Step over the current token if it is ``token``, and tell whether it was."""
         if self.tokens[self.pos] == token:
             self.pos += 1
             return True
         return False
 
     def expect(self, token: str, message: str | None = None) -> None:
-        """Step over ``token``, or raise."""
+        """Step over ``token``. Raises ParseError at another one."""
         if self.tokens[self.pos] != token:
             self.wrong_token(message or f"expected '{token}'")
         self.pos += 1
@@ -107,7 +107,7 @@ class Cursor:
             self.error(f"nesting is deeper than {MAX_NESTING} levels")
 
     def leave(self) -> None:
-        """Come out of a bracket."""
+        """Leave a bracket."""
         self.depth -= 1
 
     def split(self, first: int) -> None:
@@ -124,7 +124,7 @@ class Cursor:
             self.source.replace(self.pos + 1, [])
 
     def unfold(self) -> None:
-        """Split the current token, a whole shaped type, into the tokens it is made of."""
+        """Split the current token, a whole shaped type, into its tokens."""
         token = self.tokens[self.pos]
         head, _, rest = token.partition("<")
         self._replace([head, "<", *tokenize(rest)[:-2]], [0, len(head)])

@@ -1,4 +1,4 @@
-"""The elements of the assembly notation, compiled for an op: how each is read, and how it is printed.
+"""The elements of the assembly notation, compiled for an op: each with its reading and its printing.
 
 To read is to step over tokens and to note in a `State` what they say; to print is to add to an `Out`.
 """
@@ -37,7 +37,7 @@ Print = Callable[[OpPrinter, Operation, Out], None]
 
 
 class ElementForm(NamedTuple):
-    """An element of the notation.
+    """A compiled element of the notation.
 
     ``begins``: tells whether the current token is its first one; None where an optional group cannot begin with it.
     ``present``: tells whether it has something to print; None where it cannot be the anchor of a group.
@@ -229,7 +229,7 @@ def _type_of(element: TypeOf, slots: Slots) -> ElementForm:
 
 
 def _print_type(index: int, slots: Slots) -> Print:
-    """Print the type of one value."""
+    """Return a function that prints the type of one value."""
     operands = len(slots.operands)
 
     def operand(printer: OpPrinter, operation: Operation, out: Out) -> None:
@@ -412,7 +412,7 @@ def _group(group: Group, slots: Slots) -> ElementForm:
 
 
 def _spacing_after(element: Element) -> tuple[bool, bool]:
-    """Return what `Out` knows of spaces behind the last element of a group."""
+    """Return the state of spaces in an `Out` behind the last element of a group."""
     if isinstance(element, Group):
         return _spacing_after((*element.elements, *element.otherwise)[-1])
     out = Out()
@@ -460,8 +460,8 @@ def _clauses(clauses: Clauses, slots: Slots) -> ElementForm:
 
 
 def _dynamic_index_list(slots: Slots, dynamic: str, static: str) -> ElementForm:
-    """Compile ``[%a, 2]``: the values among the ``dynamic`` operands, the numbers in ``static`` with a mark for each
-    value.
+    """Compile ``[%a, 2]``: the values are among the ``dynamic`` operands; ``static`` has the numbers, and a mark for
+    each value.
     """
     index = slots.index[dynamic]
 

@@ -36,7 +36,7 @@ from halfulp.interp.values.element_layout import shape_problem
 
 
 class ElementsParser(LocationParser):
-    """Reads elements. ``schema``: the version whose layout of blobs the text uses."""
+    """A parser of elements. ``schema``: the version whose layout of blobs the text uses."""
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)
@@ -119,7 +119,7 @@ class ElementsParser(LocationParser):
         return DenseArrayAttr(element, tuple(codes))
 
     def array_values(self, element: Type) -> DenseArrayAttr:
-        """``[1, 2]``: how a custom form writes a dense array of a known element type. Integers are signed there."""
+        """Read ``[1, 2]``, the form of a dense array whose element type is known. Its integers are signed."""
         width = element.width if isinstance(element, IntegerType) and element != I1 else None
         self.expect("[")
         codes: list[int] = []
@@ -174,7 +174,7 @@ class ElementsParser(LocationParser):
 
 
 class _Literal:
-    """The elements of a `dense<…>` before its type is known: tokens with their indices, row-major, and the shape.
+    """The elements of a `dense<…>` before its type is known: indices of tokens in row-major order, and the shape.
 
     ``hex`` is the index of a blob's token. Nested brackets are read iteratively.
     """

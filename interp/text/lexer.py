@@ -1,4 +1,4 @@
-"""MLIR text to tokens: one regular expression, one pass, no positions.
+"""Tokens of MLIR text: one regular expression, one pass, no positions.
 
 Positions are worked out by a second pass when somebody asks for one (an error, a location), which keeps reading a large
 correct file fast. Every character of the text that is neither space nor comment ends up in some token, so a
@@ -38,20 +38,20 @@ def _token() -> re.Pattern[str]:
 
 
 def tokenize(text: str) -> list[str]:
-    """The tokens of ``text``, then two empty ones, so that the parser may look one ahead at the end."""
+    """Return the tokens of ``text``, then two empty ones, so that the parser can look one ahead at the end."""
     tokens: list[str] = _token().findall(text)
     tokens.append("")
     return tokens
 
 
 def token_offsets(text: str) -> Sequence[int]:
-    """Where each token of `tokenize` starts."""
+    """Return the offset of each token of `tokenize`."""
     return [match.start(1) for match in _token().finditer(text)]
 
 
 def lexical_error(token: str, following: str) -> tuple[str, int] | None:
-    """What is wrong with a token that is not one: the message and how far into ``following`` (the text from it on)
-    it is.
+    """Return what is wrong with an invalid token: the message, and its distance from the start of ``following``, the
+    text that begins with the token; None for a valid one.
     """
     if token == '"':
         end = re.search(r"[\n\v\f]|\Z", following)

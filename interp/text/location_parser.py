@@ -9,10 +9,10 @@ from halfulp.interp.text.type_parser import TypeParser
 
 
 class LocationParser(TypeParser):
-    """Reads locations."""
+    """A parser of locations."""
 
     def location(self, what: str = "location") -> Location:
-        """``loc(…)``; ``what`` it is, in messages."""
+        """Read ``loc(…)``. ``what``: the name of it in messages."""
         self.expect("loc", "expected location")
         self.expect("(", f"expected '(' in {what}")
         self.enter()
@@ -22,7 +22,7 @@ class LocationParser(TypeParser):
         return location
 
     def location_instance(self) -> Location:
-        """What stands between the brackets of ``loc(…)``."""
+        """Read the text between the brackets of ``loc(…)``."""
         token = self.tokens[self.pos]
         if token[:1] == "#" and len(token) > 1:
             return self._location_alias(token)
@@ -113,7 +113,9 @@ class LocationParser(TypeParser):
 
 
 def fused(parts: list[Location], metadata: Attribute | None) -> Location:
-    """MLIR's FusedLoc::get: nested ones without metadata dissolve, unknown parts and repetitions vanish."""
+    """Fuse locations as MLIR's FusedLoc::get does: nested ones without metadata dissolve, and unknown or repeated parts
+    vanish.
+    """
     flat: dict[Location, None] = {}
     for part in parts:
         if isinstance(part, FusedLoc) and part.metadata == metadata:

@@ -1,4 +1,4 @@
-"""What the forms of ops are read with: the values and blocks that a text names, and regions."""
+"""The parser that forms of ops use: the values and blocks that a text names, and regions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Forward(SSAValue):
 
 
 class Argument:
-    """A named argument of a region, as a custom form reads it before the region itself."""
+    """A named argument of a region that a custom form reads before the region itself."""
 
     __slots__ = ("location", "token", "type")
 
@@ -37,9 +37,7 @@ class Argument:
 
 
 class OpParser(AttributeParser):
-    """Reads what ops are made of. The names in reach are in ``values``; those of an inner region are removed when it
-    ends.
-    """
+    """A parser of the parts of ops. ``values``: the names in reach; those of a region are removed at its end."""
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)
@@ -55,7 +53,7 @@ class OpParser(AttributeParser):
     # Values.
 
     def use(self, token: int, type: Type) -> SSAValue:
-        """The value named by a token, of the given type; a `Forward` where it is not defined yet."""
+        """Return the value that a token names, of the given type, or a `Forward` where it is not defined yet."""
         name = self.tokens[token]
         value = self.values.get(name)
         if value is None:
@@ -91,7 +89,9 @@ class OpParser(AttributeParser):
         )
 
     def _defined_at(self, value: SSAValue) -> Location | None:
-        """Where a value in reach got its name: found again from the tokens, since only errors ask."""
+        """Return the place where a value in reach got its name. It is searched in the tokens, since only errors need
+        it.
+        """
         name = next((name for name, known in self.values.items() if known is value), None)
         if name is None:
             return None
@@ -130,7 +130,7 @@ class OpParser(AttributeParser):
         self.values[name] = value
 
     def operand_token(self) -> int:
-        """Step over an SSA name; its token."""
+        """Step over an SSA name and return its token."""
         at = self.pos
         if self.tokens[at][:1] != "%" or len(self.tokens[at]) < 2:
             self.wrong_token("expected SSA operand")
@@ -138,7 +138,7 @@ class OpParser(AttributeParser):
         return at
 
     def operand_tokens(self) -> list[int]:
-        """SSA names separated by commas, possibly none."""
+        """Step over SSA names separated by commas, possibly none, and return their tokens."""
         if self.tokens[self.pos][:1] != "%":
             return []
         found = [self.operand_token()]
@@ -147,7 +147,7 @@ class OpParser(AttributeParser):
         return found
 
     def end_scope(self) -> None:
-        """Put forward references right; raise ParseError for a name that never came."""
+        """Replace forward references by their values. Raises ParseError for a name that was never defined."""
         if self.forward:
             first = min(self.forward.values(), key=lambda forward: forward.token)
             name = self.tokens[first.token]
@@ -163,7 +163,9 @@ class OpParser(AttributeParser):
         self.pending.clear()
 
     def placed(self, operation: Operation, at: int) -> Operation:
-        """An op that begins at the token ``at``. Of its operands, those that are defined further on are put in then."""
+        """Note the place of an op, which begins at the token ``at``. Operands that are defined later are replaced at
+        the end.
+        """
         operation.source = self.source
         operation.token = at
         if self.forward:
@@ -173,7 +175,7 @@ class OpParser(AttributeParser):
     # Locations.
 
     def trailing_location(self, target: Operation | BlockArgument) -> None:
-        """``loc(…)`` after an operation or an argument."""
+        """Read ``loc(…)`` behind an operation or an argument."""
         location = self.deferrable_location()
         if isinstance(location, int):
             self.deferred_locations.append((target, location))
@@ -181,7 +183,7 @@ class OpParser(AttributeParser):
             target.location = location
 
     def deferrable_location(self) -> Location | int:
-        """``loc(…)``; the token of an alias that is not defined yet."""
+        """Read ``loc(…)``; for an alias that is not defined yet, return its token."""
         tokens = self.tokens
         at = self.pos + 2
         token = tokens[at]
@@ -195,7 +197,7 @@ class OpParser(AttributeParser):
     # Blocks.
 
     def successor_block(self) -> Block:
-        """A block named as a successor."""
+        """Read the name of a block as a successor."""
         at = self.pos
         token = self.tokens[at]
         if token[:1] != "^" or len(token) < 2:

@@ -1,4 +1,4 @@
-"""What the forms of ops are printed with: the names of values and blocks, types, attributes, locations and regions."""
+"""The printer that forms of ops use: names of values and blocks, types, attributes, locations and regions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLAIN = (FloatAttr, IntegerType, UnitAttr)
 
 
 class OpPrinter:
-    """Prints what ops are made of. ``names`` holds the aliases of attributes and types."""
+    """A printer of the parts of ops. ``names`` has the aliases of attributes and types."""
 
     def __init__(self, debug_info: bool, names: Mapping[object, str]) -> None:
         self.debug_info = debug_info
@@ -33,17 +33,17 @@ class OpPrinter:
         self._types: dict[Type, str] = {}
 
     def name(self, value: SSAValue) -> str:
-        """The name of a value, with its ``%``."""
+        """Return the name of a value, with its ``%``."""
         return self.values[value]
 
     def label(self, block: Block) -> str:
-        """The name of a block, with its ``^``."""
+        """Return the name of a block, with its ``^``."""
         return self.labels[block]
 
     # Types and attributes.
 
     def type(self, type: Type) -> str:
-        """A type, by its alias if it has one."""
+        """Print a type, by its alias if it has one."""
         known = self._types.get(type)
         if known is None:
             self._note(type)
@@ -51,12 +51,12 @@ class OpPrinter:
         return known
 
     def attribute(self, attribute: Attribute) -> str:
-        """An attribute, by its alias if it has one."""
+        """Print an attribute, by its alias if it has one."""
         self._note(attribute)
         return attribute.spell_nested(self.names)
 
     def dictionary(self, entries: Mapping[str, Attribute]) -> str:
-        """``{name = value}``, sorted by name."""
+        """Print ``{name = value}``, sorted by name."""
         names = sorted(entries, key=lambda name: name.encode("utf-8", "surrogateescape"))
         return f"{{{', '.join(self._entry(name, entries[name]) for name in names)}}}"
 
@@ -79,14 +79,14 @@ class OpPrinter:
     # Locations.
 
     def location(self, location: Location) -> str:
-        """`` loc(…)`` after an operation, when debug information is asked for."""
+        """Print `` loc(…)`` behind an operation, where debug information is printed."""
         if not self.debug_info:
             return ""
         self._note(location, deferrable=True)
         return f" loc({self.names.get(location) or location.inner(self.names)})"
 
     def location_of_argument(self, argument: BlockArgument) -> str:
-        """`` loc(…)`` after a block argument: its alias is counted and defined, but not used."""
+        """Print `` loc(…)`` behind a block argument. As in MLIR, its alias is counted and defined, but not used."""
         if not self.debug_info:
             return ""
         location = argument.location
@@ -115,7 +115,7 @@ PrintOp = Callable[[OpPrinter, Operation], str]
 
 
 def alias_of(thing: Attribute | Type) -> str | None:
-    """The name MLIR gives the aliases of something, or None where it prints it in place."""
+    """Return the name of the aliases of something, or None where MLIR prints it in place."""
     if isinstance(thing, AffineMapAttr):
         return "map"
     if isinstance(thing, IntegerSetAttr):

@@ -40,7 +40,7 @@ _MAX_REMEMBERED = 100
 
 
 class _Met:
-    """What is known of an operation from its quoted name on, and how the last one of that name went on."""
+    """An operation known by its quoted name, with the properties and type of the last one of that name."""
 
     __slots__ = ("definition", "name", "properties", "property_tokens", "type", "type_tokens")
 
@@ -54,7 +54,7 @@ class _Met:
 
 
 class Parser(OpParser):
-    """Reads a file."""
+    """A parser of whole files."""
 
     def __init__(self, text: str, filename: str, registry: Registry, allow_unregistered: bool) -> None:
         super().__init__(text, filename, registry, allow_unregistered)
@@ -67,7 +67,7 @@ class Parser(OpParser):
     # Operations.
 
     def operations(self, block: Block) -> None:
-        """Operations up to a ``}``, a block label, the definition of an alias or the end of the file."""
+        """Read operations up to a ``}``, a block label, the definition of an alias or the end of the file."""
         tokens = self.tokens
         custom = self.custom
         append = block.operations.append
@@ -159,7 +159,7 @@ class Parser(OpParser):
                 index += 1
 
     def operation(self, block: Block | None = None) -> Operation:
-        """One operation that binds no results."""
+        """Read one operation that binds no results."""
         operation = self._uncached(self.pos)
         if self.tokens[self.pos] == "loc":
             self.trailing_location(operation)
@@ -167,7 +167,7 @@ class Parser(OpParser):
         return operation
 
     def _uncached(self, at: int) -> Operation:
-        """An operation whose name was not met before, or in generic form."""
+        """Read an operation in generic form, or in a custom form that is used for the first time."""
         token = self.tokens[at]
         if token[:1] == '"' and len(token) > 1:
             self.pos = at + 1
@@ -215,7 +215,7 @@ class Parser(OpParser):
     # The generic form.
 
     def generic(self, at: int) -> Operation:
-        """What follows the quoted name: operands, successors, properties, regions, attributes and the types."""
+        """Read the rest of a generic form: operands, successors, properties, regions, attributes and the types."""
         tokens = self.tokens
         met = self.met.get(tokens[at])
         if met is None:
@@ -253,7 +253,7 @@ class Parser(OpParser):
         return operation
 
     def _first_met(self, at: int) -> _Met:
-        """What the quoted name of an operation says."""
+        """Return the op that a quoted name stands for."""
         name = self.string_of(self.tokens[at], at)
         if not name:
             self.error("empty operation name is invalid", at)
@@ -265,8 +265,8 @@ class Parser(OpParser):
         return _Met(name, definition)
 
     def _generic_properties(self, met: _Met) -> tuple[dict[str, Attribute], bool, Attribute | None]:
-        """``<…>``: the properties, whether the defaults of absent ones are among them already, and the attribute that
-        stands there where the op has none of its own, or it is no dictionary.
+        """Read ``<…>``. Returns the properties, whether they include the defaults of absent ones, and the attribute
+        itself where the op has no properties of its own or the attribute is not a dictionary.
         """
         tokens = self.tokens
         at = self.pos
@@ -290,7 +290,7 @@ class Parser(OpParser):
         return properties, False, None
 
     def _refuse_properties(self, definition: OpDefinition, attribute: Attribute, at: int) -> NoReturn:
-        """Raise ParseError for what stands in ``<…>`` instead of properties of a registered op."""
+        """Raise ParseError for an attribute in ``<…>`` that cannot be the properties of a registered op."""
         wrong = "expected DictionaryAttr to set" if definition.has_properties else "this operation does not support"
         self.error(f"invalid properties {attribute} for op {definition.name}: {wrong} properties", at)
 
@@ -353,9 +353,8 @@ class Parser(OpParser):
     # Regions and blocks.
 
     def region(self, owner: str, arguments: Sequence[Argument] = (), dialect: str | None = None) -> Region:
-        """``{ blocks }``; ``owner`` is the op's name, ``arguments`` those of the entry block that were read before
-        it, ``dialect`` the one whose ops are abbreviated in it, if not the owner's. The names around it are in reach
-        even in a function, which may not use them: that is verified.
+        """Read a region; see `OpParser.region`. The names around it are in reach even in a function; the verifier
+        checks that a function does not use them.
         """
         self.expect("{", "expected '{' to begin a region")
         self.enter()
@@ -440,7 +439,7 @@ class Parser(OpParser):
     # Files.
 
     def file(self) -> Module:
-        """Everything up to the end: aliases, operations and the resource section."""
+        """Read everything up to the end: aliases, operations and the resource section."""
         top = Block()
         while self.tokens[self.pos]:
             token = self.tokens[self.pos]
@@ -566,7 +565,7 @@ def _decoded(data: bytes, filename: str) -> str:
 
 
 def _not_unicode(text: str) -> str:
-    """The first lone surrogate of a text, if it has one."""
+    """Return the first lone surrogate of a text, or the empty text."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -582,7 +581,9 @@ def _whole(parser: Parser, read: Callable[[], T]) -> T:
 
 
 def _guarded(parser: Parser, read: Callable[[], T]) -> T:
-    """Turn Python's own limit on recursion, when the caller is deep in it already, into an error of ours."""
+    """Call ``read``. Raises ParseError where Python's recursion limit is reached, because the caller is deep in it
+    already.
+    """
     try:
         return read()
     except RecursionError:

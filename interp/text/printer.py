@@ -1,6 +1,4 @@
-"""Modules to text, byte for byte as mlir-opt 22 prints them: SSA names, block labels, aliases, custom and generic
-forms.
-"""
+"""The printer: modules to text, byte for byte as mlir-opt 22 prints them."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from halfulp.interp.text.schema import check_schema
 
 
 class Printer(OpPrinter):
-    """Prints one module. The first pass finds out which aliases are needed."""
+    """A printer of one module. A first pass finds out which aliases are needed."""
 
     def __init__(self, generic: bool, debug_info: bool, names: Mapping[object, str]) -> None:
         super().__init__(debug_info, names)
@@ -32,8 +30,8 @@ class Printer(OpPrinter):
     # Names.
 
     def number(self, root: Operation) -> None:
-        """Give every value and block inside ``root`` its name, as MLIR does: a region goes on from where its parent
-        ended.
+        """Name every value and block inside ``root`` as MLIR does: the numbers of a region go on from those of its
+        parent.
         """
         values = self.values
         labels = self.labels
@@ -85,7 +83,7 @@ class Printer(OpPrinter):
     def _name_results(
         self, results: Sequence[SSAValue], suggestions: Sequence[str | None], used: dict[str, None], next_conflict: int
     ) -> int:
-        """Name results; those without a suggestion are further ones of the name before."""
+        """Name results. A result without a suggestion shares the name of the one before."""
         for index, suggested in enumerate(suggestions):
             if suggested is None:
                 continue
@@ -100,7 +98,7 @@ class Printer(OpPrinter):
     # Operations.
 
     def operation(self, operation: Operation) -> str:
-        """An operation without indentation, its location included."""
+        """Print an operation without indentation, its location included."""
         # MLIR numbers the aliases of locations in the order in which the operations begin.
         location = ""
         if self.debug_info:
@@ -209,7 +207,7 @@ def _is_terminator(operation: Operation) -> bool:
 
 
 def _predecessors(region: Region) -> dict[Block, list[Block]]:
-    """The blocks that branch to each block, once per branch, in the order of the region."""
+    """Return the blocks that branch to each block, once per branch, in the order of the region."""
     found: dict[Block, list[Block]] = {}
     if len(region.blocks) == 1:
         return found
@@ -221,7 +219,7 @@ def _predecessors(region: Region) -> dict[Block, list[Block]]:
 
 
 def _sanitized(name: str) -> str:
-    """What MLIR makes of a suggestion that is no identifier."""
+    """Turn a suggested name into an identifier, as MLIR does."""
     name = f"_{name}" if name[:1].isdigit() else name
     return "".join(
         char
@@ -234,7 +232,7 @@ def _sanitized(name: str) -> str:
 
 
 def _unique(name: str, used: dict[str, None], next_conflict: int) -> tuple[str, int]:
-    """The name, or it with a number no other name in reach has."""
+    """Return the name, with a number behind it if it is already used."""
     if name in used:
         while f"{name}_{next_conflict}" in used:
             next_conflict += 1
@@ -248,7 +246,7 @@ def _unique(name: str, used: dict[str, None], next_conflict: int) -> tuple[str, 
 
 
 def _depth(thing: Attribute | Type, depths: dict[Attribute | Type, int]) -> int:
-    """How deep the deepest alias stands in what something spells, counting it if it has an alias itself."""
+    """Return how deep the deepest alias is nested in the spelling of something, itself included if it has an alias."""
     known = depths.get(thing)
     if known is None:
         inner = max((_depth(part, depths) for part in parts(thing)), default=0)
@@ -257,13 +255,13 @@ def _depth(thing: Attribute | Type, depths: dict[Attribute | Type, int]) -> int:
 
 
 def _alias_order(seen: Iterable[Attribute | Type]) -> list[Attribute | Type]:
-    """The order of the definitions of aliases: by depth, types first, then by name, else as printed."""
+    """Sort the definitions of aliases: by depth, types first, then by name, then in the order of printing."""
     depths: dict[Attribute | Type, int] = {}
     return sorted(seen, key=lambda thing: (_depth(thing, depths), not isinstance(thing, Type), alias_of(thing) or ""))
 
 
 def _alias_names(order: Iterable[Attribute | Type], packed: bool) -> Names:
-    """Aliases of one kind are numbered from the second on: ``#map``, ``#map1``."""
+    """Name the aliases. Those of one kind are numbered from the second on: ``#map``, ``#map1``."""
     counts: dict[str, int] = {}
     names = Names(packed)
     for thing in order:
@@ -276,7 +274,8 @@ def _alias_names(order: Iterable[Attribute | Type], packed: bool) -> Names:
 
 
 def print_module(module: Module, generic: bool = False, debug_info: bool = False, schema: Schema | None = None) -> str:
-    """Return the text of a module, as mlir-opt 22 prints it.
+    """Print a module as mlir-opt 22 does. ``generic``: as with --mlir-print-op-generic. ``debug_info``: as with
+    --mlir-print-debuginfo. Resources that an attribute of the module names are printed at the end.
 
     ``generic``: as with --mlir-print-op-generic.
     ``debug_info``: as with --mlir-print-debuginfo.
@@ -344,7 +343,7 @@ def _resource(entry: Resource) -> str:
 
 
 def _used_resources(module: Module) -> dict[str, None]:
-    """The keys of the resources that the module names, in that order."""
+    """Return the keys of the resources that the module names, in the order of their use."""
     used: dict[str, None] = {}
     for operation in module.walk():
         groups = (operation.attributes, operation.properties)

@@ -1,4 +1,4 @@
-"""How custom forms write a property: bare where its constraint leaves only one way to read it."""
+"""Forms of properties: an attribute is written bare where its constraint leaves only one way to read it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Read = Callable[[OpParser], Attribute]
 
 
 class PropertyForm(NamedTuple):
-    """A property's form: ``begins`` tells whether a token is its first one; None where nothing tells it."""
+    """The form of a property. ``begins`` tells whether a token can be its first one; None where no token tells it."""
 
     read: Read
     print: Callable[[OpPrinter, Attribute], str]
@@ -35,7 +35,9 @@ class PropertyForm(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """A way to write an attribute: how it is read where not as any other, how printed, and how its text begins."""
+    """A way to write an attribute. ``read``: None to read it as any other attribute. ``first``: its first character, if
+    fixed.
+    """
 
     read: Read | None
     print: Callable[[OpPrinter, Any], str]
@@ -81,7 +83,7 @@ def _shape_of(kind: AttributeConstraint) -> str:
 
 
 def is_unit(prop: Property) -> bool:
-    """Tell whether a property says something by being there: it is not written, its optional group is."""
+    """Tell whether a property is a unit attribute. It is not written: the optional group around it is."""
     return isinstance(prop.kind, AttributeConstraint) and _shape_of(prop.kind) == "unit"
 
 

@@ -1,4 +1,4 @@
-"""What an older MLIR does not have: checked before a module is printed for it."""
+"""Checks for ops, properties and types that an older MLIR does not have, before a module is printed for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = {Schema.MLIR22: "MLIR 22", Schema.LLVM24: "LLVM 24"}
 
 
 def check_schema(module: Module, schema: Schema) -> None:
-    """Raise Unsupported for the first op, property or type that MLIR of that version does not know."""
+    """Raise Unsupported for the first op, property or type that this version of MLIR does not have."""
     # By identity: what the module holds is shared among ops, and stays alive.
     seen: set[int] = set()
     newer: dict[OpDefinition | None, tuple[Property, ...]] = {None: ()}
@@ -42,7 +42,7 @@ def check_schema(module: Module, schema: Schema) -> None:
 
 
 def _check_property(operation: Operation, prop: Property, schema: Schema) -> None:
-    """A newer property may be there with its default, which is what its absence means."""
+    """Raise Unsupported for a newer property, unless it has its default: its absence means the same."""
     if prop.name not in operation.properties:
         return
     default = (

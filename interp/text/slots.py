@@ -1,4 +1,4 @@
-"""What the names in an op's assembly format stand for, and what has been read of one op."""
+"""The meaning of the names in an op's assembly format, and the parts of one op that were read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halfulp.interp.ir.operations import Block, Operation, Region, SSAValue
 
 
 class Slots:
-    """An op's operands and results in one list, and what each name of its format stands for."""
+    """An op's operands and results in one list, and the meaning of each name of its format."""
 
     def __init__(self, definition: OpDefinition) -> None:
         self.definition = definition
@@ -63,7 +63,7 @@ class Slots:
 
 
 class OpReading:
-    """What has been read of one op: tokens of operands and types by slot, and the rest."""
+    """The parts of one op that were read: tokens of operands, types by slot, and the rest."""
 
     __slots__ = ("attributes", "named", "operands", "properties", "regions", "start", "successors", "types")
 

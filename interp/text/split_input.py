@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 
 class InputPart(NamedTuple):
-    """A part of a file, and the line and column (in bytes) at which it begins."""
+    """A part of a file, and the line and column (in bytes) of its beginning."""
 
     text: str
     start: tuple[int, int] = (1, 1)
 
 
 def split_input(text: str) -> Iterator[InputPart]:
-    """The parts of a text between the markers ``// -----``, as mlir-opt finds them: anywhere in a line, what follows in
-    the line being part of the next part, but not before a zero, nor at the very end.
+    """Split a text at the markers ``// -----`` as mlir-opt does. A marker may stand anywhere in a line, and the rest of
+    the line belongs to the next part. A marker before a zero, or at the very end, does not count.
     """
     begin, line, column = 0, 1, 1
     for marker in re.finditer(r"// -----(?=[^0])", text):

@@ -1,4 +1,4 @@
-"""What one or two tokens stand for: strings, symbols, integers and the bit patterns of numbers."""
+"""Tokens with a value: strings, symbols, integers and the bit patterns of numbers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _ESCAPED = re.compile(r'(?:[^\\]|\\(?:["\\nt]|[0-9a-fA-F]{2}))*')
 
 
 class TokenParser(Cursor):
-    """Reads strings, symbols and numbers. Its subclasses read types and attributes."""
+    """A parser of strings, symbols and numbers. Its subclasses read types and attributes."""
 
     def type(self) -> Type:
         """Read a type."""
         raise NotImplementedError
 
     def attribute(self, type: Type | None = None) -> Attribute:
-        """Read an attribute; ``type``, if given, is the type of a literal that has none written after it."""
+        """Read an attribute. ``type``, if given, is the type of a literal that is written without one."""
         raise NotImplementedError
 
     def string(self, message: str = "expected string") -> str:
-        """A string literal."""
+        """Read a string literal."""
         token = self.tokens[self.pos]
         if token[:1] != '"' or len(token) < 2:
             self.wrong_token(message)
@@ -33,7 +33,7 @@ class TokenParser(Cursor):
         return text
 
     def string_of(self, token: str, index: int) -> str:
-        """The string a literal token stands for (after its ``@``, if it is a symbol)."""
+        """Return the string of a literal token (of the part behind its ``@``, if it is a symbol)."""
         if "\\" not in token:
             return token[1:-1]
         start = 1 if token[0] == '"' else 2
@@ -43,7 +43,7 @@ class TokenParser(Cursor):
         return unescaped(token[start:-1])
 
     def symbol(self, message: str = "expected valid '@'-identifier for symbol name") -> str:
-        """``@name``, without its ``@``."""
+        """Read ``@name`` and return the name without its ``@``."""
         token = self.tokens[self.pos]
         if token[:1] != "@" or len(token) < 2:
             self.wrong_token(message)
@@ -52,7 +52,7 @@ class TokenParser(Cursor):
         return name
 
     def integer(self, message: str = "expected integer value", wide: bool = False) -> int:
-        """A plain integer, possibly negative, of 64 bits unless ``wide``."""
+        """Read a plain integer, possibly negative, of 64 bits unless ``wide``."""
         at = self.pos
         negative = self.take("-")
         token = self.tokens[self.pos]
@@ -69,7 +69,7 @@ class TokenParser(Cursor):
         return value
 
     def resource_key(self, message: str) -> str:
-        """The name of a resource: an identifier or a string."""
+        """Read the name of a resource: an identifier or a string."""
         token = self.tokens[self.pos]
         if token[:1] == '"' and len(token) > 1:
             return self.string()
@@ -79,7 +79,7 @@ class TokenParser(Cursor):
         return token
 
     def integer_code(self, token: str, at: int, negative: bool, type: Type, message: str) -> int:
-        """The bit pattern of an integer literal; an error with ``message`` where it does not fit.
+        """Return the bit pattern of an integer literal. Raises ParseError with ``message`` where it does not fit.
 
         A positive literal of a signless type may use all its bits (255 : i8); a signed type and index may not.
         """
@@ -98,7 +98,7 @@ class TokenParser(Cursor):
         return value
 
     def float_code(self, token: str, at: int, negative: bool, type: FloatType) -> int:
-        """The bit pattern of a literal of a float type: a decimal one rounded, a hexadecimal one as it is."""
+        """Return the bit pattern of a float literal: a decimal one is rounded, a hexadecimal one is the pattern."""
         format = type.format
         if "." in token:
             if negative and not format.signed:
@@ -119,12 +119,12 @@ class TokenParser(Cursor):
 
 
 def is_integer(token: str) -> bool:
-    """Whether a token is an integer literal, decimal or hexadecimal."""
+    """Tell whether a token is an integer literal, decimal or hexadecimal."""
     return token.isdigit() or token[:2] == "0x"
 
 
 def integer_value(token: str) -> int:
-    """The value of an integer literal, decimal or hexadecimal."""
+    """Return the value of an integer literal, decimal or hexadecimal."""
     if token[:2] == "0x":
         return int(token, 16)
     # Python refuses to read more digits than this from a string at once.

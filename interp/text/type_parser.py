@@ -51,7 +51,7 @@ SCALARS: dict[str, Type] = {
 
 
 class TypeParser(TokenParser):
-    """Reads types.
+    """A parser of types.
 
     ``types`` maps spellings of one token to types: the scalars, those met before, and ``!aliases``. ``attributes``
     holds the aliases of attributes (``#name``) defined so far.
@@ -67,7 +67,7 @@ class TypeParser(TokenParser):
         self.mnemonic_offset = 0
 
     def type(self) -> Type:
-        """Any type, function types included."""
+        """Read a type, which may be a function type."""
         known = self.types.get(self.tokens[self.pos])
         if known is not None:
             self.pos += 1
@@ -77,7 +77,7 @@ class TypeParser(TokenParser):
         return self.non_function_type()
 
     def at_type(self) -> bool:
-        """Whether the current token can start a type."""
+        """Tell whether the current token can start a type."""
         token = self.tokens[self.pos]
         return (
             token in self.types
@@ -88,17 +88,17 @@ class TypeParser(TokenParser):
         )
 
     def function_type(self) -> FunctionType:
-        """``(types) -> type`` or ``(types) -> (types)``."""
+        """Read ``(types) -> type`` or ``(types) -> (types)``."""
         inputs = self.type_list_parens()
         self.expect("->", "expected '->' in function type")
         return FunctionType(inputs, self.function_results())
 
     def function_results(self) -> tuple[Type, ...]:
-        """What follows ``->``: types in parentheses or one bare type."""
+        """Read the results behind ``->``: types in parentheses or one bare type."""
         return self.type_list_parens() if self.tokens[self.pos] == "(" else (self.non_function_type(),)
 
     def type_list_parens(self) -> tuple[Type, ...]:
-        """``(type, …)``."""
+        """Read ``(type, …)``."""
         self.expect("(")
         self.enter()
         types = [] if self.tokens[self.pos] == ")" else self.type_list()
@@ -107,14 +107,14 @@ class TypeParser(TokenParser):
         return tuple(types)
 
     def type_list(self) -> list[Type]:
-        """``type, …``, at least one."""
+        """Read ``type, …``, at least one."""
         types = [self.type()]
         while self.take(","):
             types.append(self.type())
         return types
 
     def non_function_type(self) -> Type:
-        """A type that does not start with a parenthesis."""
+        """Read a type that does not start with a parenthesis."""
         token = self.tokens[self.pos]
         known = self.types.get(token)
         if known is not None:
@@ -150,7 +150,7 @@ class TypeParser(TokenParser):
         return IntegerType(width, _SIGNEDNESS[match[1]])  # type: ignore[arg-type]
 
     def _simple_shaped(self, token: str) -> Type | None:
-        """The type of a well-formed token such as ``tensor<4x?xf32>``; None sends anything else the long way."""
+        """Return the type of a token such as ``tensor<4x?xf32>``; None for any other, which is read token by token."""
         match = _SHAPED.fullmatch(token)
         if match is None:
             return None
@@ -180,7 +180,7 @@ class TypeParser(TokenParser):
     # Shaped types the long way.
 
     def dimension(self) -> int:
-        """An integer of a dimension list. A ``0x4`` is the dimension 0 and then ``x4``."""
+        """Read an integer of a dimension list. A ``0x4`` is the dimension 0 and then ``x4``."""
         token = self.tokens[self.pos]
         if token[1:2] == "x":
             self.join()
@@ -192,7 +192,7 @@ class TypeParser(TokenParser):
         return int(token)
 
     def dimension_separator(self) -> None:
-        """The ``x`` between dimensions, which may stand glued to what follows it."""
+        """Step over the ``x`` between dimensions, which may be one token with what follows it."""
         token = self.tokens[self.pos]
         if token[:1] != "x":
             self.wrong_token("expected 'x' in dimension list")
@@ -201,7 +201,7 @@ class TypeParser(TokenParser):
         self.pos += 1
 
     def ranked_dimensions(self) -> tuple[int | None, ...]:
-        """``2x?x``, up to the element type."""
+        """Read ``2x?x``, up to the element type."""
         shape: list[int | None] = []
         while is_integer(token := self.tokens[self.pos]) or token == "?":
             if token == "?":
@@ -287,7 +287,9 @@ class TypeParser(TokenParser):
     def _layout(
         self, layout: AffineMapAttr | StridedLayoutAttr, shape: tuple[int | None, ...], start: int
     ) -> Attribute | None:
-        """The layout, if it fits the rank; None for the identity."""
+        """Return the layout if it fits the rank, and None for the identity. Raises ParseError for one that does not
+        fit.
+        """
         if isinstance(layout, StridedLayoutAttr):
             if len(layout.strides) != len(shape):
                 self.error("expected the number of strides to match the rank", start)
@@ -353,7 +355,9 @@ class TypeParser(TokenParser):
         return type
 
     def symbol_body(self, mnemonic: str) -> str:
-        """What follows a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, as mlir-opt prints it."""
+        """Read the text behind a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, and return it as mlir-opt
+        prints it.
+        """
         start = self.pos
         body = self.bracketed() if self.tokens[start] == "<" else ""
         if mnemonic:
@@ -364,7 +368,7 @@ class TypeParser(TokenParser):
         return f".{body[1:-1]}" if simple else body
 
     def _is_one_pair(self, start: int, stop: int) -> bool:
-        """Whether the first bracket of these tokens, if there is one, is closed by the last of them."""
+        """Tell whether the last of these tokens closes the first bracket among them; True without a bracket."""
         after, opening = self.pos, next((k for k in range(start, stop) if self.tokens[k] == "<"), None)
         if opening is None:
             return True
@@ -374,7 +378,7 @@ class TypeParser(TokenParser):
         return closed == stop
 
     def check_balanced(self) -> int:
-        """The token after the brackets that open here. Raises ParseError where they do not match."""
+        """Return the token behind the brackets that open here. Raises ParseError where they do not match."""
         opened: list[tuple[str, int]] = []
         closing = {"<": ">", "(": ")", "[": "]", "{": "}"}
         index = self.pos
@@ -397,7 +401,7 @@ class TypeParser(TokenParser):
         self.error_at_offset(f"unbalanced '{bracket}' character in pretty dialect name", self.offset(self.pos))
 
     def bracketed(self) -> str:
-        """The text of the brackets that open here, as it was written."""
+        """Read the brackets that open here, and return their text as it was written."""
         end = self.check_balanced()
         text = self.source.text[self.offset(self.pos) : self.offset(end - 1) + 1]
         self.pos = end
@@ -429,5 +433,5 @@ SPACES = (IntegerAttr, StringAttr, DictionaryAttr, OpaqueAttr, EnumAttr, Dialect
 
 
 def is_element(kind: str, element: Type) -> bool:
-    """Whether something may be the element type of a ``vector``, ``tensor`` or ``memref``."""
+    """Tell whether a type may be the element type of a ``vector``, ``tensor`` or ``memref``."""
     return isinstance(element, _ELEMENTS[kind])  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ def _discardable(printer: OpPrinter, operation: Operation) -> str:
 
 
 def _apply_parser(definition: OpDefinition) -> CustomParse:
-    """``#map(%dimensions)[%symbols]``."""
+    """Read ``#map(%dimensions)[%symbols]``."""
 
     def parse(p: OpParser, at: int) -> Operation:
         at_map = p.pos
@@ -41,7 +41,7 @@ def _apply_parser(definition: OpDefinition) -> CustomParse:
 
 
 def _print_apply(printer: OpPrinter, operation: Operation) -> str:
-    """As `_apply_parser` reads it."""
+    """Print what `_apply_parser` reads."""
     map = operation.properties["map"]
     assert isinstance(map, AffineMapAttr)
     names = [printer.name(value) for value in operation.operands]

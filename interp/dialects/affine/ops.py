@@ -47,7 +47,7 @@ def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Operator:
-    """One operator on Python integers, and on arrays; ``fault``: of a divisor that is not positive."""
+    """An operator on Python integers and on arrays. ``fault``: that of a divisor that is not positive."""
 
     scalar: Callable[[int, int], int]
     array: Callable[[Numbers, Numbers], Any]
@@ -65,8 +65,8 @@ _OPERATORS = {
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """An affine expression as steps on a list of numbers: its operands, then ``constants``, then what each step makes
-    of two numbers before it. ``result``: the place of its value.
+    """An affine expression as a list of numbers: its operands, then ``constants``, then one number per step, computed
+    from two numbers before it. ``result``: the index of the value.
     """
 
     operands: int
@@ -76,7 +76,7 @@ class Formula:
 
     @staticmethod
     def of(expr: AffineExpr, dimensions: int, symbols: int) -> Formula:
-        """The steps of an expression, equal parts once."""
+        """Return the formula of an expression, in which equal parts are one step."""
         places: dict[AffineExpr, int] = {Dimension(k): k for k in range(dimensions)}
         places |= {Symbol(k): dimensions + k for k in range(symbols)}
         parts = _parts(expr)
@@ -88,7 +88,7 @@ class Formula:
         return Formula(dimensions + symbols, tuple([part.value for part in constants]), tuple(steps), places[expr])
 
     def divides_by(self) -> frozenset[int]:
-        """The operands on which a divisor depends."""
+        """Return the operands on which a divisor depends."""
         depends = [{k} for k in range(self.operands)] + [set[int]() for _ in self.constants]
         found: set[int] = set()
         for function, left, right in self.steps:
@@ -98,7 +98,7 @@ class Formula:
 
 
 def _parts(expr: AffineExpr) -> list[AffineExpr]:
-    """An expression and all in it, each once, operands before what is made of them."""
+    """Return an expression and its parts, each once, operands before the parts that use them."""
     found: dict[AffineExpr, None] = {}
     stack = [(expr, False)]
     while stack:
@@ -113,7 +113,7 @@ def _parts(expr: AffineExpr) -> list[AffineExpr]:
 
 
 def apply_kernel(formula: Formula, width: int) -> Kernel:
-    """The kernel of an expression on indices of ``width`` bits, 32 or 64, stored in 64.
+    """Return the kernel of an expression on indices of ``width`` bits, 32 or 64, stored in 64.
 
     Poison may be any number: the least one is the worst of a divisor.
     """
@@ -157,7 +157,7 @@ def apply_kernel(formula: Formula, width: int) -> Kernel:
 
 
 def _signed(codes: Codes, spare: np.int64) -> Numbers:
-    """Codes of 64 - ``spare`` bits, of which those above mean nothing, as numbers."""
+    """Return codes of 64 - ``spare`` bits as signed numbers. The bits above are ignored."""
     numbers = codes.astype(np.uint64, copy=False).view(np.int64)
     return (numbers << spare) >> spare if spare else numbers
 
@@ -176,12 +176,14 @@ def _apply(op: Operation, settings: Settings) -> Kernel:
 
 _LOOPS = ("affine.for", "affine.parallel")
 _SCOPES = ("func.func", "builtin.module")
-"""Ops whose values at the top of their regions are symbols everywhere inside."""
+"""The ops whose values at the top of their regions are symbols everywhere inside."""
 _DIMS = ("memref.dim", "tensor.dim")
 
 
 class _Standing(Enum):
-    """Where a value may stand: a symbol anywhere, what affine loops count only where a dimension is wanted."""
+    """The role of a value in an affine expression: a symbol may be used anywhere, a dimension (a loop's index) only as
+    one.
+    """
 
     SYMBOL = 0
     DIMENSION = 1
@@ -189,14 +191,14 @@ class _Standing(Enum):
 
 
 def _around(value: SSAValue) -> str | None:
-    """The name of the op in whose region a value is defined."""
+    """Return the name of the op in whose region a value is defined."""
     block = value.owner.parent if isinstance(value, OpResult) else getattr(value, "block", None)
     op = None if block is None or block.parent is None else block.parent.parent
     return None if op is None else op.name
 
 
 def _standing_alone(value: SSAValue) -> _Standing | None:
-    """The standing of a value; None for one that has it from the operands of its op."""
+    """Return the role of a value; None for one that has its role from the operands of its op."""
     around = _around(value)
     if around in _SCOPES:
         return _Standing.SYMBOL

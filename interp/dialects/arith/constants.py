@@ -21,7 +21,7 @@ from halfulp.interp.values.value import Value
 
 
 def constant_value(op: Operation, compiler: Compiler) -> Value:
-    """The value of a constant.
+    """Return the value of a constant.
 
     Raises TypeMismatch for an index that does not fit 32 bits where those are selected, LimitExceeded for a splat too
     large to be held, InputError for a resource that is missing or of the wrong size.
@@ -58,13 +58,13 @@ def _dense(op: Operation, codes: Any, splat: bool, settings: Settings) -> Any:
 
 
 def _narrowed(op: Operation, codes: Any, settings: Settings) -> Any:
-    """Index codes as 32-bit ones, where those are selected."""
+    """Return index codes as 32-bit ones, where the settings ask for these."""
     narrow = settings.index_width == 32 and isinstance(ty.element_type(op.results[0].type), ty.IndexType)
     return at.constant_codes(narrowed_index(codes, "an index constant")) if narrow else codes
 
 
 def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler) -> Codes:
-    """The codes of a resource: those in the file itself, which may be mapped, where they lie there as in an array."""
+    """Return the codes of a resource: a view of the file, which may be mapped, where its bytes lie as in an array."""
     blob = compiler.module.resources.blob(attribute.key)
     if blob is not None and (codes := _codes_in_place(blob, attribute.type)) is not None:
         return codes
@@ -78,7 +78,7 @@ def _resource(op: Operation, attribute: at.DenseResourceAttr, compiler: Compiler
 
 
 def _codes_in_place(blob: bytes | memoryview, type_: at.ElementsType) -> Codes | None:
-    """A read-only view of a blob as codes; None where they must be copied: another width, order or alignment."""
+    """Return a read-only view of a blob as codes; None where they must be copied: another width, order or alignment."""
     width, count = element_width(type_.element), ty.element_count(type_)
     if width not in (8, 16, 32, 64) or sys.byteorder != "little" or not memoryview(blob).readonly:
         return None

@@ -11,7 +11,7 @@ from halfulp.interp.text.op_printer import OpPrinter
 
 
 def _select_parser(definition: OpDefinition) -> CustomParse:
-    """``%c, %a, %b : type`` with an i1 condition, ``%c, %a, %b : condition type, type`` with one bit per element."""
+    """Return the parser of ``%c, %a, %b : type``, with the type of the condition before it unless that is i1."""
 
     def parse(p: OpParser, at: int) -> Operation:
         names = [p.operand_token()]

@@ -131,7 +131,9 @@ def _rounding(op: Operation) -> Rounding:
 
 
 def _integer_flags(op: Operation, settings: Settings) -> dict[str, bool]:
-    """The poison-generating flags of an op as keyword arguments of its kernel; none where the profile ignores them."""
+    """Return the poison-generating flags of an op as keyword arguments of its kernel; none where the profile ignores
+    them.
+    """
     if not settings.profile.keeps_integer_flags:
         return {}
     overflow = _enum(op, "overflowFlags") or 0
@@ -158,7 +160,7 @@ _SAME_DIMENSIONS = TypeRule(
 
 
 def _compatible(one: ty.Type, other: ty.Type) -> bool:
-    """Whether both are vectors, ranked tensors or unranked ones, of shapes that may be the same."""
+    """Tell whether both are vectors, ranked tensors or unranked ones, of shapes that may be the same at run time."""
     if isinstance(one, ty.VectorType) != isinstance(other, ty.VectorType):
         return False
     first, second = ty.shape_of(one), ty.shape_of(other)
@@ -183,18 +185,18 @@ _ELEMENTWISE = (
         holds=lambda types, properties: all(_compatible(one, other) for one, other in pairwise(_containers(types))),
     ),
 )
-"""The trait Elementwise where no other trait makes the types alike: a scalar operand stands for all elements."""
+"""Check the trait Elementwise where no other trait makes the types alike: a scalar operand stands for all elements."""
 
 
 def _bool_like(type_: ty.Type) -> ty.Type:
-    """i1 in the container of ``type_``: the result type of a comparison."""
+    """Return i1 in the container of ``type_``: the result type of a comparison."""
     return ty.with_element(type_, ty.I1)
 
 
 def _binary_integer(
     mnemonic: str, factory: Callable[..., Kernel], traits: tuple[Trait, ...] = _SAME, flags: str = ""
 ) -> OpDefinition:
-    """``$lhs, $rhs : type``; ``flags``: "overflow", "exact" or none."""
+    """Declare an op ``$lhs, $rhs : type`` on integers. ``flags``: "overflow", "exact" or none."""
     group = {"": "", "overflow": "(`overflow` `` $overflowFlags^)? ", "exact": "(`exact` $isExact^)? "}[flags]
 
     def build(op: Operation, settings: Settings) -> Kernel:
@@ -219,7 +221,7 @@ def _binary_float(
     zeros_open: bool = False,
     since: Schema = Schema.MLIR22,
 ) -> OpDefinition:
-    """``$lhs, $rhs : type`` with fast-math flags and, in newer MLIR, a rounding mode."""
+    """Declare an op ``$lhs, $rhs : type`` on floats, with fast-math flags and, in newer MLIR, a rounding mode."""
 
     def build(op: Operation, settings: Settings) -> Kernel:
         fmt = _format(op.results[0])
@@ -255,7 +257,7 @@ def _cast(
     since: Schema = Schema.MLIR22,
     evaluate: Any = None,
 ) -> OpDefinition:
-    """``$in : type to type``; ``allowed`` says which element types go together."""
+    """Declare a cast ``$in : type to type``. ``allowed`` tells which element types go together."""
 
     def verify(op: Operation) -> str | None:
         return None if allowed(_element(op.operands[0]), _element(op.results[0])) else _incompatible(op)

@@ -48,8 +48,8 @@ builtin.op(
 
 
 def _conversion(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]], tuple[Any, ...]]:
-    """Resolve a conversion: back to where a chain of casts began, by a registered function, or later by another
-    cast.
+    """Return the function of a conversion: it undoes a chain of casts, calls a registered function, or leaves the
+    conversion to a later cast.
     """
     operand_types = tuple(value.type for value in op.operands)
     types = tuple(value.type for value in op.results)
@@ -69,8 +69,8 @@ def _conversion(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, 
 
 
 def _begin_of_chain(slots: tuple[Any, ...], types: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The values a chain of casts began with, if these are all the results of one cast in order; else these
-    themselves.
+    """Return the values at the start of a chain of casts, if these are all the results of one cast in order; else these
+    values.
     """
     first = slots[0] if slots else None
     if not isinstance(first, Cast):

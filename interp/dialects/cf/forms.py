@@ -14,7 +14,7 @@ from halfulp.interp.text.op_printer import OpPrinter
 
 
 def _successor(p: OpParser) -> Successor:
-    """``^block`` or ``^block(%a, %b : type, type)``."""
+    """Read ``^block`` or ``^block(%a, %b : type, type)``."""
     block = p.successor_block()
     values: list[SSAValue] = []
     if p.take("("):
@@ -36,7 +36,7 @@ def _successor(p: OpParser) -> Successor:
 
 
 def _switch_parser(definition: OpDefinition) -> CustomParse:
-    """``%flag : type, [default: ^a, 1: ^b(%x : i32)]``."""
+    """Read ``%flag : type, [default: ^a, 1: ^b(%x : i32)]``."""
 
     def parse(p: OpParser, at: int) -> Operation:
         name = p.operand_token()

@@ -31,7 +31,7 @@ cf = Dialect("cf")
 
 
 def _jump(op: Operation, compiler: Compiler, index: int) -> tuple[tuple[Step, ...], Segment]:
-    """What to do on the way to a successor, and its segment."""
+    """Return the moves of values to a successor, and its segment."""
     block, operands = op.successors[index]
     target = compiler.block(block)
     steps = moves(compiler.slots(operands), target.arguments)
@@ -104,7 +104,7 @@ cf.op(
 
 
 def _switch(op: Operation, compiler: Compiler) -> Action:
-    """The case whose value the flag equals, else the default, which is the first successor."""
+    """Return the case whose value the flag equals, or the default, which is the first successor."""
     (flag,) = compiler.slots(op.operands[:1])
     type_, settings = op.operands[0].type, compiler.settings
     default, *cases = [_jump(op, compiler, index) for index in range(len(op.successors))]
@@ -116,7 +116,7 @@ def _switch(op: Operation, compiler: Compiler) -> Action:
     number_of = {code: place for place, code in enumerate(codes, 1)}
 
     def part(frame: Frame, flag: Value) -> None:
-        """Let the lanes of a batch go where their flags say."""
+        """Send the lanes of a batch to the successors that their flags name."""
         run = frame.slots[0]
         distinct, which = np.unique(flag.bits, axis=0, return_inverse=True)
         taken = np.array([number_of.get(code, 0) for code in codes_to_ints(distinct, width)])[which]

@@ -73,13 +73,13 @@ func.op(
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function as a value: what func.constant makes and func.call_indirect calls."""
+    """A function as a value: func.constant makes it, and func.call_indirect calls it."""
 
     op: Operation
 
 
 def _target(op: Operation, symbol: at.Attribute, compiler: Compiler) -> Operation:
-    """The function a symbol names, seen from ``op``."""
+    """Return the function that a symbol names, seen from ``op``."""
     assert isinstance(symbol, at.SymbolRefAttr)
     target = compiler.module.lookup(symbol, op)
     if target is None or target.name != "func.func":
@@ -101,7 +101,7 @@ def _caller(
     compiler: Compiler,
     after: Segment,
 ) -> Action:
-    """What calls ``target`` with the values of some slots, and goes on at ``after``."""
+    """Return the action that calls ``target`` with the values of some slots, and goes on at ``after``."""
     if not target.regions[0].blocks:
         return _external_call(op, target, operands, results, compiler.settings, after)
     limit, code_of, new_frame = compiler.settings.max_depth, compiler.code_of, compiler.new_frame
@@ -158,7 +158,7 @@ def _external_call(
     settings: Settings,
     after: Segment,
 ) -> Action:
-    """A call of a declaration: the Python function bound to its name."""
+    """Return the action that calls the Python function bound to the name of a declaration."""
     name = target.symbol_name or ""
     function = settings.externals.get(name)
     types, declared = argument_types(target), result_types(target)

@@ -18,7 +18,7 @@ CONSTRAINTS = "iree_codegen.smt.constraints"
 
 
 def knobs_in(found: at.Attribute) -> Iterator[tuple[str, DialectAttr]]:
-    """Every knob inside an attribute, with its name."""
+    """Yield every knob inside an attribute, with its name."""
     stack: list[at.Attribute | ty.Type] = [found]
     while stack:
         thing = stack.pop()

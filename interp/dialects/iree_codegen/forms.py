@@ -27,7 +27,7 @@ def _discardable(printer: OpPrinter, operation: Operation) -> str:
 
 
 def _inner_tiled_parser(definition: OpDefinition) -> CustomParse:
-    """``ins(%a, %b) outs(%c) <properties> {attributes} : types into types``."""
+    """Return the parser of ``ins(%a, %b) outs(%c) <properties> {attributes} : types into types``."""
 
     def parse(p: OpParser, at: int) -> Operation:
         groups = [_operands_of(p, definition, word) for word in ("ins", "outs")]
@@ -71,7 +71,7 @@ def _operands_of(p: OpParser, definition: OpDefinition, word: str) -> list[int]:
 
 
 def _properties(p: OpParser, definition: OpDefinition, properties: dict[str, Attribute]) -> None:
-    """``name = value, …>``."""
+    """Read ``name = value, …>``."""
     names = [prop.name for prop in definition.properties]
     while True:
         name = p.tokens[p.pos]
@@ -86,7 +86,7 @@ def _properties(p: OpParser, definition: OpDefinition, properties: dict[str, Att
 
 
 def _print_inner_tiled(printer: OpPrinter, operation: Operation) -> str:
-    """As `_inner_tiled_parser` reads it."""
+    """Print what `_inner_tiled_parser` reads."""
     properties = operation.properties
     segments = properties[SEGMENTS]
     assert isinstance(segments, DenseArrayAttr)
@@ -110,7 +110,7 @@ INNER_TILED = CustomForm(_inner_tiled_parser, _print_inner_tiled)
 
 
 def _count_hint_parser(definition: OpDefinition) -> CustomParse:
-    """``(%a, 4)``; the document's examples have the word ``sizes`` before it."""
+    """Return the parser of ``(%a, 4)``; the document's examples have the word ``sizes`` before it."""
 
     def parse(p: OpParser, at: int) -> Operation:
         p.take("sizes")
@@ -135,7 +135,7 @@ def _count_hint_parser(definition: OpDefinition) -> CustomParse:
 
 
 def _print_count_hint(printer: OpPrinter, operation: Operation) -> str:
-    """As `_count_hint_parser` reads it, without ``sizes``."""
+    """Print what `_count_hint_parser` reads, without ``sizes``."""
     sizes = operation.properties["static_sizes"]
     assert isinstance(sizes, DenseArrayAttr)
     values = iter(operation.operands)
@@ -152,7 +152,7 @@ COUNT_HINT = CustomForm(_count_hint_parser, _print_count_hint)
 
 
 def constraints_form(target: AttributeDefinition, pipeline: ParameterKind) -> CustomForm:
-    """``target = <set = 0>, pipeline = #p, knobs = {…} dims(%m) attributes {…} { body }``."""
+    """Return the form ``target = <set = 0>, pipeline = #p, knobs = {…} dims(%m) attributes {…} { body }``."""
 
     def parser(definition: OpDefinition) -> CustomParse:
         def assigned(p: OpParser, word: str) -> None:

@@ -1,4 +1,4 @@
-"""What the small ops of iree_codegen do when they run: barriers and hints pass their operand on, whatever it is.
+"""The evaluation of the small ops of iree_codegen: barriers and hints return their operand unchanged.
 
 A hint on an index claims how it varies over lanes. With ``Settings.check_hints`` the claim is checked in a batch over
 the lanes that come to the hint together. ``#iree_gpu.lane_constant<N>``: it is the same in all lanes of a group of N
@@ -33,27 +33,29 @@ QUERY = "iree_codegen.query_tile_sizes"
 
 
 def identity(op: Operation, settings: Settings) -> Function:
-    """The operand is the result."""
+    """Return the operand."""
     return lambda run, slots: slots
 
 
 def nothing(op: Operation, settings: Settings) -> Function:
-    """An op that only says something to whoever listens."""
+    """Do nothing: the op only informs listeners."""
     return lambda run, slots: ()
 
 
 def null_pointer(op: Operation, compiler: Compiler) -> Value:
-    """The one value of its type, which can be passed on: as a Python object it is None."""
+    """Return the only value of its type, which can be passed on: as a Python object it is None."""
     return Value(NULL_POINTER, np.array(None, object))
 
 
 def yielding(op: Operation, compiler: Compiler) -> Action:
-    """The end of a region that runs by itself, such as that of dispatch_config: its operands are the results."""
+    """End a region that runs by itself, such as that of dispatch_config: its operands are the results."""
     return compiler.leaving(compiler.slots(op.operands))
 
 
 def query_tile_sizes(op: Operation, settings: Settings) -> Function:
-    """The sizes that the user's function ``externals["iree_codegen.query_tile_sizes"]`` gives for the tensor type."""
+    """Return the sizes that the user's function ``externals["iree_codegen.query_tile_sizes"]`` gives for the tensor
+    type.
+    """
     function = settings.externals.get(QUERY)
     wanted = op.properties["tensor_type"]
     assert isinstance(wanted, at.TypeAttr)
@@ -79,8 +81,8 @@ def query_tile_sizes(op: Operation, settings: Settings) -> Function:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Within each group of ``group`` lanes an index grows by ``step`` from lane to lane; if ``aligned``, from a
-    multiple of ``group`` on.
+    """The claim of a hint: within each group of ``group`` lanes an index grows by ``step`` from lane to lane.
+    ``aligned``: it starts at a multiple of ``group``.
     """
 
     group: int
@@ -89,7 +91,7 @@ class Claim:
 
     @staticmethod
     def of(hint: at.Attribute) -> Claim | None:
-        """What a hint claims; None where that is not known. Raises Unsupported for groups that hold no lanes."""
+        """Return the claim of a hint; None for an unknown hint. Raises Unsupported for groups without lanes."""
         claim = None
         if isinstance(hint, DialectAttr) and hint.definition is gpu.LANE_CONSTANT:
             claim = Claim(hint["group_size"])
@@ -100,7 +102,7 @@ class Claim:
         return claim
 
     def broken(self, index: Value | int, lanes: Lanes, width: int) -> tuple[Mask, str] | None:
-        """The lanes in which the claim is wrong, and what is wrong in the first of them; None where it holds.
+        """Return the lanes in which the claim is wrong, and the problem of the first of them; None where it holds.
 
         ``width``: bits of an index, modulo which it grows.
         """
@@ -134,7 +136,9 @@ class Claim:
 
 
 def index_hint(op: Operation, settings: Settings) -> Function:
-    """The index itself; where hints are checked, in a batch, after a look at all lanes. Raises UndefinedBehavior."""
+    """Return the index itself. In a batch whose settings check hints, compare all lanes before. Raises
+    UndefinedBehavior.
+    """
     hint = op.properties["hint"]
     claim = Claim.of(hint) if settings.check_hints else None
     if claim is None:

@@ -1,4 +1,5 @@
-"""What `iree_codegen.inner_tiled` computes: tiles are taken out of the operands, multiplied and added, and put back.
+"""The evaluation of `iree_codegen.inner_tiled`: tiles are taken out of the operands, multiplied and added, and put
+back.
 
 Loops that the accumulator's map does not have are reductions: their points follow each other in increasing row-major
 order, each with the accumulator that the one before has left. All other points are computed together.
@@ -58,7 +59,7 @@ _REDUCTION = ITERATOR_TYPE.cases["reduction"]
 
 @dataclass(frozen=True, slots=True)
 class TilePart:
-    """How tiles lie in an operand.
+    """The layout of the tiles in an operand.
 
     ``loops``: those of its outer axes. ``inner``: the shape of its tile, of one lane's share if there is a ``layout``,
     permuted; ``order``: the axes of that in the kind's order. ``matrix``: the shape in which tiles are multiplied.
@@ -71,7 +72,8 @@ class TilePart:
     layout: LaneLayout | None
 
     def tiles(self, array: Array, loops: int, lane_loop: int | None) -> Array:
-        """The tiles [loops…, *matrix] of an operand's array, with an axis of one element for each loop it has not.
+        """Return the tiles [loops…, *matrix] of an operand's array, with an axis of one element for each loop that it
+        lacks.
 
         The loop over the lanes goes with the tiles.
         """
@@ -81,7 +83,7 @@ class TilePart:
         return tiles.reshape(*tiles.shape[:loops], *self.matrix)
 
     def shares(self, array: Array, loops: int, lane_loop: int | None) -> Array:
-        """The tiles before they are gathered: where there are lanes, [other loops…, lanes, registers]."""
+        """Return the tiles before they are gathered: where there are lanes, [other loops…, lanes, registers]."""
         rank = len(self.loops)
         array = array.reshape(*array.shape[:rank], *self.inner)
         places = sorted(range(rank), key=self.loops.__getitem__)
@@ -94,7 +96,7 @@ class TilePart:
 
 @dataclass(frozen=True, slots=True)
 class TilePlan:
-    """All that is known of an op before it runs. ``parts``: A, B, the scales if there are any, C.
+    """The parts of an op that are known before it runs. ``parts``: A, B, the scales if there are any, C.
 
     ``around``: how many loops there are around those of the op: in a batch, over the subgroups and over their lanes.
     """
@@ -107,7 +109,9 @@ class TilePlan:
     around: int = 0
 
     def bounds(self, op: Operation, operands: Sequence[Value]) -> Shape:
-        """How often each loop runs. Raises UndefinedBehavior where operands disagree, Unsupported for wrong lanes."""
+        """Return the trip count of each loop. Raises UndefinedBehavior where operands disagree, Unsupported for wrong
+        lanes.
+        """
         sizes: dict[int, int] = {}
         for part, value in zip(self.parts, operands, strict=True):
             rank = len(part.loops)
@@ -130,7 +134,7 @@ class TilePlan:
 
 
 def inner_tiled(op: Operation, settings: Settings) -> Function:
-    """The function of an op. Raises Unsupported for kinds without a layout or model, naming kind and chip."""
+    """Return the function of an op. Raises Unsupported for kinds without a layout or model, naming kind and chip."""
     plan = _plan(op, settings.mma)
     in_memory = [isinstance(value.type, ty.MemRefType) for value in op.operands]
 
@@ -157,7 +161,7 @@ def _read(op: Operation, number: int, operand: Any, run: Run) -> Value:
 
 
 def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
-    """Raises Unsupported where elements of the output share their place with each other, or with the inputs."""
+    """Raise Unsupported where elements of the output share memory with each other, or with the inputs."""
     written = output.places()
     if not is_injective(output.shape, output.strides):
         raise Unsupported("elements of the output lie at the same place in memory")
@@ -169,7 +173,7 @@ def _check_apart(inputs: Sequence[Value | Buffer], output: Buffer) -> None:
 
 
 def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
-    """The function of a distributed op in a batch, which the lanes of each subgroup do together; None of others."""
+    """Return the function of a distributed op in a batch, which the lanes of a subgroup do together, or None."""
     if gpu.kind_of(op.properties["kind"]) is None or not _is(op, "distributed"):
         return None
     plan = _plan(op, settings.mma, batch=True)
@@ -190,7 +194,7 @@ def inner_tiled_in_lanes(op: Operation, settings: Settings) -> Function | None:
 
 
 def _reshaped(value: Value, lead: Shape, axes: int = 1) -> Value:
-    """A value with other leading axes in place of its first ones."""
+    """Return a value with other leading axes in place of its first ones."""
 
     def reshaped(array: Array | None) -> Any:
         return None if array is None else array.reshape(*lead, *array.shape[axes:])
@@ -199,7 +203,7 @@ def _reshaped(value: Value, lead: Shape, axes: int = 1) -> Value:
 
 
 def _check_subgroups(op: Operation, kind: TileKind, lanes: Lanes) -> None:
-    """Raises UndefinedBehavior where not all lanes of a subgroup are there."""
+    """Raise UndefinedBehavior where lanes of a subgroup are missing."""
     groups = lanes.numbers // kind.lanes
     present, counts = np.unique(groups, return_counts=True)
     fewer = counts < kind.lanes
@@ -216,7 +220,9 @@ def _check_subgroups(op: Operation, kind: TileKind, lanes: Lanes) -> None:
 
 
 def _computed(op: Operation, plan: TilePlan, model: str, run: Run, operands: Sequence[Value]) -> Value:
-    """The result of an op whose operands have an axis for each loop of their map, those around it first."""
+    """Return the result of an op whose operands have an axis for each loop of their map; loops around the op come
+    first.
+    """
     bounds = plan.bounds(op, operands)
     operands = _alike_in_copies(plan, operands)
     compute = partial(multiply_accumulate, model, plan.operation)
@@ -253,14 +259,14 @@ def _unpublished(error: Unpublished) -> Unsupported:
 
 
 def _clean(value: Value) -> Codes:
-    """The codes, zero under poison: what they are there must not make a difference."""
+    """Return the codes with zeros under poison: what is there must not change the result."""
     if value.poison is None:
         return value.bits
     return np.asarray(np.where(value.poison != 0, value.bits.dtype.type(0), value.bits))
 
 
 def _alike_in_copies(plan: TilePlan, operands: Sequence[Value]) -> list[Value]:
-    """The operands with poison and openness of one copy of an element in the others that lanes hold of it, too.
+    """Return the operands with the poison and unspecified marks of an element on all its copies in the lanes.
 
     Raises Unsupported where they disagree about it.
     """
@@ -279,7 +285,9 @@ def _alike_in_copies(plan: TilePlan, operands: Sequence[Value]) -> list[Value]:
 
 
 def _most(marks: Array | None, places: Array, layout: LaneLayout) -> Any:
-    """For each element the largest of the marks on its copies. ``places``: of what lanes hold, among all marks."""
+    """Return for each element the largest mark of its copies. ``places``: where the lanes' elements are among all
+    marks.
+    """
     if marks is None:
         return None
     held = marks.reshape(-1)[places]
@@ -296,7 +304,7 @@ def _tiles(plan: TilePlan, number: int, array: Array) -> Array:
 
 
 def _accumulated(plan: TilePlan, bounds: Shape, compute: Callable[..., Codes], operands: Sequence[Codes]) -> Codes:
-    """C's tiles after all points."""
+    """Return C's tiles after all points."""
     *inputs, acc = [_tiles(plan, number, codes) for number, codes in enumerate(operands)]
     loops = len(bounds)
     lead = acc.shape[:loops]
@@ -314,13 +322,13 @@ def _accumulated(plan: TilePlan, bounds: Shape, compute: Callable[..., Codes], o
 
 
 def _reductions(plan: TilePlan) -> Shape:
-    """The loops that C has not, counted without that over the lanes."""
+    """Return the loops that C lacks, counted without the one over the lanes."""
     every = [loop for loop in range(plan.loops) if loop != plan.lane_loop]
     return tuple(number for number, loop in enumerate(every) if loop not in plan.parts[-1].loops)
 
 
 def _reached(plan: TilePlan, bounds: Shape, marks: Sequence[Array | None]) -> Array | None:
-    """The largest of the marks on what an element of C is made of: its row of A, its column of B, itself."""
+    """Return the largest mark on the operands of each element of C: its row of A, its column of B, and itself."""
     if all(mark is None for mark in marks):
         return None
     reductions = _reductions(plan)
@@ -341,7 +349,7 @@ def _reached(plan: TilePlan, bounds: Shape, marks: Sequence[Array | None]) -> Ar
 
 
 def _is(op: Operation, flag: str) -> bool:
-    """A flag of the semantics of a known kind."""
+    """Return a flag of the semantics of a known kind."""
     semantics = op.properties["semantics"]
     assert isinstance(semantics, DialectAttr)
     return bool(semantics[flag])
@@ -397,7 +405,7 @@ def _iterators(op: Operation) -> tuple[int, ...]:
 
 
 def _loops(op: Operation) -> list[Shape]:
-    """The loops of each operand's outer axes."""
+    """Return the loops of each operand's outer axes."""
     maps = op.properties["indexing_maps"]
     assert isinstance(maps, at.ArrayAttr)
     loops = [
@@ -423,7 +431,7 @@ def _loop_over_lanes(kind: TileKind, op: Operation, loops: Sequence[Shape]) -> i
 
 
 def _layouts(kind: TileKind, col_major: bool) -> tuple[LaneLayout, ...]:
-    """What the lanes hold; ``col_major`` exchanges the axes of C for them, which only a square tile allows."""
+    """Return the layouts in the lanes. ``col_major`` exchanges the axes of C, which only a square tile allows."""
     if kind.layouts is None:
         raise Unsupported(f"what the lanes hold in {kind.name} is not known")
     *inputs, acc = kind.layouts
@@ -433,7 +441,7 @@ def _layouts(kind: TileKind, col_major: bool) -> tuple[LaneLayout, ...]:
 
 
 def _matrices(kind: TileKind) -> tuple[Shape, ...]:
-    """The shapes in which tiles are multiplied: those of the kind, with K in one axis."""
+    """Return the shapes in which tiles are multiplied: those of the kind, with K in one axis."""
     m, n, k = kind.shape
     if kind.block is None:
         return kind.operand_shapes
@@ -441,7 +449,9 @@ def _matrices(kind: TileKind) -> tuple[Shape, ...]:
 
 
 def _permutation(given: at.Attribute | None, shape: Shape, own: Sequence[int | None], opaque: bool) -> Shape:
-    """The permutation of a tile's axes; none where the tile is of another rank, and only axes of 1 change places."""
+    """Return the permutation of a tile's axes, or none where the tile is of another rank: then only axes of size 1
+    move.
+    """
     none = tuple(range(len(shape)))
     if not isinstance(given, at.DenseArrayAttr):
         return none

@@ -1,4 +1,4 @@
-"""What a module itself says of constraints: knobs of a configuration, and problem dimensions that are constants.
+"""Values for constraints that a module itself has: knobs of a configuration, and problem dimensions that are constants.
 
 The knobs of an `iree_codegen.smt.constraints` are a template: a dictionary of which some leaves are knobs. It is laid
 over the configuration of the root op of its set, an `#iree_gpu.lowering_config`, and what the function's
@@ -28,12 +28,12 @@ from halfulp.interp.ir.operations import Operation, OpResult, SSAValue, is_symbo
 from halfulp.interp.ir.types import I64, IntegerType, Type
 
 MAX_SPELLED = 200
-"""Characters of an attribute that are shown, and attributes in it."""
+"""The most characters of an attribute that are shown, and the most attributes in it."""
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """The knobs of a module's configuration; none where ``problem`` says why it does not fit.
+    """The knobs of a module's configuration; there are none where ``problem`` says why it does not fit.
 
     ``missing``: the problem is an entry that the template has and the configuration lacks, an error to IREE.
     """
@@ -44,7 +44,7 @@ class Configuration:
 
 
 Place = tuple[Attribute, Attribute | None, str]
-"""A part of a template, what stands there in the configuration (None: nothing), and its path."""
+"""A part of a template, the part of the configuration at the same path (None: nothing), and the path."""
 
 
 class _Misfit(Exception):
@@ -59,7 +59,7 @@ def _misfit(path: str, found: Attribute, what: str) -> _Misfit:
 
 
 def _spelled(attribute: Attribute) -> str:
-    """The spelling, for an error, which must not grow with the file."""
+    """Spell an attribute for an error, which must not grow with the file."""
     inside: list[Attribute | Type] = [attribute]
     for _ in range(MAX_SPELLED):
         if not inside:
@@ -72,7 +72,7 @@ def _spelled(attribute: Attribute) -> str:
 
 
 def configuration(constraints: Operation) -> Configuration:
-    """What the function around an `iree_codegen.smt.constraints` says of its knobs."""
+    """Return the knobs that the function around an `iree_codegen.smt.constraints` has."""
     try:
         template = constraints.properties["knobs"]
         function = function_of(constraints)
@@ -98,7 +98,7 @@ def configuration(constraints: Operation) -> Configuration:
 
 
 def function_of(op: Operation) -> Operation | None:
-    """The closest op around this one that has a name and is no symbol table."""
+    """Return the closest op around this one that has a name and is not a symbol table."""
     around = op.parent_op
     while around is not None and (around.symbol_name is None or is_symbol_table(around)):
         around = around.parent_op
@@ -106,7 +106,7 @@ def function_of(op: Operation) -> Operation | None:
 
 
 def constant(value: SSAValue) -> int | None:
-    """The number of an index that is the result of an `arith.constant`, else None."""
+    """Return the number of an index that is the result of an `arith.constant`, or None."""
     if not isinstance(value, OpResult) or value.owner.name != "arith.constant":
         return None
     found = value.owner.properties.get("value")
@@ -118,7 +118,7 @@ def _of(definition: AttributeDefinition, found: Attribute | None) -> DialectAttr
 
 
 def _lowering_config(function: Operation, root: Attribute) -> DialectAttr:
-    """Of the first op of the set that has any."""
+    """Return the configuration of the first op of the set that has one."""
     marked = [op for op in function.walk() if op.attributes.get("root_op") == root]
     if not marked:
         raise _Misfit(f"no op of the function has root_op = {root}")
@@ -134,7 +134,7 @@ def _lowering_config(function: Operation, root: Attribute) -> DialectAttr:
 
 
 def _combined(config: DialectAttr, translation: DialectAttr) -> DictionaryAttr:
-    """The entries of a lowering_config, and beside them what the translation_info says."""
+    """Return the entries of a lowering_config, and beside them those of the translation_info."""
     entries: dict[str, Attribute] = {"subgroup_size": IntegerAttr(translation["subgroupSize"], I64)}
     if translation["workgroupSize"]:
         entries["workgroup_size"] = ArrayAttr(tuple(IntegerAttr(size, I64) for size in translation["workgroupSize"]))
@@ -151,7 +151,7 @@ _OPTIONS = ("prefetch_num_stages", "no_reduce_shared_memory_bank_conflicts", "us
 
 
 def _laid_over(template: Attribute, config: Attribute) -> dict[str, int]:
-    """The knobs of a template, with their values. Raises _Misfit at the first place where it does not fit."""
+    """Return the knobs of a template, with their values. Raises _Misfit at the first place where it does not fit."""
     knobs: dict[str, int] = {}
     stack: list[Place] = [(template, config, "")]
     while stack:
@@ -166,7 +166,7 @@ def _laid_over(template: Attribute, config: Attribute) -> dict[str, int]:
 
 
 def _inside(template: Attribute, found: Attribute, path: str) -> Iterator[Place]:
-    """What is inside a part of the template. Raises _Misfit."""
+    """Yield the parts inside a part of the template. Raises _Misfit."""
     if isinstance(template, DictionaryAttr):
         if not isinstance(found, DictionaryAttr):
             raise _misfit(path, found, "not a dictionary")
@@ -190,7 +190,7 @@ def _inside(template: Attribute, found: Attribute, path: str) -> Iterator[Place]
 
 
 def _longer(path: str, more: str) -> str:
-    """A path with one more step; one that nobody would read to the end stays as it is."""
+    """Return a path with one more step; a very long one stays as it is."""
     return f"{path}{more}" if len(path) < MAX_SPELLED else path
 
 
@@ -215,7 +215,7 @@ def _kind(attribute: Attribute) -> object:
 
 
 def _number(attribute: IntegerAttr) -> int:
-    """The bits, the low 64 of them, as a signed number."""
+    """Return the low 64 bits as a signed number."""
     width = min(attribute.type.width if isinstance(attribute.type, IntegerType) else 64, 64)
     code = attribute.code & ((1 << width) - 1)
     return code - (1 << width) if width and code >> (width - 1) else code

@@ -30,7 +30,7 @@ Slots = Sequence[Any]
 
 
 def load_from_buffer(op: Operation, settings: Settings) -> Function:
-    """A copy of what a memref holds, as a tensor. The dimensions must be those of both types when it runs."""
+    """Return the function that copies a memref into a tensor. The actual dimensions must fit both types."""
     type_ = op.results[0].type
 
     def load(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -45,7 +45,7 @@ def load_from_buffer(op: Operation, settings: Settings) -> Function:
 
 
 def store_to_buffer(op: Operation, settings: Settings) -> Function:
-    """A tensor copied into a memref of the same shape."""
+    """Return the function that copies a tensor into a memref of the same shape."""
     type_ = op.operands[0].type
 
     def store(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -60,8 +60,9 @@ def store_to_buffer(op: Operation, settings: Settings) -> Function:
 
 
 def extract_strided_metadata(op: Operation, settings: Settings) -> Function:
-    """The first element of the memory as a memref of rank 0, and the offset, sizes and strides that the memref has when
-    it runs, whatever its type says of them. The offset counts from that first element.
+    """Return the function that takes a memref apart: the first element of the memory as a memref of rank 0, then the
+    offset, sizes and strides that the memref has at run time, whatever its type says of them. The offset counts from
+    that first element.
     """
     base = op.results[0].type
     assert isinstance(base, ty.MemRefType)
@@ -76,7 +77,9 @@ def extract_strided_metadata(op: Operation, settings: Settings) -> Function:
 
 
 def swizzle_hint(op: Operation, settings: Settings) -> Function:
-    """The operand itself, swizzled where that is wanted and possible. Of a hint on a hint, the outer one counts."""
+    """Return the function that returns the operand itself, swizzled where the settings ask for it and it is possible.
+    Of a hint on a hint, the outer one counts.
+    """
     swizzle = op.properties["swizzle"]
     if settings.swizzle == "hint" or not isinstance(op.operands[0].type, ty.MemRefType):
         return lambda run, slots: (slots[0],)
@@ -92,7 +95,7 @@ def swizzle_hint(op: Operation, settings: Settings) -> Function:
 
 
 def _permutation(found: DialectAttr) -> Swizzle:
-    """What an attribute does to offsets. Raises Unsupported for widths with which that has no meaning."""
+    """Return the permutation of offsets of an attribute. Raises Unsupported for widths that make none."""
     given = dict(zip([parameter.name for parameter in found.definition.parameters], found.values, strict=True))
     if found.definition.name == "iree_codegen.xor_shuffle":
         stride, phase = given.pop("row_stride"), given.pop("per_phase")

@@ -186,7 +186,7 @@ def _is_integer_array(found: at.Attribute) -> bool:
 
 
 def _verify_microkernel(op: Operation) -> str | None:
-    """A tensor among the outputs comes out as the result of the same number; a buffer is written to."""
+    """Check the results: a tensor among the outputs has the result of the same number, and a buffer is written to."""
     segments = op.properties["operandSegmentSizes"]
     assert isinstance(segments, at.DenseArrayAttr)
     first, count = segments.values[:2]

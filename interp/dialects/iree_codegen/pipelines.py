@@ -1,4 +1,4 @@
-"""MLIR's textual pass pipelines, as far as they are wrong whatever passes there are: ``builtin.module(cse,a{b=1})``."""
+"""The syntax of MLIR's textual pass pipelines, ``builtin.module(cse,a{b=1})``, whatever passes there are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BRACE = re.compile("[{}]")
 
 
 def problem_of_pipeline(text: str) -> str | None:
-    """What is wrong with a pipeline, in MLIR's words; None where it only takes passes of these names. "" has none."""
+    """Return what is wrong with a pipeline, in MLIR's words, or None. Names of passes are not checked."""
     passes: list[str] = []
     place = depth = 0
     while text:
@@ -49,13 +49,13 @@ def problem_of_pipeline(text: str) -> str | None:
 
 
 def _mark(text: str, place: int) -> tuple[str, int]:
-    """The next character that is no space, "" at the end, and the place after it."""
+    """Return the next character that is not a space, "" at the end, and the place after it."""
     found = _NO_SPACE.search(text, place)
     return ("", len(text)) if found is None else (found.group(), found.end())
 
 
 def _closing_brace(text: str, place: int) -> int | None:
-    """Where the braces close that were opened before ``place``."""
+    """Return the place where the braces close that were opened before ``place``."""
     depth = 1
     for found in _BRACE.finditer(text, place):
         depth += 1 if found.group() == "{" else -1

@@ -20,12 +20,12 @@ from halfulp.semantics.matrix_units.kinds import TileKind
 
 
 def results_of(outputs: Sequence[Type]) -> tuple[Type, ...]:
-    """The types of the results: memory is updated in place."""
+    """Return the types of the results: memory is updated in place, so that a memref has none."""
     return tuple(type_ for type_ in outputs if not isinstance(type_, MemRefType))
 
 
 def operand_elements(kind: DialectAttr, row: TileKind) -> tuple[ty.Type, ...]:
-    """The element type of each operand, in the order of `TileKind.operand_shapes`."""
+    """Return the element type of each operand, in the order of `TileKind.operand_shapes`."""
     if row.block is None:
         return tuple(map(_scalar, row.types))
     scale = ty.F("f8E8M0FNU")
@@ -37,7 +37,7 @@ def _scalar(name: str) -> ty.Type:
 
 
 def expected_tiles(kind: at.Attribute, semantics: at.Attribute) -> tuple[ty.VectorType, ...] | None:
-    """What the semantics makes of the tile of each operand, before its permutation; None where that is not known."""
+    """Return the tile type of each operand by the semantics, before its permutation; None where that is not known."""
     row = gpu.kind_of(kind)
     if row is None or not isinstance(kind, DialectAttr) or not isinstance(semantics, DialectAttr):
         return None
@@ -110,7 +110,7 @@ def _problems_of_maps(
 
 
 def _is_contraction(used: list[list[int]], iterators: int) -> bool:
-    """Whether every loop is used, and the scales go where their operand goes."""
+    """Tell whether every loop is used, and the scales have no loop that their operand lacks."""
     lhs, rhs, acc = set(used[0]), set(used[1]), set(used[-1])
     if lhs | rhs | acc != set(range(iterators)):
         return False
@@ -137,7 +137,7 @@ def _problems_of_permutations(
 
 
 def _problems_of_tiles(op: Operation, inner: list[tuple[int | None, ...]]) -> Iterator[str]:
-    """Whether each operand's inner tile is what kind and semantics say, after its permutation."""
+    """Yield a message for each operand whose inner tile is not the one of kind and semantics after its permutation."""
     kind, semantics = op.properties["kind"], op.properties["semantics"]
     expected = expected_tiles(kind, semantics)
     if expected is None:
@@ -180,8 +180,9 @@ TYPES_OF_OUTPUTS = TypeRule(
 
 
 def one_tile(properties: dict[str, at.Attribute], count: int) -> tuple[ty.Type, ...]:
-    """What inner_tiled may leave out: without maps, it has no loops; without iterator types, the loops of the last map
-    are parallel, the others reductions; it is neither distributed nor opaque; and it has one output.
+    """Add the properties that inner_tiled may lack, and return the element types. Without maps it has no loops; without
+    iterator types, the loops of the last map are parallel and the others reductions; it is neither distributed nor
+    opaque, and has one output.
     """
     kind = properties.get("kind")
     properties.setdefault("operandSegmentSizes", at.DenseArrayAttr(ty.I32, (max(0, count - 1), min(1, count))))

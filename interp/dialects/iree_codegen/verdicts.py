@@ -1,4 +1,4 @@
-"""Verdicts on `iree_codegen.smt.constraints`: whether its asserts hold for dimensions and knobs that are given."""
+"""Verdicts on `iree_codegen.smt.constraints`: do its asserts hold for given dimensions and knobs?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Word = Literal["holds", "FAILS", "unknown"]
 
 @dataclass(frozen=True, repr=False)
 class ConstraintVerdict:
-    """What becomes of one assert.
+    """The verdict on one assert.
 
     ``text``: its message, with the values of its arguments (``?``: not known); of an `smt.assert`, which has no
     message, its name. ``values``: those values, None where not known. ``because``: why the verdict is unknown; else
@@ -44,7 +44,7 @@ class ConstraintVerdict:
 def judge(
     constraints: Operation, dims: Sequence[Term], knobs: Mapping[str, int], model: SmtModel
 ) -> tuple[ConstraintVerdict, ...]:
-    """The verdicts of the asserts, in order.
+    """Return the verdicts of the asserts, in order.
 
     ``dims``: a term for each problem dimension; ``knobs``: by name, those that are known. Raises Unsupported at an op
     that is not evaluated.
@@ -63,7 +63,7 @@ def judge(
 
 
 def unjudged(constraints: Operation, why: str) -> tuple[ConstraintVerdict, ...]:
-    """The asserts of constraints that are not evaluated, all unknown."""
+    """Return unknown verdicts for the asserts of constraints that are not evaluated."""
     return tuple(
         _verdict(op, [Unknown((why,))] * len(op.operands))
         for op in constraints.regions[0].blocks[0].operations
@@ -134,7 +134,7 @@ EVALUATORS: Mapping[str, Evaluator] = MappingProxyType(
         "iree_codegen.smt.lookup": _lookup,
     }
 )
-"""What the result of an op is, by the op's name."""
+"""The function that computes the result of an op, by the op's name."""
 _NOT_IN_IREE = {f"smt.{mnemonic}" for mnemonic in NOT_IN_IREE}
 
 

@@ -1,4 +1,4 @@
-"""What the ops of the memref dialect do to buffers, and vector.load and vector.store with them.
+"""The evaluation of the memref dialect's ops on buffers, with vector.load and vector.store.
 
 An access outside of a memref, at an index that is poison, or to memory that was freed, is undefined behaviour. So is a
 view that leaves the memref; one of memory that was freed is not, since views touch no memory and MLIR may move them.
@@ -31,14 +31,14 @@ from halfulp.semantics.swizzle import places
 Slots = Sequence[Any]
 
 DYNAMIC = -(1 << 63)
-"""In a list of static numbers: an operand gives it."""
+"""The mark in a list of static numbers for one that an operand gives."""
 
 # --- operands ---------------------------------------------------------------------------------------------------------
 
 
 def buffer_in(op: Operation, slot: Any, which: int) -> Buffer:
-    """The buffer in the slot of operand ``which``, whose memory may have been freed. Raises UndefinedBehavior for what
-    is poison, Unsupported for the result of a cast that nobody resolved.
+    """Return the buffer in the slot of operand ``which``; its memory may have been freed. Raises UndefinedBehavior for
+    poison, and Unsupported for the result of an unresolved cast.
     """
     if not isinstance(slot, Buffer):
         lift(slot, op.operands[which].type)
@@ -47,8 +47,8 @@ def buffer_in(op: Operation, slot: Any, which: int) -> Buffer:
 
 
 def living(op: Operation, slot: Any, which: int) -> Buffer:
-    """The buffer in the slot of operand ``which``, for an access. Raises UndefinedBehavior for memory that was freed,
-    and what `buffer_in` raises.
+    """Return the buffer in the slot of operand ``which``, for an access. Raises UndefinedBehavior for freed memory, and
+    what `buffer_in` raises.
     """
     buffer = buffer_in(op, slot, which)
     if buffer.allocation.freed is not None:
@@ -57,7 +57,7 @@ def living(op: Operation, slot: Any, which: int) -> Buffer:
 
 
 def signed(op: Operation, slots: Slots, settings: Settings) -> tuple[int, ...]:
-    """Index operands as signed numbers. Raises UndefinedBehavior for poison."""
+    """Return index operands as signed numbers. Raises UndefinedBehavior for poison."""
     half = 1 << (settings.index_width - 1)
     numbers = []
     for slot in slots:
@@ -76,16 +76,16 @@ def _outside(op: Operation, buffer: Buffer, indices: tuple[int, ...]) -> Undefin
 
 
 def _is_swizzled(op: Operation, which: int, settings: Settings) -> bool:
-    """Whether operand ``which`` is the very result of a hint that moves elements: any other way to the same memref,
-    through a block argument too, is none.
+    """Tell whether operand ``which`` is directly the result of a hint that moves elements. A path through a block
+    argument or another op does not count.
     """
     hint = getattr(op.operands[which], "owner", None)
     return settings.swizzle == "physical" and hint is not None and hint.name == "iree_codegen.swizzle_hint"
 
 
 def _place(op: Operation, slots: Slots, which: int, swizzled: bool, settings: Settings) -> int:
-    """Where in memory the element lies that a load or store names: its memref is operand ``which``, the last before
-    the indices.
+    """Return a function that finds the place in memory of the element of a load or store. The memref is operand
+    ``which``, the last before the indices.
     """
     buffer = slots[which]
     if buffer.__class__ is not Buffer or buffer.allocation.freed is not None:
@@ -108,7 +108,7 @@ def _checked_place(op: Operation, buffer: Buffer, indices: tuple[int, ...], swiz
 
 
 def _moved(op: Operation, buffer: Buffer, index: int) -> int:
-    """Where in memory an element of a swizzled buffer lies."""
+    """Return the place in memory of an element of a swizzled buffer."""
     assert buffer.swizzle is not None
     place = buffer.swizzle.physical(index)
     if place >= buffer.shape[0]:
@@ -121,7 +121,7 @@ def _moved_outside(op: Operation, buffer: Buffer, start: int, moved: list[int]) 
 
 
 def _swizzled(op: Operation, buffer: Buffer, start: int, count: int) -> npt.NDArray[np.int64]:
-    """Where in memory neighbours lie that are accessed together in a swizzled buffer."""
+    """Return the places in memory of neighbours that are accessed together in a swizzled buffer."""
     assert buffer.swizzle is not None
     moved = places(buffer.swizzle, start, count)
     if int(moved.max()) >= buffer.shape[0]:
@@ -133,7 +133,7 @@ def _swizzled(op: Operation, buffer: Buffer, start: int, count: int) -> npt.NDAr
 
 
 def load(op: Operation, settings: Settings) -> Function:
-    """memref.load; a clean element of at most 64 bits is an integer at once."""
+    """Return the function of memref.load. A clean element of at most 64 bits becomes an integer at once."""
     type_ = op.results[0].type
     plain = not isinstance(type_, ty.ComplexType) and not code_layout(type_)[1]
     swizzled = _is_swizzled(op, 0, settings)
@@ -149,7 +149,7 @@ def load(op: Operation, settings: Settings) -> Function:
 
 
 def store(op: Operation, settings: Settings) -> Function:
-    """memref.store."""
+    """Return the function of memref.store."""
     type_ = op.operands[0].type
     plain = not code_layout(type_)[1]
     swizzled = _is_swizzled(op, 1, settings)
@@ -174,7 +174,7 @@ def store(op: Operation, settings: Settings) -> Function:
 
 
 def _block(op: Operation, slots: Slots, which: int, type_: ty.Type, settings: Settings) -> Any:
-    """Of which part of memory a vector is: a buffer, and, where that is swizzled, the places of the elements."""
+    """Return the part of memory that a vector is: a buffer and, where that is swizzled, the places of the elements."""
     buffer = living(op, slots[which], which)
     indices = signed(op, slots[which + 1 :], settings)
     extents = tuple(size or 0 for size in runtime_shape(type_, settings.vscale) or ())
@@ -190,7 +190,7 @@ def _block(op: Operation, slots: Slots, which: int, type_: ty.Type, settings: Se
 
 
 def load_vector(op: Operation, settings: Settings) -> Function:
-    """vector.load."""
+    """Return the function of vector.load."""
     type_ = op.results[0].type
 
     def load_part(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -203,7 +203,7 @@ def load_vector(op: Operation, settings: Settings) -> Function:
 
 
 def store_vector(op: Operation, settings: Settings) -> Function:
-    """vector.store."""
+    """Return the function of vector.store."""
     type_ = op.operands[0].type
 
     def store_part(run: Run, slots: Slots) -> tuple[Any, ...]:
@@ -222,7 +222,7 @@ def store_vector(op: Operation, settings: Settings) -> Function:
 
 
 def allocate(op: Operation, settings: Settings) -> Function:
-    """memref.alloc and memref.alloca: memory nobody has written to, every element of which is poison.
+    """Return the function of memref.alloc and memref.alloca. Every element of new memory is poison until it is written.
 
     That of memref.alloca lives on after its function has returned, as long as something refers to it.
     """
@@ -257,7 +257,7 @@ def allocate(op: Operation, settings: Settings) -> Function:
 
 
 def free(op: Operation, settings: Settings) -> Function:
-    """memref.dealloc: of what memref.alloc returned, perhaps cast, once."""
+    """Return the function of memref.dealloc, for what memref.alloc returned, perhaps cast, once."""
 
     def release(run: Run, slots: Slots) -> tuple[Any, ...]:
         buffer = living(op, slots[0], 0)
@@ -274,7 +274,7 @@ def free(op: Operation, settings: Settings) -> Function:
 
 
 def dimension(op: Operation, settings: Settings) -> Function:
-    """memref.dim."""
+    """Return the function of memref.dim."""
 
     def dim(run: Run, slots: Slots) -> tuple[Any, ...]:
         shape = buffer_in(op, slots[0], 0).shape
@@ -290,7 +290,7 @@ def dimension(op: Operation, settings: Settings) -> Function:
 
 
 def cast(op: Operation, settings: Settings) -> Function:
-    """memref.cast: what the type says of sizes, strides and offset must be so. A swizzle ends here."""
+    """Return the function of memref.cast: sizes, strides and offset must be what the type says. A swizzle ends here."""
     type_ = op.results[0].type
     assert isinstance(type_, ty.MemRefType)
 
@@ -305,14 +305,14 @@ def cast(op: Operation, settings: Settings) -> Function:
 
 
 def static_numbers(op: Operation, name: str) -> tuple[int | None, ...]:
-    """The numbers of a list of a view, None where an operand gives it."""
+    """Return the numbers of a list of a view, with None where an operand gives the number."""
     numbers = op.properties[f"static_{name}"]
     assert isinstance(numbers, at.DenseArrayAttr)
     return tuple(None if number == DYNAMIC else number for number in numbers.values)
 
 
 def subview(op: Operation, settings: Settings) -> Function:
-    """memref.subview: a part of a buffer, all of which must lie inside it. A swizzle ends here."""
+    """Return the function of memref.subview: a part of a buffer, which must lie inside it. A swizzle ends here."""
     type_ = op.results[0].type
     assert isinstance(type_, ty.MemRefType)
     assert op.definition is not None
@@ -343,7 +343,7 @@ def subview(op: Operation, settings: Settings) -> Function:
 
 
 def _out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> str | None:
-    """Why a part does not lie inside one dimension, in the words of the verifier; or None."""
+    """Return why a part does not lie inside one dimension, in the words of the verifier, or None."""
     if start < 0:
         return f"expected offsets to be non-negative, but got {start}"
     if count < 0:
@@ -361,8 +361,8 @@ def _out_of_bounds(axis: int, size: int, start: int, count: int, step: int) -> s
 def _reduced(
     type_: ty.MemRefType, ones: Sequence[int], sizes: tuple[int, ...], strides: tuple[int, ...], start: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Sizes and strides without some dimensions, of those that are 1 in the text: the first ones with which what
-    remains is of the type.
+    """Return sizes and strides without some of the dimensions that are 1 in the text: the first ones whose removal
+    gives the type.
     """
     fewer = sizes, strides
     for dropped in combinations(ones, len(sizes) - len(type_.shape or ())):

@@ -1,4 +1,4 @@
-"""The memref dialect (`MemRefOps.td`), as far as it makes buffers, views them and moves elements."""
+"""The memref dialect (`MemRefOps.td`): the ops that make buffers, view them and move elements."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
 
 
 def is_strided(type_: ty.Type) -> bool:
-    """Whether a type is a ranked memref whose elements lie at a sum of strides."""
+    """Tell whether a type is a ranked memref whose elements lie at a sum of strides."""
     return isinstance(type_, ty.MemRefType) and type_.shape is not None and strides_and_offset(type_) is not None
 
 
 def with_layout(
     type_: ty.MemRefType, shape: tuple[int | None, ...], strides: tuple[int | None, ...], offset: int | None
 ) -> ty.MemRefType:
-    """A memref of these strides, of element type and memory space as ``type_``."""
+    """Return a memref type of these strides, with the element type and memory space of ``type_``."""
     return ty.MemRefType(shape, type_.element, at.StridedLayoutAttr(strides, offset), type_.memory_space)
 
 
@@ -60,7 +60,7 @@ def viewed_type(
     sizes: tuple[int | None, ...],
     steps: tuple[int | None, ...],
 ) -> ty.MemRefType | None:
-    """The type of the view that a subview takes, no dimension dropped; None where the source is not strided."""
+    """Return the type of the view that a subview takes, with all dimensions; None where the source is not strided."""
     known = strides_and_offset(type_)
     if known is None:
         return None
@@ -72,7 +72,7 @@ def viewed_type(
 
 
 def _reduced(type_: ty.MemRefType, rank: int) -> Iterator[ty.MemRefType]:
-    """The types that remain where dimensions of size 1 are dropped until there are ``rank``."""
+    """Yield the types that remain where dimensions of size 1 are dropped until there are ``rank``."""
     shape = type_.shape or ()
     layout = type_.layout
     assert isinstance(layout, at.StridedLayoutAttr)
@@ -123,7 +123,7 @@ def _verify_alloc(op: Operation) -> str | None:
 
 
 def _symbols_of(type_: ty.MemRefType) -> int:
-    """How many numbers a layout leaves open."""
+    """Count the numbers that a layout leaves dynamic."""
     if isinstance(type_.layout, at.StridedLayoutAttr):
         return (type_.layout.offset, *type_.layout.strides).count(None)
     return type_.layout.symbols if isinstance(type_.layout, at.AffineMapAttr) else 0
@@ -147,7 +147,7 @@ def _compatible_strides(one: Strides | None, other: Strides | None) -> bool:
 
 
 def are_cast_compatible(one: ty.Type, other: ty.Type) -> bool:
-    """Whether a memref may be taken for another by `memref.cast`."""
+    """Tell whether `memref.cast` may convert one memref type to another."""
     assert isinstance(one, ty.MemRefType)
     assert isinstance(other, ty.MemRefType)
     if one.element != other.element or one.memory_space != other.memory_space:

@@ -22,7 +22,7 @@ quant.types.update(PARSERS)
 
 
 def quantization(op: Operation, type_: ty.Type) -> semantics.Quantization:
-    """How a value of ``type_``, a scalar or tensor of a quantised type that ``op`` reads or makes, is stored.
+    """Return the quantization of ``type_``, a scalar or tensor of a quantised type that ``op`` reads or makes.
 
     Raises Unsupported for a type without a scale.
     """
@@ -62,7 +62,7 @@ _SAME_CONTAINER = TypeRule(
 
 
 def verify_container(type_: ty.Type) -> str | None:
-    """The quant document's "Per-axis quantization integrity" for a type whose element is quantised."""
+    """Check the quant document's "Per-axis quantization integrity" of a type whose element is quantised."""
     element = ty.element_type(type_)
     if isinstance(type_, ty.TensorType):
         return ty.check_quantized_container(element, type_.shape)

@@ -31,7 +31,9 @@ MAX_STORAGE_WIDTH = 32
 
 
 class _Storage:
-    """``i8<-16:7>``: the width, the sign and the bounds. ``special``: the type of newer MLIR's other storage."""
+    """The storage of a quantised type, ``i8<-16:7>``: the width, the sign and the bounds. ``special``: the type that
+    newer MLIR stores instead of an integer.
+    """
 
     def __init__(self, parser: TypeParser) -> None:
         at = parser.pos
@@ -58,7 +60,7 @@ class _Storage:
 
     @staticmethod
     def _integer(parser: TypeParser, type: Type | None, at: int) -> tuple[int, bool]:
-        """The width and the sign of what is stored."""
+        """Return the width and the sign of the stored number."""
         stored = type.storage if isinstance(type, QuantileType) else type
         if isinstance(stored, FloatType) and stored.format.bits <= 8:
             return stored.format.bits, stored.format.signed
@@ -141,7 +143,7 @@ def _expressed(parser: TypeParser) -> FloatType:
 
 
 def _double(parser: TypeParser) -> float:
-    """A float literal read as an f64; a hexadecimal one is its bit pattern."""
+    """Read a float literal as an f64; a hexadecimal one is its bit pattern."""
     negative = parser.take("-")
     at = parser.pos
     token = parser.tokens[at]
@@ -152,7 +154,7 @@ def _double(parser: TypeParser) -> float:
 
 
 def _scale(parser: TypeParser, storage: _Storage, expressed: FloatType, scales: list[float], zeros: list[int]) -> None:
-    """``scale`` or ``scale:zero``, appended to the lists."""
+    """Read ``scale`` or ``scale:zero`` and append them to the lists."""
     scale = _double(parser)
     format = expressed.format
     smallest, largest = (_as_double(code, format) for code in (int(format.zero), format.max_code))
@@ -179,7 +181,7 @@ def _parameters(
     zeros: list[int],
     nested: bool,
 ) -> tuple[int, ...]:
-    """``{scale:zero, …}``, nested braces where ``nested``; returns the shape."""
+    """Read ``{scale:zero, …}``, with nested braces where ``nested``, and return the shape."""
     parser.enter()
     parser.expect("{")
     count = 0
@@ -286,19 +288,19 @@ def calibrated(parser: TypeParser) -> Type:
 
 
 def _spelled(number: float) -> str:
-    """As a diagnostic of mlir-opt spells it: C's ``%e``, INF and NAN in capitals."""
+    """Spell a number as a diagnostic of mlir-opt does: C's ``%e``, with INF and NAN in capitals."""
     return f"{number:e}" if number - number == 0 else f"{number:E}"
 
 
 def _as_double(code: int, format: FloatFormat) -> float:
-    """The value of a code as an f64; beyond its range, its largest or smallest value."""
+    """Return the value of a code as an f64, limited to the largest and the smallest f64."""
     f64 = float_format("f64")
     converted = convert(format, f64, code).code
     return bits_double(min(max(converted, 1), f64.max_code))
 
 
 def _rounded(scale: float, format: FloatFormat) -> float:
-    """``scale`` rounded to the expressed type, as sub-channel scales are."""
+    """Round ``scale`` to the expressed type, as sub-channel scales are."""
     f64 = float_format("f64")
     return bits_double(convert(format, f64, convert(f64, format, double_bits(scale)).code).code)
 

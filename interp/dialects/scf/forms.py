@@ -30,7 +30,7 @@ def _made(
     properties: dict[str, Attribute] | None = None,
     keyword: bool = False,
 ) -> Operation:
-    """The op, after its trailing dictionary (which stands after ``attributes`` where ``keyword``)."""
+    """Read the trailing dictionary and make the op. ``keyword``: the dictionary stands after ``attributes``."""
     properties = {} if properties is None else properties
     attributes: dict[str, Attribute] = {}
     if p.tokens[p.pos] == ("attributes" if keyword else "{"):
@@ -45,7 +45,9 @@ def _arrow_types(p: OpParser) -> tuple[Type, ...]:
 
 
 def _assignments(p: OpParser) -> tuple[list[int], list[int]]:
-    """``(%argument = %operand, …)``: the tokens of both, and the arguments' own locations are left to the caller."""
+    """Read ``(%argument = %operand, …)`` and return the tokens of both. Locations of the arguments are left to the
+    caller.
+    """
     arguments: list[int] = []
     operands: list[int] = []
     p.expect("(")
@@ -60,7 +62,7 @@ def _assignments(p: OpParser) -> tuple[list[int], list[int]]:
 
 
 def _print_assignments(printer: OpPrinter, keyword: str, block: Block, first: int, values: Sequence[SSAValue]) -> str:
-    """`` keyword(%argument = %operand, …)``; nothing without operands."""
+    """Print `` keyword(%argument = %operand, …)``; nothing without operands."""
     if not values:
         return ""
     pairs = zip(block.arguments[first:], values, strict=True)
@@ -68,7 +70,7 @@ def _print_assignments(printer: OpPrinter, keyword: str, block: Block, first: in
 
 
 def _types(printer: OpPrinter, types: Sequence[Type], bare: bool) -> str:
-    """Types in parentheses; one alone stands bare if ``bare`` and it is no function type."""
+    """Print types in parentheses; a single one without them if ``bare`` and it is not a function type."""
     texts = [printer.type(type) for type in types]
     if bare and len(types) == 1 and not isinstance(types[0], FunctionType):
         return texts[0]

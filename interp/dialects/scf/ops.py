@@ -52,7 +52,9 @@ def _if(op: Operation, compiler: Compiler) -> Action:
 
 
 def _for(op: Operation, compiler: Compiler) -> Action:
-    """The induction variable takes lower, lower + step, … below upper; the step must be positive."""
+    """Return the action of scf.for: the induction variable takes lower, lower + step, … below upper; the step must be
+    positive.
+    """
     lower, upper, step, *initial = compiler.slots(op.operands)
     settings, type_ = compiler.settings, op.operands[0].type
     signed = "unsignedCmp" not in op.properties
@@ -111,7 +113,7 @@ def _for(op: Operation, compiler: Compiler) -> Action:
     whole_body, cost, last = (*body.steps, *carry), body.cost, body.op
 
     def loop(frame: Frame) -> Segment | None:
-        """All trips at once: nothing in the body passes control on, and nobody watches."""
+        """Run all trips at once. It is for bodies that pass no control on, and without listeners."""
         slots = frame.slots
         run: Run = slots[0]
         every = trips(slots)
@@ -132,7 +134,9 @@ def _for(op: Operation, compiler: Compiler) -> Action:
 
 
 def _for_in_lanes(op: Operation, compiler: LaneCompiler) -> Action:
-    """The same in a batch, where lanes may make different numbers of trips: each knows how many it has left."""
+    """Return the action of scf.for in a batch. Lanes may make different numbers of trips: each keeps the number that is
+    left.
+    """
     lower, upper, step, *initial = compiler.slots(op.operands)
     type_ = op.operands[0].type
     width, signed = compiler.settings.width(type_), "unsignedCmp" not in op.properties

@@ -1,4 +1,4 @@
-"""What the scf ops ask of their regions: MLIR's rules, in its words.
+"""The rules of the scf ops for their regions, in MLIR's words.
 
 Values flow along edges: from the op's operands into a region, from a terminator into a region or out as the op's
 results. Each edge must pass as many values as its end takes, of the same types.
@@ -20,7 +20,7 @@ def _types(values: Iterable[SSAValue]) -> list[ty.Type]:
 
 
 def _flow(edges: Iterable[Edge]) -> str | None:
-    """The first edge that does not fit: (source, types passed, target, types taken)."""
+    """Return the first edge that does not fit: (source, types passed, target, types taken)."""
     for source, passed, target, taken in edges:
         where = f"along control flow edge from {source} to {target}"
         if len(passed) != len(taken):
@@ -38,7 +38,7 @@ def _flow(edges: Iterable[Edge]) -> str | None:
 
 
 def _last(region: Region) -> Operation | None:
-    """The terminator of a region of one block."""
+    """Return the terminator of a region of one block."""
     block = region.blocks[0]
     return block.operations[-1] if block.operations else None
 
@@ -66,7 +66,7 @@ def _ends_in_yield(op: Operation) -> str | None:
 
 
 def verify_if(op: Operation) -> str | None:
-    """One block per region without arguments; an else where there are results."""
+    """Check that each region has one block without arguments, and that there is an else where there are results."""
     problem = _single_blocks(op, ("thenRegion", "elseRegion"), ("elseRegion",), arguments=False)
     if problem is None and op.results and not op.regions[1].blocks:
         return "must have an else block if defining values"
@@ -74,7 +74,7 @@ def verify_if(op: Operation) -> str | None:
 
 
 def verify_if_regions(op: Operation) -> str | None:
-    """Each region ends in scf.yield, which gives the results."""
+    """Check that each region ends in scf.yield, which gives the results."""
     problem = _ends_in_yield(op)
     if problem:
         return problem
@@ -88,7 +88,7 @@ def _edge(last: Operation, target: str, taken: Sequence[ty.Type], first: int = 0
 
 
 def verify_for(op: Operation) -> str | None:
-    """One block; as many results as values carried from one turn to the next."""
+    """Check that there is one block, and as many results as values carried from one iteration to the next."""
     problem = _single_blocks(op, ("region",))
     if problem is None and len(op.operands) - 3 != len(op.results):
         return "mismatch in number of loop-carried values and defined values"
@@ -96,7 +96,7 @@ def verify_for(op: Operation) -> str | None:
 
 
 def verify_for_regions(op: Operation) -> str | None:
-    """The induction variable, and what is carried from one turn to the next."""
+    """Check the types of the induction variable and of the values carried from one iteration to the next."""
     problem = _ends_in_yield(op)
     if problem:
         return problem
@@ -129,7 +129,7 @@ def verify_for_regions(op: Operation) -> str | None:
 
 
 def verify_while(op: Operation) -> str | None:
-    """One block per region: ``before`` ends in scf.condition, ``after`` in scf.yield."""
+    """Check that each region has one block: ``before`` ends in scf.condition, ``after`` in scf.yield."""
     problem = _single_blocks(op, ("before", "after"))
     if problem:
         return problem
@@ -141,7 +141,7 @@ def verify_while(op: Operation) -> str | None:
 
 
 def verify_while_regions(op: Operation) -> str | None:
-    """Values flow round and out."""
+    """Check the types of the values that are passed around the loop and out of it."""
     before, after = (_types(region.blocks[0].arguments) for region in op.regions)
     condition, yield_ = (region.blocks[0].operations[-1] for region in op.regions)
     return _flow(
@@ -155,7 +155,7 @@ def verify_while_regions(op: Operation) -> str | None:
 
 
 def verify_execute_region(op: Operation) -> str | None:
-    """At least one block, no arguments."""
+    """Check that there is at least one block, without arguments."""
     blocks: list[Block] = op.regions[0].blocks
     if not blocks:
         return "region needs to have at least one block"
@@ -165,7 +165,7 @@ def verify_execute_region(op: Operation) -> str | None:
 
 
 def verify_execute_region_regions(op: Operation) -> str | None:
-    """Every scf.yield gives the results."""
+    """Check that every scf.yield gives the results."""
     lasts = [block.operations[-1] for block in op.regions[0].blocks if block.operations]
     return _flow(_edge(last, _PARENT, _types(op.results)) for last in lasts if last.name == "scf.yield")
 
@@ -174,7 +174,7 @@ _YIELD_PARENTS = ("scf.execute_region", "scf.for", "scf.if", "scf.index_switch",
 
 
 def verify_yield(op: Operation) -> str | None:
-    """Only inside the ops of scf."""
+    """Check that scf.yield stands inside an op of scf."""
     parent = op.parent_op
     if parent is None or parent.name not in _YIELD_PARENTS:
         return f"expects parent op to be one of '{', '.join(_YIELD_PARENTS)}'"
@@ -182,6 +182,6 @@ def verify_yield(op: Operation) -> str | None:
 
 
 def verify_condition(op: Operation) -> str | None:
-    """Only inside scf.while."""
+    """Check that scf.condition stands inside scf.while."""
     parent = op.parent_op
     return None if parent is not None and parent.name == "scf.while" else "expects parent op 'scf.while'"

@@ -17,7 +17,7 @@ def _discardable(printer: OpPrinter, operation: Operation) -> str:
 
 
 def _int_constant_parser(definition: OpDefinition) -> CustomParse:
-    """``5``: of as many bits as it takes, but at least 64, as an unsigned attribute."""
+    """Return the parser of ``5``. The attribute is unsigned, and has as many bits as the number, at least 64."""
 
     def parse(p: OpParser, at: int) -> Operation:
         negative = p.take("-")
@@ -39,19 +39,19 @@ def _int_constant_parser(definition: OpDefinition) -> CustomParse:
 
 
 def smt_integer(attribute: Attribute) -> int:
-    """The number a constant of the smt dialect stands for: its bits are signed, whatever its type says."""
+    """Return the number of a constant of the smt dialect: its bits are signed, whatever its type says."""
     assert isinstance(attribute, IntegerAttr)
     width = attribute.type.width if isinstance(attribute.type, IntegerType) else 64
     return attribute.code - (1 << width) if attribute.code >> (width - 1) else attribute.code
 
 
 def _print_int_constant(printer: OpPrinter, operation: Operation) -> str:
-    """The number, signed."""
+    """Print the number, signed."""
     return f" {smt_integer(operation.properties['value'])}{_discardable(printer, operation)}"
 
 
 def _same_type_parser(definition: OpDefinition) -> CustomParse:
-    """``%a, %b, %c : type``."""
+    """Return the parser of ``%a, %b, %c : type``."""
 
     def parse(p: OpParser, at: int) -> Operation:
         tokens = p.operand_tokens()
@@ -67,7 +67,7 @@ def _same_type_parser(definition: OpDefinition) -> CustomParse:
 
 
 def _print_same_type(printer: OpPrinter, operation: Operation) -> str:
-    """As `_same_type_parser` reads it."""
+    """Print what `_same_type_parser` reads."""
     names = ", ".join(printer.name(value) for value in operation.operands)
     return f" {names}{_discardable(printer, operation)} : {printer.type(operation.operands[0].type)}"
 

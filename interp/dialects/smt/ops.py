@@ -1,4 +1,4 @@
-"""The smt dialect (`SMT.td` of LLVM 24), as far as constraints of ``iree_codegen`` use it: integers and booleans.
+"""The smt dialect (`SMT.td` of LLVM 24): the integers and booleans that constraints of ``iree_codegen`` use.
 
 Types: ``!smt.int``, ``!smt.bool``, and ``!smt.bv<width>``, which no op declared here takes.
 """
