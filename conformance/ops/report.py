@@ -24,13 +24,15 @@ from halfulp.semantics.profile import SEMANTICS_VERSION
 
 
 def markdown(report: ConformanceReport) -> str:
-    """The whole report. The same report gives the same text, but for the line of machine and time."""
+    """Return the whole report in Markdown. The same results give the same text, except for the line with machine and
+    time.
+    """
     sections = (_head, _oracles, _families, _known, _unexplained, _unanswered, _operations, _coverage)
     return "\n\n".join("\n".join(section(report)) for section in sections) + "\n"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> list[str]:
-    """A table whose first ``left`` columns are text and whose other columns are numbers."""
+    """Return a table whose first ``left`` columns are text and whose other columns are numbers."""
     marks = ["---"] * left + ["--:"] * (len(header) - left)
     cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell).replace("|", "\\|") for cell in row] for row in rows]
     return [f"| {' | '.join(row)} |" for row in (list(header), marks, *cells)]
@@ -133,7 +135,9 @@ def _unexplained(report: ConformanceReport) -> list[str]:
 
 
 def mismatch_text(case: OpCase, mismatch: Mismatch) -> str:
-    """One mismatch: the operands, what is right with its exact value, what the tool gave, the distance."""
+    """Describe a mismatch: the operands, the right result with its exact value, the result of the tool, and the
+    distance.
+    """
 
     def spelled(type_index: int, code: int, result: bool) -> str:
         type_ = (case.result_types if result else case.operand_types)[type_index]
