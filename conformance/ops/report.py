@@ -18,7 +18,8 @@ from halfulp.conformance.comparing.exact_results import exact_value
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.ops.families import EVERY_WIDTH, FAMILIES
 from halfulp.conformance.ops.jobs import ConformanceReport
-from halfulp.interp.ir.types import element_width
+from halfulp.fp_formats.spelling import hexadecimal
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.spelling import spell_element
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
@@ -141,8 +142,7 @@ def mismatch_text(case: OpCase, mismatch: Mismatch) -> str:
 
     def spelled(type_index: int, code: int, result: bool) -> str:
         type_ = (case.result_types if result else case.operand_types)[type_index]
-        digits = -(-(element_width(type_) or 1) // 4)
-        return f"0x{code:0{digits}X} ({spell_element(type_, code)})"
+        return f"{hexadecimal(code, width_of(type_))} ({spell_element(type_, code)})"
 
     operands = ", ".join(spelled(index, code, False) for index, code in enumerate(mismatch.operands))
     right = spelled(mismatch.result, mismatch.expected, True)
@@ -201,18 +201,6 @@ def _types(case: OpCase, any_width: bool = False) -> str:
     if any_width:  # one line for all widths of a family with every width
         operands, results = (re.sub(r"\bi\d+\b", "integers of every width", types) for types in (operands, results))
     return operands if results == operands else f"{operands} to {results}"
-
-
-def coverage_rows(coverage: dict[OpCase, Coverage]) -> list[list[object]]:
-    """Per op, operand types and mode: combinations of classes hit, and outcomes."""
-    merged: dict[str, Coverage] = {}
-    for case, found in coverage.items():
-        name = f"{case.op} {_types(case)} {' '.join(f'{k}={v}' for k, v in case.properties)}".strip()
-        merged[name] = found | merged.get(name, Coverage(frozenset(), found.possible))
-    return [
-        [name, f"{len(found.combinations)}/{found.possible}", *(found.outcomes[outcome] for outcome in OUTCOMES)]
-        for name, found in sorted(merged.items())
-    ]
 
 
 def _coverage(report: ConformanceReport) -> list[str]:

@@ -88,7 +88,7 @@ class _Storage:
 
 
 def uniform(parser: TypeParser) -> Type:
-    """Parse ``<storage:expressed, scale:zero>``, ``<storage:expressed:axis, {…}>`` or ``<…:{axis:block, …}, {{…}}>``."""
+    """Parse ``<storage:expressed, scale:zero>``, ``<…:expressed:axis, {…}>`` or ``<…:{axis:block, …}, {{…}}>``."""
     start = parser.mnemonic_offset
     parser.expect("<")
     storage = _Storage(parser)
