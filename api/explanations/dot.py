@@ -122,7 +122,7 @@ def _explained(op: TileOp, model: str, dot: DotOperands, notes: tuple[str, ...])
 
 
 def _groups(op: TileOp, model: str, dot: DotOperands, trace: SumTrace) -> tuple[DotStep, ...]:
-    """Return the steps of a model; none for the exact model and for integers."""
+    """Return the steps of a model. The exact model and integers have none."""
     if op.d not in FORMATS or model == "exact":
         return ()
     rule = tiled.rule_of(model, op) if model.startswith("chip:") else None

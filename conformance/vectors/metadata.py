@@ -355,7 +355,7 @@ class Anchors:
 
 
 LOOKED_AT = 64
-"""Number of rows at the start of each chunk in which such a number is looked for."""
+"""The number of rows at the start of each chunk that are searched for such a number."""
 
 _SHORT = 24
 
