@@ -90,5 +90,5 @@ def test_files_that_are_no_recipe(data: Any, message: str) -> None:
 
 def test_text_that_is_no_recipe() -> None:
     for text in ("", "{", b"\xff", "[" * 100_000):
-        with pytest.raises(InputError, match="spec.json: not JSON"):
+        with pytest.raises(InputError, match="spec.json is not JSON"):
             recipe_of_spec(text, "spec.json")
