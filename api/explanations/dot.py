@@ -35,7 +35,7 @@ class DotExplanation(ExplainedDot):
         return dot_html(self)
 
     def html(self) -> str:
-        """Return a page of its own: one file that needs nothing else."""
+        """Return a self-contained page: one file that needs nothing else."""
         return dot_page(self)
 
 

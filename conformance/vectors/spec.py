@@ -187,4 +187,4 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not MLIR text", hint="halfulp translate turns bytecode into text") from None
+        raise InputError(f"{path} is not MLIR text", hint="halfulp translate turns bytecode into text") from None

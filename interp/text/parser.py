@@ -209,7 +209,8 @@ class Parser(OpParser):
             hint = did_you_mean(token, mnemonics, number_family)
         if hint is None and known is not None and known.partial:
             # The real dialect may well have it.
-            hint = f"halfulp knows only some ops of '{known.name}'; it reads every op in generic form (--mlir-print-op-generic)"
+            part = f"halfulp knows only some ops of '{known.name}'"
+            hint = f"{part}; it reads every op in generic form (--mlir-print-op-generic)"
         self.error(f"custom op '{token}' is unknown{tried}", at, hint=hint)
 
     # The generic form.

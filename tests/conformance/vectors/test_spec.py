@@ -58,7 +58,7 @@ def test_a_program_beside_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([], "spec.json: not an object"),
+        ([], "spec.json is not a JSON object"),
         ({}, "'source' must name an 'op' or a 'program'"),
         ({"source": "arith.addf"}, "'source' must be an object"),
         ({"source": ADD, "input": {}}, "unknown 'input'\nhint: did you mean `inputs`"),
