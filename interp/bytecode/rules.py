@@ -132,7 +132,7 @@ def _sparse(a: at.SparseElementsAttr) -> str | None:
         return f"elements of '{a.type}'"
     rows = a.indices.type.shape
     count = a.values.type.shape
-    # MLIR makes the coordinates of a single element, or of a rank of one, a list.
+    # In MLIR the coordinates of a single element, or of rank 1, are a list.
     if a.indices.type.element != ty.I64 or a.values.type.element != a.type.element or rows is None or count is None:
         return f"indices '{a.indices.type}' and values '{a.values.type}' of '{a.type}'"
     if len(count) != 1 or rows not in ((count[0], len(shape)), count if len(shape) == 1 else ()):

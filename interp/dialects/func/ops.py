@@ -175,7 +175,7 @@ def _external_call(
         produced = frame.slots[0].host(function, values, declared, f"the function bound to @{name}")
         for slot, value in zip(results, produced, strict=True):
             frame.slots[slot] = lower(value)
-        # Of a call without results, whoever watches the op tells the end.
+        # The observer of the op reports the end of a call without results.
         for listener in settings.listeners if results else ():
             listener.op_did_run(op, (), produced)
         return after
