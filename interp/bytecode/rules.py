@@ -31,7 +31,7 @@ def _shape(shape: ty.Shape | None) -> str | None:
 
 
 def _element(kind: str) -> Callable[[Any], str | None]:
-    return lambda t: None if is_element(kind, t.element) else f"'{t.element}' is no element type of a {kind}"
+    return lambda t: None if is_element(kind, t.element) else f"'{t.element}' cannot be the element type of a {kind}"
 
 
 def _tensor(t: ty.TensorType) -> str | None:
@@ -46,9 +46,9 @@ def _memref(t: ty.MemRefType) -> str | None:
     if isinstance(layout, at.StridedLayoutAttr) and len(layout.strides) != rank:
         return f"{len(layout.strides)} strides for rank {rank}"
     if layout is not None and not isinstance(layout, at.AffineMapAttr | at.StridedLayoutAttr):
-        return f"{layout} is no layout"
+        return f"{layout} is not a layout"
     if space is not None and (not isinstance(space, SPACES) or (isinstance(space, at.IntegerAttr) and not space.value)):
-        return f"{space} is no memory space"
+        return f"{space} is not a memory space"
     return _element("memref")(t) or _shape(t.shape)
 
 

@@ -421,7 +421,7 @@ def _check_blocks(type: UniformQuantizedType, blocks: tuple[tuple[int, int], ...
             continue
         expected = dimension // sizes[axis] if axis in sizes else min(dimension, 1)
         if count != expected:
-            return f"dimension {axis} of the scales has size {count}, the tensor and its block sizes ask for {expected}"
+            return f"dimension {axis} of the scales has size {count}, the tensor and its block sizes need {expected}"
     return None
 
 

@@ -261,7 +261,7 @@ def _dense_attribute(
     problem = shape_problem(_static(type))
     # A splat is not repeated in memory.
     if problem and not (count and literal is not None and not literal.bracketed and not _is_text(parser, literal)):
-        parser.error(f"the elements of '{type}' cannot be held: it {problem}", start)
+        parser.error(f"the elements of '{type}' do not fit in an array: the type {problem}", start)
     if literal is None:
         if count:
             parser.error(f"parsed zero elements, but type ('{type}') expected at least 1", start)

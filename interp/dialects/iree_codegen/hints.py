@@ -131,7 +131,7 @@ class Claim:
             return mask, f"{values[other]} in lane {numbers[other]}, but {values[lane]} in lane {numbers[lane]}"
         return mask, (
             f"{values[lane]} in lane {numbers[lane]}, so that the first lane of its group, "
-            f"{numbers[lane] - within[lane]}, has {bases[lane]}, which is no multiple of {self.group}"
+            f"{numbers[lane] - within[lane]}, has {bases[lane]}, which is not a multiple of {self.group}"
         )
 
 
