@@ -140,7 +140,9 @@ def _call_indirect(op: Operation, compiler: Compiler) -> Action:
     def call(frame: Frame) -> Segment | None:
         function = frame.slots[callee]
         if not isinstance(function, Function):
-            raise Unsupported(f"{op.name}: the callee is not a function of this module", location=op.location, op=op.name)
+            raise Unsupported(
+                f"{op.name}: the callee is not a function of this module", location=op.location, op=op.name
+            )
         return _caller(op, function.op, tuple(operands), results, compiler, after)(frame)
 
     return call
