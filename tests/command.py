@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 PATIENCE = 600
 """The seconds after which a process that a test waits for hangs. A slow machine with other work must not reach them."""
@@ -46,7 +46,19 @@ with open("/proc/self/status") as status:
 ended, it is at least what its parent had."""
 
 _PROCESS = [sys.executable, "-I", str(Path(__file__).with_name("command_process.py"))]
-_STREAMS = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+
+
+def _popen(
+    command: Sequence[str | bytes],
+    pipe: int,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a process with pipes for its streams, which may also use the file descriptor ``pipe``."""
+    streams = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=cwd, env=environment, pass_fds=(pipe,), stdin=streams, stdout=streams, stderr=streams
+    )
 
 
 def wait_for_end(pid: int) -> None:
@@ -62,16 +74,16 @@ def wait_for_end(pid: int) -> None:
 class _Started:
     """A process that runs: its streams, its number, and what waits for its end: wait status, seconds, kilobytes."""
 
-    stdin: BinaryIO
-    stdout: BinaryIO
-    stderr: BinaryIO
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    stderr: IO[bytes]
     pid: int
     end: Callable[[], tuple[int, float, int]]
 
 
 def _start(command: Sequence[str | bytes], pipe: int, cwd: Path | None, environment: Mapping[str, str]) -> _Started:
     """Start a process of its own, which may write into ``pipe``."""
-    process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **environment}, pass_fds=(pipe,), **_STREAMS)
+    process = _popen(command, pipe, cwd, {**os.environ, **environment})
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -90,7 +102,7 @@ def _server() -> socket.socket:
     """The socket of a process that forks for each command; it ends with this one."""
     ours, theirs = socket.socketpair()
     # Pipes, as commands have: Python looks at what its streams are once, when it starts.
-    process = subprocess.Popen([*_PROCESS, "serve", str(theirs.fileno())], pass_fds=(theirs.fileno(),), **_STREAMS)
+    process = _popen([*_PROCESS, "serve", str(theirs.fileno())], theirs.fileno())
     theirs.close()
 
     def stop() -> None:
@@ -145,7 +157,7 @@ def halfulp(
     os.close(pipe)
     outputs: dict[str, bytes] = {}
 
-    def collect(name: str, stream: BinaryIO) -> None:
+    def collect(name: str, stream: IO[bytes]) -> None:
         with stream:
             outputs[name] = stream.read()
 

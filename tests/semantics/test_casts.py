@@ -425,7 +425,7 @@ def test_a_scalar_scale_is_broadcast(mode: str) -> None:
     x = value([0, 1, 2, 3, 9, 15], "tensor<2x3xf4E2M1FN>", (2, 3))
     for scale, code in (("f8E8M0FNU", 128), ("f32", 0x4000_0000), ("f80", 0x4000_8000_0000_0000_0000)):
         (found,) = hu.run(text.format(scale), x, value([code], scale, ()), profile=hu.Profile(scaling=mode))
-        np.testing.assert_array_equal(found.numpy(), np.float16([[0, 1, 2], [3, -1, -12]]))
+        np.testing.assert_array_equal(found.numpy(), np.array([[0, 1, 2], [3, -1, -12]], np.float16))
     (found,) = hu.run(text.format("f8E8M0FNU"), x, value([255], "f8E8M0FNU", ()), profile=hu.Profile(scaling=mode))
     assert outcomes_of(found) == [0x7E00] * 6
 
@@ -619,7 +619,7 @@ def test_stochastic_rounding_of_subnormals_and_overflow() -> None:
 
 
 def test_stochastic_rounding_needs_random_bits() -> None:
-    x = np.float32([1.0, 2.0])
+    x = np.array([1.0, 2.0], np.float32)
     with pytest.raises(hu.InputError, match="random"):
         hu.convert(x, "bf16", rounding="stochastic")
     with pytest.raises(hu.TypeMismatch, match="random"):

@@ -436,9 +436,9 @@ def test_the_parameters_of_a_row_are_those_of_its_place(spelled: str) -> None:
             continue
         scale, zero = places[k % len(places)]
         # Each step is rounded to f32, and then to an integer, by Python to even as well.
-        number = round(single(single(given / Fraction(scale)) + zero))
+        stored_number = round(single(single(given / Fraction(scale)) + zero))
         assert row["poison"] == 0
-        assert signed8(row["result"]) == max(-128, min(127, number)), (spelled, k, row)
+        assert signed8(row["result"]) == max(-128, min(127, stored_number)), (spelled, k, row)
         clamped += not -128 <= number <= 127
     assert clamped > len(places)
 

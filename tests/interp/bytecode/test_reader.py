@@ -26,7 +26,7 @@ from halfulp.interp.bytecode.inspect import codes_of, inspect
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import attributes as at
-from halfulp.interp.ir.attributes import IntegerAttr
+from halfulp.interp.ir.attributes import ArrayAttr, IntegerAttr
 from halfulp.interp.ir.errors import BytecodeError, VerifyError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import I32
@@ -569,7 +569,9 @@ def test_what_is_equal_is_one_object() -> None:
     types = [I8, *chain(1, 0, 14), I8, *chain(16, 15, 14)]
     distinct = varint(21) + varint(7)
     attributes = [array(3, 4, 5, 6), varint(6) + varint(14), varint(6) + varint(29), distinct, distinct, UNIT]
-    one, other, first, second = read_bytecode(holding(attributes, types, 2)).operation.attributes["t.a"].elements
+    held = read_bytecode(holding(attributes, types, 2)).operation.attributes["t.a"]
+    assert isinstance(held, ArrayAttr)
+    one, other, first, second = held.elements
     assert one is other
     assert isinstance(one, at.TypeAttr)
     # But for what is to be distinct.
