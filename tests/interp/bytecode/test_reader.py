@@ -342,7 +342,7 @@ REFUSED = {
     "strings for 2^60 elements": ([varint(19) + varint(1) + varint(0)], [I8, tensor([1 << 60])], 2, "strings cannot be"),
     "strings in a number": ([varint(19) + varint(0) + varint(1) + varint(2)], [I8], 2, "'i8' cannot be the type of elements"),
     "vector of vectors": ([varint(6) + varint(0)], [varint(19) + varint(1) + varint(4) + varint(0)], 2, "contains itself"),
-    "bad element": ([varint(6) + varint(1)], [varint(12), tensor([2])], 2, "'none' is no element type of a tensor"),
+    "bad element": ([varint(6) + varint(1)], [varint(12), tensor([2])], 2, "'none' cannot be the element type of a tensor"),
     "negative size": ([varint(6) + varint(1)], [I8, varint(13) + varint(1) + varint(3) + varint(0)], 2, "a dimension of -2"),
     "string past the end": ([varint(2) + varint(2**64 - 1)], [], 2, "string 18446744073709551615 does not exist: there are 6"),
     "a list that lies": ([varint(0) + varint(2**40)], [], 2, "1099511627776 elements cannot be in the"),

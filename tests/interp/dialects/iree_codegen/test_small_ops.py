@@ -132,7 +132,7 @@ WRONG = [
         "#iree_gpu.lane_increment<4, aligned>",
         np.array([4, 5, 6, 7, 1, 2, 3, 4]),
         [4, 5, 6, 7],
-        "1 in lane 4, so that the first lane of its group, 4, has 1, which is no multiple of 4",
+        "1 in lane 4, so that the first lane of its group, 4, has 1, which is not a multiple of 4",
     ),
 ]
 
