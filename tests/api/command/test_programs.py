@@ -49,7 +49,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
         return made
 
     real = oracles.oracle
-    monkeypatch.setattr(oracles, "oracle", oracle)
+    monkeypatch.setattr("halfulp.command.programs.oracle", oracle)
 
 
 @pytest.fixture
