@@ -94,7 +94,7 @@ def _source(x: Any, spelling: str | ty.Type | None) -> Value:
 
 
 def type_of_array(x: Any, given: ty.Type) -> ty.Type:
-    """The type of an array: ``given``, or a tensor of it where that is an element type and the array has axes."""
+    """Return the type of an array: ``given``, or a tensor of it if it is an element type and the array has axes."""
     shape = np.shape(x)
     if given is not ty.element_type(given) or not shape:
         return given

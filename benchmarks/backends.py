@@ -13,7 +13,7 @@ NUMPY, NUMBA = BACKENDS = ("numpy", "numba")
 
 
 def named(group: str, by: str) -> str:
-    """The group of rows for a backend."""
+    """Return the title of the group of rows for a backend."""
     return group if by == NUMPY else f"{group}, compiled"
 
 

@@ -145,7 +145,9 @@ print(json.dumps(found))
 
 
 def memory(by: str, sizes: Sizes) -> Measured:
-    """The most of any conversion above, the first of its kind in a process: it makes its tables as well."""
+    """Measure the largest memory that a conversion of the table takes. Each is the first in its process, so it also
+    makes its tables.
+    """
     with backend(by):
         pass
     arguments = [str(sizes.elements), by, json.dumps([*PAIRS])]

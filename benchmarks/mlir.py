@@ -1,4 +1,4 @@
-"""mlir-opt and mlir-runner as peers: one body in a loop over memory, timed inside the program, its start-up left out.
+"""mlir-opt and mlir-runner as peers: one body in a loop over memory, timed inside the program, without its start.
 
 Both are asked for the CPU without AVX-512, whose bf16 instructions take subnormals for zero.
 """
@@ -29,7 +29,7 @@ SECONDS = 120.0
 
 
 def tools() -> tuple[Tool, Tool]:
-    """mlir-opt and mlir-runner. Raises Absent."""
+    """Return mlir-opt and mlir-runner. Raises Absent."""
     try:
         opt = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22")
         return opt, find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "22")
@@ -38,7 +38,7 @@ def tools() -> tuple[Tool, Tool]:
 
 
 def run(peer: str, text: str) -> list[str]:
-    """What ``@entry`` prints. Raises Absent, and Disagreement where there is no result."""
+    """Run ``@entry``, and return what it prints. Raises Absent, and Disagreement if there is no result."""
     opt, runner = tools()
     try:
         libraries = ",".join(library(runner, name) for name in _RUNTIME[peer])
@@ -133,7 +133,8 @@ def elementwise(
     rounds: int,
     functions: str = "",
 ) -> float:
-    """Nanoseconds an element of a body on %x, %y that makes %r, all of one type, over arrays of the length of ours.
+    """Return the time per element, in nanoseconds, of a body over arrays as long as ours. The body makes %r from %x and
+    %y, all of one type.
 
     ``operands``: codes for %x and %y, few: they are repeated. ``ours``: the codes of our results; a sum of them has to
     be the program's. ``functions``: what the body calls. Raises Absent, and Disagreement.
@@ -163,7 +164,7 @@ def elementwise(
 
 
 def _decode(name: str, type_: str, width: int, storage: int) -> list[str]:
-    """The value of a code."""
+    """Return the lines that decode a code."""
     if width == storage:
         return [f"%{name} = arith.bitcast %{name}_code : i{width} to {type_}"]
     return [
@@ -173,7 +174,7 @@ def _decode(name: str, type_: str, width: int, storage: int) -> list[str]:
 
 
 def _encode(type_: str, width: int, storage: int) -> list[str]:
-    """The code of %r."""
+    """Return the lines that encode %r."""
     if width == storage:
         return [f"%r_code = arith.bitcast %r : {type_} to i{width}"]
     return [
@@ -188,7 +189,7 @@ def _raw(codes: Any) -> str:
 
 
 def _fold(storage: int) -> list[str]:
-    """The code %v in 64 bits: what is above them is added with exclusive or."""
+    """Return the lines that fold the code %v into 64 bits: the higher bits are combined with exclusive or."""
     if storage < 64:
         return [f"%word = arith.extui %v : i{storage} to i64"]
     if storage == 64:

@@ -31,7 +31,7 @@ def chain_body(type_: str, ops: tuple[str, ...] = CHAIN) -> list[str]:
 
 
 def chain(type_: str, ops: tuple[str, ...] = CHAIN) -> str:
-    """A function of two arguments, scalars or tensors, that applies ops in a row."""
+    """Return a function of two arguments, scalars or tensors, that applies ops in a row."""
     body = "\n  ".join(chain_body(type_, ops))
     return f"func.func @main(%x: {type_}, %y: {type_}) -> {type_} {{\n  {body}\n  return %r : {type_}\n}}\n"
 
@@ -43,7 +43,7 @@ def numpy_chain(x: Any, y: Any) -> Any:
 
 
 def binary(op: str, type_: str) -> str:
-    """A function of one op."""
+    """Return a function of one op."""
     return chain(type_, (op,))
 
 

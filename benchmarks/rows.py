@@ -1,4 +1,4 @@
-"""What a row of the table is: what it measures, beside whom, and what must hold; and how times are taken."""
+"""Rows of the table: a measurement, its peer, its targets; and how times are taken."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured. The defaults are those of the table; tests take less."""
+    """The sizes of the measurements. The defaults are those of the table; tests take less."""
 
     elements: int = 8_000_000  # of one conversion or op
     chain: int = 1_000_000  # of a program on tensors, and lanes of a batch
@@ -23,7 +23,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Target:
-    """What must hold of a row.
+    """The target of a row.
 
     ``speed``: at least so many times as fast as the peer. ``copies``: in at most the time in which np.copyto writes the
     larger of the two arrays so often. ``most``: the figure is at most this, in the row's unit.
@@ -44,7 +44,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Measured:
-    """Figures of one row, all in its unit: ours, the peer's, and of np.copyto as the limit."""
+    """Figures of one row, all in its unit: ours, the peer's, and those of np.copyto as the limit."""
 
     ours: float
     peer: float | None = None
@@ -53,7 +53,7 @@ class Measured:
 
     @property
     def speed(self) -> float | None:
-        """How many times as fast as the peer."""
+        """The speed as a multiple of the peer's."""
         return None if self.peer is None else self.peer / self.ours
 
     @property
@@ -61,7 +61,7 @@ class Measured:
         return None if self.copy is None else self.ours / self.copy
 
     def meets(self, target: Target) -> bool | None:
-        """Whether all holds, or None where nothing has to."""
+        """True if the target is met; None without a target."""
         held = [
             *([self.speed >= target.speed] if target.speed is not None and self.speed is not None else []),
             *([self.copies <= target.copies] if target.copies is not None and self.copies is not None else []),
@@ -75,7 +75,7 @@ class Absent(Exception):
 
 
 class Disagreement(Exception):
-    """Results that are to be equal differ: there is nothing to time."""
+    """Results that should be equal differ, so there is nothing to time."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Row:
 
 
 def best(*sides: Callable[[], Any], rounds: int) -> list[float]:
-    """The shortest time of each side in seconds, over several rounds in which the sides take turns."""
+    """Return the shortest time of each side in seconds, over several rounds in which the sides take turns."""
     times = [float("inf")] * len(sides)
     with np.errstate(all="ignore"):
         for _ in range(rounds):
@@ -103,7 +103,7 @@ def best(*sides: Callable[[], Any], rounds: int) -> list[float]:
 
 
 def nanoseconds(seconds: Sequence[float], count: int, note: str = "") -> Measured:
-    """Times of us, of the peer and of a copy, as far as there are any, for each of ``count``."""
+    """Return the times of halfulp, of the peer and of a copy, if they were taken, for each of ``count``."""
     ours, *others = (second / count * 1e9 for second in seconds)
     peer, copy = [*others, None, None][:2]
     return Measured(ours, peer, copy, note)
@@ -118,7 +118,8 @@ def agree(what: str, ours: Any, theirs: Any) -> None:
 
 
 def agree_or_as_predicted(what: str, ours: Any, theirs: Any, predicted: Callable[[], Any]) -> str:
-    """Raise Disagreement unless each result of the peer is ours, a NaN as ours is, or what its profile says: a note.
+    """Raise Disagreement unless each result of the peer is ours, a NaN if ours is one, or as its profile predicts.
+    Return a note.
 
     Both are arrays of a float dtype. ``predicted``: computes, where it is needed, what the profile of the peer gives.
     """

@@ -13,7 +13,7 @@ from halfulp.fp_formats.formats import FORMATS
 
 @lru_cache
 def dtype_of(name: str) -> np.dtype[Any]:
-    """The dtype of NumPy or ml_dtypes of a float type."""
+    """Return the dtype of NumPy or ml_dtypes for a float type."""
     dtype: np.dtype[Any] = hu.convert(np.ones(1, np.float32), name).numpy().dtype
     return dtype
 
@@ -27,7 +27,7 @@ def random(seed: int) -> np.random.Generator:
 
 
 def sample(name: str, count: int) -> Any:
-    """A normal distribution, or, of up to 8 bits, all codes alike."""
+    """Return a sample of a normal distribution; for formats of up to 8 bits, all codes equally often."""
     fmt = FORMATS[name]
     if fmt.bits <= 8:
         return random(2).integers(0, 1 << fmt.bits, count, np.uint8).view(dtype_of(name))
@@ -35,7 +35,7 @@ def sample(name: str, count: int) -> Any:
 
 
 def positive(name: str, count: int) -> tuple[Any, Any]:
-    """Two operands between 1/2 and 2: ten ops on them neither overflow nor underflow."""
+    """Return two operands between 1/2 and 2: ten ops on them neither overflow nor underflow."""
     numbers = random(1)
     x, y = (numbers.uniform(0.5, 2, count).astype(dtype_of(name)) for _ in range(2))
     return x, y

@@ -26,7 +26,7 @@ from benchmarks.rows import Disagreement, Measured, Row, Sizes, Target, agree, b
 from benchmarks.samples import positive, random
 
 XDSL_OPS = 1600
-"""How many ops xDSL runs: in a loop its time grows with the square of them."""
+"""The number of ops that xDSL runs: in a loop its time grows with the square of it."""
 SPEED = Target(most=1000)
 TYPES = ("i32", "f32", "f64")
 SCALARS: Mapping[str, Callable[[float], Any]] = {"i32": np.int32, "f32": np.float32, "f64": np.float64}
@@ -71,13 +71,13 @@ def _line(type_: str, ops: int) -> str:
 
 
 def _ours(text: str, arguments: tuple[Any, ...], sizes: Sizes) -> float:
-    """Nanoseconds of a run."""
+    """Return the nanoseconds of a run by halfulp."""
     module = hu.load(text)
     return best(lambda: hu.run(module, *arguments), rounds=sizes.rounds)[0] * 1e9
 
 
 def _xdsl(type_: str, text: str, arguments: tuple[Any, ...]) -> float:
-    """Nanoseconds of a run by xDSL, the results of which are compared."""
+    """Return the nanoseconds of a run by xDSL, and compare the results."""
     call = xdsl_peer.function(text)
     numbers = [argument.item() for argument in arguments]
     (theirs,) = call(*numbers)
@@ -118,7 +118,7 @@ def beside_runner(type_: str, sizes: Sizes) -> Measured:
 
 
 def first_run(sizes: Sizes) -> Measured:
-    """What compiling a block to slots costs: the first run of a module."""
+    """Measure the cost of compiling a block to slots: the first run of a module."""
     module = hu.load(_line("i32", sizes.ops))
     arguments = _arguments("i32", LINE_ARGUMENTS)
     start = time.perf_counter()

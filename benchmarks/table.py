@@ -1,4 +1,4 @@
-"""The table: all rows, and how they and their figures read as text and as Markdown."""
+"""The table of all rows, and its text and Markdown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ of results that differ.
 
 
 class Line(NamedTuple):
-    """A row and its figures, or why there are none."""
+    """A row and its figures, or the reason for having none."""
 
     row: Row
     measured: Measured | None
@@ -83,14 +83,14 @@ def lines(rows: Iterable[Row], sizes: Sizes) -> Iterator[Line]:
 
 
 def _figure(number: float) -> str:
-    """Three digits, or two below one."""
+    """Format a figure with three digits, or two below one."""
     if number >= 100:
         return f"{number:,.0f}"
     return f"{number:.3g}" if number >= 1 else f"{number:.2g}"
 
 
 def machine() -> str:
-    """CPU, cores and operating system."""
+    """Return the CPU, the cores and the operating system."""
     try:
         cpu = next(
             line.partition(":")[2].strip()
@@ -121,7 +121,7 @@ def versions() -> str:
 
 
 def summary(done: Sequence[Line]) -> str:
-    """How many targets are met, and how many rows say nothing."""
+    """Count the targets that are met, and the rows without figures."""
     verdicts = [line.met for line in done]
     parts = [f"{verdicts.count(True)} of {verdicts.count(True) + verdicts.count(False)} targets are met"]
     absent = sum(line.measured is None and not line.wrong for line in done)
@@ -147,7 +147,7 @@ def _text_line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def text_widths(rows: Sequence[Row]) -> list[int]:
-    """Wide enough for what is known before measuring."""
+    """Return widths that fit everything known before measuring."""
     known = {
         "measurement": [row.name for row in rows],
         "peer": [row.peer for row in rows],
@@ -157,7 +157,7 @@ def text_widths(rows: Sequence[Row]) -> list[int]:
 
 
 def markdown(done: Sequence[Line]) -> str:
-    """RESULTS.md: a table for each group."""
+    """Return the text of RESULTS.md: a table for each group."""
     parts = [
         "# Speed compared with other implementations",
         "Written by `make bench RESULTS=benchmarks/RESULTS.md`.",

@@ -56,7 +56,7 @@ def beside_numpy(type_: str, sizes: Sizes) -> Measured:
 
 
 def beside_runner(peer: str, type_: str, sizes: Sizes) -> Measured:
-    """The peer's program holds a few elements and repeats them, and so do our operands."""
+    """Compare with a peer whose program holds a few elements and repeats them; our operands repeat them too."""
     few = min(mlir.TILE, sizes.chain)
     times = max(1, sizes.chain // few // (1 if peer == mlir.NATIVE else 16))
     operands = positive(type_, few)
@@ -71,7 +71,7 @@ def beside_runner(peer: str, type_: str, sizes: Sizes) -> Measured:
 
 
 def quantization(axis: int, sizes: Sizes) -> Measured:
-    """Into i8 and back, with a scale and a zero point for each channel."""
+    """Measure a quantization to i8 and back, with a scale and a zero point for each channel."""
     channels = min(CHANNELS, sizes.chain)
     shape = [channels, max(1, sizes.chain // channels)]
     if axis == 1:

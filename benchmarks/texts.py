@@ -50,14 +50,14 @@ def printing(generic: bool, sizes: Sizes) -> Measured:
 
 
 def longer(sizes: Sizes) -> Measured:
-    """That the time grows as the text does."""
+    """Measure how the time grows with the text."""
     text, four = _text(sizes), straight_line(4 * sizes.ops)
     short, long = best(lambda: hu.load(text), lambda: hu.load(four), rounds=2)
     return Measured(long / sizes.ops / 4 * 1e9, short / sizes.ops * 1e9)
 
 
 def memory(sizes: Sizes) -> Measured:
-    """The most memory that reading takes at once, the text itself left out."""
+    """Measure the largest memory that reading takes at once, without the text itself."""
     text = _text(sizes)
     tracemalloc.start()
     module = hu.load(text)
@@ -68,7 +68,7 @@ def memory(sizes: Sizes) -> Measured:
 
 
 def beside_mlir_opt(sizes: Sizes) -> Measured:
-    """mlir-opt in a process of its own, the start of which is in its time."""
+    """Compare with mlir-opt in its own process; its time includes the start."""
     opt, _ = mlir.tools()
     text = _text(sizes)
     mine, theirs = best(lambda: hu.print_module(hu.load(text)), lambda: opt.run(["-"], text), rounds=2)
@@ -76,7 +76,7 @@ def beside_mlir_opt(sizes: Sizes) -> Measured:
 
 
 def beside_xdsl(sizes: Sizes) -> Measured:
-    """A tenth of the ops, since it takes long."""
+    """Compare with xDSL on a tenth of the ops, since it takes long."""
     ops = max(1, sizes.ops // 10)
     text = straight_line(ops)
     mine, theirs = best(lambda: hu.print_module(hu.load(text)), lambda: xdsl_peer.read_and_print(text), rounds=2)
@@ -94,7 +94,7 @@ def writing_bytecode(sizes: Sizes) -> Measured:
 
 
 def bytecode_beside_mlir_opt(sizes: Sizes) -> Measured:
-    """mlir-opt in a process of its own, from a file to a file; both write the same bytes."""
+    """Compare with mlir-opt in its own process, from a file to a file; both write the same bytes."""
     opt, _ = mlir.tools()
     with tempfile.TemporaryDirectory() as folder:
         text, given, written = (Path(folder) / name for name in ("in.mlir", "in.mlirbc", "out.mlirbc"))

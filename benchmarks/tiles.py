@@ -58,7 +58,7 @@ def normal(type_: str, shape: tuple[int, ...], seed: int) -> Any:
 
 
 def tiles(model: str, op: TileOp, sizes: Sizes) -> Measured:
-    """The time of 10,000 tiles."""
+    """Measure 10,000 tiles."""
     count = max(1, min(TILES, sizes.exact // 20))
     m, n, k = op.shape
     operands = [normal(op.a, (count, m, k), 1), normal(op.b, (count, k, n), 2), normal(op.c, (count, m, n), 3)]

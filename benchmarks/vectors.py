@@ -35,7 +35,7 @@ def _command(format: str, count: int) -> list[str]:
 
 
 def _columns(count: int) -> Any:
-    """The vectors as the command makes them, a row each."""
+    """Return the vectors as the command makes them, a row for each."""
     output = subprocess.run(_command("npz", count), check=True, capture_output=True).stdout
     with np.load(io.BytesIO(output)) as archive:
         return np.column_stack([archive[name] for name in ("a", "b", "result", "flags")])

@@ -12,7 +12,7 @@ NAME = "xDSL"
 
 
 def _parsed(text: str) -> tuple[Any, Any]:
-    """A context and a module. Raises Absent."""
+    """Parse a module, and return it with its context. Raises Absent."""
     try:
         from xdsl.context import Context
         from xdsl.dialects import arith, builtin, cf, func
@@ -26,7 +26,7 @@ def _parsed(text: str) -> tuple[Any, Any]:
 
 
 def read_and_print(text: str) -> str:
-    """The text after reading and verifying."""
+    """Read, verify and print a module."""
     _, module = _parsed(text)
     from xdsl.printer import Printer
 
@@ -37,7 +37,7 @@ def read_and_print(text: str) -> str:
 
 
 def function(text: str) -> Callable[..., tuple[Any, ...]]:
-    """``@main``, interpreted."""
+    """Return ``@main`` as a function that interprets it."""
     context, module = _parsed(text)
     from xdsl.interpreter import Interpreter
     from xdsl.interpreters import register_implementations

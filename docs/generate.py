@@ -119,7 +119,7 @@ def profiles() -> str:
 
 
 def profile_fields() -> str:
-    """What each field of a profile decides, and what its values mean."""
+    """Return what each field of a profile decides, and what its values mean."""
     rows = []
     for field, choice in PROFILE_FIELDS.items():
         meanings = (f"`{value}`: {markdown(meaning)}" for value, meaning in choice.meanings.items())
@@ -311,7 +311,7 @@ def spelled(text: str) -> str:
 
 
 def attribute_docstring(name: str) -> str:
-    """The string below the assignment of a constant of the package."""
+    """Return the string below the assignment of a constant of the package."""
     home, attribute = hu._home(name)
     body = ast.parse(inspect.getsource(import_module(home))).body
     for statement, following in pairwise(body):
@@ -323,7 +323,7 @@ def attribute_docstring(name: str) -> str:
 
 
 def members(cls: type) -> Iterator[str]:
-    """What a class offers: methods, and properties, that have a docstring."""
+    """Yield the public members of a class that have a docstring: methods and properties."""
     # Methods that a class has from another one of halfulp are its own, unless that one is public too.
     homes = [each for each in cls.__mro__ if each is cls or is_hidden(each)]
     for name in dict.fromkeys(name for each in homes for name in vars(each)):

@@ -35,7 +35,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def _from_root(link: re.Match[str]) -> str:
-    """A link of a page in the root as the site needs it."""
+    """Return a link of a page in the root as the site needs it."""
     text, target, anchor = link[1], link[2], link[3] or ""
     if target in PAGES:
         return f"[{text}]({PAGES[target]}{anchor})"

@@ -17,6 +17,7 @@ import numpy as np
 
 from halfulp.fp_formats.bit_patterns import CodeFields, bits_of
 from halfulp.fp_formats.codes import limb_count, storage_dtype
+from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 
 class NanEncoding(Enum):
@@ -318,4 +319,5 @@ def float_format(name: str) -> FloatFormat:
     try:
         return FORMATS[name]
     except KeyError:
-        raise ValueError(f"unknown float format {name!r}; choose one of {', '.join(FORMATS)}") from None
+        message = f"unknown float format {name!r}; choose one of {', '.join(FORMATS)}"
+        raise ValueError(with_hint(message, did_you_mean(str(name), FORMATS))) from None

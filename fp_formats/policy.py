@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from halfulp.fp_formats.formats import FloatFormat
+from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 
 class Rounding(IntEnum):
@@ -83,7 +84,8 @@ def choices_of(cls: type) -> Mapping[str, Choice]:
 def check_choice(what: str, name: str, value: object, choice: Choice) -> None:
     """Raise ValueError, naming field, value and choices, unless the field may have this value."""
     if value not in choice.meanings:
-        raise ValueError(f"{what}: {name} is {value!r}, but must be one of {', '.join(choice.meanings)}")
+        message = f"{what}: {name} is {value!r}, but must be one of {', '.join(choice.meanings)}"
+        raise ValueError(with_hint(message, did_you_mean(str(value), choice.meanings)))
 
 
 _FLUSHING = {

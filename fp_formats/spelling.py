@@ -68,9 +68,14 @@ def signed_text(number: Fraction, digits: int = 12) -> str:
     return ("+" if number > 0 else "") + decimal_text(number, digits)
 
 
+def hexadecimal(code: int, width: int) -> str:
+    """Spell a code of ``width`` bits in hexadecimal, with all its digits."""
+    return f"0x{code:0{-(-width // 4)}X}"
+
+
 def hex_text(fmt: FloatFormat, code: int) -> str:
-    """Spell a code in hexadecimal, with all its digits."""
-    return f"0x{code:0{-(-fmt.bits // 4)}X}"
+    """Spell a code of a format in hexadecimal, with all its digits."""
+    return hexadecimal(code, fmt.bits)
 
 
 _FIELDS = ("sign", "exponent", "integer bit", "significand")

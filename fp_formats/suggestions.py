@@ -24,6 +24,11 @@ def asking(names: Iterable[str]) -> str | None:
     return f"did you mean {' or '.join(texts)}?" if texts else None
 
 
+def with_hint(message: str, hint: str | None) -> str:
+    """Append a hint to the message of an error that has no other place for it."""
+    return message if hint is None else f"{message} ({hint})"
+
+
 def nearest(name: str, known: Iterable[str], family: Callable[[str], object] = lambda name: None) -> tuple[str, ...]:
     """Return the known names with the fewest edits between them and ``name``, at most three; () where none is near.
 

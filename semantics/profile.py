@@ -22,7 +22,7 @@ from halfulp.fp_formats.policy import (
     choices_of,
     one_of,
 )
-from halfulp.fp_formats.suggestions import did_you_mean
+from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 
 SEMANTICS_VERSION = 2
 """The version of halfulp's results: raised whenever any result changes, and written into every golden file."""
@@ -100,7 +100,7 @@ class Profile(FloatChoices, _Named):
     def __init__(self, name: str = "", base: str = "spec", **given: str | None) -> None:
         unknown = given.keys() - PROFILE_FIELDS.keys()
         if unknown:
-            raise TypeError(f"Profile has no field {min(unknown)!r}; the fields are {', '.join(PROFILE_FIELDS)}")
+            raise TypeError(f"Profile has no field {_unknown(min(unknown))}")
         inherited = {field: choice.values[0] for field, choice in PROFILE_FIELDS.items()} | _row(base)
         chosen = inherited | {field: value for field, value in given.items() if value is not None}
         for field, choice in PROFILE_FIELDS.items():
@@ -194,10 +194,15 @@ _ROWS: dict[str, dict[str, str]] = {
 
 def _row(name: str) -> dict[str, str]:
     if name not in _ROWS:
-        near = did_you_mean(str(name), _ROWS)
-        hint = f" ({near})" if near else ""
-        raise ValueError(f"unknown profile {name!r}; the profiles are {', '.join(_ROWS)}{hint}")
+        message = f"unknown profile {name!r}; the profiles are {', '.join(_ROWS)}"
+        raise ValueError(with_hint(message, did_you_mean(str(name), _ROWS)))
     return _ROWS[name]
+
+
+def _unknown(field: str) -> str:
+    """Quote the name of a field that does not exist, and list those that do."""
+    message = f"{field!r}; the fields are {', '.join(PROFILE_FIELDS)}"
+    return with_hint(message, did_you_mean(field, PROFILE_FIELDS))
 
 
 PROFILES: Mapping[str, Profile] = MappingProxyType({name: Profile(name=name, base=name) for name in _ROWS})
@@ -232,7 +237,9 @@ def as_profile(profile: Profile | str) -> Profile:
     given: dict[str, Any] = {}
     for setting in settings:
         field, equals, value = setting.partition("=")
-        if not equals or field not in PROFILE_FIELDS:
+        if not equals or not field:
             raise ValueError(f"profile: {setting!r} is not field=value; the fields are {', '.join(PROFILE_FIELDS)}")
+        if field not in PROFILE_FIELDS:
+            raise ValueError(f"profile: there is no field {_unknown(field)}")
         given[field] = value
     return Profile(base=base, **given)

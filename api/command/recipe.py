@@ -69,7 +69,9 @@ def profile_of(arguments: ComputationOptions) -> Profile:
 
 
 def computation_of(named: str, arguments: ComputationOptions, sources: Sources) -> Computation:
-    """The op or program (a file that ends in .mlir or .mlirbc, or ``-``) of a command. Raise HalfulpError."""
+    """Return the computation that a command names: an op, or a program (a file that ends in .mlir or .mlirbc, or
+    ``-``). Raise HalfulpError.
+    """
     profile = profile_of(arguments)
     if named == "-" or named.endswith((".mlir", ".mlirbc")):
         return _program(named, arguments, profile, sources)

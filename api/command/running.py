@@ -24,7 +24,7 @@ from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 from halfulp.run_options import RunKeywords
 from halfulp.running import find_entry
-from halfulp.semantics.matrix_units.chips import MODELS
+from halfulp.semantics.matrix_units.chips import MODELS, model_hint
 from halfulp.semantics.poison import Origin
 
 
@@ -36,7 +36,8 @@ def run_keywords(arguments: CallOptions | ResultOptions) -> dict[str, Any]:
     given = {name: getattr(arguments, name, None) for name in RunKeywords.__annotations__}
     keywords = {name: value for name, value in given.items() if value is not None}
     if keywords.get("mma", "exact") not in MODELS:
-        raise InputError(f"--mma: {keywords['mma']!r} is none of {', '.join(MODELS)}")
+        unknown = keywords["mma"]
+        raise InputError(f"--mma: {unknown!r} is none of {', '.join(MODELS)}", hint=model_hint(unknown))
     return {**keywords, "profile": profile_named(keywords["profile"])}
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from halfulp.files import read_file, write_file
 from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
 from halfulp.interp.ir.locations import FileLineCol
@@ -284,7 +285,7 @@ def _element(value: Value, index: tuple[int, ...], width: int) -> str:
     if value.poisoned[index]:
         return "poison"
     code = codes_to_ints(value.bits[index][np.newaxis], width)[0]
-    text, raw = spell_element(value.element_type, code), f"0x{code:0{-(-width // 4)}X}"
+    text, raw = spell_element(value.element_type, code), hexadecimal(code, width)
     return raw if text == raw else f"{text} ({raw})"
 
 

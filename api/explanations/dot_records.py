@@ -11,7 +11,7 @@ from halfulp.explanations.records import ExplainedRounding
 from halfulp.explanations.texts import table_lines
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
-from halfulp.fp_formats.spelling import decimal_text, hex_text, number_text, signed_text, value_text
+from halfulp.fp_formats.spelling import decimal_text, hex_text, hexadecimal, number_text, signed_text, value_text
 from halfulp.semantics.matrix_units.kinds import TileOp
 
 DIGITS = 24
@@ -287,7 +287,7 @@ def scalar_number(type_: str, code: int) -> Fraction | None:
 def split_text(type_: str, code: int, digits: int = DIGITS) -> tuple[str, str]:
     """Return the value and the code of an element, as text."""
     if type_ not in FORMATS:
-        return str(scalar_number(type_, code)), f"0x{code:0{int(type_[1:]) // 4}X}"
+        return str(scalar_number(type_, code)), hexadecimal(code, int(type_[1:]))
     return value_text(FORMATS[type_], code, digits), hex_text(FORMATS[type_], code)
 
 

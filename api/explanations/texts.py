@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.policy import Flags
-from halfulp.fp_formats.spelling import bits_text, hex_text, value_text
+from halfulp.fp_formats.spelling import bits_text, hex_text, hexadecimal, value_text
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.element_layout import numeric
 
 SHORT_DIGITS = 20
@@ -55,7 +55,7 @@ def element_text(type_: ty.Type, code: int | None, digits: int = 60) -> str:
 
 def element_code_text(type_: ty.Type, code: int) -> str:
     """Spell the code of an element in hexadecimal, with all its digits."""
-    return f"0x{code:0{-(-(element_width(type_) or 1) // 4)}X}"
+    return hexadecimal(code, width_of(type_))
 
 
 def code_suffix(type_: ty.Type, code: int | None) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.fp_formats.exact import comparisons
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.types import element_width
+from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, numeric
 from halfulp.interp.values.spelling import spell_element, spell_type, spell_value
@@ -205,15 +205,13 @@ def statistics(value: Value) -> Statistics:
             if len(finite):
                 extremes.append(finite[_extremes(element, finite)])
     least = greatest = None
+    spelled: list[str | None] = [None, None]
     if extremes:
         found = np.concatenate(extremes)
-        width = element_width(element)
-        assert width is not None
+        width = width_of(element)
         least, greatest = codes_to_ints(found[_extremes(element, found)], width)
-    spelled = [
-        None if code is None or (element_width(element) or 0) > _WIDEST else spell_element(element, code)
-        for code in (least, greatest)
-    ]
+        if width <= _WIDEST:
+            spelled = [spell_element(element, code) for code in (least, greatest)]
     return Statistics(count, poisoned, nans, infinities, least, greatest, *spelled)
 
 

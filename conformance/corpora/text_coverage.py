@@ -523,7 +523,7 @@ class OpCount:
 
 
 def ops(modules: list[Facts]) -> dict[str, OpCount]:
-    """The counts of every op of `DIALECTS`."""
+    """Count the uses of every op of `DIALECTS`."""
     dialects = map(default_registry().dialects.__getitem__, DIALECTS)
     counts = {name: OpCount(0, 0, Counter(), Counter()) for dialect in dialects for name in dialect.ops}
     for facts in modules:

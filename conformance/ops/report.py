@@ -18,19 +18,22 @@ from halfulp.conformance.comparing.exact_results import exact_value
 from halfulp.conformance.comparing.op_case import OpCase
 from halfulp.conformance.ops.families import EVERY_WIDTH, FAMILIES
 from halfulp.conformance.ops.jobs import ConformanceReport
-from halfulp.interp.ir.types import element_width
+from halfulp.fp_formats.spelling import hexadecimal
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.spelling import spell_element
 from halfulp.semantics.profile import SEMANTICS_VERSION
 
 
 def markdown(report: ConformanceReport) -> str:
-    """The whole report. The same report gives the same text, but for the line of machine and time."""
+    """Return the whole report in Markdown. The same results give the same text, except for the line with machine and
+    time.
+    """
     sections = (_head, _oracles, _families, _known, _unexplained, _unanswered, _operations, _coverage)
     return "\n\n".join("\n".join(section(report)) for section in sections) + "\n"
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[object]], left: int = 1) -> list[str]:
-    """A table whose first ``left`` columns are text and whose other columns are numbers."""
+    """Return a table whose first ``left`` columns are text and whose other columns are numbers."""
     marks = ["---"] * left + ["--:"] * (len(header) - left)
     cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell).replace("|", "\\|") for cell in row] for row in rows]
     return [f"| {' | '.join(row)} |" for row in (list(header), marks, *cells)]
@@ -133,12 +136,13 @@ def _unexplained(report: ConformanceReport) -> list[str]:
 
 
 def mismatch_text(case: OpCase, mismatch: Mismatch) -> str:
-    """One mismatch: the operands, what is right with its exact value, what the tool gave, the distance."""
+    """Describe a mismatch: the operands, the right result with its exact value, the result of the tool, and the
+    distance.
+    """
 
     def spelled(type_index: int, code: int, result: bool) -> str:
         type_ = (case.result_types if result else case.operand_types)[type_index]
-        digits = -(-(element_width(type_) or 1) // 4)
-        return f"0x{code:0{digits}X} ({spell_element(type_, code)})"
+        return f"{hexadecimal(code, width_of(type_))} ({spell_element(type_, code)})"
 
     operands = ", ".join(spelled(index, code, False) for index, code in enumerate(mismatch.operands))
     right = spelled(mismatch.result, mismatch.expected, True)
@@ -197,18 +201,6 @@ def _types(case: OpCase, any_width: bool = False) -> str:
     if any_width:  # one line for all widths of a family with every width
         operands, results = (re.sub(r"\bi\d+\b", "integers of every width", types) for types in (operands, results))
     return operands if results == operands else f"{operands} to {results}"
-
-
-def coverage_rows(coverage: dict[OpCase, Coverage]) -> list[list[object]]:
-    """Per op, operand types and mode: combinations of classes hit, and outcomes."""
-    merged: dict[str, Coverage] = {}
-    for case, found in coverage.items():
-        name = f"{case.op} {_types(case)} {' '.join(f'{k}={v}' for k, v in case.properties)}".strip()
-        merged[name] = found | merged.get(name, Coverage(frozenset(), found.possible))
-    return [
-        [name, f"{len(found.combinations)}/{found.possible}", *(found.outcomes[outcome] for outcome in OUTCOMES)]
-        for name, found in sorted(merged.items())
-    ]
 
 
 def _coverage(report: ConformanceReport) -> list[str]:

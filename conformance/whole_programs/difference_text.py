@@ -8,6 +8,7 @@ from typing import Any
 from halfulp.conformance.comparing.compare import Mismatch
 from halfulp.conformance.whole_programs.diff import Difference
 from halfulp.conformance.whole_programs.op_search import Finding
+from halfulp.fp_formats.spelling import hexadecimal
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, spell_place
 from halfulp.interp.ir.types import width_of
@@ -16,8 +17,7 @@ from halfulp.interp.values.spelling import spell_element, spell_value
 
 def code_text(type_: ty.Type, code: int) -> str:
     """Spell a code as its bits, and its value where that adds something: ``0x3C70 (0.0146)``."""
-    width = width_of(type_)
-    raw, text = f"0x{code:0{max(1, -(-width // 4))}X}", spell_element(type_, code)
+    raw, text = hexadecimal(code, width_of(type_)), spell_element(type_, code)
     return raw if text == raw else f"{raw} ({text})"
 
 

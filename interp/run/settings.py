@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from math import prod
 from typing import Any, Literal, TypeVar, get_args
 
+from halfulp.fp_formats.suggestions import did_you_mean, with_hint
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.types import width_of
@@ -15,7 +16,7 @@ from halfulp.interp.run.events import Listener
 from halfulp.interp.values.buffers import Buffer
 from halfulp.interp.values.element_layout import code_layout, narrowed_index, shape_problem
 from halfulp.interp.values.value import Value
-from halfulp.semantics.matrix_units.chips import MODELS
+from halfulp.semantics.matrix_units.chips import MODELS, model_hint
 from halfulp.semantics.profile import SPEC, Profile
 
 External = Callable[..., Any]
@@ -102,7 +103,8 @@ class Settings:
         for name, choices in _CHOICES.items():
             given = getattr(self, name)
             if given not in choices:
-                raise ValueError(f"{name} is {given!r}, but must be {_alternatives(choices)}")
+                near = model_hint(str(given)) if name == "mma" else did_you_mean(str(given), map(str, choices))
+                raise ValueError(with_hint(f"{name} is {given!r}, but must be {_alternatives(choices)}", near))
 
     def width(self, element: ty.Type) -> int:
         """Return the bits of an element's value: an index wraps at ``index_width``. Raises Unsupported."""

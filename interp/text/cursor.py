@@ -42,9 +42,9 @@ class Cursor:
         """Return a hint with the known names nearest to ``name``."""
         return did_you_mean(name, known)
 
-    def error_at_offset(self, message: str, offset: int) -> NoReturn:
+    def error_at_offset(self, message: str, offset: int, hint: str | None = None) -> NoReturn:
         """Raise a ParseError at a character of the text."""
-        raise ParseError(message, location=self.source.at_offset(offset))
+        raise ParseError(message, location=self.source.at_offset(offset), hint=hint)
 
     def check_lexical(self, index: int) -> None:
         """Raise a ParseError if the token is not a valid one: a stray character, an unfinished string."""
@@ -61,7 +61,7 @@ class Cursor:
         offsets = self.source.token_offsets
         return offsets[index] if index < len(offsets) else len(self.source.text)
 
-    def wrong_token(self, message: str) -> NoReturn:
+    def wrong_token(self, message: str, hint: str | None = None) -> NoReturn:
         """Raise a ParseError for a missing token, at the end of the text before the current one, as mlir-opt does.
 
         Blank lines and comment lines are skipped, so that a missing token is reported on the line it belongs to.
@@ -75,9 +75,9 @@ class Cursor:
         while True:
             end = len(text[:end].rstrip(" \t")) if end else 0
             if end == 0:
-                self.error_at_offset(message, original)
+                self.error_at_offset(message, original, hint)
             if text[end - 1] not in "\n\r":
-                self.error_at_offset(message, end)
+                self.error_at_offset(message, end, hint)
             end -= 1
             start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
             comment = text.find("//", start, end)

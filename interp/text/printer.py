@@ -132,7 +132,7 @@ class Printer(OpPrinter):
         return f"{', '.join(name if count == 1 else f'{name}:{count}' for name, count in counts.items())} = "
 
     def generic_form(self, operation: Operation) -> str:
-        """``"name"(operands)[successors] <{properties}> ({regions}) {attributes} : types``."""
+        """Return ``"name"(operands)[successors] <{properties}> ({regions}) {attributes} : types``."""
         operands = all_operands(operation)
         text = f'"{escaped(operation.name)}"({", ".join([self.values[value] for value in operands])})'
         if operation.successors:

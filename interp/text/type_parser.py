@@ -137,7 +137,8 @@ class TypeParser(TokenParser):
             return self._dialect_type(token)
         parse = _KEYWORDS.get(token)
         if parse is None:
-            self.wrong_token("expected non-function type")
+            hint = self.similar(token, (*SCALARS, *_KEYWORDS)) if token[:1].isalpha() else None
+            self.wrong_token("expected non-function type", hint)
         self.enter()
         type = parse(self)
         self.leave()

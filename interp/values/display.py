@@ -12,7 +12,7 @@ from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.fp_formats.display import code, fragment, table, title
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.fp_formats.paths import fast
-from halfulp.fp_formats.spelling import value_text
+from halfulp.fp_formats.spelling import hexadecimal, value_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.values.element_layout import code_layout
@@ -65,7 +65,7 @@ def value_html(value: Shown) -> str:
     if large:
         parts.append(table(_summary(value, size), named=True))
     places = list(np.ndindex(shape) if not large else (np.unravel_index(k, shape) for k in range(MOST_SHOWN)))
-    fitting = max(1, int(_LINE // (max(_VALUE, len(_hex(0, width))) * _CHARACTER + _PADDING)))
+    fitting = max(1, int(_LINE // (max(_VALUE, len(hexadecimal(0, width))) * _CHARACTER + _PADDING)))
     columns = min(shape[-1], fitting) if shape and not large else fitting
     rows = []
     for start in range(0, len(places), columns):
@@ -87,15 +87,11 @@ def _cell(value: Shown, place: tuple[Any, ...], width: int) -> str:
         reason = escape(str(origin or "unknown origin"), quote=True)
         return f'<td class="poison" title="{reason}">poison</td>'
     bits = _code_at(value, place, width)
-    return f'<td class="short">{escape(_element(value.element_type, bits))}<br>{code(_hex(bits, width))}</td>'
+    return f'<td class="short">{escape(_element(value.element_type, bits))}<br>{code(hexadecimal(bits, width))}</td>'
 
 
 def _code_at(value: Shown, place: tuple[Any, ...], width: int) -> int:
     return codes_to_ints(np.asarray(value.bits[place]).reshape((1, *value.bits.shape[len(place) :])), width)[0]
-
-
-def _hex(bits: int, width: int) -> str:
-    return f"0x{bits:0{-(-max(width, 1) // 4)}X}"
 
 
 def _element(element: ty.Type, bits: int) -> str:
@@ -125,7 +121,7 @@ def _summary(value: Shown, size: int) -> list[tuple[str, str]]:
                 width = width_of(value.element_type)
                 bits = _code_at(value, place, width)
                 where = [int(k) for k in place]
-                text = f"{escape(_element(value.element_type, bits))} {code(_hex(bits, width))} at {where}"
+                text = f"{escape(_element(value.element_type, bits))} {code(hexadecimal(bits, width))} at {where}"
                 rows.append((name, text))
         rows.append(("NaN", f"{int((np.isnan(numbers) & ~poisoned).sum()):,}"))
         rows.append(("infinite", f"{int((np.isinf(numbers) & ~poisoned).sum()):,}"))

@@ -18,6 +18,7 @@ import numpy as np
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
+from halfulp.fp_formats.spelling import hex_text
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.literals import decimal_text, double_bits
 from halfulp.interp.ir.types import element_width, width_of
@@ -74,7 +75,7 @@ def _spell_float(fmt: FloatFormat, code: int) -> str:
 
 
 def _float_text(fmt: FloatFormat, code: int) -> str:
-    raw = f"0x{code:0{-(-fmt.bits // 4)}X}"
+    raw = hex_text(fmt, code)
     if code == fmt.nan_code:
         return "nan"
     if fmt.is_nan(code):

@@ -155,6 +155,8 @@ def test_bad_formats_are_rejected(
 def test_unknown_name() -> None:
     with pytest.raises(ValueError, match="unknown float format 'f7'; choose one of f4E2M1FN, "):
         float_format("f7")
+    with pytest.raises(ValueError, match=r"f128 \(did you mean `f8E4M3`\?\)$"):
+        float_format("f8e4m3")
 
 
 def test_formats_and_policies_are_values() -> None:

@@ -210,10 +210,25 @@ def test_every_value_of_every_field_is_accepted_and_others_are_not() -> None:
         Profile(no_such_field="x")
     with pytest.raises(ValueError, match="mlir22-fold"):
         Profile(base="no such profile")
-    with pytest.raises(ValueError, match="field=value"):
+    with pytest.raises(ValueError, match="there is no field 'no_such_field'; the fields are nan_result, "):
         as_profile("spec,no_such_field=1")
+    with pytest.raises(ValueError, match="'denormals' is not field=value"):
+        as_profile("spec,denormals")
     assert {*NAMES, "mlir22-runtime", "mlir22-expand"} <= set(PROFILES)
     assert all(profile.name == name for name, profile in PROFILES.items())
+
+
+@pytest.mark.parametrize(
+    ("spelling", "near"),
+    [
+        ("spek", "spec"),
+        ("spec,denormal=flush_both", "denormals"),
+        ("spec,denormals=flush_bth", "flush_both"),
+    ],
+)
+def test_errors_name_what_is_near(spelling: str, near: str) -> None:
+    with pytest.raises(ValueError, match=rf"\(did you mean `{near}`\?\)$"):
+        as_profile(spelling)
 
 
 def test_options_of_the_command_line_name_every_value() -> None:

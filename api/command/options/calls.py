@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from halfulp.command.option import option, positive
 
@@ -34,16 +34,17 @@ outputs:
 SOURCE_FILE = "MLIR text or bytecode, or - for the standard input"
 
 
+def profile_option(meaning: str = "the profile: the semantics where documents or tools differ") -> Any:
+    """Declare the option ``--profile``."""
+    help = f"{meaning} (default: spec)"
+    return option("--profile", default="spec", metavar="NAME[,FIELD=VALUE...]", help=help)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProfileOption:
     """The profile."""
 
-    profile: str = option(
-        "--profile",
-        default="spec",
-        metavar="NAME[,FIELD=VALUE...]",
-        help="the profile: the semantics where documents or tools differ (default: spec)",
-    )
+    profile: str = profile_option()
 
 
 @dataclass(frozen=True, kw_only=True)

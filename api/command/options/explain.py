@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from halfulp.command.option import CommandHelp, option
+from halfulp.command.options.calls import profile_option
 
 ROUNDINGS = ("to_nearest_even", "downward", "upward", "toward_zero", "to_nearest_away")
 """The modes of `halfulp.explanations.given.MODES`, repeated here so that help imports nothing."""
@@ -35,12 +36,7 @@ class ExplainArguments:
         choices=ROUNDINGS,
         help="the rounding mode to explain (default: to_nearest_even); a table shows all modes",
     )
-    profile: str = option(
-        "--profile",
-        default="spec",
-        metavar="NAME[,FIELD=VALUE...]",
-        help="the profile: the semantics where tools differ (default: spec)",
-    )
+    profile: str = profile_option()
     source: str | None = option(
         "--from", metavar="TYPE", help="the type that a cast converts from (default: f64, or i64)"
     )

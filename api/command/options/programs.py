@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from halfulp.command.console import EXIT_CODES
 from halfulp.command.option import option
+from halfulp.command.options.calls import profile_option
 
 COMPARISON_CODES = (
     EXIT_CODES.replace("0 fine or equal", "0 equal, open or known")
@@ -30,9 +31,4 @@ class ProgramOptions(KnownOption):
     )
     input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="the next argument, as for run")
     seed: int = option("--seed", type=int, default=0, metavar="N", help="the seed of the generated inputs (default: 0)")
-    profile: str = option(
-        "--profile",
-        default="spec",
-        metavar="NAME[,FIELD=VALUE...]",
-        help="the profile that halfulp uses (default: spec)",
-    )
+    profile: str = profile_option("the profile that halfulp uses")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from halfulp.command.option import option, positive
+from halfulp.command.options.calls import profile_option
 
 LEVELS = ("1", "2", "exhaustive", "random", "weighted")
 """`halfulp.conformance.vectors.recipe.LEVELS`, repeated here so that help imports nothing."""
@@ -66,12 +67,7 @@ class ComputationOptions:
     function: str | None = option(
         "--function", metavar="NAME", help="for a program: the function (default: the only public one)"
     )
-    profile: str = option(
-        "--profile",
-        default="spec",
-        metavar="NAME[,FIELD=VALUE...]",
-        help="the profile: the semantics where documents differ (default: spec)",
-    )
+    profile: str = profile_option()
     denormals: str | None = option("--denormals", metavar="VALUE", help=about_field("denormals"))
     nan_result: str | None = option("--nan-result", metavar="VALUE", help=about_field("nan_result"))
     tininess: str | None = option("--tininess", metavar="VALUE", help=about_field("tininess"))

@@ -88,7 +88,7 @@ class _Storage:
 
 
 def uniform(parser: TypeParser) -> Type:
-    """``<storage:expressed, scale:zero>``, ``<storage:expressed:axis, {…}>`` or ``<…:{axis:block, …}, {{…}}>``."""
+    """Parse ``<storage:expressed, scale:zero>``, ``<…:expressed:axis, {…}>`` or ``<…:{axis:block, …}, {{…}}>``."""
     start = parser.mnemonic_offset
     parser.expect("<")
     storage = _Storage(parser)
@@ -232,7 +232,7 @@ def _check_blocks(parser: TypeParser, blocks: tuple[tuple[int, int], ...], start
 
 
 def any_quantized(parser: TypeParser) -> Type:
-    """``<storage>`` or ``<storage:expressed>``."""
+    """Parse ``<storage>`` or ``<storage:expressed>``."""
     start = parser.mnemonic_offset
     parser.expect("<")
     storage = _Storage(parser)
@@ -243,7 +243,7 @@ def any_quantized(parser: TypeParser) -> Type:
 
 
 def quantile(parser: TypeParser) -> Type:
-    """``<storage:element, {value, …}>``, possibly with ``, <lowest:highest>``."""
+    """Parse ``<storage:element, {value, …}>``, possibly with ``, <lowest:highest>``."""
     parser.expect("<")
     at = parser.pos
     storage = parser.non_function_type()
@@ -272,7 +272,7 @@ def quantile(parser: TypeParser) -> Type:
 
 
 def calibrated(parser: TypeParser) -> Type:
-    """``<expressed<min:max>>``."""
+    """Parse ``<expressed<min:max>>``."""
     start = parser.mnemonic_offset
     parser.expect("<")
     expressed = _expressed(parser)
