@@ -114,11 +114,12 @@ def _server() -> socket.socket:
     return ours
 
 
-def _fork(arguments: Sequence[str | bytes], pipe: int, cwd: Path | None) -> _Started:
-    """Have the command forked from a process that has started already."""
+def _fork(module: str, arguments: Sequence[str | bytes], pipe: int, cwd: Path | None) -> _Started:
+    """Have the program forked from a process that has started already."""
     server = _server()
     (stdin, to_stdin), (from_stdout, stdout), (from_stderr, stderr) = (os.pipe() for _ in range(3))
     asked = {
+        "module": module,
         "arguments": [os.fsdecode(argument) for argument in arguments],
         "directory": str(cwd or Path.cwd()),
         "environment": dict(os.environ),
@@ -144,16 +145,19 @@ def halfulp(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
     interpreter: Sequence[str] | None = None,
+    module: str = "halfulp",
 ) -> Finished:
     """Run ``halfulp`` with these arguments. A process that hangs is killed in the end, which fails the test.
 
     It is forked, unless ``environment`` (beside the variables that are set) or ``interpreter`` say how it is to start.
+    ``module``: what is run instead of the command line, as by ``python -m``.
     """
     told, pipe = os.pipe()
     if environment is None and interpreter is None:
-        process = _fork(arguments, pipe, cwd)
+        process = _fork(module, arguments, pipe, cwd)
     else:
-        process = _start([*(interpreter or (*_PROCESS, "run", str(pipe))), *arguments], pipe, cwd, environment or {})
+        starter = interpreter or (*_PROCESS, "run", str(pipe), module)
+        process = _start([*starter, *arguments], pipe, cwd, environment or {})
     os.close(pipe)
     outputs: dict[str, bytes] = {}
 

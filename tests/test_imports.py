@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,8 +52,9 @@ class Import(NamedTuple):
     relative: bool
 
 
-def imports_of(source: str) -> Iterator[Import]:
-    """Yield every import of a module; ``from a import b`` counts as ``a.b``, import_module("a") as ``a``."""
+@cache
+def imports_of(source: str) -> tuple[Import, ...]:
+    """Return every import of a module; ``from a import b`` counts as ``a.b``, import_module("a") as ``a``."""
 
     def visit(node: ast.AST, lazy: bool, for_types: bool) -> Iterator[Import]:
         match node:
@@ -63,8 +65,9 @@ def imports_of(source: str) -> Iterator[Import]:
                 for alias in node.names:
                     target = f"{node.module or ''}.{alias.name}"
                     yield Import(target, node.lineno, lazy, for_types, node.level > 0)
-            case ast.Call(args=[ast.Constant(value=str(name)), *_]) if ast.unparse(node.func).endswith(
-                ("import_module", "__import__")
+            case ast.Call(
+                func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module" | "__import__"),
+                args=[ast.Constant(value=str(name)), *_],
             ):
                 yield Import(name, node.lineno, lazy, for_types, name.startswith("."))
         lazy = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
@@ -74,7 +77,7 @@ def imports_of(source: str) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
             yield from visit(child, lazy, for_types)
 
-    yield from visit(ast.parse(source), False, False)
+    return tuple(visit(ast.parse(source), False, False))
 
 
 def module_of(target: str, known: set[str]) -> str | None:

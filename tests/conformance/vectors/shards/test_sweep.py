@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from clusters import local_cluster
 from sweeps import PINNED, RECIPES, add_f8, files_of, op
 
@@ -90,7 +91,7 @@ def test_what_a_format_has_no_place_for_is_refused_at_once() -> None:
         add_f8(format="runs")
 
 
-@pytest.mark.parametrize("workers", [2, 7])
+@pytest.mark.parametrize("workers", [2, *amounts(3, 7)])
 def test_a_pool(workers: int, tmp_path: Path, whole: tuple[str, Path]) -> None:
     with process_pool(workers) as pool:
         found = sweep_shards(add_f8(), tmp_path, executor=pool, in_flight=workers + 2)
