@@ -12,6 +12,9 @@ DEMO_INPUTS ?= --input="4xf8E4M3FN=1 0.3 -2.5 448" --input="4xf8E4M3FN=0.0625 0.
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 
+# Where Python must not keep what it compiles, each of the hundreds of processes that tests start compiles it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-exhaustive conformance docs notebooks lint bench clean
 .DELETE_ON_ERROR:
 
