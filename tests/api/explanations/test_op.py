@@ -194,7 +194,7 @@ def test_profiles(profile: str, count: int) -> None:
         check(
             "arith.fptosi", "i8", [name], [(rng.getrandbits(width),) for _ in range(2 * count)], "i8", profile=profile
         )
-        for row in rows[:2]:
+        for row in single[:2]:
             explanation = explain_op("arith.truncf", name, of_bits(row[0], "f32"), profile=profile)
             listed = {given: group.code for group in explanation.profiles for given in group.profiles}
             assert set(listed) == set(PROFILES)

@@ -441,7 +441,7 @@ def test_the_parameters_of_a_row_are_those_of_its_place(spelled: str) -> None:
         stored_number = round(single(single(given / Fraction(scale)) + zero))
         assert row["poison"] == 0
         assert signed8(row["result"]) == max(-128, min(127, stored_number)), (spelled, k, row)
-        clamped += not -128 <= number <= 127
+        clamped += not -128 <= stored_number <= 127
     assert clamped > len(places)
 
 
