@@ -12,6 +12,9 @@ DEMO_INPUTS ?= --input="4xf8E4M3FN=1 0.3 -2.5 448" --input="4xf8E4M3FN=0.0625 0.
 VENV := .venv
 RUN := $(VENV)/bin/python -m
 
+# Where Python must not keep what it compiles, each of the hundreds of processes that tests start compiles it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-exhaustive conformance docs notebooks lint bench clean
 .DELETE_ON_ERROR:
 
@@ -22,7 +25,7 @@ help:
 	@echo 'make conformance      compare with every tool that is installed, into docs/conformance.md: 20 to 40 minutes'
 	@echo 'make docs             build the documentation into site/index.html, after what it takes from the code'
 	@echo 'make notebooks        execute the notebooks of examples/, and keep their outputs'
-	@echo 'make lint             ruff, and mypy --strict on the wheel as installed'
+	@echo 'make lint             ruff, and mypy --strict on the wheel as installed and on the tests'
 	@echo 'make bench            measure against peers: 3 minutes (ONLY="f32 to f8", RESULTS=benchmarks/RESULTS.md)'
 	@echo 'make clean            remove everything that make made'
 	@echo 'PYTHON=python3.12 chooses the interpreter for .venv.'
@@ -50,14 +53,17 @@ notebooks: $(VENV)/.installed-test
 	$(VENV)/bin/python tests/notebooks.py
 
 # mypy reads the wheel, not the tree: only there do the folders bear their import names. The wheel is built from a clean
-# build/, since setuptools packs whatever an earlier build left in build/lib.
+# build/, since setuptools packs whatever an earlier build left in build/lib. The wheel leaves out conformance/corpora,
+# which only the tests use. The tests are a second run: their modules are named from tests/, as pytest names them.
 lint: $(VENV)/.installed-test
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	rm -rf build
 	$(RUN) pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	$(RUN) pip install --quiet --no-deps --no-index --target build/site build/wheel/*.whl
-	cd build/site && ../../$(RUN) mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache -p halfulp
+	cp -r conformance/corpora build/site/halfulp/conformance/
+	cd build/site && ../../$(RUN) mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache/halfulp -p halfulp
+	MYPYPATH=tests:build/site $(RUN) mypy --explicit-package-bases --cache-dir .mypy_cache/tests tests
 
 bench: $(VENV)/.installed-bench
 	$(RUN) benchmarks $(if $(ONLY),--only='$(ONLY)') $(if $(RESULTS),--markdown='$(RESULTS)')

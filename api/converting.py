@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halfulp.fp_formats.bit_patterns import is_bits
+from halfulp.fp_formats.formats import FloatFormat
 from halfulp.fp_formats.paths import cpu
 from halfulp.fp_formats.policy import Rounding
 from halfulp.interp.declare.registry import default_registry
@@ -34,7 +35,7 @@ _MODES = {mode.spelling: mode for mode in Rounding}
 
 def convert(
     x: Any,
-    to: str | ty.Type,
+    to: str | ty.Type | FloatFormat,
     *,
     rounding: str | None = None,
     type: str | ty.Type | None = None,
@@ -44,11 +45,12 @@ def convert(
 ) -> Value:
     """Convert an array, number, `Value` or `bitstring.Bits` to another element type, rounding once.
 
-    ``to``: a float or integer type. ``rounding``: to_nearest_even (the default into floats), downward, upward,
-    toward_zero (the default into integers), to_nearest_away, or stochastic, which needs ``random``: one unsigned
-    integer for each element. ``type``: the element type of the source, where its dtype is not enough. ``from_``: the
-    type of a `bitstring.Bits`, which holds the bits of one element. Elements without a value in the target (NaN in
-    f4E2M1FN; NaN or out of range in an integer) are poison, or what the profile says.
+    ``to``: a float or integer type, or a `FloatFormat`. ``rounding``: to_nearest_even (the default into
+    floats), downward, upward, toward_zero (the default into integers), to_nearest_away, or stochastic, which
+    needs ``random``: one unsigned integer for each element. ``type``: the element type of the source, where its
+    dtype is not enough. ``from_``: the type of a `bitstring.Bits`, which holds the bits of one element.
+    Elements without a value in the target (NaN in f4E2M1FN; NaN or out of range in an integer) are poison, or
+    what the profile says.
 
     Raises TypeMismatch for types that cannot be converted, ValueError for an unknown rounding mode.
     """

@@ -11,7 +11,6 @@ from typing import Any
 
 from halfulp.files import read_file
 from halfulp.interp import loading
-from halfulp.interp.bytecode import writer
 from halfulp.interp.bytecode.encoding import MAGIC
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.operations import Module
@@ -65,6 +64,8 @@ def write_bytecode(module: Module, version: int = 6, schema: str = "mlir22", pro
     MLIR22-halfulp or MLIR24-halfulp). Raises InputError for a version that does not exist, Unsupported for parts that
     the schema does not have.
     """
+    from halfulp.interp.bytecode import writer
+
     return writer.write_bytecode(module, version, _schema(schema), producer)
 
 

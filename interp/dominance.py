@@ -17,7 +17,7 @@ class Dominance:
     def __init__(self) -> None:
         self._trees: dict[Region, dict[Block, tuple[int, int]]] = {}
         self._orders: dict[Block, dict[Operation, int]] = {}
-        # Whether a block was met that nothing leads to.
+        # True if an unreachable block was found.
         self._unreachable = False
 
     def verify_inside(self, root: Operation) -> None:
@@ -25,7 +25,7 @@ class Dominance:
         owners = [root]
         self._unreachable = False
         while owners:
-            # The last one met goes first.
+            # The last one found is handled first.
             owner = owners.pop()
             for region in owner.regions:
                 self.verify(region, owner)
@@ -63,7 +63,7 @@ class Dominance:
             return False
         if home.parent is region:
             return graph or (home is not block and self._block_dominates(home, block))
-        # Defined further out: what counts is the op of that region which holds this use.
+        # Defined further out: the op of that region that contains this use must come after it.
         holder = operation.parent_op
         while holder is not None and (holder.parent is None or holder.parent.parent is not home.parent):
             if is_isolated(holder):
@@ -134,7 +134,7 @@ def _check_isolation(root: Operation) -> None:
     for limit in root.regions if is_isolated(root) else ():
         regions = [limit]
         while regions:
-            # The last one met goes first.
+            # The last one found is handled first.
             for block in regions.pop().blocks:
                 for operation in block.operations:
                     if not all(_is_inside(value, limit) for value in all_operands(operation)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from halfulp.interp.bytecode.reader import read_unverified
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import Registry
 from halfulp.interp.gc_pause import paused_collector
@@ -52,6 +51,8 @@ def read_bytecode(
 
     Raises BytecodeError with an offset, and VerifyError.
     """
+    from halfulp.interp.bytecode.reader import read_unverified
+
     with paused_collector():
         module = read_unverified(data, filename, allow_unregistered, registry, schema)
         if verify:

@@ -366,7 +366,7 @@ def _verify_symbols(table: Operation) -> None:
                 seen[name] = operation
     regions: list[tuple[Region, Mapping[str, Operation]]] = [(region, seen) for region in table.regions]
     while regions:
-        # The last one met goes first.
+        # The last one found is handled first.
         region, known = regions.pop()
         for block in region.blocks:
             for operation in block.operations:
@@ -374,7 +374,7 @@ def _verify_symbols(table: Operation) -> None:
                 if definition is not None and definition.verify_symbols is not None:
                     definition.verify_symbols(operation, known)
                 if operation.regions and not is_symbol_table(operation):
-                    # An unknown op with one region may be a symbol table itself: nothing is known of those in it.
+                    # An unregistered op with one region may be a symbol table itself, so its symbols are not known.
                     hidden = operation.definition is None and len(operation.regions) == 1
                     regions += [(inner, {} if hidden else known) for inner in operation.regions]
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 PATIENCE = 600
 """The seconds after which a process that a test waits for hangs. A slow machine with other work must not reach them."""
@@ -46,7 +46,19 @@ with open("/proc/self/status") as status:
 ended, it is at least what its parent had."""
 
 _PROCESS = [sys.executable, "-I", str(Path(__file__).with_name("command_process.py"))]
-_STREAMS = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+
+
+def _popen(
+    command: Sequence[str | bytes],
+    pipe: int,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a process with pipes for its streams, which may also use the file descriptor ``pipe``."""
+    streams = subprocess.PIPE
+    return subprocess.Popen(
+        command, cwd=cwd, env=environment, pass_fds=(pipe,), stdin=streams, stdout=streams, stderr=streams
+    )
 
 
 def wait_for_end(pid: int) -> None:
@@ -62,16 +74,16 @@ def wait_for_end(pid: int) -> None:
 class _Started:
     """A process that runs: its streams, its number, and what waits for its end: wait status, seconds, kilobytes."""
 
-    stdin: BinaryIO
-    stdout: BinaryIO
-    stderr: BinaryIO
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    stderr: IO[bytes]
     pid: int
     end: Callable[[], tuple[int, float, int]]
 
 
 def _start(command: Sequence[str | bytes], pipe: int, cwd: Path | None, environment: Mapping[str, str]) -> _Started:
     """Start a process of its own, which may write into ``pipe``."""
-    process = subprocess.Popen(command, cwd=cwd, env={**os.environ, **environment}, pass_fds=(pipe,), **_STREAMS)
+    process = _popen(command, pipe, cwd, {**os.environ, **environment})
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -90,7 +102,7 @@ def _server() -> socket.socket:
     """The socket of a process that forks for each command; it ends with this one."""
     ours, theirs = socket.socketpair()
     # Pipes, as commands have: Python looks at what its streams are once, when it starts.
-    process = subprocess.Popen([*_PROCESS, "serve", str(theirs.fileno())], pass_fds=(theirs.fileno(),), **_STREAMS)
+    process = _popen([*_PROCESS, "serve", str(theirs.fileno())], theirs.fileno())
     theirs.close()
 
     def stop() -> None:
@@ -102,11 +114,12 @@ def _server() -> socket.socket:
     return ours
 
 
-def _fork(arguments: Sequence[str | bytes], pipe: int, cwd: Path | None) -> _Started:
-    """Have the command forked from a process that has started already."""
+def _fork(module: str, arguments: Sequence[str | bytes], pipe: int, cwd: Path | None) -> _Started:
+    """Have the program forked from a process that has started already."""
     server = _server()
     (stdin, to_stdin), (from_stdout, stdout), (from_stderr, stderr) = (os.pipe() for _ in range(3))
     asked = {
+        "module": module,
         "arguments": [os.fsdecode(argument) for argument in arguments],
         "directory": str(cwd or Path.cwd()),
         "environment": dict(os.environ),
@@ -132,20 +145,23 @@ def halfulp(
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
     interpreter: Sequence[str] | None = None,
+    module: str = "halfulp",
 ) -> Finished:
     """Run ``halfulp`` with these arguments. A process that hangs is killed in the end, which fails the test.
 
     It is forked, unless ``environment`` (beside the variables that are set) or ``interpreter`` say how it is to start.
+    ``module``: what is run instead of the command line, as by ``python -m``.
     """
     told, pipe = os.pipe()
     if environment is None and interpreter is None:
-        process = _fork(arguments, pipe, cwd)
+        process = _fork(module, arguments, pipe, cwd)
     else:
-        process = _start([*(interpreter or (*_PROCESS, "run", str(pipe))), *arguments], pipe, cwd, environment or {})
+        starter = interpreter or (*_PROCESS, "run", str(pipe), module)
+        process = _start([*starter, *arguments], pipe, cwd, environment or {})
     os.close(pipe)
     outputs: dict[str, bytes] = {}
 
-    def collect(name: str, stream: BinaryIO) -> None:
+    def collect(name: str, stream: IO[bytes]) -> None:
         with stream:
             outputs[name] = stream.read()
 

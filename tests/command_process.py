@@ -1,6 +1,6 @@
 """The process in which a test runs the command line: started for it alone, or forked from one that has started.
 
-    python -I command_process.py run PIPE [ARGUMENT ...]
+    python -I command_process.py run PIPE MODULE [ARGUMENT ...]
     python -I command_process.py serve SOCKET
 
 Python, NumPy and halfulp take a third of a second to start, most commands next to nothing: `serve` runs a program, which
@@ -27,12 +27,12 @@ def tell_memory(pipe: int) -> None:
         os.write(pipe, next(line.split()[1] for line in status if line.startswith("VmHWM:")).encode())
 
 
-def run(pipe: int, arguments: list[str]) -> None:
-    """Run ``halfulp`` with these arguments; the exit handlers tell its memory where the system knows it."""
+def run(pipe: int, module: str, arguments: list[str]) -> None:
+    """Run a module as a program; the exit handlers tell its memory where the system knows it."""
     if os.path.exists("/proc/self/status"):
         atexit.register(tell_memory, pipe)
     sys.argv[1:] = arguments
-    runpy.run_module("halfulp", run_name="__main__", alter_sys=True)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def serve(asking: socket.socket) -> None:
@@ -64,12 +64,12 @@ def serve(asking: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["directory"])
-    run(files[3], asked["arguments"])
+    run(files[3], asked["module"], asked["arguments"])
 
 
 if __name__ == "__main__":
     what, number, *rest = sys.argv[1:]
     if what == "run":
-        run(int(number), rest)
+        run(int(number), rest[0], rest[1:])
     else:
         serve(socket.socket(fileno=int(number)))

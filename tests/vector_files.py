@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -55,7 +56,7 @@ WIDE = (
 )
 
 
-def chunk_of(columns: tuple[Column, ...], rows: list[tuple[int, ...]]) -> Chunk:
+def chunk_of(columns: tuple[Column, ...], rows: Sequence[tuple[int, ...]]) -> Chunk:
     return tuple(
         ints_to_codes([row[k] for row in rows], column.width, (len(rows),)) for k, column in enumerate(columns)
     )
@@ -90,7 +91,7 @@ def written(columns: tuple[Column, ...], chunks: list[Chunk], format: str, **opt
     return file.getvalue()
 
 
-def text_of(columns: tuple[Column, ...], rows: list[tuple[int, ...]], name: str) -> str:
+def text_of(columns: tuple[Column, ...], rows: Sequence[tuple[int, ...]], name: str) -> str:
     return written(columns, [chunk_of(columns, rows)], name).decode()
 
 

@@ -33,7 +33,7 @@ def run(*arguments: str, cwd: Path | None = None) -> Ran:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.chdir(cwd or Path.cwd()):
         code = main(arguments)
     out.flush()
-    return Ran(code, out.buffer.getvalue().decode(), err.getvalue())  # type: ignore[attr-defined]
+    return Ran(code, out.buffer.getvalue().decode(), err.getvalue())
 
 
 def made(folder: Path, *arguments: str) -> dict[str, Any]:

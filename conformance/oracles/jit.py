@@ -65,8 +65,8 @@ class JitOracle:
     subnormals as zero, and LLVM 22 crashes on vector<1xi1>.
     """
 
-    name: ClassVar[str]
-    profile: ClassVar[str]
+    name: str
+    profile: str
     passes: ClassVar[tuple[str, ...]] = ()
     runtime: ClassVar[tuple[str, ...]] = ()
     floats: ClassVar[frozenset[str]]

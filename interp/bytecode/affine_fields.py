@@ -44,7 +44,7 @@ def _read_affine(source: CodeSource, before: tuple[Any, ...], depth: int = 0) ->
         cursor.fail(f"unknown affine expression {kind}", start)
     left = _read_affine(source, before, depth + 1)
     made = _BUILD[_OPERATORS[kind]](left, _read_affine(source, before, depth + 1))
-    # What is wide in the file may be deep once it is simplified.
+    # An expression that is wide in the file may be deep when it is simplified.
     if made.depth > MAX_DEPTH:
         cursor.fail(f"an affine expression is nested more than {MAX_DEPTH} deep", start)
     return made

@@ -59,8 +59,8 @@ class _Scope:
 class _Regions:
     """The regions of an op being read: how many are left, and the position in the present one.
 
-    ``isolated``: they have numbers of values, and in newer versions a section, of their own. ``base``: how many values
-    there were before the present region. ``end``: how many there are with it.
+    ``isolated``: the regions have their own numbers of values and, in newer versions, their own section. ``base``: the
+    number of values before the present region. ``end``: the number of values with it.
     """
 
     __slots__ = (
@@ -113,7 +113,7 @@ class Body:
         frame = _Regions(Operation("file"), 0, cursor, _Scope(), True)
         block = Block()
         frame.blocks, frame.next_block, frame.ops = [block], 1, 1
-        # The results of the one op have no region that says how many they are.
+        # No region announces the number of results of the one op.
         frame.end = -1
         self.stack.append(frame)
         while self.stack:
@@ -230,8 +230,9 @@ class Body:
     def _ops(self, frame: _Regions) -> None:
         """Read ops up to the end of the block, or to one that has regions.
 
-        Small integers, nearly all there are, are read here and not by the cursor, which has the position only while
-        something else is read. What lies behind the end of the section may be looked at, but no op with it passes.
+        Small integers, which are nearly all, are read here and not by the cursor; the cursor has the position only
+        while something else is read. Bytes behind the end of the section may be looked at, but an op that reaches them
+        is an error.
         """
         cursor = frame.cursor
         try:

@@ -64,7 +64,7 @@ class Codec:
 def codec_of(codes: tuple[Code, ...]) -> Codec:
     """Return the rows by number and by class."""
     kinds = {code.kind for code in codes}
-    # Of rows with one number, which differ in what they take only, the first is that of the oldest schema.
+    # Of several rows with one number, the first is that of the oldest schema; they differ only in ``take``.
     return Codec(
         {code.number: code for code in reversed(codes)},
         {kind: tuple(c for c in codes if c.kind is kind) for kind in kinds},

@@ -1,7 +1,7 @@
 """The encoding of builtin attributes and types: one row for each code, read and written by its fields.
 
-What has no row, such as everything of other dialects but quant, stands as text in a file. Codes and fields are those of
-MLIR's BuiltinDialectBytecode.td.
+Attributes and types without a row, such as those of other dialects except quant, are text in a file. Codes and fields
+are those of MLIR's BuiltinDialectBytecode.td.
 """
 
 from __future__ import annotations
@@ -283,5 +283,5 @@ TYPES = (
 ATTRIBUTE_CODES = {"builtin": codec_of(ATTRIBUTES)}
 TYPE_CODES = {"builtin": codec_of(TYPES), "quant": codec_of(QUANT_TYPES)}
 
-# Codes of things that halfulp does not have.
+# Names of codes that halfulp does not support.
 UNSUPPORTED: Mapping[tuple[str, str, int], str] = {("type", "builtin", 33): "token"}

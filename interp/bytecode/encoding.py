@@ -14,11 +14,11 @@ from halfulp.interp.ir.errors import BytecodeError
 MAGIC = b"ML\xefR"
 MAX_VERSION = 6
 
-# Since which version of the format ...
-DIALECT_VERSIONS = 1  # a dialect may say its version
-ISOLATED_SECTIONS = 2  # regions that use nothing from outside stand in sections of their own
+# The versions of the format since which ...
+DIALECT_VERSIONS = 1  # a dialect may have a version
+ISOLATED_SECTIONS = 2  # regions that use nothing from outside are in sections of their own
 USE_LISTS = 3  # the orders of uses are kept
-ELIDED_LOCATIONS = 4  # block arguments without a place say so in a bit
+ELIDED_LOCATIONS = 4  # a bit tells that a block argument has no location
 NATIVE_PROPERTIES = 5  # inherent attributes have a layout of their own
 SEGMENT_ARRAYS = 6  # numbers of operands are plain integers, not an attribute
 
@@ -112,7 +112,7 @@ class ByteCursor:
     def varint(self) -> int:
         """Read an unsigned integer of up to 64 bits.
 
-        The first byte says by its trailing zeros how many bytes follow; one of zero, that eight do.
+        The trailing zeros of the first byte are the number of further bytes; a first byte of zero means eight.
         """
         pos = self.pos
         if pos >= self.end:
@@ -132,7 +132,7 @@ class ByteCursor:
     def varint_at(self, pos: int) -> tuple[int, int]:
         """Return the integer at ``pos`` and its end: `varint` for loops that keep the position themselves.
 
-        Short ones may reach beyond the end, which the loop must check; IndexError where the file ends.
+        A short integer may end beyond the section, which the loop must check. Raises IndexError at the end of the file.
         """
         data = self.data
         first = data[pos]
@@ -177,7 +177,7 @@ class ByteCursor:
     def terminated(self) -> bytes:
         """Read bytes up to a zero byte, and return them without it."""
         start, size = self.pos, 256
-        while True:  # more and more: most are short, and a view of a large file cannot be searched
+        while True:  # in growing steps: most strings are short, and a view of a large file cannot be searched
             found = bytes(self.data[start : min(self.end, start + size)])
             stop = found.find(0)
             if stop >= 0:

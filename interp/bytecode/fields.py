@@ -274,7 +274,7 @@ FLAGS = Field(_read_flags, _write_flags)
 # --- elements ---------------------------------------------------------------------------------------------------------
 
 
-# The size of an array without elements, leaving aside its zeros, and the dimensions that an array may have beside those
+# The largest product of the other sizes of an array without elements, and the most dimensions of an array beside those
 # of an element.
 _MAX_EMPTY = 1 << 16
 _MAX_ARRAY_RANK = 60
@@ -312,7 +312,7 @@ def _write_elements(sink: CodeSink, value: at.DenseElementsAttr, before: tuple[A
         sink.blob(value.blob(packed=True))
 
 
-# Elements of the type before it, as MLIR 22 keeps them in memory: newer MLIR still packs i1 in files.
+# Elements of the type before it, as MLIR 22 stores them in memory: newer MLIR still packs i1 in files.
 ELEMENTS = Field(_read_elements, _write_elements)
 
 

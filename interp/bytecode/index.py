@@ -1,8 +1,8 @@
 """The parts of a bytecode file beside the ops: names, attributes, types, resources and properties.
 
-Everything is bounded by the size of the file: a count that the bytes left cannot hold is an error, and so are nested
-attributes that go in circles. Nothing is dropped: bytes that are left over, or not known, are an error that names the
-op and the offset.
+The size of the file bounds everything: a count that the remaining bytes cannot hold is an error, and so are attributes
+that contain themselves. Nothing is dropped: bytes that are left over or unknown are an error that names the op and the
+offset.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ things are the numbers of a splat, or the entries of a dictionary that many ops 
 MAX_SHARED = 1 << 16
 """The most attributes and types that one may contain beyond the bytes of the file; shared ones count each time."""
 
-# An attribute or a type that is not read yet: its dialect, where it lies, and whether it is encoded or text.
+# An attribute or a type that is not read yet: its dialect, its start and end, and True if it is not text.
 ThingEntry = tuple[str, int, int, bool]
 
 
@@ -52,7 +52,7 @@ ThingEntry = tuple[str, int, int, bool]
 class OpName:
     """An op's name. ``registered``: its properties have a native layout.
 
-    ``plain``: without properties. ``known``: the properties met so far by their numbers.
+    ``plain``: it has no properties. ``known``: the properties that were read, by their numbers.
     """
 
     name: str
@@ -64,8 +64,8 @@ class OpName:
 
 
 _BUSY = object()
-_COLLISION = 8  # Comparing two things is as costly as making so many.
-# What stands for itself alone; most attributes of a file are places.
+_COLLISION = 8  # the cost of comparing two things, in things made
+# Classes without parts. Most attributes of a file are of the first one.
 _LEAVES = frozenset((FileLineCol, UnknownLoc, at.UnitAttr, at.FloatAttr, IntegerType, FloatType, IndexType))
 _FILE_LINE_COL = varint(next(code.number for code in ATTRIBUTES if code.kind is FileLineCol))[0]
 
@@ -95,9 +95,9 @@ class FileIndex:
         self.used_properties: set[int] = set()
         self.cursor = file.cursor
         self.depth = 0
-        # Each with the thing itself, so that its id stays its own.
+        # By id; each value has the thing itself, so that no other thing gets its id.
         self.sizes: dict[int, tuple[int, int, Thing]] = {}
-        # By hash: numbers that Python hashes alike can be chosen, so that looking through them must be counted.
+        # By hash. A file can choose numbers with equal hashes, so that comparisons must be counted.
         self.unique: dict[int, list[Thing]] = {}
         self.unwritten = 0
         self.most_unwritten = MAX_UNWRITTEN[0] + MAX_UNWRITTEN[1] * len(file.cursor.data)
@@ -360,7 +360,7 @@ class FileIndex:
             name = self._dialect(offsets)
             group = self.resources.dialect.setdefault(name, {})
             keys = self._resource_group(offsets, data, group)
-            # As in text: of the dialects that halfulp knows, builtin has resources, and these are blobs.
+            # As in text: of the known dialects only builtin has resources, and they are blobs.
             if keys and name != "builtin":
                 offsets.fail(f"unexpected resources of dialect '{name}'", start)
             for key, entry in group.items():

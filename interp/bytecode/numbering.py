@@ -1,7 +1,7 @@
 """The numbers that the attributes, types, names of ops, values and resources of a module get in a file.
 
-Numbers are varints, so what is used most comes first; within those that take as many bytes, what belongs to one dialect
-stands together. MLIR's own order is followed in all of it, so that the same module makes the same file.
+Numbers are varints, so the most used things come first; among numbers of equally many bytes, the things of one dialect
+are together. The order is MLIR's, so that the same module makes the same file.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from halfulp.interp.ir.types import DialectType, OpaqueType
 class NumberedEntry:
     """An object with a number, which is known after all uses are counted. ``code``: the number as it is written.
 
-    ``parts``: what is written for an attribute or a type itself: bytes, strings of the string section, and entries.
-    ``encoded``: these follow its code; else they are its text.
+    ``parts``: the encoding of an attribute or a type: bytes, strings of the string section, and entries. ``encoded``:
+    the parts follow its code; else they are its text.
     """
 
     __slots__ = ("code", "dialect", "encoded", "number", "parts", "refs")
@@ -56,7 +56,7 @@ class NameEntry(NumberedEntry):
         self.layout = layout
 
 
-# Of each property its entry, None for one that is absent; the bytes of the numbers of operands.
+# The entry of each property, None for an absent one; then the bytes of the numbers of operands.
 Properties = tuple[NumberedEntry | bytes | None, ...]
 
 
@@ -134,11 +134,10 @@ class _Recorder:
 class Numbering:
     """The numbers of everything in a module.
 
-    ``dialects`` maps a dialect to its number. ``names``, ``attributes`` and ``types`` stand in the order of their
-    numbers. ``values`` and ``blocks`` map to a number as it is written, ``sizes`` a region to how many values it
-    defines, ``records`` a block to its ops, ``arguments`` one of its arguments to type and location. ``resources``:
-    those that something refers to, in the order of their numbers. ``isolated``: ops whose regions use nothing from
-    outside.
+    ``dialects`` maps a dialect to its number. ``names``, ``attributes`` and ``types`` are in the order of their
+    numbers. ``values`` and ``blocks`` map to a number as it is written, ``sizes`` maps a region to its number of
+    values, ``records`` a block to its ops, ``arguments`` a block argument to its type and location. ``resources``:
+    those that are referred to, in the order of their numbers. ``isolated``: ops whose regions use nothing from outside.
     """
 
     def __init__(self, module: Module, version: int, schema: Schema) -> None:
@@ -157,7 +156,7 @@ class Numbering:
         self.codes = Varints()
         self._names: dict[str, NameEntry] = {}
         self._entries: dict[Thing | Place, NumberedEntry] = {}
-        # By identity, for what belongs to the module and so stays alive: quicker than to compare and to hash.
+        # By identity, for parts of the module, which stay alive: faster than comparing and hashing.
         self._known: dict[int, NumberedEntry] = {}
         self._recorder = _Recorder(schema, self.codes)
         self._next_value = 0
@@ -167,7 +166,7 @@ class Numbering:
             _assign(entries, self.codes)
         self._assign_resources(module.resources.dialect.get(BUILTIN, {}))
 
-    # The order in which MLIR meets things.
+    # The order in which MLIR numbers things.
 
     def _number_ops(self, top: Operation) -> None:
         """Number the top op, then region after region, the last one found first."""
@@ -372,13 +371,13 @@ def _resources_in(thing: Thing) -> Iterator[str]:
 def _assign(entries: list[Any], codes: Varints) -> None:
     """Sort entries, and number them.
 
-    The most used come first; then, in each run of numbers that take as many bytes, those of a dialect stand together,
-    beginning with the dialect that the run before ended with.
+    The most used come first. In each run of numbers of equally many bytes, the things of a dialect are together; the
+    run begins with the dialect that ended the run before.
     """
     entries.sort(key=attrgetter("refs"), reverse=True)
     start = size = first = 0
     for length in range(1, 9):
-        # MLIR takes the size of the run before away, not the sum of all: from the third run on they are too long.
+        # MLIR subtracts the size of the run before, not the sum of all: from the third run on, runs are too long.
         size = (1 << 7 * length) - size
         run = entries[start : start + size]
         if len({entry.dialect for entry in run}) > 1:
@@ -457,8 +456,8 @@ def use_orders(module: Module) -> dict[SSAValue, tuple[int, ...]]:
     """Return the orders in which MLIR keeps the uses of values, where they are not the order of the places, last first.
     An order has the positions of the uses from the last to the first.
 
-    It puts each new use in front. Reading a text, it makes an op after those in its regions; and the uses that come
-    before the definition of a value, taken over one by one, end up the other way round.
+    MLIR puts each new use in front. Reading a text, it makes an op after those in its regions. The uses before the
+    definition of a value are moved to it one by one, and so end up in reverse order.
     """
     if module.use_orders is not None:
         return _still_valid(module)
@@ -537,8 +536,8 @@ def _still_valid(module: Module) -> dict[SSAValue, tuple[int, ...]]:
 def map_order(keys: Sequence[int]) -> list[int]:
     """Return ascending keys in the order in which LLVM's DenseMap of unsigned integers iterates over them.
 
-    A table of a power of two of buckets, twice as many once three quarters are full; a key lies in the bucket of 37
-    times its value, or, where that is taken, one, then two, then three … further on.
+    The number of buckets is a power of two and doubles when three quarters are full. A key belongs in the bucket of 37
+    times its value; if that is taken, in the one that is one, then two, then three … further on.
     """
     buckets: list[int | None] = []
     for count, key in enumerate(keys, 1):

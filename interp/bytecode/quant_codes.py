@@ -148,13 +148,13 @@ def _quantile(
 
 def _read_parameters(source: CodeSource, before: tuple[Any, ...]) -> at.DenseElementsAttr:
     elements: at.DenseElementsAttr = _DENSE.read(source, before)
-    # Each type has numbers of its own of what others may share.
+    # Each type has its own numbers, though their elements may be shared.
     source.spend(_PARAMETER * (ty.element_count(elements.type) or 0))
     return elements
 
 
 _DENSE = attribute_of(at.DenseElementsAttr)
-_PARAMETER = 4  # as costly as so many other things
+_PARAMETER = 4  # the cost of one number, in things
 # The scales or the zero points of a type.
 _PARAMETERS = Field(_read_parameters, ATTRIBUTE.write)
 
@@ -239,7 +239,7 @@ QUANT_TYPES = (
         lambda t: (*_head(t), t.expressed, t.axis, t.storage_min, t.storage_max, t.scales, t.zero_points),
         lambda t: t.axis is not None,
     ),
-    # A type that stores floats in blocks crashes newer MLIR, so that nobody knows its encoding.
+    # Newer MLIR crashes on a type that stores floats in blocks, so its encoding is not known.
     _quantized(
         6,
         ty.UniformQuantizedType,

@@ -48,7 +48,7 @@ def read_as(file: Container, schema: Schema, registry: Registry, allow_unregiste
     try:
         return _module(index)
     except RecursionError:
-        # Python's limit, where it is met before ours.
+        # Python's limit was reached before ours.
         index.cursor.fail("attributes and types are nested too deep")
 
 

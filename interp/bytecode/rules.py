@@ -31,7 +31,7 @@ def _shape(shape: ty.Shape | None) -> str | None:
 
 
 def _element(kind: str) -> Callable[[Any], str | None]:
-    return lambda t: None if is_element(kind, t.element) else f"'{t.element}' is no element type of a {kind}"
+    return lambda t: None if is_element(kind, t.element) else f"'{t.element}' cannot be the element type of a {kind}"
 
 
 def _tensor(t: ty.TensorType) -> str | None:
@@ -46,9 +46,9 @@ def _memref(t: ty.MemRefType) -> str | None:
     if isinstance(layout, at.StridedLayoutAttr) and len(layout.strides) != rank:
         return f"{len(layout.strides)} strides for rank {rank}"
     if layout is not None and not isinstance(layout, at.AffineMapAttr | at.StridedLayoutAttr):
-        return f"{layout} is no layout"
+        return f"{layout} is not a layout"
     if space is not None and (not isinstance(space, SPACES) or (isinstance(space, at.IntegerAttr) and not space.value)):
-        return f"{space} is no memory space"
+        return f"{space} is not a memory space"
     return _element("memref")(t) or _shape(t.shape)
 
 
@@ -132,7 +132,7 @@ def _sparse(a: at.SparseElementsAttr) -> str | None:
         return f"elements of '{a.type}'"
     rows = a.indices.type.shape
     count = a.values.type.shape
-    # MLIR makes the coordinates of a single element, or of a rank of one, a list.
+    # In MLIR the coordinates of a single element, or of rank 1, are a list.
     if a.indices.type.element != ty.I64 or a.values.type.element != a.type.element or rows is None or count is None:
         return f"indices '{a.indices.type}' and values '{a.values.type}' of '{a.type}'"
     if len(count) != 1 or rows not in ((count[0], len(shape)), count if len(shape) == 1 else ()):

@@ -356,12 +356,12 @@ def write_bytecode(
 ) -> bytes:
     """Write a module as MLIR bytecode. The same module gives the same bytes.
 
-    ``version``: of the format, 0 to 6. ``schema``: the MLIR whose ops and codes are used: MLIR 22 and newer ones do not
-    understand each other's versions 5 and 6, version 4 is read by both. ``producer``: who writes it, by default a name
-    that tells the schema, which `halfulp.interp.bytecode.reader` goes by.
+    ``version``: that of the format, 0 to 6. ``schema``: the MLIR whose ops and codes are used. MLIR 22 and newer MLIR
+    do not read each other's versions 5 and 6; both read version 4. ``producer``: the name of the writing program, by
+    default one that tells the schema, which `halfulp.interp.bytecode.reader` uses.
 
-    Raises InputError for a version that does not exist, and Unsupported for what the schema, or the version, does not
-    have.
+    Raises InputError for a version that does not exist, and Unsupported for a thing that the schema or the version does
+    not have.
     """
     if not 0 <= version <= MAX_VERSION:
         raise InputError(f"bytecode version {version} does not exist: it must be from 0 to {MAX_VERSION}")

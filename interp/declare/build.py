@@ -33,11 +33,11 @@ def apply_op(
     """Append an op to a block and return its results.
 
     ``properties``: as `op_properties` takes them. ``result``: the type of the first result, whole or only its element
-    type, where it does not follow from the operands'. Of several variable operands, each is given as many values as
-    the property ``operandSegmentSizes`` says, or, without it, as fit in one way only.
+    type, where it does not follow from the operands. Several variable operands get as many values as the property
+    ``operandSegmentSizes`` says; without it, the values are divided in the only way that fits.
 
-    Raises TypeMismatch without a type of the result where it is needed, VerifyError for unknown properties and for
-    operands that can be divided in no way, or in several.
+    Raises TypeMismatch where a type of the result is needed and missing, and VerifyError for unknown properties and for
+    operands that cannot be divided, or in several ways.
     """
     attributes = op_properties(definition, properties)
     if Trait.ATTR_SIZED_OPERAND_SEGMENTS not in definition.traits:
@@ -169,7 +169,7 @@ def single_op_module(
 ) -> Module:
     """Make a module with the one function ``@eval``, which applies the op to its arguments and returns the results.
 
-    The parameters and what is raised are those of `apply_op`.
+    The parameters and errors are those of `apply_op`.
     """
     block = Block()
     arguments = [block.add_argument(type_) for type_ in operands]
@@ -184,10 +184,10 @@ def property_of(definition: OpDefinition, name: str) -> Property | None:
 def op_properties(definition: OpDefinition, given: Mapping[str, Any]) -> dict[str, at.Attribute]:
     """Return the op's properties from keywords, with the defaults of those that are not given.
 
-    A value is an attribute; the keywords of an enum; True or False; any other text, which is read as MLIR's spelling
-    of an attribute, or is a string where the property is one; or a list of integers, or of such values.
+    A value may be an attribute; the keywords of an enum; True or False; another text, which is read as MLIR's spelling
+    of an attribute, or taken as a string where the property is one; or a list of integers, or of such values.
 
-    Raises VerifyError for an unknown name or value, ParseError for a text that is no attribute.
+    Raises VerifyError for an unknown name or value, and ParseError for a text that is not an attribute.
     """
     attributes: dict[str, at.Attribute] = {}
     for name, value in given.items():

@@ -66,8 +66,8 @@ class TypeKind:
 class TypeConstraint:
     """A predicate on types with MLIR's description of it, as diagnostics print it ("must be floating-point-like").
 
-    ``kind``: the class MLIR's declaration gives the type, if any. ``builds``: the one type there is, which the text
-    then need not name; builtin ones are found without.
+    ``kind``: the class of the type in MLIR's declaration, if any. ``builds``: the only type that is accepted, which the
+    text need not name. For builtin types it is found without ``builds``.
     """
 
     description: str
@@ -105,9 +105,9 @@ class AttributeConstraint:
 class Property:
     """An inherent attribute of an op. In bytecode the properties are in alphabetical order of their names.
 
-    ``default``: the enum value an absent property means; it is always stored, printed in the generic form, elided in
-    the custom form. ``optional``: may be absent. ``elided``: what the custom form leaves out of its dictionary, since
-    an absent one means the same. ``since``: the schema that introduced it.
+    ``default``: the enum value that an absent property means. It is always stored, printed in the generic form, and
+    left out in the custom form. ``optional``: it may be absent. ``elided``: the value that the custom form leaves out
+    of its dictionary, since an absent property means the same. ``since``: the schema that introduced it.
     """
 
     name: str
@@ -141,8 +141,8 @@ CustomPrint = Callable[[OpPrinter, Op], str]
 class CustomForm(NamedTuple):
     """A hand-written custom form.
 
-    ``parser`` takes the declaration and returns what reads the op behind its name, which stands at a token of the given
-    number. ``print`` returns what follows the name.
+    ``parser`` takes the declaration and returns a function that reads the op behind its name; this takes the parser and
+    the token of the name. ``print`` returns the text behind the name.
     """
 
     parser: Callable[[OpDefinition], CustomParse]
@@ -159,20 +159,17 @@ class Unprefixed(str):
 class OpDefinition:
     """The declaration of one op.
 
-    ``assembly`` is MLIR's declarative notation; ``custom`` is a hand-written parse/print pair instead;
-    with neither, the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op "
-    in front; `Unprefixed` where MLIR has none) or None; ``verify_regions`` does so after what is inside the op was
-    verified.
-    ``verify_symbols`` raises VerifyError for a wrong use of the symbols in reach.
-    ``named_results``: what the printer calls the results (``%low, %high``), or what tells it for an op, where None
-    stands for "one more of the same name" and the empty tuple for numbers. ``implicit_terminator``: the op that may be
-    left out at the end of a region.
-    ``evaluate`` is one of the evaluator classes of `halfulp.interp.run.evaluators`, or None: executing the op is
-    `Unsupported`.
-    ``default_dialect``: the dialect whose ops may be written without its name inside the regions.
-    ``assume``: of an op that is made without text (`interp.declare.build`), given its properties and the number of its
-    operands: adds the properties that may be left out there, and returns the operands' element types, as far as they
-    follow.
+    ``assembly``: MLIR's declarative notation. ``custom``: a hand-written pair of parser and printer instead. With
+    neither, the op has only its generic form. ``verify`` returns a message (MLIR's wording, without the "'op' op " in
+    front, which is added unless the message is `Unprefixed`) or None. ``verify_regions`` does the same after the inside
+    of the op was verified. ``verify_symbols`` raises VerifyError for a wrong use of the symbols in reach.
+    ``named_results``: the printed names of the results (``%low, %high``), or a function of the op that returns them;
+    None means "one more of the same name", and the empty tuple means numbers. ``implicit_terminator``: the op that may
+    be left out at the end of a region. ``evaluate``: one of the evaluator classes of `halfulp.interp.run.evaluators`,
+    or None: executing the op is `Unsupported`. ``default_dialect``: the dialect whose ops may be written without its
+    name inside the regions. ``assume``: for an op that is made without text (`interp.declare.build`). It takes the
+    properties and the number of operands, adds the properties that may be left out there, and returns the operands'
+    element types as far as they follow.
     """
 
     name: str

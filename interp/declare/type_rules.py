@@ -13,9 +13,9 @@ from halfulp.interp.ir.base import Attribute, Type
 class TypeRule:
     """An equation between the types of an op's operands and results (`AllTypesMatch`, `TypesMatchWith`).
 
-    Both functions see a mapping from slot name to type (a tuple of types for a variadic slot) and the op's properties.
-    ``solve`` adds the types that follow from those present; ``holds`` is the verifier's question; ``message`` its
-    answer, MLIR's own.
+    Both functions get a mapping from slot name to type (a tuple of types for a variadic slot) and the op's properties.
+    ``solve`` adds the types that follow from those present. ``holds`` tells whether the types fit; ``message`` is the
+    verifier's error otherwise, in MLIR's words.
     """
 
     message: str

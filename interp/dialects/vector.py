@@ -122,7 +122,7 @@ def _print(op: Operation, settings: Settings) -> Function:
 
     def show(run: Run, operands: Operands) -> tuple[Any, ...]:
         if isinstance(literal, at.StringAttr):
-            settings.write(literal.value)  # the punctuation is for values: none follows a string
+            settings.write(literal.value)  # punctuation follows values, not strings
         else:
             settings.write("".join(map(printed, operands)) + ending)
         return ()
@@ -351,7 +351,7 @@ _ACCESS = (
     Property("alignment", c.INTEGER_64_ATTR, optional=True),
     Property("nontemporal", c.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)),
 )
-# LLVM 24 has these outside of the dictionary, where MLIR 22 has them.
+# LLVM 24 writes these outside of the dictionary, MLIR 22 in it.
 _CLAUSES = "also(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
 vector.op(
     "load",

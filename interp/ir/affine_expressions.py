@@ -1,9 +1,9 @@
 """Affine expressions: sums, products with constants and symbols, divisions and remainders of dimensions and symbols.
 
-The functions that build an expression simplify it as MLIR's do (AffineExpr.cpp), since mlir-opt prints what they leave:
-constants and symbols move to the right, ``d0 * 2 + d0`` becomes ``d0 * 3``, ``d0 - (d0 floordiv 4) * 4`` becomes
-``d0 mod 4``. Two things differ, so that what is printed reads back to the same expression: a sum or product of
-constants that leaves 64 bits is not folded (there it wraps), and ``a + (b + c)`` is built as ``a + b + c``, as it is
+The functions that build an expression simplify it as MLIR's do (AffineExpr.cpp), because mlir-opt prints the simplified
+form: constants and symbols move to the right, ``d0 * 2 + d0`` becomes ``d0 * 3``, and ``d0 - (d0 floordiv 4) * 4``
+becomes ``d0 mod 4``. Two things differ, so that printed text reads back to the same expression. A sum or product of
+constants that exceeds 64 bits is not folded (MLIR wraps it). And ``a + (b + c)`` is built as ``a + b + c``, as it is
 printed.
 """
 
@@ -247,7 +247,7 @@ Linear = tuple[tuple[int | None, ...], int | None]
 def linear(expr: AffineExpr, dimensions: int, symbols: Sequence[int] = ()) -> Linear | None:
     """Return an expression as a sum of dimensions times factors, as MLIR reads the layouts of memrefs, or None.
 
-    ``symbols``: their values, where those are known.
+    ``symbols``: the known values of symbols.
     """
     none = (0,) * dimensions
     if isinstance(expr, Dimension):
@@ -262,7 +262,7 @@ def linear(expr: AffineExpr, dimensions: int, symbols: Sequence[int] = ()) -> Li
     left, right = linear(expr.lhs, dimensions, symbols), linear(expr.rhs, dimensions, symbols)
     if left is None or (right is None and expr.operator == "+"):
         return None
-    # What is symbolic stands on the right of a product, and may be anything.
+    # The symbolic factor of a product is on the right.
     factors, constant = right or (none, None)
     if expr.operator == "+":
         return tuple(map(known_sum, left[0], factors)), known_sum(left[1], constant)
@@ -298,7 +298,7 @@ def spell(expr: AffineExpr, strong: bool = False) -> str:
     if isinstance(expr, Symbol):
         return f"s{expr.position}"
     if isinstance(expr, AffineConstant):
-        if expr.value == _MIN:  # its magnitude cannot be written
+        if expr.value == _MIN:  # its magnitude does not fit 64 bits
             return f"({_MIN + 1} - 1)" if strong else f"{_MIN + 1} - 1"
         return str(expr.value)
     assert isinstance(expr, Binary)

@@ -1,7 +1,7 @@
 """MLIR's attributes: frozen, hashable, equal by value. ``str(attribute)`` is the spelling mlir-opt prints.
 
 Elements are codes, as everywhere in halfulp: raw bit patterns, zero-extended, in the smallest of uint8/16/32/64 that
-holds the width; wider elements have one more trailing axis of uint64 limbs, least significant first.
+holds the width. Wider elements have one more trailing axis of uint64 limbs, least significant first.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ class DenseElementsAttr(Attribute):
 # More elements than this are printed as one string of hexadecimal digits.
 MAX_PLAIN_ELEMENTS = 100
 
-# What a static list of sizes holds where a value stands: the smallest 64-bit integer (its code).
+# The mark for a value in a static list of sizes: the code of the smallest 64-bit integer.
 DYNAMIC = 1 << 63
 
 
@@ -475,7 +475,7 @@ class Names(dict[object, str]):
 class OpaqueAttr(Attribute):
     """An attribute of a dialect that is not registered, as it was written: ``#dialect.body`` or ``#dialect<body>``.
 
-    ``body`` is what follows the dialect's name, with its dot or bracket. ``type`` is the type written after it, if any.
+    ``body``: the text behind the dialect's name, with its dot or bracket. ``type``: the type written after it, if any.
     """
 
     dialect: str

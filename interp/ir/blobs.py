@@ -15,9 +15,9 @@ def elements_of_blob(
 ) -> DenseElementsAttr | None:
     """Read elements from raw bytes as MLIR lays them out; return None where their number is wrong.
 
-    Each element takes whole bytes, little-endian (i0 none, i4 and f4 one, tf32 three, f80 ten, index eight); one
-    element alone is a splat. MLIR 22 packs i1 eight to the byte, least significant bit first, a single byte 0x00 or
-    0xFF being a splat; newer MLIR does as with any other type.
+    Each element takes whole bytes, little-endian (i0 none, i4 and f4 one, tf32 three, f80 ten, index eight). A single
+    element is a splat. MLIR 22 packs eight i1 into a byte, least significant bit first; one byte 0x00 or 0xFF is a
+    splat. Newer MLIR stores i1 like any other type.
     """
     element = type.element
     count = element_count(type) or 0
@@ -33,7 +33,7 @@ def elements_of_blob(
     width = element_width(scalar)
     if width is None:
         return None
-    if not width:  # an i0 takes no byte at all
+    if not width:  # an i0 takes no byte
         return None if data else DenseElementsAttr(type, np.zeros(shape, np.uint8), False)
     size = (width + 7) // 8
     per_element = size * (2 if isinstance(element, ComplexType) else 1)
@@ -51,7 +51,7 @@ def elements_of_blob(
     elif width % 64:
         codes[:, -1] &= dtype.type((1 << width % 64) - 1)
     if not splat and count:
-        # Bits beyond the width are gone by now: what prints alike is alike.
+        # Bits beyond the width are cleared, so that equal elements have equal codes.
         elements = codes.reshape(count, -1)
         splat = bool((elements == elements[0]).all())
         codes = elements[0] if splat else codes

@@ -17,9 +17,9 @@ class EnumDefinition:
     """An enum attribute: keywords in the custom form of an op, an integer or ``#dialect.mnemonic<…>`` in the generic
     form.
 
-    ``storage_width`` is the width of the IntegerAttr that holds it (predicates, rounding modes), or None for an
-    attribute of the dialect's own, named by ``mnemonic`` (``arith.fastmath``). ``flags``: the cases are bits, written
-    as a list joined by ``separator``.
+    ``storage_width``: the width of the IntegerAttr that holds it (predicates, rounding modes); None for an attribute of
+    the dialect itself, named by ``mnemonic`` (``arith.fastmath``). ``flags``: the cases are bits, written as a list
+    joined by ``separator``.
     """
 
     name: str
@@ -116,8 +116,8 @@ class AttributeDefinition:
     """The definition of an attribute of a dialect, ``#dialect.mnemonic<…>``.
 
     ``form``: compiled from MLIR's declarative notation (`halfulp.interp.declare.parameters`). ``verify`` returns a
-    message or None. ``alias``: the name MLIR gives aliases of it, where it makes some. ``interfaces``: what it can be
-    used as, each a word such as ``pipeline``.
+    message or None. ``alias``: the name that MLIR gives its aliases, if it makes any. ``interfaces``: the roles of the
+    attribute, each a word such as ``pipeline``.
     """
 
     name: str

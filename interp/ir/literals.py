@@ -1,9 +1,8 @@
 """Numbers and strings as MLIR text spells them. Floats are raw bit patterns here, never Python floats.
 
-How MLIR spells a float (AsmPrinter's `printFloatValue` over `APFloat::toString`): six significant digits in exponent
-form if
-they read back equal in the format itself; else as many digits as the precision asks for, if that spelling has a
-point; else, and for infinities and NaNs, the bit pattern in hexadecimal.
+MLIR spells a float (AsmPrinter's `printFloatValue` over `APFloat::toString`) with six significant digits in exponent
+form if they read back equal in the format itself. Otherwise it uses as many digits as the precision needs, if that
+spelling has a point. Otherwise, and for infinities and NaNs, it prints the bit pattern in hexadecimal.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ def bits_double(code: int) -> float:
 def read_decimal(format: FloatFormat, text: str) -> int:
     """Read a decimal literal: round it to the nearest f64, and that to nearest even into ``format``.
 
-    That the path goes through f64 is the language (MLIR 22 and newer), not an approximation.
+    The step through f64 is part of the language (MLIR 22 and newer), not an approximation.
     """
     return convert(float_format("f64"), format, double_bits(float(text))).code
 

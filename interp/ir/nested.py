@@ -79,7 +79,7 @@ def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
 def nested_size(thing: Attribute | Type, known: dict[int, int]) -> int:
     """Count the attributes and types that are printed for something. ``known``: sizes by id, of things that stay alive.
 
-    Aliases share what they name, so a short file can mean a spelling of any length; this counts it without making it.
+    Aliases share the things they name, so a short file can mean a spelling of any length. This counts without spelling.
     """
     number = known.get(id(thing))
     if number is None:

@@ -1,7 +1,7 @@
 """The IR in memory: operations in blocks in regions, as MLIR has them. Mutable and lean.
 
-Values know where they are defined, not where they are used. An operation knows the token it was read from; its line and
-column are worked out only when somebody asks.
+Values know their definition, not their uses. An operation knows the token it was read from; its line and column are
+computed on demand.
 """
 
 from __future__ import annotations
@@ -76,11 +76,10 @@ VISIBILITIES = ("public", "private", "nested")
 class Operation:
     """One operation.
 
-    ``properties`` holds the inherent attributes, ``attributes`` the discardable ones. ``definition`` is None for an
-    operation of an unregistered dialect: which of its attributes are inherent is not known, so all stand in
-    ``attributes``; what stood in ``<…>``, any attribute at all, is in ``raw_properties`` (None: nothing did).
-    Each successor is a block with the values for its arguments, which are operands of the op in MLIR and are kept
-    apart here.
+    ``properties`` has the inherent attributes, ``attributes`` the discardable ones. ``definition`` is None for an
+    operation of an unregistered dialect. It is not known which of its attributes are inherent, so all are in
+    ``attributes``; the attribute in ``<…>`` is in ``raw_properties`` (None: there was none). Each successor is a block
+    with the values for its arguments; in MLIR these are operands of the op, here they are separate.
     """
 
     __slots__ = (
@@ -235,7 +234,7 @@ class Region:
 class Blob:
     """Bytes kept in a file beside the program, and the alignment of their address.
 
-    ``data`` may be a view of a file, which is then mapped as long as the view lives.
+    ``data`` may be a view of a mapped file, which stays mapped as long as the view lives.
     """
 
     data: bytes | memoryview

@@ -157,7 +157,7 @@ class MemRefType(Type):
 class OpaqueType(Type):
     """A type of a dialect that is not registered, kept as written: ``!dialect.body`` or ``!dialect<body>``.
 
-    ``body`` is what follows the dialect's name, with its dot or bracket.
+    ``body``: the text behind the dialect's name, with its dot or bracket.
     """
 
     dialect: str
@@ -189,11 +189,11 @@ class DialectType(Type):
 class UniformQuantizedType(Type):
     """``!quant.uniform<…>``: how stored integers stand for real numbers, expressed = (stored - zero point) * scale.
 
-    Per layer: ``axis`` and ``block_sizes`` are None, one scale. Per channel: ``axis`` is set, a scale per index of it.
-    Sub-channel: ``block_sizes`` holds (axis, size) pairs, and the scales form an array of ``parameter_shape``,
-    row-major.
-    ``scales`` are the literals' values as f64 (sub-channel: rounded to the expressed type, as MLIR does).
-    ``storage``: None for integers; newer MLIR also stores a float type or a `QuantileType`, whose bounds are integers.
+    Per layer: ``axis`` and ``block_sizes`` are None, and there is one scale. Per channel: ``axis`` is set, and there is
+    one scale per index of it. Sub-channel: ``block_sizes`` has (axis, size) pairs, and the scales form an array of
+    ``parameter_shape``, row-major. ``scales``: the literals' values as f64 (sub-channel: rounded to the expressed type,
+    as MLIR does). ``storage``: None for integers; newer MLIR also stores a float type or a `QuantileType`, whose bounds
+    are integers.
     """
 
     storage_width: int
@@ -365,10 +365,9 @@ def special_storage_bounds(storage: Type) -> tuple[int, int]:
 def check_quantized_container(type: Type, shape: Shape | None) -> str | None:
     """Return what is wrong with ``type`` as the element type of a tensor of ``shape``, or None.
 
-    The quant document's "Per-axis quantization integrity" and MLIR 22's rules for sub-channel quantisation. Dynamic
-    dimensions and unranked shapes (None) are not judged where the rule needs their size: call again with the actual
-    shape.
-    ``shape`` () means a rank-0 tensor; a scalar is for `check_quantized_scalar`.
+    The rules are those of the quant document ("Per-axis quantization integrity") and MLIR 22's for sub-channel
+    quantisation. A rule that needs the size of a dynamic dimension or of an unranked shape (None) is not checked: call
+    again with the actual shape. ``shape`` () means a rank-0 tensor; `check_quantized_scalar` checks a scalar.
     """
     if not isinstance(type, UniformQuantizedType):
         return None
@@ -422,7 +421,7 @@ def _check_blocks(type: UniformQuantizedType, blocks: tuple[tuple[int, int], ...
             continue
         expected = dimension // sizes[axis] if axis in sizes else min(dimension, 1)
         if count != expected:
-            return f"dimension {axis} of the scales has size {count}, the tensor and its block sizes ask for {expected}"
+            return f"dimension {axis} of the scales has size {count}, the tensor and its block sizes need {expected}"
     return None
 
 

@@ -15,7 +15,7 @@ from halfulp.interp.ir.affine_expressions import (
 )
 from halfulp.interp.text.token_parser import TokenParser
 
-# Operators inside one another, in one expression.
+# The most operators that may be nested in one expression.
 MAX_DEPTH = 200
 
 _LOW = ("+", "-")
@@ -113,7 +113,7 @@ class AffineParser:
             parser.pos += 1
             factor = self._operand(total)
             following = parser.tokens[parser.pos]
-            # mlir-opt blames the operator after the wrong one where there is one.
+            # mlir-opt reports the error at the operator after the wrong one, if there is one.
             blamed = parser.pos if following in _HIGH else at
             total = self._joined(operator, total, factor, blamed)
             operator, at = following, parser.pos

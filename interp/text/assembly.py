@@ -68,7 +68,7 @@ def _finisher(definition: OpDefinition, slots: Slots, parts: tuple[ElementForm, 
     steps = tuple(part.read for part in parts)
     operand_count, slot_count = len(slots.operands), len(slots.all)
     solve = _solver(definition, slots)
-    # The types that follow from the written ones do not depend on attributes that have a type.
+    # True if no attribute with a type contributes to the types that are solved.
     cacheable = all(isinstance(prop.kind, EnumDefinition) for prop in definition.properties)
     plain = slots.plain and not definition.regions
     defaults = default_properties(definition)
@@ -158,7 +158,7 @@ def _solver(definition: OpDefinition, slots: Slots) -> Solve:
     """Return a function that completes a list of types by slot from the constraints and the type rules."""
     fixed = {slot.name: only for slot in slots.all if slot.arity is Arity.ONE and (only := only_type(slot.constraint))}
     rules = definition.type_rules
-    # Values whose number may be none, or whose type is known by itself.
+    # Slots that may be empty, or whose type is fixed.
     optional = {
         slot.name
         for slot in slots.all

@@ -59,7 +59,7 @@ class AttributeParser(ElementsParser):
             value = self.string()
             if type is None and self.take(":"):
                 type = self.type()
-            # To MLIR a string without a type is one of type none.
+            # In MLIR a string without a type has type none.
             return StringAttr(value, None if isinstance(type, NoneType) else type)
         if first == "@" and len(token) > 1:
             return self.symbol_reference()

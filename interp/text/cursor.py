@@ -11,7 +11,7 @@ from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.source import Source
 from halfulp.interp.text.lexer import lexical_error, token_offsets, tokenize
 
-# Brackets, regions and types inside one another. Python's own stack holds several frames for each.
+# The most brackets, regions and types that may be nested. Each takes several frames of Python's stack.
 MAX_NESTING = 100
 
 
@@ -64,8 +64,7 @@ class Cursor:
     def wrong_token(self, message: str, hint: str | None = None) -> NoReturn:
         """Raise a ParseError for a missing token, at the end of the text before the current one, as mlir-opt does.
 
-        Blank lines and lines of comment are passed over, so that a forgotten token is reported on the line it
-        belongs to.
+        Blank lines and comment lines are skipped, so that a missing token is reported on the line it belongs to.
         """
         self.check_lexical(self.pos)
         text = self.source.text

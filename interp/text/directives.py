@@ -1,6 +1,6 @@
 """The elements of the assembly notation, compiled for an op: each with its reading and its printing.
 
-To read is to step over tokens and to note in a `State` what they say; to print is to add to an `Out`.
+Reading steps over tokens and notes in an `OpReading` what they say. Printing adds to an `Out`.
 """
 
 from __future__ import annotations
@@ -377,7 +377,7 @@ def _written_names(elements: Sequence[Element]) -> frozenset[str]:
 
 
 def _group(group: Group, slots: Slots) -> ElementForm:
-    # A unit attribute is not written: the group's being there says it.
+    # A unit attribute is not written: its group is.
     units = [
         element.name
         for element in group.elements
@@ -405,7 +405,7 @@ def _group(group: Group, slots: Slots) -> ElementForm:
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
         for part in parts if present(operation) else otherwise:
             part.print(printer, operation, out)
-        # MLIR decides on spaces when it compiles the format: as if all had been printed.
+        # MLIR decides on spaces when it compiles the format, as if all elements were printed.
         out.space, out.punctuation = space, punctuation
 
     return ElementForm(read, print_)
@@ -426,7 +426,7 @@ def _clauses(clauses: Clauses, slots: Slots) -> ElementForm:
     by_keyword = {
         clause[0].text: compile_elements(clause, slots) for clause in clauses.clauses if isinstance(clause[0], Literal)
     }
-    # What a clause is about, its first variable, says whether it is printed.
+    # A clause is printed if its first variable is present.
     printed = [
         (present, parts)
         for parts in (by_keyword.values() if clauses.printed else ())

@@ -74,9 +74,9 @@ class ElementsParser(LocationParser):
         self.expect(">")
         elements = self._elements_type(type, start)
         shape = tuple(size or 0 for size in elements.shape or ())
-        # A single coordinate may stand without brackets: it is repeated.
+        # A single coordinate may be written without brackets: it is repeated.
         rank = len(shape)
-        # mlir-opt prints equal coordinates as one, and cannot read that: here it stands for one per value.
+        # mlir-opt prints equal coordinates as one, and cannot read that. Here it is repeated for each value.
         index_shape = indices.shape or (values.shape[0] if values.shape else 1, rank)
         value_shape = values.shape or (index_shape[0],)
         if index_shape != (value_shape[0], rank) and not (rank == 1 and index_shape == value_shape):
@@ -176,7 +176,7 @@ class ElementsParser(LocationParser):
 class _Literal:
     """The elements of a `dense<…>` before its type is known: indices of tokens in row-major order, and the shape.
 
-    ``hex`` is the index of a blob's token. Nested brackets are read iteratively.
+    Nested brackets are read iteratively.
     """
 
     def __init__(self, parser: ElementsParser) -> None:
@@ -259,9 +259,9 @@ def _dense_attribute(
     count = element_count(type)
     assert count is not None
     problem = shape_problem(_static(type))
-    # One element for all is not repeated in memory.
+    # A splat is not repeated in memory.
     if problem and not (count and literal is not None and not literal.bracketed and not _is_text(parser, literal)):
-        parser.error(f"the elements of '{type}' cannot be held: it {problem}", start)
+        parser.error(f"the elements of '{type}' do not fit in an array: the type {problem}", start)
     if literal is None:
         if count:
             parser.error(f"parsed zero elements, but type ('{type}') expected at least 1", start)

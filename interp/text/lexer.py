@@ -1,8 +1,8 @@
 """Tokens of MLIR text: one regular expression, one pass, no positions.
 
-Positions are worked out by a second pass when somebody asks for one (an error, a location), which keeps reading a large
-correct file fast. Every character of the text that is neither space nor comment ends up in some token, so a
-character that cannot start one becomes a token of its own, which no rule of the parser accepts.
+Positions are computed by a second pass when one is needed (for an error or a location), so that reading a large correct
+file is fast. Every character that is neither space nor comment is part of some token. A character that cannot start one
+becomes a token of its own, which no rule of the parser accepts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _STRING = r'"[^"\\\n\v\f]*(?:\\[^\n\v\f][^"\\\n\v\f]*)*"'
 _SUFFIX = r"(?:\d+|[A-Za-z$._-][A-Za-z0-9_$.-]*)"
 _ALTERNATIVES = (
     rf"%{_SUFFIX}(?:#\d+)?",
-    # A shaped type without anything nested in it is one token: the parser knows most of them by their spelling.
+    # A shaped type without nested parts is one token: the parser finds most of them by their spelling.
     r"(?:tensor|vector|memref)<(?:[\[\]0-9?*x]+x)?[a-z][A-Za-z0-9]*>",
     r"[A-Za-z_][A-Za-z0-9_$.]*",
     r"0x[0-9a-fA-F]+",

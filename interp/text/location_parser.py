@@ -49,7 +49,7 @@ class LocationParser(TypeParser):
     def _named_location(self) -> Location:
         text = self.string()
         if self.take(":"):
-            # MLIR's name for no name.
+            # MLIR writes an empty name as a dash.
             return self._file_location(text or "-")
         if not self.take("("):
             return NameLoc(text)

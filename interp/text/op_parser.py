@@ -151,7 +151,7 @@ class OpParser(AttributeParser):
         if self.forward:
             first = min(self.forward.values(), key=lambda forward: forward.token)
             name = self.tokens[first.token]
-            # The names of the function are gone by now: look for a near one among those written before.
+            # The names of the function are already removed: look for a near one among those written before.
             written = (token for token in reversed(self.tokens[: first.token]) if token[:1] == "%")
             hint = did_you_mean(name, (token for token in written if token not in self.forward))
             self.error("use of undeclared SSA value name", first.token, hint=hint)
@@ -215,7 +215,7 @@ class OpParser(AttributeParser):
         """Read ``{ blocks }``.
 
         ``owner``: the op's name. ``arguments``: those of the entry block that were read before it. ``dialect``: the one
-        whose ops are abbreviated in it, if not the owner's.
+        whose ops are abbreviated in it, if it is not that of the owner.
         """
         raise NotImplementedError
 

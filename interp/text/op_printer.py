@@ -28,7 +28,7 @@ class OpPrinter:
         self.values: dict[SSAValue, str] = {}
         self.labels: dict[Block, str] = {}
         self.indent = ""
-        # What may need an alias, in the order it is printed, with whether its alias may stand at the end of the file.
+        # Things that may need an alias, in the order of printing; True if the alias may be at the end of the file.
         self.seen: dict[Attribute | Type, bool] = {}
         self._types: dict[Type, str] = {}
 
@@ -106,7 +106,7 @@ class OpPrinter:
         """Print ``{ … }`` over several lines.
 
         ``header``: label even an empty entry block, as the generic form does. ``terminators``: False leaves out the
-        entry block's.
+        terminator of the entry block.
         """
         raise NotImplementedError
 

@@ -26,16 +26,16 @@ from halfulp.interp.text.assembly import compile_parser
 from halfulp.interp.text.op_parser import Argument, Forward, OpParser, ParseOp
 from halfulp.interp.text.resource_parser import read_resources
 
-# How much larger than the whole file an alias may be once the aliases in it are written out.
+# How much larger than the whole file an alias may be when the aliases in it are expanded.
 MAX_ALIAS_SIZE = 1 << 16
 
 T = TypeVar("T")
 
-# What ends a list of operations.
+# The tokens that end a list of operations.
 _ENDS = frozenset(("}", "^", "#", "!", ""))
 
 
-# The properties or the type of an op, in tokens, that are remembered for the next op of its name.
+# The most tokens of an op's properties or type that are kept for the next op of its name.
 _MAX_REMEMBERED = 100
 
 
@@ -180,7 +180,7 @@ class Parser(OpParser):
         parse = compile_parser(definition)
         if parse is None:
             self.error(f"custom op '{name}' has no custom assembly form", at)
-        # An abbreviated name means another op in a region of another dialect.
+        # An abbreviated name stands for another op in a region of another dialect.
         if "." in token:
             self.custom[token] = parse
         self.pos = at + 1
@@ -208,7 +208,7 @@ class Parser(OpParser):
             mnemonics = () if known is None else [op.partition(".")[2] for op in known.ops]
             hint = did_you_mean(token, mnemonics, number_family)
         if hint is None and known is not None and known.partial:
-            # The real dialect may well have it.
+            # The real dialect may have it.
             part = f"halfulp knows only some ops of '{known.name}'"
             hint = f"{part}; it reads every op in generic form (--mlir-print-op-generic)"
         self.error(f"custom op '{token}' is unknown{tried}", at, hint=hint)
@@ -344,7 +344,7 @@ class Parser(OpParser):
         if not self.take("("):
             return regions
         while True:
-            # Names are abbreviated as around the op: only custom forms have a dialect of their own.
+            # Names are abbreviated as outside of the op: only custom forms change the default dialect.
             regions.append(self.region(name, dialect=self.default_dialect))
             if not self.take(","):
                 break

@@ -24,7 +24,7 @@ class Printer(OpPrinter):
         super().__init__(debug_info, names)
         self.generic = generic
         self.default_dialect = "builtin"
-        # Worked out once: an op that was read has its location only as a place in the tokens.
+        # Computed once: the location of an op that was read is only a place in the tokens.
         self.locations: dict[Operation, Location] = {}
 
     # Names.
@@ -67,7 +67,7 @@ class Printer(OpPrinter):
     ) -> tuple[int, int]:
         results = operation.results
         definition = operation.definition
-        # The generic form does not ask an op for names.
+        # The generic form ignores the names that an op suggests.
         if definition is not None and not self.generic:
             named = definition.named_results
             suggestions = named(operation) if callable(named) else named
@@ -141,7 +141,7 @@ class Printer(OpPrinter):
         if operation.properties:
             text += f" <{self.dictionary(operation.properties)}>"
         elif raw is not None:
-            # MLIR uses the aliases there are, but what stands here asks for none.
+            # MLIR uses existing aliases here, but makes none for this attribute.
             text += f" <{self.names.get(raw) or raw.spell(self.names)}>"
         if operation.regions:
             text += f" ({', '.join(self.region(region, operation, header=True) for region in operation.regions)})"

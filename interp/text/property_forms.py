@@ -105,8 +105,8 @@ def _checked(kind: AttributeConstraint | EnumDefinition, special: Read | None, p
     def read(p: OpParser) -> Attribute:
         at = p.pos
         attribute = special(p) if special is not None else p.attribute()
-        # A string has a type to MLIR: what is wrong with it is said by the op's own rules, as of a type where the op
-        # wants some type.
+        # In MLIR a string has a type. The op's own rules report a wrong string, and a wrong type where the op needs a
+        # type.
         if not kind.accepts(attribute) and (special is not None or not isinstance(attribute, left_to_the_op)):
             p.error(f"{prefix}invalid kind of attribute specified", at)
         return attribute

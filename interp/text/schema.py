@@ -17,7 +17,7 @@ NAMES = {Schema.MLIR22: "MLIR 22", Schema.LLVM24: "LLVM 24"}
 
 def check_schema(module: Module, schema: Schema) -> None:
     """Raise Unsupported for the first op, property or type that this version of MLIR does not have."""
-    # By identity: what the module holds is shared among ops, and stays alive.
+    # By identity: the attributes and types of a module are shared among ops, and stay alive.
     seen: set[int] = set()
     newer: dict[OpDefinition | None, tuple[Property, ...]] = {None: ()}
     for operation in module.walk():

@@ -76,7 +76,7 @@ class OpReading:
         self.types: list[Any] = [None] * slots
         self.properties: dict[str, Attribute] = {}
         self.attributes: dict[str, Attribute] = {}
-        # The properties that the dictionary names, which prevail over those of the custom form.
+        # The properties that the dictionary names, which replace those of the custom form.
         self.named: dict[str, Attribute] | None = None
         self.regions: list[Region] = []
         self.successors: list[Block] = []

@@ -127,7 +127,7 @@ def integer_value(token: str) -> int:
     """Return the value of an integer literal, decimal or hexadecimal."""
     if token[:2] == "0x":
         return int(token, 16)
-    # Python refuses to read more digits than this from a string at once.
+    # Python converts at most 4,300 digits at once.
     value = 0
     for start in range(0, len(token), 4000):
         part = token[start : start + 4000]

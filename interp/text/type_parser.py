@@ -63,7 +63,7 @@ class TypeParser(TokenParser):
         self.allow_unregistered = allow_unregistered
         self.types: dict[str, Type] = dict(SCALARS)
         self.attributes: dict[str, Attribute] = {}
-        # Where the mnemonic of the dialect's type stands that is being read: there mlir-opt reports what is wrong.
+        # The offset of the mnemonic of the dialect's type that is being read, where mlir-opt reports errors.
         self.mnemonic_offset = 0
 
     def type(self) -> Type:
@@ -178,7 +178,7 @@ class TypeParser(TokenParser):
             return None
         return _UNRANKED[kind](tuple(None if size == "?" else int(size) for size in sizes), element)
 
-    # Shaped types the long way.
+    # Shaped types, token by token.
 
     def dimension(self) -> int:
         """Read an integer of a dimension list. A ``0x4`` is the dimension 0 and then ``x4``."""
@@ -301,7 +301,7 @@ class TypeParser(TokenParser):
             )
         return None if layout.is_identity else layout
 
-    # The others.
+    # Other types.
 
     def _complex(self) -> Type:
         self.pos += 1
@@ -363,8 +363,8 @@ class TypeParser(TokenParser):
         body = self.bracketed() if self.tokens[start] == "<" else ""
         if mnemonic:
             return f".{mnemonic}{body}"
-        # The wrapped form turns into the other where what it holds looks like it and its brackets are one pair:
-        # mlir-opt looks at the first and the last only, and cannot read what it prints then.
+        # The wrapped form becomes the other one where its content looks like it and its brackets are one pair.
+        # mlir-opt looks at the first and the last bracket only, and cannot read what it prints in the other cases.
         simple = _SIMPLE_SYMBOL.fullmatch(body[1:-1]) and self._is_one_pair(start + 1, self.pos - 1)
         return f".{body[1:-1]}" if simple else body
 
@@ -429,7 +429,7 @@ _ELEMENTS: Mapping[str, object] = {
 }
 
 
-# What may say where a memref lies.
+# The attributes that may be the memory space of a memref.
 SPACES = (IntegerAttr, StringAttr, DictionaryAttr, OpaqueAttr, EnumAttr, DialectAttr)
 
 

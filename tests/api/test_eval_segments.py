@@ -52,7 +52,7 @@ def test_every_property_can_be_given() -> None:
     assert np.array_equal(result.numpy(), np.stack([c + 2 * product, c, c + 2 * product]))
     loops = ["#linalg.iterator_type<parallel>", "#linalg.iterator_type<reduction>"]
     semantics = "#iree_gpu.mma_semantics<distributed = false, opaque = true>"
-    segments = {"iterator_types": loops, "semantics": semantics, "operandSegmentSizes": [2, 1]}
+    segments: dict[str, Any] = {"iterator_types": loops, "semantics": semantics, "operandSegmentSizes": [2, 1]}
     assert hu.eval(TILED, *tiles, **keywords, **segments) == result
 
 

@@ -414,7 +414,7 @@ def run_all(exhaustive: bool) -> Tally:
 
 def assert_explained(tally: Tally, attribute: str) -> None:
     assert not tally.unexplained, f"{len(tally.unexplained)} unexplained, such as\n" + "\n".join(tally.unexplained[:20])
-    rows = (*DEVIATIONS, *FLAG_DEVIATIONS)
+    rows: tuple[Deviation | FlagDeviation, ...] = (*DEVIATIONS, *FLAG_DEVIATIONS)
     assert {row.name: tally.covered[row.name] for row in rows} == {row.name: getattr(row, attribute) for row in rows}
 
 

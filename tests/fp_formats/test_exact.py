@@ -291,6 +291,7 @@ def test_many_chunks() -> None:
     many = arithmetic.divide(fmt, x, y, want_flags=True)
     assert x.size > 3 * CHUNK
     np.testing.assert_array_equal(many.codes, np.tile(once.codes, 11))
+    assert once.flags is not None
     np.testing.assert_array_equal(many.flags, np.tile(once.flags, 11))
 
 

@@ -62,8 +62,12 @@ def triples(fmt: FloatFormat, count: int, seed: int) -> list[tuple[int, int, int
     return rows
 
 
-def arrays(fmt: FloatFormat, rows: list[tuple[int, int, int]]) -> list[Codes]:
-    return [to_array(fmt, list(column)) for column in zip(*rows, strict=True)]
+Columns = tuple[Codes, Codes, Codes]
+
+
+def arrays(fmt: FloatFormat, rows: list[tuple[int, int, int]]) -> Columns:
+    a, b, c = (to_array(fmt, list(column)) for column in zip(*rows, strict=True))
+    return a, b, c
 
 
 def check_exact(
@@ -165,7 +169,7 @@ def test_small_formats_against_fractions(fmt: FloatFormat) -> None:
     every = [code for code in range(1 << fmt.bits) if scalar.value(fmt, code) is not None]
     rng = random.Random(fmt.name)
     if fmt.bits == 4:
-        rows = list(itertools.product(every, repeat=3))
+        rows = list(itertools.product(every, every, every))
     else:
         rows = [(rng.choice(every), rng.choice(every), rng.choice(every)) for _ in range(700)]
     for number, row in enumerate(rows):
@@ -177,7 +181,7 @@ def test_small_formats_against_fractions(fmt: FloatFormat) -> None:
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_every_triple_against_fractions(fmt: FloatFormat, mode: Rounding) -> None:
     every = [code for code in range(1 << fmt.bits) if scalar.value(fmt, code) is not None]
-    for row in itertools.product(every, repeat=3):
+    for row in itertools.product(every, every, every):
         check_value(fmt, row, mode)
 
 
@@ -209,7 +213,7 @@ def test_exact_equals_scalar(fmt: FloatFormat) -> None:
 def test_every_triple_of_f4_in_arrays() -> None:
     fmt = FORMATS["f4E2M1FN"]
     for mode in MODES:
-        check_exact(fmt, list(itertools.product(range(16), repeat=3)), mode)
+        check_exact(fmt, list(itertools.product(range(16), range(16), range(16))), mode)
 
 
 def test_shapes() -> None:
@@ -232,10 +236,15 @@ def test_domains() -> None:
     assert fast.path_of("fma", F32, RNE, FloatPolicy(denormals="flush_results")) is None
 
 
-def check_fast(fmt: FloatFormat, columns: list[Codes], mode: Rounding, policy: FloatPolicy) -> None:
+def check_fast(fmt: FloatFormat, columns: Columns, mode: Rounding, policy: FloatPolicy) -> None:
     got, want = fast.fma(fmt, *columns, mode, policy), arithmetic.fma(fmt, *columns, mode, policy)
     np.testing.assert_array_equal(got.codes, want.codes)
     assert got.poison is None
+
+
+def random_columns(rng: np.random.Generator, fmt: FloatFormat, count: int) -> Columns:
+    a, b, c = (rng.integers(0, 1 << fmt.bits, count, dtype=fmt.storage_dtype) for _ in range(3))
+    return a, b, c
 
 
 @pytest.mark.parametrize("name", ["bf16", "f16", "f32"])
@@ -243,13 +252,14 @@ def test_fast_equals_exact(name: str) -> None:
     fmt = FORMATS[name]
     rng = np.random.default_rng(7)
     ties = arrays(fmt, triples(fmt, 4000, 90))
-    anything = [rng.integers(0, 1 << fmt.bits, 30_000, dtype=fmt.storage_dtype) for _ in range(3)]
+    anything = random_columns(rng, fmt, 30_000)
+    some: Columns = (ties[0][:2000], ties[1][:2000], ties[2][:2000])
     for mode in MODES:
         for columns in (ties, anything):
             check_fast(fmt, columns, mode, SPEC)
-        check_fast(fmt, [column[:2000] for column in ties], mode, FloatPolicy(nan_result="canonical"))
-        check_fast(fmt, [column[:2000] for column in ties], mode, FloatPolicy(wide_source="through_f32"))
-        check_fast(fmt, [column[:2000] for column in ties], mode, FloatPolicy(conversion_overflow="saturate"))
+        check_fast(fmt, some, mode, FloatPolicy(nan_result="canonical"))
+        check_fast(fmt, some, mode, FloatPolicy(wide_source="through_f32"))
+        check_fast(fmt, some, mode, FloatPolicy(conversion_overflow="saturate"))
 
 
 @pytest.mark.exhaustive
@@ -260,8 +270,7 @@ def test_fast_equals_exact_on_many(name: str, mode: Rounding) -> None:
     rng = np.random.default_rng(8)
     check_fast(fmt, arrays(fmt, triples(fmt, 200_000, 91)), mode, SPEC)
     for _ in range(20):
-        columns = [rng.integers(0, 1 << fmt.bits, 1_000_000, dtype=fmt.storage_dtype) for _ in range(3)]
-        check_fast(fmt, columns, mode, SPEC)
+        check_fast(fmt, random_columns(rng, fmt, 1_000_000), mode, SPEC)
 
 
 @pytest.mark.parametrize(("fmt", "name", "kind"), [(F64, "fma", ctypes.c_double), (F32, "fmaf", ctypes.c_float)])

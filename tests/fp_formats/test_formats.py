@@ -86,7 +86,12 @@ def test_every_code_is_in_one_class(fmt: FloatFormat) -> None:
             assert (finite == 0) == classes[2]
             assert (0 < abs(finite) < Fraction(2) ** fmt.emin) == classes[3]
     nans = [code for code in range(1 << fmt.bits) if fmt.is_nan(code)]
-    per_sign = {IEEE: (1 << fmt.mantissa_bits) - 1, ONES: 1, MINUS_ZERO: Fraction(1, 2), NONE: 0}
+    per_sign: dict[NanEncoding, int | Fraction] = {
+        IEEE: (1 << fmt.mantissa_bits) - 1,
+        ONES: 1,
+        MINUS_ZERO: Fraction(1, 2),
+        NONE: 0,
+    }
     assert len(nans) == per_sign[fmt.nan] * (2 if fmt.signed else 1)
     codes = np.arange(1 << fmt.bits, dtype=fmt.storage_dtype)
     assert [code for code in range(codes.size) if comparisons.is_nan(fmt, codes)[code]] == nans

@@ -61,7 +61,7 @@ def test_a_location_in_the_text_counts() -> None:
     assert origin_of(found).reason == "shift amount is not less than the bit width"
 
 
-REASONS = (
+REASONS: tuple[tuple[str, tuple[float, ...], dict[str, Any], str, str | None, str], ...] = (
     ("arith.addi", (127, 1), {"overflow": "nsw"}, "i8", None, "signed overflow with nsw"),
     ("arith.subi", (0, 1), {"overflow": "nuw"}, "i8", None, "unsigned overflow with nuw"),
     ("arith.muli", (64, 2), {"overflow": "nsw"}, "i8", None, "signed overflow with nsw"),
@@ -175,7 +175,7 @@ def test_every_op_passes_poison_on(op: str) -> None:
     types = [source] * count
     if name.startswith("scaling"):
         types[1] = "f8E8M0FNU"
-    given = {"predicate": {"cmpf": "true", "cmpi": "eq"}[name]} if name.startswith("cmp") else {}
+    given: dict[str, Any] = {"predicate": {"cmpf": "true", "cmpi": "eq"}[name]} if name.startswith("cmp") else {}
     for which in range(count):
         operands = [value([0, 0], f"tensor<2x{t}>", (2,)) for t in types]
         origins = Origins()

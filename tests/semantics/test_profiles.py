@@ -273,7 +273,7 @@ def test_nan_result() -> None:
         ("canonical_signed", [NEG_NAN32, NEG_NAN32, NAN32]),
         ("negative", [NEG_NAN32, 0xFFC0_0001, 0x7FC0_0005]),
     ):
-        check(add("subf"), ("f32", "f32"), ("f32",), rows, want, profile=f"spec,nan_result={choice}")  # type: ignore[arg-type]
+        check(add("subf"), ("f32", "f32"), ("f32",), rows, want, profile=f"spec,nan_result={choice}")
 
 
 @pytest.mark.parametrize("signed", [True, False])

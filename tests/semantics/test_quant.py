@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -53,7 +53,7 @@ def to_nearest_even(number: Fraction) -> int:
     return whole + int(rest > Fraction(1, 2) or (rest == Fraction(1, 2) and whole % 2 == 1))
 
 
-TO_INTEGER = {
+TO_INTEGER: dict[str, Callable[[Fraction], int]] = {
     "to_nearest_even": to_nearest_even,
     "downward": math.floor,
     "upward": math.ceil,

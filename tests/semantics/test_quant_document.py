@@ -179,8 +179,8 @@ REFUSED = (
     Refused("qcast", *channels("1x2", "3, {1.0, 2.0}"), ("dimension 3", "rank 2")),
     Refused("qcast", *channels("?x3", "1, {1.0, 2.0, 3.0, 4.0}"), ("size 3", "4 scales")),
     # The same for the other ops.
-    Refused("dcast", *reversed(channels("?x3", "1, {1.0, 2.0, 3.0, 4.0}")), ("size 3", "4 scales")),
-    Refused("dcast", *reversed(channels("2", "1, {1.0, 2.0}")), ("dimension 1", "rank 1")),
+    Refused("dcast", *channels("?x3", "1, {1.0, 2.0, 3.0, 4.0}")[::-1], ("size 3", "4 scales")),
+    Refused("dcast", *channels("2", "1, {1.0, 2.0}")[::-1], ("dimension 1", "rank 1")),
     Refused("dcast", layer("i8", ":0, {1.0, 2.0}"), "f32", ("scalar", "per-axis")),
     Refused("scast", "tensor<3xi8>", "tensor<3x!quant.uniform<i8:f32:0, {1.0, 2.0}>>", ("size 3", "2 scales")),
     Refused("scast", "tensor<3x!quant.uniform<i8:f32:0, {1.0, 2.0}>>", "tensor<3xi8>", ("size 3", "2 scales")),

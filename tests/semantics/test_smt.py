@@ -57,7 +57,8 @@ TABLES: dict[str, list[list[Term]]] = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_truth_tables(name: str) -> None:
-    for (i, a), (j, b) in product(enumerate([T, F, U]), repeat=2):
+    terms: list[tuple[int, Term]] = list(enumerate([T, F, U]))
+    for (i, a), (j, b) in product(terms, terms):
         assert op(name, a, b) == TABLES[name][i][j], (a, b)
 
 

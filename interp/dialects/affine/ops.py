@@ -1,8 +1,9 @@
 """The affine dialect: ``affine.apply``, whose result is an affine expression of indices.
 
-Expressions are computed in two's complement at the width of an index, every step wrapped, as MLIR's folder does it; its
-lowering makes a product that leaves the width poison. A division or remainder by a number that is not positive is
-undefined: the lowering refuses such a constant, and folder and lowering differ on others. So is one by poison.
+Expressions are computed in two's complement at the width of an index, and every step wraps, as in MLIR's folder; in its
+lowering, a product that exceeds the width is poison. A division or remainder by a number that is not positive is
+undefined: the lowering refuses such a constant, and folder and lowering differ for other numbers. Division by poison is
+undefined too.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
-    # The usual -(-a // b) is wrong for the least number, whose negative is itself.
+    # The usual -(-a // b) is wrong for the smallest number, whose negative is itself.
     rounded_up = np.remainder(dividends, divisors) != 0
     return np.asarray(np.floor_divide(dividends, divisors) + rounded_up, np.int64)
 
@@ -115,7 +116,7 @@ def _parts(expr: AffineExpr) -> list[AffineExpr]:
 def apply_kernel(formula: Formula, width: int) -> Kernel:
     """Return the kernel of an expression on indices of ``width`` bits, 32 or 64, stored in 64.
 
-    Poison may be any number: the least one is the worst of a divisor.
+    Poison may be any number. As a divisor, the smallest number is the worst case.
     """
     mask, sign = (1 << width) - 1, 1 << (width - 1)
     spare = np.int64(64 - width)
@@ -135,7 +136,7 @@ def apply_kernel(formula: Formula, width: int) -> Kernel:
 
     def array(*codes: Codes) -> Outcome:
         shape = np.broadcast_shapes(*(operand.shape for operand in codes))
-        # NumPy computes silently on arrays only, not on those of rank 0.
+        # NumPy warns of overflow in arrays of rank 0, not in others.
         numbers = [_signed(np.atleast_1d(operand), spare) for operand in codes]
         numbers += [np.array([value], np.int64) for value in constants]
         found: list[tuple[Fault, Mask]] = []
@@ -209,7 +210,7 @@ def _standing_alone(value: SSAValue) -> _Standing | None:
         return _Standing.SYMBOL
     if op.name in _DIMS:
         return _Standing.SYMBOL if _around(op.operands[0]) in _SCOPES else _Standing.OTHER
-    # MLIR asks for ops without effects that may run anywhere; divisions may not.
+    # MLIR requires ops without effects that may be speculated; divisions may not.
     total = op.name.startswith("arith.") and not any(word in op.name for word in ("div", "rem"))
     return None if total or op.name == "affine.apply" else _Standing.OTHER
 
@@ -232,7 +233,7 @@ def _standing(value: SSAValue) -> _Standing:
                 found[current] = _Standing.DIMENSION
         elif current not in found:
             assert isinstance(current, OpResult)
-            # Until its operands are known, and for good where it is among them.
+            # The role until its operands are known, and the final one where it is among them.
             found[current] = _Standing.OTHER
             stack.append((current, True))
             stack += [(operand, False) for operand in current.owner.operands]

@@ -23,8 +23,8 @@ from halfulp.interp.values.value import Value
 def constant_value(op: Operation, compiler: Compiler) -> Value:
     """Return the value of a constant.
 
-    Raises TypeMismatch for an index that does not fit 32 bits where those are selected, LimitExceeded for a splat too
-    large to be held, InputError for a resource that is missing or of the wrong size.
+    Raises TypeMismatch for an index that does not fit 32 bits where the settings ask for these, LimitExceeded for a
+    splat too large to hold, and InputError for a resource that is missing or of the wrong size.
     """
     attribute = op.properties["value"]
     type_ = op.results[0].type

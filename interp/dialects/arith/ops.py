@@ -1,6 +1,6 @@
 """The arith dialect: the 51 ops of MLIR 22, and what newer MLIR adds to it (reference: the arith dialect's document).
 
-The tables read like that document; what each op computes is in `halfulp.semantics`.
+The tables read like that document; `halfulp.semantics` computes.
 """
 
 from __future__ import annotations
@@ -434,7 +434,7 @@ _binary_float("maximumf", "maximum", _COMMUTATIVE)
 _binary_float("minimumf", "minimum", _COMMUTATIVE)
 _binary_float("maxnumf", "maximum_number", _COMMUTATIVE, zeros_open=True)
 _binary_float("minnumf", "minimum_number", _COMMUTATIVE, zeros_open=True)
-# The newer pair differs from these in what it leaves open: -0 is less than +0.
+# In the newer pair, -0 is less than +0, which is unspecified here.
 _binary_float("maximumnumf", "maximum_number", _COMMUTATIVE, since=Schema.LLVM24)
 _binary_float("minimumnumf", "minimum_number", _COMMUTATIVE, since=Schema.LLVM24)
 
@@ -667,7 +667,7 @@ def _select(op: Operation, settings: Settings) -> Callable[[Run, tuple[Any, ...]
             np.broadcast_to(clean if yes.open is None else yes.open, yes.shape),
             np.broadcast_to(clean if no.open is None else no.open, no.shape),
         )
-        if condition.open is not None:  # which arm is chosen is open
+        if condition.open is not None:  # the chosen arm is unspecified
             mask = mask | np.where(select.spread(condition.open, mask.ndim) != 0, np.uint8(Open.VALUE.value), clean)
         return mask
 

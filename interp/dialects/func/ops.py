@@ -140,7 +140,9 @@ def _call_indirect(op: Operation, compiler: Compiler) -> Action:
     def call(frame: Frame) -> Segment | None:
         function = frame.slots[callee]
         if not isinstance(function, Function):
-            raise Unsupported(f"{op.name}: the callee is no function of this module", location=op.location, op=op.name)
+            raise Unsupported(
+                f"{op.name}: the callee is not a function of this module", location=op.location, op=op.name
+            )
         return _caller(op, function.op, tuple(operands), results, compiler, after)(frame)
 
     return call
@@ -175,7 +177,7 @@ def _external_call(
         produced = frame.slots[0].host(function, values, declared, f"the function bound to @{name}")
         for slot, value in zip(results, produced, strict=True):
             frame.slots[slot] = lower(value)
-        # Of a call without results, whoever watches the op tells the end.
+        # The observer of the op reports the end of a call without results.
         for listener in settings.listeners if results else ():
             listener.op_did_run(op, (), produced)
         return after

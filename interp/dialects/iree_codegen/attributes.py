@@ -89,7 +89,7 @@ TRANSFORM_PIPELINE = iree_codegen.attribute("transform_dialect_codegen", interfa
 
 
 def _verify_pipeline(found: DialectAttr) -> str | None:
-    # IREE also asks whether it knows all passes and their options.
+    # IREE also checks that it knows all passes and their options.
     problem = problem_of_pipeline(found["pipeline"])
     return None if problem is None else f"invalid pass pipeline specification: '{found['pipeline']}': {problem}"
 

@@ -1,7 +1,7 @@
 """Custom forms that IREE writes by hand.
 
-What an op reads from ``<…>`` or ``{…}``: IREE 3.13 keeps properties in the one and discardable attributes in the other;
-older releases, and the dialect's document, have all in ``{…}``. Both are read, the first is printed.
+IREE 3.13 writes properties in ``<…>`` and discardable attributes in ``{…}``. Older releases, and the dialect's
+document, write all in ``{…}``. Both forms are read; the first is printed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _inner_tiled_parser(definition: OpDefinition) -> CustomParse:
                     tokens[0] if tokens else None,
                 )
             values += [p.use(token, type) for token, type in zip(tokens, known, strict=True)]
-        # IREE takes them from the dictionary where they are of that kind, and drops them there in any case.
+        # IREE takes them from the dictionary if they are a dense array, and removes them there in any case.
         segments = properties.get(SEGMENTS)
         if not isinstance(segments, DenseArrayAttr) or len(segments.values) != len(groups):
             properties[SEGMENTS] = DenseArrayAttr(I32, tuple(map(len, groups)))

@@ -1,10 +1,10 @@
 """The evaluation of the small ops of iree_codegen: barriers and hints return their operand unchanged.
 
-A hint on an index claims how it varies over lanes. With ``Settings.check_hints`` the claim is checked in a batch over
-the lanes that come to the hint together. ``#iree_gpu.lane_constant<N>``: it is the same in all lanes of a group of N
-consecutive ones, the first group beginning at lane 0. ``#iree_gpu.lane_increment<N, step = S>``: from each lane of a
-group to the next it grows by S; with ``aligned``, what the first lane of a group has is a multiple of N. Lanes where
-the index is poison are left out, since poison may be any number. Other hints claim nothing that is known here.
+A hint on an index claims how the index varies over lanes. With ``Settings.check_hints``, a batch checks the claim over
+the lanes that execute the hint together. ``#iree_gpu.lane_constant<N>``: the index is the same in all lanes of a group
+of N consecutive ones; the first group begins at lane 0. ``#iree_gpu.lane_increment<N, step = S>``: it grows by S from
+each lane of a group to the next; with ``aligned``, it is a multiple of N in the first lane of a group. Lanes whose
+index is poison are not checked, since poison may be any number. The claims of other hints are not known here.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Claim:
     def broken(self, index: Value | int, lanes: Lanes, width: int) -> tuple[Mask, str] | None:
         """Return the lanes in which the claim is wrong, and the problem of the first of them; None where it holds.
 
-        ``width``: bits of an index, modulo which it grows.
+        ``width``: the bits of an index, which wraps.
         """
         numbers = lanes.numbers.astype(np.int64)
         spare = np.int64(64 - width)
@@ -116,7 +116,7 @@ class Claim:
         places = np.flatnonzero(clean)
         within = numbers % self.group
         bases = ((values - within * np.int64(self.step)) << spare) >> spare
-        # Lanes ascend, so that of each group the first place is the first lane.
+        # Lanes ascend, so that the first place of a group is its first lane.
         _, first, group = np.unique(numbers[places] // self.group, return_index=True, return_inverse=True)
         reference = places[first[group]]
         differs = bases[places] != bases[reference]
@@ -131,7 +131,7 @@ class Claim:
             return mask, f"{values[other]} in lane {numbers[other]}, but {values[lane]} in lane {numbers[lane]}"
         return mask, (
             f"{values[lane]} in lane {numbers[lane]}, so that the first lane of its group, "
-            f"{numbers[lane] - within[lane]}, has {bases[lane]}, which is no multiple of {self.group}"
+            f"{numbers[lane] - within[lane]}, has {bases[lane]}, which is not a multiple of {self.group}"
         )
 
 

@@ -1,19 +1,19 @@
 """The evaluation of `iree_codegen.inner_tiled`: tiles are taken out of the operands, multiplied and added, and put
 back.
 
-Loops that the accumulator's map does not have are reductions: their points follow each other in increasing row-major
-order, each with the accumulator that the one before has left. All other points are computed together.
+Loops that the accumulator's map does not have are reductions: their points run in increasing row-major order, each with
+the accumulator that the point before computed. All other points are computed together.
 
-The model of `semantics.matrix_units` that ``Settings.mma`` names computes a tile. Two things the dialect's document
-leaves open. A tile of another rank or shape than the kind's (``opaque`` allows both) holds the same elements in
-row-major order, of the permuted tile where there is a permutation of its rank. And ``distributed`` types are those of
-one lane, which has no result by itself. In a batch (`interp.run.batch`) its lanes are those of subgroups, one after
-the other, and those of a subgroup do the op together: it is undefined where some of them do not come to it. Without a
-batch, the first parallel loop that is in all maps is that over the lanes.
+The model of `semantics.matrix_units` that ``Settings.mma`` names computes a tile. The dialect's document leaves two
+things unspecified. First, a tile of another rank or shape than the kind's (``opaque`` allows both) has the same
+elements in row-major order, of the permuted tile where there is a permutation of its rank. Second, ``distributed``
+types are those of one lane, which has no result by itself. In a batch (`interp.run.batch`) the lanes form subgroups,
+one after the other, and the lanes of a subgroup execute the op together; it is undefined where some of them do not
+execute it. Without a batch, the first parallel loop in all maps is the one over the lanes.
 
-The document allows memrefs as operands; iree-opt 3.13 refuses them. Those of strided layouts are read and, as output,
-updated in place. What is not known is refused: which points see what others have written where an input lies in the
-memory of the output, and where a swizzled memref has its tiles.
+The document allows memrefs as operands; iree-opt 3.13 refuses them. Memrefs of strided layouts are read and, as output,
+updated in place. Two cases are refused because their meaning is not known: an input in the memory of the output, where
+it is open which points see which writes, and a swizzled memref, whose tiles have no known place.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ _REDUCTION = ITERATOR_TYPE.cases["reduction"]
 class TilePart:
     """The layout of the tiles in an operand.
 
-    ``loops``: those of its outer axes. ``inner``: the shape of its tile, of one lane's share if there is a ``layout``,
-    permuted; ``order``: the axes of that in the kind's order. ``matrix``: the shape in which tiles are multiplied.
+    ``loops``: those of its outer axes. ``inner``: the shape of its tile (of one lane's share if there is a ``layout``),
+    permuted. ``order``: the axes of ``inner`` in the kind's order. ``matrix``: the shape in which tiles are multiplied.
     """
 
     loops: Shape
@@ -98,7 +98,7 @@ class TilePart:
 class TilePlan:
     """The parts of an op that are known before it runs. ``parts``: A, B, the scales if there are any, C.
 
-    ``around``: how many loops there are around those of the op: in a batch, over the subgroups and over their lanes.
+    ``around``: the number of loops around those of the op: in a batch, one over the subgroups and one over their lanes.
     """
 
     kind: TileKind
@@ -231,7 +231,7 @@ def _computed(op: Operation, plan: TilePlan, model: str, run: Run, operands: Seq
     except Unpublished as error:
         raise _unpublished(error) from None
     shape = operands[-1].shape
-    # No element of C is in two lanes: where each one's place in the result is, C's own places say.
+    # No element of C is in two lanes, so that its place in C is its place in the result.
     places = _tiles(plan, -1, np.arange(prod(shape)).reshape(shape)).reshape(-1)
 
     def put_back(tiles: Array) -> Array:
@@ -339,7 +339,7 @@ def _reached(plan: TilePlan, bounds: Shape, marks: Sequence[Array | None]) -> Ar
             continue
         tiles = _tiles(plan, number, mark)
         if number < len(marks) - 1:
-            along_k = tiles.ndim - 1 - number % 2  # B's and its scales' is the last but one
+            along_k = tiles.ndim - 1 - number % 2  # the last axis but one for B and its scales
             tiles = tiles.max(axis=(*reductions, along_k), keepdims=True, initial=0)
         merged = np.maximum(merged, tiles)
     return merged

@@ -1,15 +1,15 @@
 """Values for constraints that a module itself has: knobs of a configuration, and problem dimensions that are constants.
 
-The knobs of an `iree_codegen.smt.constraints` are a template: a dictionary of which some leaves are knobs. It is laid
-over the configuration of the root op of its set, an `#iree_gpu.lowering_config`, and what the function's
-`translation_info` adds, as IREE 3.13 does:
+The knobs of an `iree_codegen.smt.constraints` are a template: a dictionary in which some leaves are knobs. As IREE 3.13
+does, it is compared with the configuration of the root op of its set, an `#iree_gpu.lowering_config`, and with what the
+function's `translation_info` adds:
 
 - an int_knob is the integer that stands there, its bits as a signed number (so ``true`` is -1);
 - a one_of_knob is the index of the first option equal to what stands there;
 - dictionaries have at least the entries of the template, arrays its length; integers have the same number; an attribute
   that holds others is of the same kind and holds what fits; anything else is equal.
 
-It fits as a whole or not at all.
+The template fits as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ MAX_SPELLED = 200
 class Configuration:
     """The knobs of a module's configuration; there are none where ``problem`` says why it does not fit.
 
-    ``missing``: the problem is an entry that the template has and the configuration lacks, an error to IREE.
+    ``missing``: the problem is an entry of the template that the configuration does not have, which is an error in
+    IREE.
     """
 
     knobs: dict[str, int] = field(default_factory=dict)
@@ -89,7 +90,7 @@ def configuration(constraints: Operation) -> Configuration:
             found = _combined(_lowering_config(function, root), translation)
             knobs = _laid_over(template, found)
     except RecursionError:
-        # Aliases nest attributes as deeply as they like.
+        # Aliases can nest attributes to any depth.
         message = "the knobs or the configuration are nested too deeply to be compared"
         raise LimitExceeded(message, location=constraints.location, op=constraints.name) from None
     except _Misfit as misfit:

@@ -1,10 +1,10 @@
 """iree_codegen on buffers: copies between tensors and memrefs, the numbers of a memref, and swizzled memory.
 
-With the setting ``swizzle="physical"``, what `swizzle_hint` returns for a memref is swizzled: elements and vectors that
-ops directly load from it or store to it go to their physical place, so that others who use the same memory see it
-permuted. It is a hint, and does nothing to a tensor, to a memref of another rank than 1 or whose elements do not lie
-one after the other, to whatever is taken from its result by memref.cast, memref.subview, load_from_buffer and
-store_to_buffer, and where its result has gone through a call, a branch, a loop or a selection.
+With the setting ``swizzle="physical"``, the memref that `swizzle_hint` returns is swizzled: elements and vectors that
+ops load from it or store to it directly are at their physical place, so that other users of the same memory see them
+permuted. The hint has no effect on a tensor, on a memref of another rank than 1, or on one whose elements are not
+contiguous. It also ends at memref.cast, memref.subview, load_from_buffer and store_to_buffer, and where its result
+passes through a call, a branch, a loop or a selection.
 """
 
 from __future__ import annotations

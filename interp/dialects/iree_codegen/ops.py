@@ -206,7 +206,7 @@ def _verify_microkernel(op: Operation) -> str | None:
     return None
 
 
-# Not in the document: any function of the target may be its body.
+# Not in the document. Any function of the target may be its body, so that it is not evaluated.
 iree_codegen.op(
     "ukernel.generic",
     "attr-dict $u_kernel_fn_name (`ins` `(` $inputs^ `:` type($inputs) `)`)? "
@@ -278,7 +278,7 @@ iree_codegen.op(
 def _verify_hint(op: Operation) -> str | None:
     sizes = op.properties["static_sizes"]
     assert isinstance(sizes, at.DenseArrayAttr)
-    # IREE does not ask, and reads past the end.
+    # IREE does not check this, and reads past the end.
     wanted = sizes.codes.count(DYNAMIC)
     return None if wanted == len(op.operands) else f"expected {wanted} dynamic sizes, got {len(op.operands)}"
 
@@ -340,7 +340,7 @@ iree_codegen.op(
     regions=(RegionSlot("body"),),
     traits=(Trait.ISOLATED_FROM_ABOVE, Trait.NO_TERMINATOR, Trait.SINGLE_BLOCK),
     verify=verify_constraints,
-    # What they say is for whoever chooses a configuration; `verdicts` evaluates them.
+    # The constraints are for the choice of a configuration; `verdicts` evaluates them.
     evaluate=Pure(hints.nothing, raw=True),
 )
 iree_codegen.op(

@@ -19,7 +19,7 @@ def problem_of_pipeline(text: str) -> str | None:
         name, mark = text[place:end].strip(), text[end : end + 1]
         place = end + 1
         if mark == "(":
-            # What the pipeline inside is for: an op, of any name.
+            # The op that the inner pipeline is for, of any name.
             depth += 1
             continue
         passes.append(name)

@@ -21,9 +21,9 @@ Word = Literal["holds", "FAILS", "unknown"]
 class ConstraintVerdict:
     """The verdict on one assert.
 
-    ``text``: its message, with the values of its arguments (``?``: not known); of an `smt.assert`, which has no
-    message, its name. ``values``: those values, None where not known. ``because``: why the verdict is unknown; else
-    empty.
+    ``text``: the message, with the values of its arguments (``?``: not known). An `smt.assert` has no message, so it is
+    the op's name. ``values``: those values, None where not known. ``because``: the reasons for an unknown verdict;
+    empty for another.
     """
 
     text: str

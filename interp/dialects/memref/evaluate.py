@@ -1,7 +1,7 @@
 """The evaluation of the memref dialect's ops on buffers, with vector.load and vector.store.
 
-An access outside of a memref, at an index that is poison, or to memory that was freed, is undefined behaviour. So is a
-view that leaves the memref; one of memory that was freed is not, since views touch no memory and MLIR may move them.
+An access outside of a memref, at an index that is poison, or to freed memory is undefined behaviour. So is a view that
+leaves the memref. A view of freed memory is allowed, since views touch no memory and MLIR may move them.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def store_vector(op: Operation, settings: Settings) -> Function:
 def allocate(op: Operation, settings: Settings) -> Function:
     """Return the function of memref.alloc and memref.alloca. Every element of new memory is poison until it is written.
 
-    That of memref.alloca lives on after its function has returned, as long as something refers to it.
+    The memory of memref.alloca lives on after its function has returned, as long as something refers to it.
     """
     type_ = op.results[0].type
     assert isinstance(type_, ty.MemRefType)

@@ -224,7 +224,7 @@ def _alloc(mnemonic: str) -> OpDefinition:
     )
 
 
-# MLIR 22 has all of these in the dictionary, which is read too; what LLVM 24 reads is printed.
+# MLIR 22 writes all of these in the dictionary. Both forms are read; that of LLVM 24 is printed.
 _ACCESS_PROPERTIES = (
     Property("alignment", c.INTEGER_64_ATTR, optional=True),
     Property("nontemporal", c.BOOL_ATTR, optional=True),

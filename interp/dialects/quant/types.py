@@ -1,8 +1,8 @@
 """The quant dialect's types from text: ``!quant.uniform``, ``!quant.any``, ``!quant.calibrated``, with MLIR 22's rules,
 and newer MLIR's ``!quant.quantile`` and storage in float types.
 
-Two rules are stricter than mlir-opt 22, which lets both pass: a zero point outside the storage type (it wraps it, or
-prints what it cannot hold), and an axis named twice among the block sizes.
+Two rules are stricter than mlir-opt 22, which accepts both: a zero point outside the storage type (it wraps it, or
+prints an invalid one), and an axis that is named twice among the block sizes.
 """
 
 from __future__ import annotations

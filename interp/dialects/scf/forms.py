@@ -1,7 +1,7 @@
 """Custom forms of the scf dialect, which MLIR writes by hand.
 
-A region that ends without a terminator gets ``scf.yield`` when it is read, at the location of the op around it; where
-the op passes no values, the terminator is not printed.
+A region without a terminator gets ``scf.yield`` when it is read, at the location of the op around it. Where the op
+passes no values, the terminator is not printed.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _for_parser(definition: OpDefinition) -> CustomParse:
             Argument(token, kind, None) for token, kind in zip((variable, *names), (type, *results), strict=True)
         ]
         region = p.terminated(p.region(definition.name, arguments), "scf.yield", at)
-        # Only now, so that a value of the body is not taken for one defined later.
+        # After the region, so that no value of the body is taken for one that is defined later.
         operands = [p.use(token, type) for token in bounds]
         operands += [p.use(token, kind) for token, kind in zip(initial, results, strict=True)]
         return _made(p, at, definition, operands, results, [region], properties)

@@ -117,7 +117,7 @@ def _for(op: Operation, compiler: Compiler) -> Action:
         slots = frame.slots
         run: Run = slots[0]
         every = trips(slots)
-        # Not by len(), which ends at 2^63.
+        # Without len(), which is limited to 2^63.
         count = max(0, -((every.start - every.stop) // every.step))
         affordable = run.steps // cost
         if whole_body:

@@ -1,7 +1,7 @@
 """The rules of the scf ops for their regions, in MLIR's words.
 
-Values flow along edges: from the op's operands into a region, from a terminator into a region or out as the op's
-results. Each edge must pass as many values as its end takes, of the same types.
+Values flow along edges: from the op's operands into a region, from a terminator into a region, or from a terminator out
+as the op's results. The source and the target of an edge must agree in the number and the types of values.
 """
 
 from __future__ import annotations

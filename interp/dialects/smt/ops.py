@@ -1,6 +1,6 @@
 """The smt dialect (`SMT.td` of LLVM 24): the integers and booleans that constraints of ``iree_codegen`` use.
 
-Types: ``!smt.int``, ``!smt.bool``, and ``!smt.bv<width>``, which no op declared here takes.
+Types: ``!smt.int``, ``!smt.bool``, and ``!smt.bv<width>``, which the ops declared here do not take.
 """
 
 from __future__ import annotations

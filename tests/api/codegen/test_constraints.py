@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import halfulp as hu
+from halfulp.codegen.constraints import Dims
 from halfulp.command.main import main
 from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 
@@ -97,8 +99,9 @@ def test_what_is_given_comes_first() -> None:
             "holds: 96 is a multiple of 32",
         ]
     # None, and fewer dimensions, leave it to the module.
-    for dims in ([None, 100], {"n": 100, "m": None}):
-        assert texts(MATMUL, dims=dims)[::2] == ["holds: dim_0 == 128", "FAILS: 100 is a multiple of 32"]
+    given: tuple[Dims, ...] = ([None, 100], {"n": 100, "m": None})
+    for some in given:
+        assert texts(MATMUL, dims=some)[::2] == ["holds: dim_0 == 128", "FAILS: 100 is a multiple of 32"]
     assert texts(MATMUL, dims=[64])[0] == "FAILS: dim_0 == 128"
 
 
@@ -147,6 +150,7 @@ def test_functions_of_nested_modules() -> None:
     nested = f"module @a {{\n{TWO}\n}}\nmodule @b {{\n{TWO}\n}}"
     assert len(hu.constraints(nested)) == 4
     (found,) = hu.constraints(nested, entry="b::@two", dims=None)
+    assert isinstance(found.location, FileLineCol)
     assert (found.function, found.location.line > 1) == ("two", True)
     with pytest.raises(hu.InputError, match="no function @two has constraints; there are some in @a::@one, @a::@two"):
         hu.constraints(nested, entry="two")

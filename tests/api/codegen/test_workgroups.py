@@ -154,7 +154,7 @@ def test_counts_that_are_not_defined() -> None:
     assert hu.workgroups(divided, 1, 2, 1000, 10).count == (100, 1, 1)
     for on_ub in ("raise", "poison"):
         with pytest.raises(hu.UndefinedBehavior, match="division by a number that is not positive"):
-            hu.workgroups(divided, 1, 2, 1000, 0, on_ub=on_ub)  # type: ignore[arg-type]
+            hu.workgroups(divided, 1, 2, 1000, 0, on_ub=on_ub)
 
 
 def test_dispatches_that_are_refused_when_they_are_read() -> None:

@@ -98,8 +98,8 @@ def test_the_shape_of_a_file_says_whether_it_has_lanes(tmp_path: Path) -> None:
     assert run("one", "three") == run("three", "one") == run("three", "three") == (0, "")
     code, err = run("one", "one")
     assert (code, "no argument of @main has lanes" in err) == (2, True)
-    for name, shape in (("wrong", "3x3"), ("deep", "1x3x2")):
+    for name, told in (("wrong", "3x3"), ("deep", "1x3x2")):
         code, err = run("three", name)
         assert code == 2
         assert "argument 1 of @main: expected" in err
-        assert shape in err
+        assert told in err

@@ -388,7 +388,12 @@ def test_some_columns_only(tmp_path: Path, run: Run) -> None:
     assert code == 2
     assert "did you mean `result`?" in err
     assert run(*options, "--columns", "result,a,b", stdin=short)[0] == 2
-    np.savez(tmp_path / "d.npz", a=np.uint8([0x3B]), b=np.uint8([0x41]), result=np.uint8([0x46]))
+    np.savez(
+        tmp_path / "d.npz",
+        a=np.array([0x3B], np.uint8),
+        b=np.array([0x41], np.uint8),
+        result=np.array([0x46], np.uint8),
+    )
     assert run(tmp_path / "d.npz", *OP)[0] == 0
     (tmp_path / "d.csv").write_text("b,result,cycle,a\n0x41,0x46,7,0x3B\n")
     assert run(tmp_path / "d.csv", *OP)[0] == 0

@@ -49,7 +49,7 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
         return made
 
     real = oracles.oracle
-    monkeypatch.setattr(oracles, "oracle", oracle)
+    monkeypatch.setattr("halfulp.command.programs.oracle", oracle)
 
 
 @pytest.fixture
@@ -108,8 +108,8 @@ def test_made_up_inputs_are_those_of_the_seed(file: str, capsys: pytest.CaptureF
         (["none.mlir", "--against", "right"], 2, "cannot read 'none.mlir'"),
         (["p.mlir", "same.mlir", "--function=f"], 2, "there is no function @f"),
         (["p.mlir", "renamed.mlir"], 2, "@main has no body in the second version"),
-        (["large.mlir", "--against", "right"], 2, "are too many to make up"),
-        (["large.mlir", "large.mlir"], 2, "are too many to make up"),
+        (["large.mlir", "--against", "right"], 2, "are too many to generate"),
+        (["large.mlir", "large.mlir"], 2, "are too many to generate"),
     ],
 )
 def test_wrong_use_of_diff(

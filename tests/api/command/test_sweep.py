@@ -24,6 +24,9 @@ from tree import ROOT
 from halfulp.command.main import main
 from halfulp.command.progress import _scaled
 from halfulp.conformance.vectors.formats import NAMES
+from halfulp.conformance.vectors.formats.format import Unmarked
+from halfulp.conformance.vectors.packing import Packing
+from halfulp.conformance.vectors.recipe import Recipe
 from halfulp.conformance.vectors.shards import plan as plan_module
 from halfulp.conformance.vectors.shards import shard as shard_module
 
@@ -41,8 +44,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
     """Shards of 2**12 rows in this process."""
     plan = plan_module.SweepPlan
 
-    def smaller(*given: Any) -> plan_module.SweepPlan:
-        return plan(*given, shard_rows=1 << 12)
+    def smaller(recipe: Recipe, format: str, unmarked: Unmarked, packing: Packing) -> plan_module.SweepPlan:
+        return plan(recipe, format, unmarked, packing, 1 << 12)
 
     monkeypatch.setattr("halfulp.command.sweep.SweepPlan", smaller)
     return 16

@@ -30,6 +30,7 @@ from halfulp.conformance.vectors.models.table import MODELS
 from halfulp.conformance.vectors.recipe import LEVELS, Recipe, recipe_of
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.interp.ir.errors import InputError
 
 PROGRAM = """\
 func.func @main(%x: f16, %y: f16) -> f16 {
@@ -416,8 +417,8 @@ def test_a_failing_writer_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     def fails(*_: object) -> object:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(produce.metadata, "to_text", fails)
-    with pytest.raises(produce.InputError, match="No space left on device"):
+    monkeypatch.setattr(metadata, "to_text", fails)
+    with pytest.raises(InputError, match="No space left on device"):
         produce.write_folder(order, tmp_path / "sets")
     assert not (tmp_path / "sets").exists()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_coverage_can_be_required() -> None:
     assert halfulp(*arguments[:-3], "-n", "100", "--fail-under", "100").code == 0
 
 
-def test_everything_to_a_report(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_everything_to_a_report(tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     done = halfulp("verify", "--against", "ml_dtypes", "--jobs", "1", "-o", str(report))
     assert done.code == 0
@@ -132,14 +133,14 @@ def test_everything_to_a_report(tmp_path) -> None:  # type: ignore[no-untyped-de
     assert list(tmp_path.iterdir()) == [report]
 
 
-def test_a_report_that_cannot_be_written(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_report_that_cannot_be_written(tmp_path: Path) -> None:
     done = halfulp("verify", "--against", "ml_dtypes", "--jobs", "1", "-o", str(tmp_path / "no" / "report.md"))
     assert done.code == 2
     # Nothing was asked before: it would have been said.
     assert done.err == f"error: cannot write '{tmp_path / 'no' / 'report.md'}': No such file or directory\n"
 
 
-def test_all_cases_of_a_file_of_results(tmp_path) -> None:
+def test_all_cases_of_a_file_of_results(tmp_path: Path) -> None:
     records = []
     for op in ("addi", "muli"):
         asked = op_case(f"arith.{op}", "i64")

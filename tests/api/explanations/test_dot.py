@@ -22,6 +22,7 @@ from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.ir.errors import InputError, TypeMismatch, Unsupported
 from halfulp.semantics.matrix_units import models as tiled
+from halfulp.semantics.matrix_units.chips import MODELS
 from halfulp.semantics.matrix_units.kinds import KINDS, TileOp, operation_of
 
 NV, MFMA, FNUZ = "NV_MMA_SYNC_F32_16x8x16_F16", "MFMA_F32_16x16x16_F16", "MFMA_F32_16x16x32_F8E4M3FNUZ"
@@ -285,7 +286,8 @@ def test_ieee_one_by_one() -> None:
 
 def test_ieee_scales_first() -> None:
     """57344 * 2^127 is beyond f32, which 2^-16 * 2^-127 cannot undo; the exact product is 0.875."""
-    kind, types = "MFMA_SCALE_F32_16x16x128_B32", {"a_type": "f8E5M2", "b_type": "f8E5M2"}
+    kind = "MFMA_SCALE_F32_16x16x128_B32"
+    types: dict[str, Any] = {"a_type": "f8E5M2", "b_type": "f8E5M2"}
     row, column = [57344] + [0] * 127, [p(-16)] + [0] * 127
     e = explain_dot(kind, row, column, 0, "ieee", scale_a=["0xFE"] * 4, scale_b=["0x00"] * 4, **types)
     (group,) = e.groups
@@ -385,7 +387,7 @@ def consistent(e: DotExplanation) -> None:
             assert group.roundings[-1].exact == group.sums[-1].total.value
 
 
-@pytest.mark.parametrize("model", tiled.MODELS)
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("step", amounts(4, 1))
 def test_random_elements(model: str, step: int) -> None:
     """An element of a random tile, for one of ``step`` operations that the model has: the result is the tile's."""
@@ -406,7 +408,7 @@ def test_random_elements(model: str, step: int) -> None:
             return [[hex(code) for code in row] for row in array.tolist()]
 
         open_types = {} if name in INSTRUCTIONS or KINDS[name].types[0] else {"a_type": op.a, "b_type": op.b}
-        named = dict(zip(("scale_a", "scale_b"), map(shown, scales), strict=False))
+        named: dict[str, Any] = dict(zip(("scale_a", "scale_b"), map(shown, scales), strict=False))
         e = explain_dot(name, shown(a), shown(b), shown(c), model, element=(i, j), **named, **open_types)
         assert e.result == wanted[i, j], name
         assert e.model == e.models[0].models[0] == model
@@ -429,16 +431,16 @@ def test_operands() -> None:
     a, b = rng.integers(-4, 5, (16, 16)).astype(np.float16), rng.integers(-4, 5, (16, 8)).astype(np.float16)
     c = np.full((16, 8), 0.5, np.float32)
     wanted = float(a[3].astype(np.float64) @ b[:, 5].astype(np.float64) + 0.5)
-    for given in (
+    rows: tuple[tuple[Any, Any, Any, dict[str, Any]], ...] = (
         (a[3], b[:, 5], c[3, 5:6], {}),
         (a[3].tolist(), b[:, 5].tolist(), "0.5", {}),
         (a, b, c, {"element": (3, 5)}),
         (a.tolist(), b.tolist(), 0.5, {"element": (3, 5)}),
         (hu.Value.from_numpy(a), hu.Value.from_numpy(b), hu.Value.from_numpy(c), {"element": (3, 5)}),
         (hu.Value.from_numpy(a[3]), [hex(code) for code in b[:, 5].view(np.uint16).tolist()], "0x3F000000", {}),
-    ):
-        row, column, addend, how = given
-        e = explain_dot(NV, row, column, addend, "chip:hopper", **how)  # type: ignore[arg-type]
+    )
+    for row, column, addend, how in rows:
+        e = explain_dot(NV, row, column, addend, "chip:hopper", **how)
         assert value(e) == wanted
         assert e.notes == ()
     bf16 = np.ones(16, ml_dtypes.bfloat16)

@@ -189,12 +189,12 @@ def test_profiles(profile: str, count: int) -> None:
         for op in ("addf", "divf", "remf", "maxnumf", "maximumf"):
             rows = [(rng.getrandbits(width), rng.getrandbits(width)) for _ in range(count)]
             check(f"arith.{op}", name, [name] * 2, rows, None, profile=profile)
-        rows = [(rng.getrandbits(32),) for _ in range(count)]
-        check("arith.truncf", name, ["f32"], rows, name, profile=profile)
+        single = [(rng.getrandbits(32),) for _ in range(count)]
+        check("arith.truncf", name, ["f32"], single, name, profile=profile)
         check(
             "arith.fptosi", "i8", [name], [(rng.getrandbits(width),) for _ in range(2 * count)], "i8", profile=profile
         )
-        for row in rows[:2]:
+        for row in single[:2]:
             explanation = explain_op("arith.truncf", name, of_bits(row[0], "f32"), profile=profile)
             listed = {given: group.code for group in explanation.profiles for given in group.profiles}
             assert set(listed) == set(PROFILES)

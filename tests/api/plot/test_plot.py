@@ -24,6 +24,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
+from matplotlib.typing import ColorType
 from tree import ROOT
 
 import halfulp as hu
@@ -70,7 +71,9 @@ def marks(figure: Figure) -> dict[str, list[float]]:
     """The places of a number line's marks, by their kind."""
     (ax,) = figure.axes
     lines = [artist for artist in ax.collections if isinstance(artist, LineCollection)]
-    return {str(line.get_label()): [float(path.vertices[0, 0]) for path in line.get_paths()] for line in lines}
+    return {
+        str(line.get_label()): [float(np.asarray(path.vertices)[0, 0]) for path in line.get_paths()] for line in lines
+    }
 
 
 # --- number line ------------------------------------------------------------------------------------------------------
@@ -218,9 +221,9 @@ def test_dots_show_ties() -> None:
     figure = hu.plot.staircase("f4E2M1FN", 0.1, 5.5, ["to_nearest_even", "to_nearest_away"])
     even, away = (line for line in figure.axes[0].lines if line.get_marker() == "o")
     ties = [0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0]
-    assert list(even.get_xdata()) == list(away.get_xdata()) == ties
-    assert list(even.get_ydata()) == [0, 1, 1, 2, 2, 4, 4]
-    assert list(away.get_ydata()) == [0.5, 1, 1.5, 2, 3, 4, 6]
+    assert np.asarray(even.get_xdata()).tolist() == np.asarray(away.get_xdata()).tolist() == ties
+    assert np.asarray(even.get_ydata()).tolist() == [0, 1, 1, 2, 2, 4, 4]
+    assert np.asarray(away.get_ydata()).tolist() == [0.5, 1, 1.5, 2, 3, 4, 6]
 
 
 @pytest.mark.parametrize(
@@ -314,7 +317,7 @@ def test_relative_error_errors(arguments: tuple[Any, ...], message: str) -> None
 
 def test_quantisation_errors_per_channel() -> None:
     rng = np.random.default_rng(3)
-    array = rng.normal(0, [[1], [3], [0.5]], (3, 400)).astype(np.float32)
+    array = rng.normal(0, [[1.0], [3.0], [0.5]], (3, 400)).astype(np.float32)
     array[0, :3] = np.nan, np.inf, -np.inf
     scales, points_ = (0.015625, 0.03125, 0.0078125), (0, -3, 7)
     channels = ",".join(f"{scale}:{point}" for scale, point in zip(scales, points_, strict=True))
@@ -353,12 +356,12 @@ def test_quantisation_errors_per_channel() -> None:
     ("array", "type_", "rows"),
     [
         (np.float32(0.3), "!quant.uniform<i8:f32, 0.1>", [(1, 0)]),
-        (np.float32([[0.1, 5]]), "!quant.uniform<u8:f32, 0.1>", [(2, 0)]),
-        (np.float32([-1, 256, 255]), "!quant.uniform<u8:f32, 1.0>", [(3, 2)]),
-        (np.float64([-3e9, 0.25]), "!quant.uniform<i32:f64, 1.0>", [(2, 1)]),
+        (np.array([[0.1, 5]], np.float32), "!quant.uniform<u8:f32, 0.1>", [(2, 0)]),
+        (np.array([-1, 256, 255], np.float32), "!quant.uniform<u8:f32, 1.0>", [(3, 2)]),
+        (np.array([-3e9, 0.25]), "!quant.uniform<i32:f64, 1.0>", [(2, 1)]),
         (np.array([1, 900], ml_dtypes.bfloat16), "!quant.uniform<i8:bf16, 1.0>", [(2, 1)]),
         (
-            np.float32([[1, 2], [3, 500]]),
+            np.array([[1, 2], [3, 500]], np.float32),
             "!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0}, {2.0}}>",
             [(4, 1)],
         ),
@@ -510,7 +513,7 @@ def test_axes_of_ones_own() -> None:
     assert figure.get_suptitle() == ""
 
 
-def luminance(colour: str) -> float:
+def luminance(colour: ColorType) -> float:
     """Relative luminance of a colour (WCAG 2)."""
     parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
     return float(np.dot(parts, (0.2126, 0.7152, 0.0722)))
@@ -518,7 +521,7 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_and_lines_stand_out(dark: bool) -> None:
-    def contrast(a: str, b: str) -> float:
+    def contrast(a: ColorType, b: ColorType) -> float:
         low, high = sorted((luminance(a), luminance(b)))
         return (high + 0.05) / (low + 0.05)
 
@@ -529,7 +532,7 @@ def test_text_and_lines_stand_out(dark: bool) -> None:
     lines = [line for line in figure.axes[0].lines if line.get_label() in MODES]
     assert (
         len({line.get_color() for line in lines})
-        == len({str(line.get_linestyle()) + str(line._dash_pattern) for line in lines})
+        == len({str(line.get_linestyle()) + str(vars(line)["_dash_pattern"]) for line in lines})
         == 5
     )
     for line in lines:

@@ -116,22 +116,23 @@ def test_the_worst_mismatch() -> None:
 
 
 class Fake:
-    """An oracle that gives a prepared answer."""
+    """An oracle that gives prepared answers, or raises one."""
 
     name = "fake"
     profile = "spec"
     version = "1"
 
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
+    def __init__(self, *answers: Any) -> None:
+        self.answers = answers
 
     def refuses(self, case: OpCase) -> str | None:
         return None
 
     def evaluate(self, case: OpCase, inputs: Sequence[Codes]) -> tuple[Answer, ...]:
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return (self.answer,)
+        for answer in self.answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return self.answers
 
 
 def test_a_tally_counts_each_element_once() -> None:
@@ -173,9 +174,7 @@ NO_ANSWERS = {
 @pytest.mark.parametrize("name", NO_ANSWERS)
 def test_what_is_no_answer_is_a_failure(name: str) -> None:
     asked = op_case("arith.addi", "i7")
-    fake = Fake(None)
-    fake.evaluate = lambda *_: NO_ANSWERS[name]
-    tally = check(fake, asked, (EIGHT, np.zeros(8, np.uint8)))
+    tally = check(Fake(*NO_ANSWERS[name]), asked, (EIGHT, np.zeros(8, np.uint8)))
     assert (tally.compared, tally.unanswered, len(tally.failures)) == (0, 8, 1)
     assert "garbage" in tally.failures[0]
 
@@ -193,6 +192,7 @@ def test_what_was_answered_is_known_by_element() -> None:
     asked = op_case("arith.addi", "i7")
     status = np.array([0, 3, 3, 0, 1, 2, 0, 3], np.uint8)
     tally = check(Fake(Answer(EIGHT, status)), asked, (EIGHT, np.zeros(8, np.uint8)))
+    assert tally.answered is not None
     assert tally.answered.tolist() == [True, False, False, True, True, True, True, False]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -32,10 +32,17 @@ def example_of(row: Divergence) -> tuple[OpCase, tuple[Codes, ...]]:
     return asked, inputs
 
 
+def result_width(asked: OpCase) -> int:
+    """Return the bits of a code of the result."""
+    width = element_width(asked.result_types[0])
+    assert width is not None
+    return width
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_a_row_predicts_its_example(row: Divergence) -> None:
     asked, inputs = example_of(row)
-    width = element_width(asked.result_types[0])
+    width = result_width(asked)
     right = reference(asked, inputs)
     assert code_at(right.bits[0], width, (0,)) == row.example.expected
     predicted = row.predict(asked, inputs, right)
@@ -76,7 +83,7 @@ def test_only_the_predicted_bits_are_known(row: Divergence) -> None:
     _, answer, wrong = predicted_answer(row, asked, inputs, right)
     tally = compare(asked, inputs, right, (answer,), [row])
     assert tally.known[row.name] == wrong.sum() > 0
-    width = element_width(asked.result_types[0])
+    width = result_width(asked)
     for bit in {0, width // 2, width - 1}:
         mask = ints_to_codes([1 << bit], width, (1,))
         flipped = Answer(answer.bits ^ mask, answer.status)
@@ -112,26 +119,24 @@ def test_a_trap_is_known_only_where_it_is_one() -> None:
 @pytest.mark.parametrize("shown", ["f80", "f16"])
 def test_one_of_two_zeros_in_any_width(shown: str) -> None:
     asked = op_case("arith.maximumf", shown)
-    width = element_width(asked.result_types[0])
+    width = result_width(asked)
     zeros, sign = [0, 1 << (width - 1), 0], 1 << (width - 1)
     inputs = (ints_to_codes(zeros, width, (3,)), ints_to_codes([sign, 0, 1], width, (3,)))
     predicted = QUIRKS["second_of_zeros"](asked, inputs, reference(asked, inputs))
     assert codes_to_ints(predicted.bits[0], width) == [sign, 0, 1]
 
 
-class Untouchable:
-    """A row that must not be asked."""
-
-    name = "untouchable"
-
-    def predict(self, *_: object) -> NoReturn:
-        pytest.fail("predicted for nothing")
-
-
 def test_nothing_is_predicted_where_nothing_was_answered() -> None:
     asked = op_case("arith.addi", "i8")
     inputs = (np.arange(4, dtype=np.uint8),) * 2
-    tally = compare(asked, inputs, reference(asked, inputs), unanswered(asked, inputs, "no"), [Untouchable()])
+
+    class Untouchable(Divergence):
+        def predict(self, *_: object) -> NoReturn:
+            pytest.fail("predicted for nothing")
+
+    example = Example("arith.addi", ("i8",), (0, 0), 0, 1)
+    row = Untouchable("untouchable", ("apfloat",), ("22",), ("*",), "why", example, profile="spec")
+    tally = compare(asked, inputs, reference(asked, inputs), unanswered(asked, inputs, "no"), [row])
     assert (tally.unanswered, tally.compared) == (4, 0)
 
 
@@ -164,7 +169,8 @@ def test_names_are_unique() -> None:
 
 def test_a_row_needs_exactly_one_prediction() -> None:
     example = Example("arith.addf", ("f32",), (0, 0), 0, 1)
-    for fields in ({}, {"profile": "spec", "formula": "negated_f80"}, {"formula": "no such"}):
+    wrong: tuple[dict[str, Any], ...] = ({}, {"profile": "spec", "formula": "negated_f80"}, {"formula": "no such"})
+    for fields in wrong:
         with pytest.raises(ValueError, match="divergence x"):
             Divergence("x", ("apfloat",), ("22",), ("*",), "why", example, **fields)
 

@@ -20,6 +20,7 @@ from halfulp.conformance.comparing.inputs import (
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.formats import FORMATS
+from halfulp.interp.ir.types import FloatType
 from halfulp.interp.values.coerce import as_type
 
 
@@ -114,6 +115,7 @@ def test_conversions_are_asked_ties() -> None:
 )  # fmt: skip
 def test_float_classes(type_: str, code: int, name: str) -> None:
     format_ = as_type(type_)
+    assert isinstance(format_, FloatType)
     codes = np.array([code], format_.format.storage_dtype)
     assert FLOAT_CLASSES[int(operand_classes(format_, codes)[0])] == name
 

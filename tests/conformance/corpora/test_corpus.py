@@ -22,7 +22,7 @@ from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
 
-FORMS: Mapping[str, Mapping[str, bool]] = {
+FORMS: Mapping[str, Mapping[str, Any]] = {
     "custom": {},
     "generic": {"generic": True},
     "custom_debug": {"debug_info": True},

@@ -274,7 +274,7 @@ def test_iree_opt_takes_every_kind_and_tile(iree_opt: str) -> None:
     from halfulp.interp.dialects.iree_codegen.tiled_rules import expected_tiles
 
     maps = "[affine_map<() -> ()>, affine_map<() -> ()>, affine_map<() -> ()>]"
-    functions = []
+    functions: list[str] = []
     for kind in all_kinds():
         for distributed in ("true", "false"):
             semantics = f"#iree_gpu.mma_semantics<distributed = {distributed}, opaque = false>"

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
-from command import PATIENCE
+from command import halfulp
 
 TOOLS = {
     "corpus": [],
@@ -24,12 +21,6 @@ TOOLS = {
 @pytest.mark.parametrize("package", ["halfulp.conformance", "halfulp.conformance.corpora"])
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_tool_runs(package: str, tool: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", f"{package}.{tool}", *TOOLS[tool]],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert TOOLS[tool] != ["--help"] or f"usage: python -m halfulp.conformance.corpora.{tool} " in done.stdout
+    done = halfulp(*TOOLS[tool], module=f"{package}.{tool}")
+    assert (done.code, done.err) == (0, "")
+    assert TOOLS[tool] != ["--help"] or f"usage: python -m halfulp.conformance.corpora.{tool} " in done.out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import halfulp as hu
@@ -51,7 +53,7 @@ def test_a_limit_ends_it(name: str) -> None:
     assert caught.value.hint is not None
 
 
-LOOPS = {
+LOOPS: dict[str, tuple[str, Callable[[int], int]]] = {
     "branches": (
         "  cf.br ^head(%a, %z : i32, i32)\n^head(%i: i32, %s: i32):\n  %c = arith.cmpi slt, %i, %n : i32\n"
         "  cf.cond_br %c, ^body, ^done\n^body:\n  %t = arith.divui %n, %i : i32\n  %j = arith.addi %i, %b : i32\n"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from replies import codes_of, results, why
 
 from halfulp.conformance.comparing.check import Tally, check
 from halfulp.conformance.comparing.divergences import divergences
@@ -118,7 +119,9 @@ def test_the_division_of_true_by_true_folds(fold: MlirFold) -> None:
 def test_flags_of_integers_are_ignored(fold: MlirFold) -> None:
     asked = op_case("arith.addi", "i8", overflow="nsw")
     inputs = (np.array([127], np.uint8), np.array([1], np.uint8))
-    assert reference(asked, inputs).poison.all()
+    poison = reference(asked, inputs).poison
+    assert poison is not None
+    assert poison.all()
     answer = fold.evaluate(asked, inputs)[0]
     assert (answer.status, answer.bits.tolist()) == (None, [0x80])
 
@@ -127,6 +130,7 @@ def test_conversions_fold_where_they_are_exact(fold: MlirFold) -> None:
     asked = op_case("arith.truncf", "f32", "f8E4M3FN", rounding="upward")
     inputs = (np.array([0x3F800000, 0x3F800001, 0x7F800001, 0xC0000000], np.uint32),)
     answer = fold.evaluate(asked, inputs)[0]
+    assert answer.status is not None
     assert answer.status.tolist() == [Status.VALUE, Status.UNANSWERED, Status.UNANSWERED, Status.VALUE]
     assert answer.why == "not folded"
 
@@ -148,10 +152,10 @@ def test_shapes_and_widths(fold: MlirFold) -> None:
 
 
 def test_what_is_refused(fold: MlirFold) -> None:
-    assert "no arith.maximumnumf" in fold.refuses(op_case("arith.maximumnumf", "f32"))
-    assert "does not know" in fold.refuses(op_case("arith.addf", "f32", rounding="upward"))
-    assert "quantised" in fold.refuses(op_case("quant.scast", "i8", "!quant.uniform<i8:f32, 1.0>"))
-    assert "crashes" in fold.refuses(op_case("arith.sitofp", "i0", "f32"))
+    assert "no arith.maximumnumf" in (fold.refuses(op_case("arith.maximumnumf", "f32")) or "")
+    assert "does not know" in (fold.refuses(op_case("arith.addf", "f32", rounding="upward")) or "")
+    assert "quantised" in (fold.refuses(op_case("quant.scast", "i8", "!quant.uniform<i8:f32, 1.0>")) or "")
+    assert "crashes" in (fold.refuses(op_case("arith.sitofp", "i0", "f32")) or "")
     assert fold.refuses(op_case("arith.truncf", "f32", "f16", rounding="upward")) is None
 
 
@@ -289,23 +293,19 @@ def value(code: Any, type_: str = "i32") -> Value:
     return Value.from_bits(code, type_)
 
 
-def codes_of(answers: Any) -> list[Any]:
-    return [answer.bits.tolist() for answer in answers]
-
-
 def test_programs_run_in_one_batch_whatever_some_of_them_do(fold: MlirFold, programs: Module) -> None:
     poison = Value(value(0).type, np.array(0, np.uint32), np.array(1, np.uint16), None, Origins())
     names = ["loops", "branches", "crash", "recursive", "endless", "nothing", "half", "crash_of_i0", "loops"]
     arguments = {name: value(7) for name in names} | {"crash": poison}
     answers = fold.run([program(programs, name, arguments[name]) for name in names])
-    assert codes_of(answers[0]) == codes_of(answers[8]) == [7 * 3**10]
-    assert codes_of(answers[1]) == [21, 1]
+    assert codes_of(results(answers[0])) == codes_of(results(answers[8])) == [7 * 3**10]
+    assert codes_of(results(answers[1])) == [21, 1]
     assert isinstance(answers[2], OracleError)
     assert answers[2].kind == "crash"
     assert answers[3] == answers[4] == Unanswered("not folded")
     assert answers[5] == ()
-    assert codes_of(answers[6][:1]) == [7]
-    assert answers[6][1].status == Status.UNANSWERED
+    assert codes_of(results(answers[6])[:1]) == [7]
+    assert results(answers[6])[1].status == Status.UNANSWERED
     assert isinstance(answers[7], OracleError)
     assert answers[7].kind == "crash"
 
@@ -313,25 +313,25 @@ def test_programs_run_in_one_batch_whatever_some_of_them_do(fold: MlirFold, prog
 def test_what_folds_although_it_is_poison(fold: MlirFold, programs: Module) -> None:
     poison = Value(value(0).type, np.array(0, np.uint32), np.array(1, np.uint16), None, Origins())
     answers = fold.run([program(programs, "minus_itself", poison), program(programs, "loops", poison)])
-    assert codes_of(answers[0]) == [0, 0, 1]
-    assert all(answer.status is None for answer in answers[0])
-    assert answers[1][0].status == Status.POISON
+    assert codes_of(results(answers[0])) == [0, 0, 1]
+    assert all(answer.status is None for answer in results(answers[0]))
+    assert results(answers[1])[0].status == Status.POISON
 
 
 def test_identities_that_change_values(fold: MlirFold, programs: Module) -> None:
     signalling = value(0x7F800001, "f32")
     tenth = value(0x3FA66666, "f32")  # 1.3
     answers = fold.run([program(programs, "plus_minus_zero", signalling), program(programs, "round_trip", tenth)])
-    assert codes_of(answers[0]) == [0x7F800001]  # not even quieted
-    assert codes_of(answers[1]) == [0x3FA66666]  # the quantised value is 1.0
+    assert codes_of(results(answers[0])) == [0x7F800001]  # not even quieted
+    assert codes_of(results(answers[1])) == [0x3FA66666]  # the quantised value is 1.0
 
 
 def test_infinity_in_f4_is_one_thing_as_a_scalar_and_another_in_a_tensor(fold: MlirFold, programs: Module) -> None:
     infinity = value(0x7F800000, "f32")
     tensor = value(np.array([0x7F800000, 0x3F800000], np.uint32), "f32")
     answers = fold.run([program(programs, "through_f4", infinity), program(programs, "tensor_through_f4", tensor)])
-    assert codes_of(answers[0]) == [0x7F800000]
-    assert codes_of(answers[1]) == [[0, 0x3F800000]]
+    assert codes_of(results(answers[0])) == [0x7F800000]
+    assert codes_of(results(answers[1])) == [[0, 0x3F800000]]
 
 
 def test_what_never_folds(fold: MlirFold, programs: Module) -> None:
@@ -345,7 +345,7 @@ def test_what_never_folds(fold: MlirFold, programs: Module) -> None:
         ]
     )
     assert answers[:2] == [Unanswered("not folded")] * 2
-    assert answers[2][1].status == Status.UNANSWERED  # scaling_truncf
+    assert results(answers[2])[1].status == Status.UNANSWERED  # scaling_truncf
 
 
 def test_programs_that_mlir_22_cannot_be_asked(fold: MlirFold, programs: Module) -> None:
@@ -355,17 +355,17 @@ def test_programs_that_mlir_22_cannot_be_asked(fold: MlirFold, programs: Module)
         value(np.zeros(2, np.uint32), "f32").type, np.zeros(2, np.uint32), np.array([0, 1], np.uint16), None, Origins()
     )
     answers = fold.run([newer, missing, program(programs, "compared", partly)])
-    assert "flush_denormals" in answers[0].why
-    assert "no function missing" in answers[1].why
-    assert "some poison elements" in answers[2].why
+    assert "flush_denormals" in why(answers[0])
+    assert "no function missing" in why(answers[1])
+    assert "some poison elements" in why(answers[2])
 
 
 def test_arguments_of_any_shape_and_their_bits(fold: MlirFold, programs: Module) -> None:
     nans = value(np.array([0x7F800001, 0xFFC00000], np.uint32), "f32")
     answers = fold.run([program(programs, "dynamic", nans, nans)])
-    assert codes_of(answers[0]) == [[0x7F800001, 0xFFC00000]] * 2
+    assert codes_of(results(answers[0])) == [[0x7F800001, 0xFFC00000]] * 2
 
 
 def test_hundreds_of_programs(fold: MlirFold, programs: Module) -> None:
     answers = fold.run([program(programs, "branches", value(k)) for k in range(500)])
-    assert [codes_of(answer)[0] for answer in answers] == [3 * k if k < 100 else k for k in range(500)]
+    assert [codes_of(results(answer))[0] for answer in answers] == [3 * k if k < 100 else k for k in range(500)]

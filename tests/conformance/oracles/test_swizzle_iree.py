@@ -28,7 +28,7 @@ WIDTHS = (1, 2)
 
 def module_of_accesses() -> str:
     """A function for each attribute, offset and width, which loads a vector from a hinted memref."""
-    functions = []
+    functions: list[str] = []
     for spelling, swizzle in CASES:
         for width in WIDTHS:
             vector = f"vector<{width * swizzle.access_width}xf32>"

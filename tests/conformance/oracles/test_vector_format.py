@@ -100,7 +100,7 @@ def test_wide_codes_and_several_results_travel() -> None:
         lines = request(asked, record.operands).splitlines()
         assert json.loads(lines[0])["count"] == len(lines) - 1 == 50
         status = np.zeros(50, np.uint8) if record.status is None else record.status
-        printed = [words.get(Status(s), "") for s in status]
+        printed = [words.get(Status(int(s)), "") for s in status]
         columns = [
             codes_to_ints(codes, width_of(type_))
             for codes, type_ in zip(record.results, asked.result_types, strict=True)

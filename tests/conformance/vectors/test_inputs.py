@@ -7,6 +7,7 @@ import tracemalloc
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from halfulp.conformance.vectors.rows import exhaustive, of_tuples, one_after_an
 from halfulp.conformance.vectors.testfloat_levels import FloatKind, IntegerKind, significands
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import codes_to_ints
-from halfulp.fp_formats.formats import FORMATS
+from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.values.coerce import as_type
 
@@ -286,6 +287,7 @@ def test_corners_of_quantised_types_lie_where_stored_integers_change(expressed: 
     """Around each integer of interest both it and the next come out, the clamp edges and what lies beyond are met."""
     asked = op_case("quant.qcast", expressed, f"!quant.uniform{spelled}")
     type_ = quantised.quantised_type(asked)
+    assert type_ is not None
     rows = rows_of_case(asked, "1")
     columns = rows.part(0, rows.count)
     assert rows.period == 1
@@ -300,7 +302,7 @@ def test_corners_of_quantised_types_lie_where_stored_integers_change(expressed: 
     assert stored >= wanted
     fmt = FORMATS[expressed]
     codes = set(codes_to_ints(columns[0], fmt.bits))
-    scale = scalar.value(fmt, scalar.from_fraction(fmt, Fraction(type_.scales[0])).code)
+    scale = finite(fmt, scalar.from_fraction(fmt, Fraction(type_.scales[0])).code)
     for edge in (type_.storage_min, type_.storage_max, type_.zero_points[0]):
         for half in (0, 1):
             middle = scalar.from_fraction(fmt, (edge + Fraction(half, 2) - type_.zero_points[0]) * scale).code
@@ -333,6 +335,7 @@ def test_every_channel_and_block_has_its_own_corners() -> None:
         for place, parameters in enumerate(alone):
             layer = op_case("quant.qcast", "f32", f"!quant.uniform<i8:f32, {parameters}>")
             type_ = quantised.quantised_type(layer)
+            assert type_ is not None
             sure = quantised.expressed_corners(FORMATS["f32"], type_, 0, 1, seed=99)
             zero = type_.zero_points[0]
             ties = [code for code in sure if (scalar.value(FORMATS["f32"], code) or 0) % 1 == 0 or zero]
@@ -352,6 +355,13 @@ def test_stored_operands_are_all_taken_or_lie_at_the_edges() -> None:
     assert every.part(4, 8)[0].tolist() == [2, 2, 3, 3]
 
 
+def finite(fmt: FloatFormat, code: int) -> Fraction:
+    """Return the value of a finite code."""
+    value = scalar.value(fmt, code)
+    assert value is not None
+    return value
+
+
 def test_neighbours_cross_zero_and_stop_at_the_ends() -> None:
     for name in ("f8E4M3FN", "f8E4M3FNUZ", "f32", "f80"):
         fmt = FORMATS[name]
@@ -359,10 +369,11 @@ def test_neighbours_cross_zero_and_stop_at_the_ends() -> None:
         for code in (0, 1, below, fmt.min_normal_code, fmt.max_code - 1):
             assert not fmt.is_invalid(code)
             up = quantised.neighbour(fmt, code, 1)
-            assert scalar.value(fmt, up) > scalar.value(fmt, code)
+            assert finite(fmt, up) > finite(fmt, code)
             assert scalar.value(fmt, quantised.neighbour(fmt, up, -1)) == scalar.value(fmt, code)
-        assert scalar.value(fmt, quantised.neighbour(fmt, 1, -2)) == -scalar.value(fmt, 1)
+        assert scalar.value(fmt, quantised.neighbour(fmt, 1, -2)) == -finite(fmt, 1)
         assert quantised.neighbour(fmt, fmt.max_code, 2) == fmt.max_code
+        assert fmt.nan_code is not None
         assert quantised.neighbour(fmt, fmt.nan_code, 1) == fmt.nan_code
 
 
@@ -387,12 +398,13 @@ def test_counts_cut_the_beginning() -> None:
 
 def test_errors() -> None:
     asked = op_case("arith.addf", "f32")
-    for level, count, message in (
+    wrong: tuple[tuple[Any, int | None, str], ...] = (
         ("3", None, "unknown level '3'; choose one of 1, 2, exhaustive, random, weighted"),
         ("exhaustive", None, "operands of 64 bits together have too many combinations"),
         ("random", None, "random operands need a count"),
         (None, None, "no operands are chosen"),
-    ):
+    )
+    for level, count, message in wrong:
         with pytest.raises(ValueError, match=message):
             rows_for(asked, level, count=count)
     with pytest.raises(Unsupported, match="there are no corners for operands of type none"):

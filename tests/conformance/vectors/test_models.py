@@ -352,7 +352,7 @@ DIGESTS = {
 
 
 @pytest.mark.parametrize("key", list(DIGESTS), ids=str)
-def test_models_give_the_same_operands_on_any_machine(key: tuple[str, ...]) -> None:
+def test_models_give_the_same_operands_on_any_machine(key: tuple[str, str, str | None]) -> None:
     op, source, target = key
     rows = rows_of_models(op_case(op, source, target), seed=1)
     columns = rows.part(0, rows.count)

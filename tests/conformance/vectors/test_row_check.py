@@ -51,7 +51,7 @@ TWO_FORMATS = ProgramComputation(
 
 
 @cache
-def rows_of(computation: Computation, count: int = 3000) -> Chunk:
+def rows_of(computation: OpComputation | ProgramComputation, count: int = 3000) -> Chunk:
     """Corners and random rows of a computation, as its recipe makes them."""
     corners = Recipe(computation, "1", count=count).vectors().gather()
     random = Recipe(computation, "random", count=count - count % 3).vectors().gather()
@@ -74,7 +74,7 @@ def code_in(chunk: Chunk, columns: tuple[Column, ...], place: int, row: int) -> 
     return codes_to_ints(chunk[place][row : row + 1], columns[place].width)[0]
 
 
-def made_by(computation: Computation, other: Computation) -> Chunk:
+def made_by(computation: OpComputation | ProgramComputation, other: Computation) -> Chunk:
     """The rows of one computation with the results and flags of another: a device that computes something else."""
     right = rows_of(computation)
     inputs = right[: len(computation.inputs)]
@@ -87,11 +87,19 @@ def made_by(computation: Computation, other: Computation) -> Chunk:
     return inputs + tuple(outputs)
 
 
-COMPUTATIONS = (ADD, MULTIPLY, TO_INTEGER, QUANTISE, NO_SIGNED_ZERO, DIVIDE_INTEGERS, PROGRAM)
+COMPUTATIONS: tuple[OpComputation | ProgramComputation, ...] = (
+    ADD,
+    MULTIPLY,
+    TO_INTEGER,
+    QUANTISE,
+    NO_SIGNED_ZERO,
+    DIVIDE_INTEGERS,
+    PROGRAM,
+)
 
 
 @pytest.mark.parametrize("computation", COMPUTATIONS, ids=str)
-def test_what_is_right_has_no_mismatch(computation: Computation) -> None:
+def test_what_is_right_has_no_mismatch(computation: OpComputation | ProgramComputation) -> None:
     rows = rows_of(computation)
     found = check(computation, rows)
     assert (found.rows, found.differing, found.mismatches, found.problem) == (len(rows[0]), 0, [], None)
@@ -204,7 +212,9 @@ def test_one_wrong_bit_is_found_in_every_format(format: str) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_another_semantics_is_named(computation: Computation, other: Computation, name: str) -> None:
+def test_another_semantics_is_named(
+    computation: OpComputation | ProgramComputation, other: Computation, name: str
+) -> None:
     found = check(computation, made_by(computation, other), most=3)
     assert found.differing > 1
     assert found.examined == found.differing

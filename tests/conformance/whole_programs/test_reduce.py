@@ -152,6 +152,7 @@ def test_a_difference_that_no_op_shows_alone_keeps_its_context() -> None:
 
         def _one(self, program: ClosedProgram) -> Reply:
             main = program.module.lookup(program.function)
+            assert main is not None
             ops = main.regions[0].blocks[0].operations
             returned = ops[-1].operands
             for op in ops:

@@ -138,7 +138,7 @@ def test_a_loop_that_no_longer_ends_is_a_difference() -> None:
 
 def test_too_many_elements_are_refused_before_they_are_made() -> None:
     types = [as_type("tensor<100000x100000xf32>")]
-    with pytest.raises(hu.LimitExceeded, match="too many to make up"):
+    with pytest.raises(hu.LimitExceeded, match="too many to generate"):
         generated(types, 1)
     assert generated([as_type("tensor<300x1000xi8>")], 2).count == 2
 

@@ -8,6 +8,7 @@ are all 2**16 codes with a few partners, and `make test-exhaustive` takes all 2*
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -135,7 +136,8 @@ def test_near_every_window(fmt: FloatFormat) -> None:
                     rows.append(
                         [code(fmt, e, rng.choice(fractions(fmt, rng, 1)), rng.random() < 0.5) for e in (first, second)]
                     )
-    check(fmt, *(to_array(fmt, column) for column in map(list, zip(*rows, strict=True))))
+    a, b = (to_array(fmt, column) for column in map(list, zip(*rows, strict=True)))
+    check(fmt, a, b)
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
@@ -152,7 +154,8 @@ def test_unknown_errors_of_one_sign(sign: int) -> None:
 def test_ties(fmt: FloatFormat) -> None:
     """Sums and products midway between two floats, and those that differ from them in the last bit of an operand."""
     rng = random.Random(f"ties {fmt.name}")
-    sums, products = [], []
+    sums: list[list[int]] = []
+    products: list[list[int]] = []
     bits = fmt.precision + 1  # of the product of two odd numbers: the last of them is worth half a unit
     while len(products) < 4000:
         length = rng.randint(2, bits - 2)
@@ -173,10 +176,12 @@ def test_ties(fmt: FloatFormat) -> None:
         b = code(fmt, exponent - fmt.precision, rng.choice((0, 0, 1, fmt.fraction_mask)), rng.random() < 0.5)
         sums += [[a, b], [b, a]]
     for rows in (sums, products):
-        a, b = (to_array(fmt, column) for column in map(list, zip(*rows, strict=True)))
-        nearest = [getattr(arithmetic, op)(fmt, a, b, mode).codes for op in ("add", "multiply") for mode in (0, 4)]
+        x_codes, y_codes = (to_array(fmt, column) for column in map(list, zip(*rows, strict=True)))
+        nearest = [
+            getattr(arithmetic, op)(fmt, x_codes, y_codes, mode).codes for op in ("add", "multiply") for mode in (0, 4)
+        ]
         assert np.count_nonzero(nearest[0] != nearest[1]) + np.count_nonzero(nearest[2] != nearest[3]) > 500
-        check(fmt, a, b)
+        check(fmt, x_codes, y_codes)
 
 
 @pytest.mark.parametrize("fmt", NATIVE, ids=str)
@@ -218,14 +223,17 @@ def test_ordinary_elements_never_take_the_exact_path(fmt: FloatFormat, monkeypat
     rng = np.random.default_rng(74)
     values = (np.maximum(rng.standard_normal(50_000), 0), rng.uniform(1, 2, 50_000) * rng.choice([-1, 1], 50_000))
     a, b = (conversions.convert(FORMATS["f64"], fmt, value.view(np.uint64)).codes for value in values)
-    asked = []
+    asked: list[int] = []
+
+    def counted(original: Callable[..., Any]) -> Callable[..., Any]:
+        def exact(fmt: FloatFormat, x: Codes, *rest: Any) -> Any:
+            asked.append(x.size)
+            return original(fmt, x, *rest)
+
+        return exact
+
     for operation in OPERATIONS:
-        original = getattr(arithmetic, operation)
-        monkeypatch.setattr(
-            arithmetic,
-            operation,
-            lambda fmt, x, *rest, original=original: asked.append(x.size) or original(fmt, x, *rest),
-        )
+        monkeypatch.setattr(arithmetic, operation, counted(getattr(arithmetic, operation)))
     for operation, mode in WAYS:
         getattr(fast, operation)(fmt, a, b, mode)
         assert not asked

@@ -26,7 +26,7 @@ from halfulp.interp.bytecode.inspect import codes_of, inspect
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir import attributes as at
-from halfulp.interp.ir.attributes import IntegerAttr
+from halfulp.interp.ir.attributes import ArrayAttr, IntegerAttr
 from halfulp.interp.ir.errors import BytecodeError, VerifyError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.ir.types import I32
@@ -342,7 +342,7 @@ REFUSED = {
     "strings for 2^60 elements": ([varint(19) + varint(1) + varint(0)], [I8, tensor([1 << 60])], 2, "strings cannot be"),
     "strings in a number": ([varint(19) + varint(0) + varint(1) + varint(2)], [I8], 2, "'i8' cannot be the type of elements"),
     "vector of vectors": ([varint(6) + varint(0)], [varint(19) + varint(1) + varint(4) + varint(0)], 2, "contains itself"),
-    "bad element": ([varint(6) + varint(1)], [varint(12), tensor([2])], 2, "'none' is no element type of a tensor"),
+    "bad element": ([varint(6) + varint(1)], [varint(12), tensor([2])], 2, "'none' cannot be the element type of a tensor"),
     "negative size": ([varint(6) + varint(1)], [I8, varint(13) + varint(1) + varint(3) + varint(0)], 2, "a dimension of -2"),
     "string past the end": ([varint(2) + varint(2**64 - 1)], [], 2, "string 18446744073709551615 does not exist: there are 6"),
     "a list that lies": ([varint(0) + varint(2**40)], [], 2, "1099511627776 elements cannot be in the"),
@@ -569,7 +569,9 @@ def test_what_is_equal_is_one_object() -> None:
     types = [I8, *chain(1, 0, 14), I8, *chain(16, 15, 14)]
     distinct = varint(21) + varint(7)
     attributes = [array(3, 4, 5, 6), varint(6) + varint(14), varint(6) + varint(29), distinct, distinct, UNIT]
-    one, other, first, second = read_bytecode(holding(attributes, types, 2)).operation.attributes["t.a"].elements
+    held = read_bytecode(holding(attributes, types, 2)).operation.attributes["t.a"]
+    assert isinstance(held, ArrayAttr)
+    one, other, first, second = held.elements
     assert one is other
     assert isinstance(one, at.TypeAttr)
     # But for what is to be distinct.

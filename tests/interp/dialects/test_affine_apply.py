@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -39,6 +40,8 @@ def value(expression: str, *arguments: int, symbols: int = 1, **options: object)
 
 class Expression:
     """A random expression: its text, and its exact value by rounding as the language document says."""
+
+    value: Callable[[Mapping[str, int]], int]
 
     def __init__(self, rng: random.Random, depth: int) -> None:
         self.symbolic = False
@@ -178,6 +181,7 @@ def test_lanes() -> None:
     divisors = np.array([1, 2, 0, 3, -1])
     with pytest.raises(hu.UndefinedBehavior, match=r"lane 2; 2 of 5 lanes") as raised:
         hu.run(text, 9, divisors, batch=True)
+    assert raised.value.lanes is not None
     assert raised.value.lanes.tolist() == [2, 4]
     (result,) = hu.run(text, 9, divisors, batch=True, on_ub="poison")
     assert result.poisoned.tolist() == [False, False, True, False, True]

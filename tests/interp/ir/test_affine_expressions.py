@@ -31,7 +31,7 @@ def evaluate(tree: Tree) -> int:
     if isinstance(tree, AffineConstant):
         return tree.value
     if isinstance(tree, AffineExpr):
-        return VALUES[tree]  # type: ignore[index]
+        return VALUES[tree]
     operator, left, right = tree[0], evaluate(tree[1]), evaluate(tree[2])
     match operator:
         case "+":

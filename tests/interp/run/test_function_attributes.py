@@ -8,6 +8,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from halfulp.command.main import main
@@ -69,7 +70,7 @@ def natural(codes: Any, type_: str) -> Any:
 
 
 def policy_of(mode: str) -> FloatPolicy:
-    return FloatPolicy(denormals="flush_both", denormal_zero=ZEROS[mode])  # type: ignore[arg-type]
+    return FloatPolicy(denormals="flush_both", denormal_zero=ZEROS[mode])
 
 
 def check(op: str, type_: str, operands: list[Any], result: str, mode: str, expected: list[int]) -> None:
@@ -246,7 +247,10 @@ def test_functions_that_call_each_other(batch: bool) -> None:
     """2**-126 * 0.5: kept where the function does not flush, however it is called, and in every order of runs."""
     module = load(MIXED)
     least, half = np.array([2.0**-126], np.float32), np.array([0.5], np.float32)
-    size = (lambda values: values) if batch else (lambda values: values[0])
+
+    def size(values: npt.NDArray[Any]) -> Any:
+        return values if batch else values[0]
+
     for _ in range(2):
         for trips, flushed in ((0, 0x40_0000), (1, 0), (2, 0)):
             arguments = size(least), size(half), size(np.array([trips], np.int32))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,7 @@ def test_a_traced_value_stays() -> None:
     kept: list[Any] = []
 
     class Keeper(hu.Listener):
-        def op_did_run(self, op: object, operands: object, results: tuple[hu.Value, ...]) -> None:
+        def op_did_run(self, op: object, operands: object, results: Sequence[Any]) -> None:
             kept.extend(value.bits for value in results)
 
     x = np.arange(1, 5, dtype=np.float32)

@@ -29,7 +29,7 @@ def poisoned(mask: list[bool], bits: list[int]) -> Value:
 def test_a_value_cannot_be_changed() -> None:
     value = Value.from_numpy(np.arange(3, dtype=np.int32))
     with pytest.raises(AttributeError, match="immutable"):
-        value.type = ty.I1  # type: ignore[misc]
+        value.type = ty.I1
     with pytest.raises(ValueError, match="read-only"):
         value.bits[0] = 1
     with pytest.raises(ValueError, match="read-only"):

@@ -63,7 +63,8 @@ def run(case: Case) -> tuple[int, SumTrace, TileOp]:
             numbers[k] = pair[side]
         sides.append(np.array([code_of(name, number) for number in numbers], FORMATS[name].storage_dtype))
     scales = [np.array([code_of(case.scale, number) for number in each], np.uint8) for each in case.scales if each]
-    code, trace = models.explain(f"chip:{case.chip}", op, *sides, code_of(case.d, case.c), *scales)
+    row, column = sides
+    code, trace = models.explain(f"chip:{case.chip}", op, row, column, code_of(case.d, case.c), *scales)
     return code, trace, op
 
 
@@ -363,7 +364,7 @@ def test_steps_of_exact_and_ieee() -> None:
     op = TileOp("by hand", "f16", "f16", "f16", "f16", (1, 1, 2))
     row, column = (np.array([code_of("f16", x) for x in side], np.uint16) for side in ((3.0, p(-12)), (5.0, p(-12))))
     code, (total,) = models.explain("exact", op, row, column, code_of("f16", 0.25))
-    assert total == ExactSum((Fraction(15), p(-24), Fraction(1, 4)), 15.25 + p(-24))
+    assert total == ExactSum((Fraction(15), p(-24), Fraction(1, 4)), Fraction(61, 4) + p(-24))
     assert code == code_of("f16", 15.25)
     code, steps = models.explain("ieee", op, row, column, code_of("f16", 0.25))
     assert steps == [RoundedResult("fma", "f16", code_of("f16", 15.25))] * 2

@@ -12,10 +12,11 @@ import pytest
 from float_samples import codes
 
 from halfulp.fp_formats import scalar
+from halfulp.fp_formats.codes import Codes
 from halfulp.fp_formats.exact import comparisons
 from halfulp.fp_formats.formats import FORMATS, FloatFormat
 from halfulp.semantics.matrix_units import models
-from halfulp.semantics.matrix_units.chips import CHIPS
+from halfulp.semantics.matrix_units.chips import CHIPS, MODELS
 from halfulp.semantics.matrix_units.kinds import KINDS, TileKind, TileOp, distribute, gather, operation_of
 
 RUNNABLE = [kind for kind in KINDS.values() if not kind.name.startswith("VDMFMA")]
@@ -261,7 +262,7 @@ def test_distributed_equals_undistributed(kind: TileKind) -> None:
     for x, layout in zip(held, kind.layouts, strict=True):
         assert x.shape == (kind.lanes, layout.registers)
     back = [gather(x, layout) for x, layout in zip(held, kind.layouts, strict=True)]
-    of_lanes = distribute(models.multiply_accumulate("exact", op, *back), kind.layouts[2], kind.lanes)
+    of_lanes = distribute(multiply_accumulate("exact", op, back), kind.layouts[2], kind.lanes)
     np.testing.assert_array_equal(of_lanes, distribute(whole, kind.layouts[2], kind.lanes))
     np.testing.assert_array_equal(gather(of_lanes, kind.layouts[2]), whole)
     # Operands that are stored in another order of dimensions: S[i] = C[p[i]].
@@ -269,7 +270,7 @@ def test_distributed_equals_undistributed(kind: TileKind) -> None:
         inverse = np.argsort(permutation)
         stored = [np.ascontiguousarray(x.transpose(permutation)) for x in (a, b, c)]
         restored = [x.transpose(inverse) for x in stored]
-        result = models.multiply_accumulate("exact", op, *restored).transpose(permutation)
+        result = multiply_accumulate("exact", op, restored).transpose(permutation)
         np.testing.assert_array_equal(result.transpose(inverse), whole)
         lanes = distribute(np.ascontiguousarray(restored[0]), kind.layouts[0], kind.lanes)
         np.testing.assert_array_equal(lanes, held[0])
@@ -284,6 +285,12 @@ def test_distributed_equals_undistributed(kind: TileKind) -> None:
     np.testing.assert_array_equal(np.sort(of_columns), np.sort(of_lanes))
 
 
+def multiply_accumulate(model: str, op: TileOp, tiles: list[Codes]) -> Codes:
+    """Compute A * B + C of three tiles without scales."""
+    a, b, c = tiles
+    return models.multiply_accumulate(model, op, a, b, c)
+
+
 def op_of_transposed(op: TileOp) -> TileOp:
     m, n, k = op.shape
     return TileOp(op.name, op.b, op.a, op.c, op.d, (n, m, k), op.blocks, op.unit)
@@ -294,12 +301,12 @@ def test_leading_dimensions_and_strides() -> None:
     many = [np.stack([x, x[::-1, ::-1]] * 3).reshape(2, 3, *x.shape) for x in (a, b, c)]
     for model in ("exact", "ieee", "chip:ampere"):
         each = models.multiply_accumulate(model, op, a, b, c)
-        other = models.multiply_accumulate(model, op, *(x[::-1, ::-1] for x in (a, b, c)))
-        together = models.multiply_accumulate(model, op, *many)
+        other = multiply_accumulate(model, op, [x[::-1, ::-1] for x in (a, b, c)])
+        together = multiply_accumulate(model, op, many)
         assert together.shape == (2, 3, 16, 8)
         np.testing.assert_array_equal(together[0, 0], each)
         np.testing.assert_array_equal(together[1, 2], other)
-        assert models.multiply_accumulate(model, op, *(x[:0] for x in many)).shape == (0, 3, 16, 8)
+        assert multiply_accumulate(model, op, [x[:0] for x in many]).shape == (0, 3, 16, 8)
 
 
 def test_virtual_kinds_are_their_instructions() -> None:
@@ -369,7 +376,7 @@ def test_what_is_not_published() -> None:
         models.multiply_accumulate("chip:cdna3", op, *arrays)
     assert (caught.value.model, caught.value.operation) == ("chip:cdna3", "MFMA_F32_16x16x32_F16")
     op, arrays = random_tiles(KINDS["VDMFMA_F32_8x16x64x2_F16"], 1)
-    for model in models.MODELS:
+    for model in MODELS:
         with pytest.raises(models.Unpublished, match="VDMFMA_F32_8x16x64x2_F16"):
             models.multiply_accumulate(model, op, *arrays)
         assert not models.supports(model, op)

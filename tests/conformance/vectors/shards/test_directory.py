@@ -42,9 +42,9 @@ KILLED = textwrap.dedent("""\
     from halfulp.conformance.vectors.computation import OpComputation
     from halfulp.conformance.ops.workers import process_pool
 
-    recipe = Recipe(OpComputation(op_case("arith.mulf", "f64")), "random", seed=1, count=160 << 13)
+    directory, shards, workers, most = sys.argv[1], *map(int, sys.argv[2:])
+    recipe = Recipe(OpComputation(op_case("arith.mulf", "f64")), "random", seed=1, count=shards << 13)
     plan = SweepPlan(recipe, "npz", shard_rows=1 << 13)
-    directory, workers, most = sys.argv[1], *map(int, sys.argv[2:])
 
     def progress(done, total):
         if done >= most << 13:
@@ -56,24 +56,26 @@ KILLED = textwrap.dedent("""\
         with process_pool(workers) as pool:
             print(sweep_shards(plan, directory, executor=pool, in_flight=4, progress=progress).digest)
     """)
-"""A script. Its arguments: a directory, a number of workers, and the number of shards after which it waits to be
-killed.
-"""
+"""A script. Its arguments: a directory, numbers of shards and of workers, and after how many shards it waits to be killed."""
 
 
 def lines_in(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-def test_ten_kills_at_any_moment(tmp_path: Path) -> None:
-    """SIGKILL to all processes at once, ten times; then the digest is that of a sweep that nobody disturbed."""
+@pytest.mark.parametrize(
+    ("kills", "shards"),
+    [(("1", "2", "1"), 40), pytest.param(("1", "2", "1", "1", "2") * 2, 160, marks=pytest.mark.exhaustive)],
+)
+def test_kills_at_any_moment(kills: tuple[str, ...], shards: int, tmp_path: Path) -> None:
+    """SIGKILL to all processes at once, several times; then the digest is that of a sweep that nobody disturbed."""
     directory, dice = tmp_path / "killed", random.Random(5)
     manifest = directory / "manifest-0-of-1.jsonl"
     before = 0
-    for workers in ("1", "2", "1", "1", "2", "1", "1", "2", "1", "1"):
+    for workers in kills:
         wanted = lines_in(manifest) + dice.randrange(7)
         # However long we sleep, it is not far ahead.
-        given = [str(directory), workers, str(wanted + 8)]
+        given = [str(directory), str(shards), workers, str(wanted + 8)]
         process = subprocess.Popen(
             [sys.executable, "-c", KILLED, *given], stdout=subprocess.PIPE, start_new_session=True
         )
@@ -86,10 +88,13 @@ def test_ten_kills_at_any_moment(tmp_path: Path) -> None:
         assert process.returncode == -signal.SIGKILL
         assert lines_in(manifest) >= before
         before = lines_in(manifest)
-    assert 0 < before < 160
+    assert 0 < before < shards
     last, undisturbed = (
         subprocess.run(
-            [sys.executable, "-c", KILLED, str(where), "1", "161"], capture_output=True, text=True, check=True
+            [sys.executable, "-c", KILLED, str(where), str(shards), "1", str(shards + 1)],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         for where in (directory, tmp_path / "other")
     )

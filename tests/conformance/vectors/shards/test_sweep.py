@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import amounts
 from clusters import local_cluster
 from sweeps import PINNED, RECIPES, add_f8, files_of, op
 
@@ -90,7 +91,7 @@ def test_what_a_format_has_no_place_for_is_refused_at_once() -> None:
         add_f8(format="runs")
 
 
-@pytest.mark.parametrize("workers", [2, 7])
+@pytest.mark.parametrize("workers", [2, *amounts(3, 7)])
 def test_a_pool(workers: int, tmp_path: Path, whole: tuple[str, Path]) -> None:
     with process_pool(workers) as pool:
         found = sweep_shards(add_f8(), tmp_path, executor=pool, in_flight=workers + 2)
@@ -222,8 +223,8 @@ def test_a_worker_of_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyP
     real = generator
 
     class Elsewhere(ThreadPoolExecutor):
-        def submit(self, fn: Callable[..., Any], /, made_by: Any, *rest: Any) -> Any:
-            return super().submit(fn, next(versions, real()), *rest)
+        def submit(self, fn: Callable[..., Any], /, *given: Any, **named: Any) -> Any:
+            return super().submit(fn, next(versions, real()), *given[1:], **named)
 
     with Elsewhere(1) as executor, pytest.raises(InputError, match="a worker has version"):
         sweep_shards(add_f8(), tmp_path, executor=executor)
@@ -231,10 +232,11 @@ def test_a_worker_of_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_worker_that_sees_another_directory(tmp_path: Path) -> None:
     class Elsewhere(ThreadPoolExecutor):
-        def submit(self, fn: Callable[..., Any], /, made_by: Any, plan: Any, directory: str, *rest: Any) -> Any:
+        def submit(self, fn: Callable[..., Any], /, *given: Any, **named: Any) -> Any:
+            made_by, plan, directory, *rest = given
             other = Path(directory).with_name("other")
             other.mkdir(exist_ok=True)
-            return super().submit(fn, made_by, plan, str(other), *rest)
+            return super().submit(fn, made_by, plan, str(other), *rest, **named)
 
     with Elsewhere(1) as executor, pytest.raises(InputError, match=r"is not in '.*' here") as caught:
         sweep_shards(add_f8(), tmp_path / "here", executor=executor, in_flight=1)

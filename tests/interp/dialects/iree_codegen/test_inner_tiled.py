@@ -136,8 +136,9 @@ def test_reductions_follow_each_other_in_row_major_order(model: str) -> None:
             pairs = zip(a[k, m, i], b[m, k, :, j], strict=True)
             products = [Fraction(float(x)) * Fraction(float(y)) for x, y in pairs]
             for group in [products] if model == "exact" else [[p] for p in products]:
-                total = scalar.value(fmt, code) + sum(group)
-                code = scalar.from_fraction(fmt, total).code
+                before = scalar.value(fmt, code)
+                assert before is not None
+                code = scalar.from_fraction(fmt, sum(group, before)).code
         return code
 
     points = [(k, m) for k in range(3) for m in range(2)]

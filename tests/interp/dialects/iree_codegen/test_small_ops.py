@@ -132,7 +132,7 @@ WRONG = [
         "#iree_gpu.lane_increment<4, aligned>",
         np.array([4, 5, 6, 7, 1, 2, 3, 4]),
         [4, 5, 6, 7],
-        "1 in lane 4, so that the first lane of its group, 4, has 1, which is no multiple of 4",
+        "1 in lane 4, so that the first lane of its group, 4, has 1, which is not a multiple of 4",
     ),
 ]
 
@@ -153,6 +153,7 @@ def test_claims_that_do_not_hold(hint: str, values: Any, lanes: list[int], what:
     assert error.message.startswith(
         f"iree_codegen.index_hint: the hint {hint} does not hold: {what} (lane {lanes[0]}; "
     )
+    assert error.lanes is not None
     assert error.lanes.tolist() == lanes
     assert str(error.location).endswith("2:8")
     assert told == [error]
@@ -189,6 +190,7 @@ def test_only_lanes_that_run_are_compared_by_their_own_numbers() -> None:
     runs[1] = True
     with pytest.raises(hu.UndefinedBehavior, match="0 in lane 0, but 77 in lane 1") as raised:
         hu.run(PARTED, values, runs, batch=True, check_hints=True)
+    assert raised.value.lanes is not None
     assert raised.value.lanes.tolist() == [1]
 
 
@@ -372,6 +374,7 @@ def test_tile_sizes_are_asked_of_the_user(container: Any) -> None:
 
     def sizes(type_: TensorType) -> Any:
         asked.append(type_)
+        assert type_.shape is not None
         return container([8, type_.shape[1]])
 
     one, two = hu.run(QUERY, externals={NAME: sizes})
@@ -392,8 +395,12 @@ def test_one_tile_size_and_lanes() -> None:
     """
     assert hu.run(text, 3, externals={NAME: lambda type_: 4})[0].item() == 12
     calls: list[Any] = []
-    externals = {NAME: lambda type_: calls.append(type_) or 5}
-    (result,) = hu.run(text, np.arange(3), batch=True, externals=externals)
+
+    def five(type_: Any) -> int:
+        calls.append(type_)
+        return 5
+
+    (result,) = hu.run(text, np.arange(3), batch=True, externals={NAME: five})
     assert result.numpy().tolist() == [0, 5, 10]
     assert len(calls) == 1
 

@@ -536,8 +536,9 @@ def test_functions_of_ones_own_are_called_for_each_lane() -> None:
     calls: list[int] = []
 
     def host(x: Value) -> int:
-        calls.append(x.item())
-        return x.item() ** 2
+        number = int(x.item())
+        calls.append(number)
+        return number * number
 
     c = np.array([True, False, True, True])
     assert numbers(text, np.arange(4, dtype=np.int32), c, externals={"host": host}) == [0, 1, 4, 9]
