@@ -46,7 +46,7 @@ def register_op(
     """
     dialect_name, dot, mnemonic = name.partition(".")
     if not dot:
-        raise ValueError(f"{name!r} is not dialect.mnemonic")
+        raise ValueError(f"{name!r} does not have the form dialect.mnemonic")
     named = [
         dict.fromkeys(slots, ANY) if not isinstance(slots, Mapping) else dict(slots) for slots in (operands, results)
     ]

@@ -1,4 +1,4 @@
-"""How long a process of halfulp takes, beside one of Python that does nothing, or imports NumPy."""
+"""The time to start halfulp, beside a Python process that does nothing, and one that imports NumPy."""
 
 from __future__ import annotations
 

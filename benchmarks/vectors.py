@@ -1,4 +1,4 @@
-"""How long ``halfulp vectors`` takes for a vector, its start and the results of the op included, beside np.savetxt."""
+"""The time of ``halfulp vectors`` per vector, with its start and the computation of the results, beside np.savetxt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that a float result depends on, beside the exact real number: rounding mode, policy, and its flags."""
+"""The rounding modes, the exception flags, and the policy: what a float result depends on beside the exact number."""
 
 from __future__ import annotations
 
@@ -111,9 +111,9 @@ class FloatChoices:
         canonical_bf16="like `payload`, but a conversion to bf16 gives the positive default NaN (MLIR's arith-expand)",
     )
     conversion_overflow: str = one_of(
-        "overflow, and infinities, in conversions between floats and from integers; arithmetic always overflows by the "
-        "format",
-        format="what the format has: infinity, else NaN, else the largest finite value",
+        "overflow, and infinities, in conversions between floats and from integers; arithmetic always does as "
+        "`format` says",
+        format="infinity; in a format without infinities NaN; in a format with neither, the largest finite value",
         saturate="the largest finite value of the same sign",
     )
     nan_to_nanless: str = one_of(
@@ -192,7 +192,7 @@ class FloatChoices:
     denormals: str = one_of("subnormal operands and results", **_FLUSHING)
     denormal_zero: str = one_of("the zero that `denormals` puts in place of a subnormal", **_ZEROS)
     denormals_f32: str = one_of(
-        "`denormals` for f32 alone, as LLVM's `denormal-fp-math-f32` says it",
+        "`denormals` for f32 alone, like LLVM's attribute `denormal-fp-math-f32`",
         as_others="as `denormals` says",
         **_FLUSHING,
     )
@@ -205,7 +205,7 @@ class FloatChoices:
         modular="the integer modulo 2**width; NaN and infinities give 0 (RISC-V fcvtmod)",
     )
     tininess: str = one_of(
-        "when the underflow flag, and the flushing of results, look at the result",
+        "the test whether a result is tiny, for the underflow flag and for the flushing of results",
         after="after rounding",
         before="before rounding",
     )

@@ -235,7 +235,7 @@ def cuts(dst: FloatFormat, policy: FloatPolicy) -> bool:
 
 
 def rounds_ties_away(dst: FloatFormat, policy: FloatPolicy) -> bool:
-    """Tell whether floats are rounded to ``dst`` as ``float_to_nanless=ties_away`` says."""
+    """Tell whether conversions to ``dst`` round as ``float_to_nanless=ties_away`` defines."""
     return not dst.infinities and dst.nan_code is None and policy.float_to_nanless == "ties_away"
 
 

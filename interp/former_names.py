@@ -24,7 +24,7 @@ _PLACES = {
 
 
 def finding_in(*places: str) -> Callable[[str], Any]:
-    """Make the ``__getattr__`` of a former module: it loads the modules of today when a name is asked for."""
+    """Make the ``__getattr__`` of a former module. It loads the present modules when a name is used."""
 
     def find(name: str) -> Any:
         for place in () if name.startswith("__") else places:

@@ -32,7 +32,7 @@ class FaultKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The reason why an element has no value. ``reason`` completes "poison because ..." and is the same for every
+    """The reason why an element has no value: ``reason`` completes "poison because ...", and is the same for every
     element.
     """
 

@@ -59,18 +59,18 @@ class Profile(FloatChoices, _Named):
     """
 
     invalid_nanless: str = one_of(
-        "the result of an invalid operation (0/0, x rem 0) in a format without NaN, while `nan_to_nanless` is for "
-        "conversions alone",
+        "the result of an invalid operation (0/0, x rem 0) in a format without NaN; `nan_to_nanless` is for "
+        "conversions only",
         **choices_of(FloatChoices)["nan_to_nanless"].meanings,
     )
     integer_flags: str = one_of(
         "the flags nsw, nuw, exact and nneg",
-        poison="the result is poison where a flag is broken",
+        poison="the result is poison if a flag is broken",
         ignored="flags change nothing",
     )
     qcast_rounding: str = one_of("the rounding of quant.qcast to an integer", **_roundings(Rounding.TO_NEAREST_EVEN))
     qcast_out_of_range: str = one_of(
-        "a value of quant.qcast outside of the storage type, before the clamp",
+        "a value of quant.qcast outside of the range of the storage type, before the clamp",
         saturate="the nearest value of the storage type",
         poison="poison",
     )

@@ -1,4 +1,4 @@
-"""arith.select on arrays. The arm that is not chosen is ignored, even where it is poison."""
+"""arith.select on arrays. The arm that is not selected is ignored, even if it is poison."""
 
 from __future__ import annotations
 

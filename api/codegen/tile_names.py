@@ -48,7 +48,7 @@ def operation_named(kind: str, a_type: str | None = None, b_type: str | None = N
     if kind in KINDS:
         return _of_kind(kind, a_type, b_type)
     if a_type is not None or b_type is not None:
-        raise InputError(f"'{kind}' has element types of its own: leave out a_type and b_type")
+        raise InputError(f"'{kind}' has its own element types: leave out a_type and b_type")
     found = _NAME.fullmatch(kind)
     if found is None:
         near = did_you_mean(kind, KINDS)

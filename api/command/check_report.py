@@ -19,7 +19,7 @@ from halfulp.fp_formats.policy import Flags
 from halfulp.fp_formats.spelling import bits_text, decimal_text, value_text
 
 SEVERAL_NAMES = 6
-"""The most alternatives that are named for one row."""
+"""The largest number of alternatives that are named for one row."""
 MOST_COLUMNS = 32
 """The most operands of a row that are shown. Where there are more outputs than this, only those that differ are shown.
 """

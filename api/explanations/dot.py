@@ -35,7 +35,7 @@ class DotExplanation(ExplainedDot):
         return dot_html(self)
 
     def html(self) -> str:
-        """Return a page of its own: one file that needs nothing else."""
+        """Return a self-contained page: one file that needs nothing else."""
         return dot_page(self)
 
 
@@ -122,7 +122,7 @@ def _explained(op: TileOp, model: str, dot: DotOperands, notes: tuple[str, ...])
 
 
 def _groups(op: TileOp, model: str, dot: DotOperands, trace: SumTrace) -> tuple[DotStep, ...]:
-    """Return the steps of a model; none for the exact model and for integers."""
+    """Return the steps of a model. The exact model and integers have none."""
     if op.d not in FORMATS or model == "exact":
         return ()
     rule = tiled.rule_of(model, op) if model.startswith("chip:") else None

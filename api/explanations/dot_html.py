@@ -24,7 +24,7 @@ def dot_html(explanation: ExplainedDot) -> str:
 
 
 def dot_page(explanation: ExplainedDot) -> str:
-    """Return an explanation as a page of its own, which needs nothing else."""
+    """Return an explanation as a self-contained page."""
     heading = escape(explanation.title)
     head = '<meta charset="utf-8"><meta name="color-scheme" content="light dark">'
     style = "<style>body{font-family:system-ui,sans-serif;margin:24px}</style>"

@@ -75,7 +75,7 @@ def _breaks(fmt: FloatFormat, low: Fraction, high: Fraction) -> list[Fraction]:
 
 @dataclass(frozen=True)
 class Piece:
-    """Inputs between ``low`` and ``high``, without these two, that all have one result.
+    """The inputs between ``low`` and ``high``, both excluded, that all have one result.
 
     ``value``: the result; None where it is not a number. Then ``special`` names it.
     """

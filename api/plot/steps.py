@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 MOST_STEPS = 1024
-"""The most values of a staircase."""
+"""The largest number of values of a staircase."""
 
 
 def staircase(

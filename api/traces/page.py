@@ -19,7 +19,7 @@ from halfulp.traces.values import TracedValue, look_at
 
 _LONGEST_LINE = 1000
 _MOST_LINES = 3000
-"""The most lines of a source; of a longer one only the lines around those that ran are shown."""
+"""The largest number of lines of a source. Of a longer source, only the lines around those that ran are shown."""
 _AROUND = 20
 _IN_NOTEBOOK = 40
 """The number of first steps in a notebook's table; it has half as many of the last steps."""

@@ -43,7 +43,7 @@ class Trace(TraceRecord):
         return fragment(self)
 
     def html(self) -> str:
-        """Return a page of its own: one file that needs nothing else."""
+        """Return a self-contained page: one file that needs nothing else."""
         return page(self)
 
     def save_npz(self, directory: str | os.PathLike[str]) -> None:

@@ -25,8 +25,8 @@ MAX_BYTES = 1 << 29
 
 @dataclass
 class Verification:
-    """The answers of an oracle for a case. ``profiles``: those that explain all differences, if there are differences.
-    ``held``: the oracle was asked for the operands that it has results for.
+    """The answers of an oracle for a case. ``profiles``: those that explain all differences, if there are any.
+    ``held``: the oracle has its own operands, and was asked for those.
     """
 
     case: OpCase
@@ -56,8 +56,8 @@ def verify(
     profile: Profile = SPEC,
     bits: int = EXHAUSTIVE_BITS,
 ) -> Verification:
-    """Ask an oracle for every input where there are at most ``2**bits`` inputs, else for ``count`` of them. An oracle
-    with results for certain operands is asked for those.
+    """Ask an oracle for every input if there are at most ``2**bits``, else for ``count`` of them. An oracle that has
+    results for certain operands only is asked for those.
 
     Raises LimitExceeded where the operands would take too much memory.
     """

@@ -151,7 +151,7 @@ class JitOracle:
                 continue
             rows = np.array(child.numbers, np.uint64)
             if rows.size != where.size * width:
-                raise OracleError("garbage", f"{where.size * width} numbers are expected, {rows.size} came")
+                raise OracleError("garbage", f"expected {where.size * width} numbers, got {rows.size}")
             start = 0
             for limbs in results:
                 limbs[where] = rows.reshape(where.size, width)[:, start : start + limbs.shape[1]]

@@ -1,4 +1,4 @@
-"""The interface of an oracle: another implementation of the same ops, asked for its results.
+"""The interface of an oracle: another implementation of the same ops, which gives its results.
 
 An oracle evaluates cases (one op on arrays of codes), or runs whole programs on given arguments; most oracles do both.
 An oracle says what it can answer, and why not. A missing answer never counts as an agreement.
@@ -116,13 +116,13 @@ class ProgramOracle(Oracle, Protocol):
 
 @runtime_checkable
 class HoldingOracle(Oracle, Protocol):
-    """An oracle with results for certain operands only, which it lists; it is asked for those."""
+    """An oracle with results for certain operands only. It lists them, and gets no others."""
 
     def cases(self) -> Sequence[OpCase]:
         """Return the cases that it has results for. Raises OracleError ("garbage") where its data are malformed."""
 
     def inputs(self, case: OpCase) -> Iterator[tuple[Codes, ...]] | None:
-        """Yield the operands that it has results for, in pieces; None where it has none, or where `evaluate` fails."""
+        """Yield the operands for which it has results, in pieces; None if there are none, or if `evaluate` fails."""
 
 
 def unanswered(case: OpCase, inputs: Sequence[Codes], why: str) -> tuple[Answer, ...]:

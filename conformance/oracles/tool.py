@@ -28,7 +28,7 @@ OUTPUT_BYTES = 1 << 28
 def run_bounded(
     command: Sequence[str], data: bytes, seconds: float, limit: int = OUTPUT_BYTES
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program with ``data`` on standard input. Everything that it started ends with it.
+    """Run a program with ``data`` on standard input, and stop everything that it started when it ends.
 
     Raises OracleError: "crash" if it does not start, "hang" after ``seconds``, "garbage" if it prints more than
     ``limit`` bytes.

@@ -104,9 +104,7 @@ class ModelCase:
 
     @cached_property
     def extra(self) -> int:
-        """Return the number of bits below the last kept one that an exact result can have; for quotients, of those
-        examined.
-        """
+        """Return the number of bits of an exact result below the last kept one; for quotients, of those examined."""
         source, target = self.sources[0], self.target
         if isinstance(target, Integer):
             return self.float_source.precision - 1

@@ -198,9 +198,9 @@ def from_text(text: str | bytes, file: str = "<metadata>") -> Document:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{file}: not JSON: {error}") from None
+        raise InputError(f"{file} is not JSON: {error}") from None
     if not isinstance(data, dict) or "schema_version" not in data:
-        raise InputError(f"{file}: not the metadata of a vector set")
+        raise InputError(f"{file} is not the metadata of a vector set")
     if data["schema_version"] != SCHEMA_VERSION:
         raise InputError(f"{file}: version {data['schema_version']!r} of the metadata, not {SCHEMA_VERSION}")
     for key, kind in _NEEDED.items():
@@ -355,7 +355,7 @@ class Anchors:
 
 
 LOOKED_AT = 64
-"""Number of rows at the start of each chunk in which such a number is looked for."""
+"""The number of rows at the start of each chunk that are searched for such a number."""
 
 _SHORT = 24
 

@@ -97,11 +97,13 @@ def recipe_of_spec(text: str | bytes, file: str) -> Recipe:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{file}: not JSON: {error}") from None
+        raise InputError(f"{file} is not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise InputError(f"{file}: not an object with 'source', 'profile' and 'inputs'")
+        raise InputError(f"{file} is not a JSON object with 'source', 'profile' and 'inputs'")
     if data.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
-        raise InputError(f"{file}: version {data['schema_version']!r} of the metadata, not {SCHEMA_VERSION}")
+        raise InputError(
+            f"{file} has version {data['schema_version']!r} of the metadata, but must have {SCHEMA_VERSION}"
+        )
     written = "schema_version" in data or "layout_version" in data
     parts = {key: data[key] for key in _PARTS[""] if key in data} if written else data
     try:
@@ -185,4 +187,4 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not MLIR text", hint="halfulp translate turns bytecode into text") from None
+        raise InputError(f"{path} is not MLIR text", hint="halfulp translate turns bytecode into text") from None

@@ -1,4 +1,4 @@
-"""Tests that decide whether a program is interesting, which stays so while it is reduced."""
+"""Tests that decide whether a program is interesting. The reducer keeps only changes after which it still is."""
 
 from __future__ import annotations
 

@@ -39,7 +39,9 @@ MAX_TESTS = 2000
 
 @dataclass
 class Reducer:
-    """A reducer that applies all kinds of changes until none is interesting, or ``max_tests`` programs were tested."""
+    """A reducer. It applies all kinds of changes until no change gives an interesting program, or ``max_tests`` were
+    tested.
+    """
 
     test: Test
     max_tests: int = MAX_TESTS

@@ -215,8 +215,8 @@ def _by_sums(unsigned: Any, real: Any) -> Function:
         hole: Any,
         out: Any,
     ) -> int:
-        """Round into ``out``, as far as the block with the first code that equals ``apart`` or has a magnitude above
-        the limit. Returns the length filled.
+        """Round into ``out``. Stop at the block with the first code that equals ``apart`` or has a magnitude above the
+        limit. Returns the length filled.
 
         This is `fast_conversions.narrow` with sums of this real type. Codes of negative values get the bits
         ``negative``; the code ``hole`` becomes 0.

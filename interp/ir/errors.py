@@ -62,9 +62,7 @@ class HalfulpError(Exception):
         return "\n".join(lines)
 
     def render(self, source: str | None = None) -> str:
-        """Return the message, with the source line and a caret below it where ``source`` (the text of the file) has the
-        place.
-        """
+        """Return the message. If ``source`` (the text of the file) has the place, its line and a caret follow."""
         lines = [self._first_line(), *_excerpt(self.location, source)]
         for location, text in self.notes:
             lines += [_line(location, "note", text), *_excerpt(location, source)]

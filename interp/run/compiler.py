@@ -71,7 +71,7 @@ class FunctionCompiler(Compiler):
         return isinstance(type_, ty.ShapedType)
 
     def _home(self, value: SSAValue) -> Block | None:
-        """Return the block whose ops may let a value go; None where no op may.
+        """Return the block whose ops may release a value; None if no op may.
 
         It is the block of the op that makes it, or, of an argument, one of the function's own blocks.
         """

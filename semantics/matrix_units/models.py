@@ -256,7 +256,7 @@ def _check_shapes(op: TileOp, a: Codes, b: Codes, c: Codes, scales: tuple[Codes,
     whole = len(op.order) if op.order is not None else op.shape[2]
     if any(x.shape != (*lead, *shape) for x, shape in expected) or k % whole or bool(scales) != bool(op.scale):
         shapes = ", ".join(str(x.shape) for x in (a, b, c, *scales))
-        raise ValueError(f"{op.name}: operands of shapes {shapes} do not go together")
+        raise ValueError(f"{op.name}: operands of shapes {shapes} do not fit together")
 
 
 def explain(

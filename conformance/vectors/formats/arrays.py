@@ -77,7 +77,7 @@ def exactly(file: IO[bytes], size: int, options: Options) -> bytes:
 
 
 def ended(file: IO[bytes], options: Options) -> None:
-    """Raise InputError where a file goes on."""
+    """Raise InputError unless the file ends here."""
     if file.read(1):
         raise malformed("the file goes on after its last row", options)
 

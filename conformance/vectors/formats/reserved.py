@@ -16,7 +16,7 @@ typeid typename using virtual wchar_t xor xor_eq
 int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
 """
 C = frozenset(_C.split())
-"""The words of C23 and C++, since a header may be included in either, and the types of <stdint.h> that it uses."""
+"""The words of C23 and C++, since both languages may include a header, and the types of <stdint.h> that it uses."""
 
 _SYSTEMVERILOG = """
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins

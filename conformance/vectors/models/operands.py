@@ -122,9 +122,7 @@ def _b19_buckets(case: ModelCase) -> Iterator[Bucket]:
 
 
 def _b19_possible(one: str, other: str, fractions: str, bits: int) -> bool:
-    """Tell whether fractions of these kinds of operands can be in that relation; the fraction of a
-    subnormal is not 0.
-    """
+    """Tell whether fractions of these kinds of operands can have that relation. A subnormal has no fraction of 0."""
     every = (1 << bits) - 1
     ranges = {"zero": (0, 0), "subnormal": (1, every), "normal": (0, every)}
     (low, high), (least, most) = ranges[one], ranges[other]

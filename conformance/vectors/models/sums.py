@@ -110,7 +110,9 @@ def _b11_aim(case: ModelCase, bucket: Bucket, dice: Dice) -> Iterator[Operands]:
 
 
 def _cancellation(case: ModelCase, row: Operands) -> tuple[int, int] | None:
-    """Return the distance from the larger operand's leading bit to that of the sum, and the sum's leading exponent."""
+    """Return the distance from the leading bit of the larger operand to that of the sum, and the leading exponent of
+    the sum.
+    """
     result = nonzero_result(case, row)
     numbers = [operand(source, code) for source, code in zip(case.sources, row, strict=True)]
     leads = [number.lead for number in numbers if number is not None and number.significand]

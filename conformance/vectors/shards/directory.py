@@ -212,9 +212,9 @@ def _take(directory: Path, plan: SweepPlan) -> None:
     except OSError as error:
         raise InputError(f"cannot read '{path}': {error.strerror}") from None
     except (ValueError, RecursionError):
-        raise InputError(f"{path}: not JSON") from None
+        raise InputError(f"{path} is not JSON") from None
     if not isinstance(data, dict):
-        raise InputError(f"{path}: not the layout of a sweep")
+        raise InputError(f"{path} is not the layout of a sweep")
     # The written layout went through JSON.
     for key, value in json.loads(json.dumps(wanted)).items():
         other = data.get(key)

@@ -48,7 +48,7 @@ def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Operator:
-    """An operator on Python integers and on arrays. ``fault``: that of a divisor that is not positive."""
+    """An operator on Python integers and on arrays. ``fault``: the fault of a divisor that is not positive."""
 
     scalar: Callable[[int, int], int]
     array: Callable[[Numbers, Numbers], Any]

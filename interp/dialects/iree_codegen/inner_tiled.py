@@ -259,7 +259,7 @@ def _unpublished(error: Unpublished) -> Unsupported:
 
 
 def _clean(value: Value) -> Codes:
-    """Return the codes with zeros under poison: what is there must not change the result."""
+    """Return the codes with zeros under poison, so that the bits there do not change the result."""
     if value.poison is None:
         return value.bits
     return np.asarray(np.where(value.poison != 0, value.bits.dtype.type(0), value.bits))

@@ -60,9 +60,9 @@ def store_to_buffer(op: Operation, settings: Settings) -> Function:
 
 
 def extract_strided_metadata(op: Operation, settings: Settings) -> Function:
-    """Return the function that takes a memref apart: the first element of the memory as a memref of rank 0, then the
-    offset, sizes and strides that the memref has at run time, whatever its type says of them. The offset counts from
-    that first element.
+    """Return the function that takes a memref apart: the first element of its memory as a memref of rank 0, then
+    offset, sizes and strides as they are at run time, whatever its type says. The offset counts from that first
+    element.
     """
     base = op.results[0].type
     assert isinstance(base, ty.MemRefType)

@@ -1,4 +1,4 @@
-"""The syntax of MLIR's textual pass pipelines, ``builtin.module(cse,a{b=1})``, whatever passes there are."""
+"""The syntax of MLIR's textual pass pipelines, ``builtin.module(cse,a{b=1})``, with passes of any name."""
 
 from __future__ import annotations
 

@@ -180,9 +180,9 @@ TYPES_OF_OUTPUTS = TypeRule(
 
 
 def one_tile(properties: dict[str, at.Attribute], count: int) -> tuple[ty.Type, ...]:
-    """Add the properties that inner_tiled may lack, and return the element types. Without maps it has no loops; without
-    iterator types, the loops of the last map are parallel and the others reductions; it is neither distributed nor
-    opaque, and has one output.
+    """Add the properties that inner_tiled may lack, and return the element types. Without maps there are no loops.
+    Without iterator types, the loops of the last map are parallel and the others are reductions. It is neither
+    distributed nor opaque, and has one output.
     """
     kind = properties.get("kind")
     properties.setdefault("operandSegmentSizes", at.DenseArrayAttr(ty.I32, (max(0, count - 1), min(1, count))))

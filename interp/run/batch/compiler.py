@@ -1,4 +1,4 @@
-"""Compile one function for batches: its segments in order, and what each reads and what follows needs."""
+"""Compile one function for batches: its segments in order, the slots that each reads, and the slots needed after it."""
 
 from __future__ import annotations
 

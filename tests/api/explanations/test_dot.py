@@ -488,7 +488,7 @@ def test_ranges() -> None:
         ("MFMA_SCALE_F32_16x16x128_B32", {"a_type": "f128", "b_type": "f16"}, InputError, "whose values are all values of f32"),
         ("MFMA_SCALE_F32_16x16x128_B32", {"a_type": "f16", "b_type": "f64"}, InputError, "b_type is 'f64', but must be"),
         (NV, {"a_type": "f32"}, InputError, "a_type is 'f32', but NV.* has f16"),
-        (FP8, {"a_type": "f32"}, InputError, "has element types of its own: leave out a_type and b_type"),
+        (FP8, {"a_type": "f32"}, InputError, "has its own element types: leave out a_type and b_type"),
         (NV, {"mma": "chip:hoper"}, InputError, "no model is called 'chip:hoper'"),
         (NV, {"mma": 5}, InputError, "no model is called '5'"),
         (7, {}, InputError, "no tile operation is called '7'"),

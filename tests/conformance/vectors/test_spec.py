@@ -58,7 +58,7 @@ def test_a_program_beside_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([], "spec.json: not an object"),
+        ([], "spec.json is not a JSON object"),
         ({}, "'source' must name an 'op' or a 'program'"),
         ({"source": "arith.addf"}, "'source' must be an object"),
         ({"source": ADD, "input": {}}, "unknown 'input'\nhint: did you mean `inputs`"),
@@ -90,5 +90,5 @@ def test_files_that_are_no_recipe(data: Any, message: str) -> None:
 
 def test_text_that_is_no_recipe() -> None:
     for text in ("", "{", b"\xff", "[" * 100_000):
-        with pytest.raises(InputError, match="spec.json: not JSON"):
+        with pytest.raises(InputError, match="spec.json is not JSON"):
             recipe_of_spec(text, "spec.json")

@@ -222,7 +222,7 @@ def test_ops_of_dialects_of_which_a_part_is_known() -> None:
     assert sliced.replace("%x", "%arg0") in print_module(parse_module(text))
     with pytest.raises(ParseError, match="custom op 'tensor.extract_slice' is unknown") as caught:
         parse_module("func.func @f(%x: tensor<4xf32>) {\n  %0 = tensor.extract_slice %x[0] [2] [1]\n  return\n}")
-    assert "any op is read in generic form" in str(caught.value.hint)
+    assert "it reads every op in generic form" in str(caught.value.hint)
     with pytest.raises(ParseError, match="custom op 'arith.addq' is unknown") as caught:
         parse_module("arith.addq")
     assert "generic" not in str(caught.value.hint)

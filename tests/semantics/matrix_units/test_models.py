@@ -329,7 +329,7 @@ def test_virtual_kinds_are_their_instructions() -> None:
         assert (want != in_order).any()
         twice = models.multiply_accumulate(model, op, np.tile(a, 2), np.tile(b, (2, 1)), c)
         np.testing.assert_array_equal(twice, models.multiply_accumulate(model, op, a, b, want))
-    with pytest.raises(ValueError, match="do not go together"):
+    with pytest.raises(ValueError, match="do not fit together"):
         models.multiply_accumulate("chip:cdna3", op, a[:, :16], b[:16], c)
 
 
@@ -417,7 +417,7 @@ def test_errors() -> None:
     with pytest.raises(ValueError, match="unknown model 'chip:pascal': choose one of exact, ieee, chip:volta"):
         models.multiply_accumulate("chip:pascal", op, a, b, c)
     for wrong in ((a[:, :8], b, c), (a, b[:8], c), (a, b, c[:8]), (a[:, :8], b[:8], c), (a[None], b, c)):
-        with pytest.raises(ValueError, match="do not go together"):
+        with pytest.raises(ValueError, match="do not fit together"):
             models.multiply_accumulate("exact", op, *wrong)
-    with pytest.raises(ValueError, match="do not go together"):
+    with pytest.raises(ValueError, match="do not fit together"):
         models.multiply_accumulate("exact", op, a, b, c, a, b)

@@ -254,7 +254,7 @@ def test_a_directory_of_another_version(made: Path, monkeypatch: pytest.MonkeyPa
         sweep_shards(add_f8(), made)
 
 
-@pytest.mark.parametrize(("text", "message"), [("{", "not JSON"), ("[]", "not the layout of a sweep")])
+@pytest.mark.parametrize(("text", "message"), [("{", "not JSON"), ("[]", "is not the layout of a sweep")])
 def test_a_corrupt_layout(made: Path, text: str, message: str) -> None:
     (made / LAYOUT).write_text(text)
     with pytest.raises(InputError, match=message):
