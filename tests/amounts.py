@@ -1,4 +1,4 @@
-"""How much a test samples: a part by default, the whole amount by `make test-exhaustive`."""
+"""The sizes of samples: a part by default, everything with `make test-exhaustive`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PATIENCE = 600
 
 @dataclass(frozen=True)
 class Finished:
-    """How a process ended: exit code, output, processor seconds and the most bytes that it had in memory."""
+    """The end of a process: exit code, output, processor seconds, and its peak memory in bytes."""
 
     code: int
     out: str

@@ -45,7 +45,7 @@ hypothesis.settings.load_profile("ci" if REQUIRE_MLIR or os.environ.get("CI") el
 
 @functools.cache
 def missing_mlir() -> str | None:
-    """What of real MLIR is absent on this machine, in words; None when all is there."""
+    """Say which part of real MLIR this machine lacks; return None when everything is there."""
     if shutil.which(MLIR_OPT) is None:
         return f"{MLIR_OPT} not found (Debian package mlir-22-tools; HALFULP_MLIR_OPT names another one)"
     try:
@@ -56,20 +56,20 @@ def missing_mlir() -> str | None:
 
 
 def missing_chromium() -> str | None:
-    """What it takes to drive Chromium and is absent on this machine, in words; None when all is there."""
+    """Say what this machine lacks to drive Chromium; return None when everything is there."""
     if shutil.which(CHROMIUM) is None:
         return f"{CHROMIUM} not found (Debian package chromium; HALFULP_CHROMIUM names another one)"
     return None if find_spec("playwright") else "playwright is not installed (the extra test has it)"
 
 
 def missing_iverilog() -> str | None:
-    """What it takes to simulate SystemVerilog, and compile C, and is absent on this machine; None when all is there."""
+    """Say what this machine lacks to simulate SystemVerilog and compile C; return None when everything is there."""
     absent = [name for name in ("iverilog", "vvp", "cc") if shutil.which(name) is None]
     return f"{' and '.join(absent)} not found (Debian packages iverilog, gcc)" if absent else None
 
 
 class Outside(NamedTuple):
-    """What tests of a marker need beside Python: its name, whether it must be there, and what of it is absent.
+    """A requirement of the tests of a marker: its name, its environment variable, and a check of what is missing.
 
     ``users``: how a module's source text shows that it holds such tests.
     """
@@ -81,7 +81,7 @@ class Outside(NamedTuple):
 
     @property
     def required(self) -> bool:
-        """Whether tests that cannot run have failed."""
+        """Tell whether tests that cannot run must fail."""
         return os.environ.get(self.variable) == "1"
 
 
@@ -93,7 +93,7 @@ OUTSIDE = {
 
 
 def needed(item: pytest.Item) -> list[Outside]:
-    """What a test needs beside Python."""
+    """Return the requirements of a test besides Python."""
     return [outside for marker, outside in OUTSIDE.items() if item.get_closest_marker(marker)]
 
 
@@ -142,7 +142,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what uses mlir-opt; leave exhaustive tests out unless they are asked for."""
+    """Mark the tests that use mlir-opt; deselect exhaustive tests by default."""
     for item in items:
         if "mlir_opt" in getattr(item, "fixturenames", ()):
             item.add_marker("mlir")
@@ -168,7 +168,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, pytest.TestReport]:
-    """Where what it needs is required, a test that skips itself has failed."""
+    """Fail a test that skips itself although its requirement must be there."""
     report: pytest.TestReport = yield
     required = [outside.variable for outside in needed(item) if outside.required]
     if required and report.skipped and not hasattr(report, "wasxfail"):
@@ -179,7 +179,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, pytest.CollectReport]:
-    """Where what they need is required, a module that holds such tests must not skip itself as a whole either."""
+    """Fail a module that skips itself as a whole although the requirement of its tests must be there."""
     report: pytest.CollectReport = yield
     if report.skipped and isinstance(collector, pytest.Module):
         source = collector.path.read_text(encoding="utf-8")

@@ -62,7 +62,7 @@ def shown_commands(page: Path) -> list[str]:
 
 
 def printed_by(code: str, name: str) -> str:
-    """What a program prints."""
+    """Return the output of a program."""
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         exec(compile(code, name, "exec"), {"__name__": "__main__"})

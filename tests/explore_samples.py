@@ -40,7 +40,7 @@ def around(fmt: FloatFormat, magnitudes: Iterable[int]) -> Iterator[tuple[int, F
 
 
 def places(fmt: FloatFormat, count: int, seed: int = 0) -> list[int]:
-    """Magnitudes: all if there are no more than ``count``, else the ends of all regions, and random ones."""
+    """Return magnitudes: all of them up to ``count``, otherwise the ends of all regions, and random ones."""
     if fmt.max_magnitude < count:
         return list(range(fmt.max_magnitude + 1))
     draw = random.Random(f"{fmt.name} {seed}")

@@ -22,7 +22,7 @@ def run(signature: str, body: str, *arguments: Any, **options: Any) -> tuple[hu.
 
 
 def undefined(signature: str, body: str, *arguments: Any, **options: Any) -> str:
-    """What a function says that is undefined."""
+    """Return the message about the undefined behaviour of a function."""
     with pytest.raises(hu.UndefinedBehavior) as caught:
         run(signature, body, *arguments, **options)
     assert caught.value.location is not None

@@ -45,7 +45,7 @@ def executed(path: Path, folder: Path) -> Any:
 
 
 def texts(notebook: Any) -> list[list[str]]:
-    """What a reader sees below each cell: what was printed; of a result its kinds, and its text, of HTML where it is."""
+    """Return the visible output of each cell: printed text; of a result its kinds, and its text or HTML."""
     found = []
     for cell in notebook.cells:
         said = []

@@ -1,4 +1,4 @@
-"""What program oracles reply, for tests: the results of a program, their codes, or the reason why there are none."""
+"""Replies of program oracles, for tests: the results of a program, their codes, or the reason for no answer."""
 
 from __future__ import annotations
 

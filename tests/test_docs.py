@@ -67,7 +67,7 @@ WITH_COMMANDS = [page for page in HERE if commands(page)]
 
 
 DIFFERENCES = (" different", ": expected ", ": FAILS: ")
-"""What commands print that exit with 1."""
+"""The output of commands that exit with 1."""
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=[page.name for page in WITH_COMMANDS])

@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shell(command: str, folder: Path) -> tuple[str, int]:
-    """What a command prints, and its exit code; `halfulp` is that of this Python."""
+    """Return the output of a command, and its exit code; `halfulp` is that of this Python."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-c", command],
@@ -60,7 +60,7 @@ def fast(folder: Path) -> str:
 
 
 def simulated(folder: Path, vectors: str, wrong: tuple[str, str] = ("", ""), **parameters: int) -> tuple[str, int]:
-    """What the bench prints of the adder, in which ``wrong[0]`` is replaced by ``wrong[1]``."""
+    """Return the output of the bench for the adder, in which ``wrong[0]`` is replaced by ``wrong[1]``."""
     source = (folder / "f8_add.sv").read_text()
     assert wrong[0] in source
     (folder / "device.sv").write_text(source.replace(*wrong, 1))
@@ -100,7 +100,7 @@ def test_the_bench_finds_what_is_wrong(name: str, folder: Path, vectors: str) ->
 
 
 def test_check_vectors_finds_it_too(folder: Path, vectors: str) -> None:
-    """What is rounded wrongly: see the README; this is about flags."""
+    """The README shows the wrong rounding; this test is about flags."""
     told, _ = simulated(folder, vectors, WRONG["never inexact"][:2])
     judged, code = shell(
         f"vvp -n device +vectors={vectors} +print | halfulp check-vectors - --op arith.addf --type f8E4M3FN", folder

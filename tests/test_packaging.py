@@ -1,4 +1,4 @@
-"""What gets installed: the wheel, in a venv with its declared dependencies alone, and the editable install."""
+"""The installed package: the wheel, in a venv with its declared dependencies alone, and the editable install."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ADDF = ("vectors", "arith.addf", "--type", "f8E4M3FN")
 
 
 class Ran(NamedTuple):
-    """How a command ended, and what it printed."""
+    """The exit code of a command, and its output."""
 
     code: int
     out: str

@@ -29,7 +29,7 @@ INPUTS = ("--input=4xf8E4M3FN=1 0.3 -2.5 448", "--input=4xf8E4M3FN=0.0625 0.3 2.
 
 
 class Done(NamedTuple):
-    """How a command ended."""
+    """The exit code of a command, and its output."""
 
     code: int
     out: str

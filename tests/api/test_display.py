@@ -1,4 +1,4 @@
-"""What notebooks show: well-formed, self-contained HTML that says the same without styles and pictures."""
+"""The HTML for notebooks: well-formed, self-contained, and complete without styles and pictures."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_labels_never_touch(name: str) -> None:
 @pytest.mark.parametrize("value", ["0.3", "464", "465", "nan", "-inf", "-1", "1e-60", "0x7F", "0"])
 @pytest.mark.parametrize("name", ["f8E4M3FN", "f4E2M1FN", "f8E8M0FNU", "f128", "f80"])
 def test_tables_say_all(value: str, name: str) -> None:
-    """Where styles and pictures are stripped, every number of the text is still there."""
+    """The text has every number, also without styles and pictures."""
     if value == "0x7F" and name == "f4E2M1FN":
         return
     explanation = explain(value, name)

@@ -1,4 +1,4 @@
-"""hu.eval of ops with several variable operands, and with properties that are no keywords."""
+"""hu.eval of ops with several variadic operands, and with properties that are not keywords."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def sources() -> list[str]:
 
 
 def record(source: str) -> dict[str, str]:
-    """What mlir-opt makes of one source."""
+    """Return the output of mlir-opt for one source."""
     found = {}
     for form, flags in FORMS.items():
         done = subprocess.run([TOOL, *FLAGS, *flags], input=source, capture_output=True, encoding="utf-8", check=False)

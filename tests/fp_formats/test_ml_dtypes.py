@@ -37,7 +37,7 @@ NATIVE = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
 
 def known_deviation(fmt: FloatFormat, floats: Any) -> Any:
-    """Where ml_dtypes is wrong: between 2**-127 and 1.5 * 2**-127 f8E8M0FNU gets code 1 instead of 0."""
+    """Tell whether ml_dtypes is wrong here: f8E8M0FNU gets code 1 instead of 0 between 2**-127 and 1.5 * 2**-127."""
     narrowed = floats.astype(np.float32)
     return (narrowed > 2.0**-127) & (narrowed < 1.5 * 2.0**-127) & (fmt.name == "f8E8M0FNU")
 

@@ -32,7 +32,7 @@ POISON: Outcome = "poison"
 
 
 def number_of(fmt: FloatFormat, code: int) -> Number:
-    """What a code stands for, f8E8M0FNU included."""
+    """Return the value of a code, also in f8E8M0FNU."""
     if fmt == E8M0:
         return NAN if code == 0xFF else Fraction(2) ** (code - 127)
     return neighbours(fmt).read(code)
@@ -54,7 +54,7 @@ def values_of(fmt: FloatFormat) -> set[Number]:
 
 
 def holds(fmt: FloatFormat, number: Number) -> bool:
-    """Whether a format has a code for a number, found by looking among its values."""
+    """Tell whether a format has a code for a number, by a search among its values."""
     if isinstance(number, str):
         return fmt.infinities if number != NAN else fmt.nan_code is not None
     if fmt == E8M0:

@@ -251,7 +251,7 @@ def as_expected(outcome: Any) -> Expected:
 
 
 def array_outcomes(kernel: Kernel, operands: Sequence[np.ndarray], results: Sequence[int]) -> list[Expected]:
-    """What the array face says of each element, in row-major order, in the terms of the definitions."""
+    """Return the outcome of each element in the array face, in row-major order, in the terms of the definitions."""
     for codes in operands:
         codes.flags.writeable = False
     outcome = kernel.array(*operands)

@@ -67,7 +67,7 @@ def add(name: str, flags: str = "") -> str:
 
 
 def by_format(result: int, largest: int) -> tuple[Outcome, ...]:
-    """What overflows by the format everywhere but in ocp-saturate."""
+    """Return a row for values that overflow by the format in all profiles but ocp-saturate."""
     return (result, result, result, result, largest)
 
 
@@ -420,7 +420,7 @@ def blob(codes: Sequence[int], bits: int) -> str:
 
 
 def fold(mlir_opt: Any, cases: Sequence[Folding], scalars: bool = False) -> list[list[int] | None]:
-    """What mlir-opt folds each op to, in codes; None where it does not. ``scalars``: constants of one element."""
+    """Return the codes that mlir-opt folds each op to; None where it does not. ``scalars``: constants of one element."""
     functions = []
     for number, case in enumerate(cases):
         count = len(case.columns[0])

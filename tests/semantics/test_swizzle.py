@@ -1,4 +1,4 @@
-"""Where swizzled elements lie: the drawings of the document of IREE's codegen dialect, and what it folds."""
+"""The places of swizzled elements: the drawings of the document of IREE's codegen dialect, and its folds."""
 
 from __future__ import annotations
 

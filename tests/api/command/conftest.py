@@ -1,4 +1,4 @@
-"""What the tests of commands share: the command line in this process, and files in an empty folder."""
+"""Fixtures of the tests of commands: the command line in this process, and files in an empty folder."""
 
 from __future__ import annotations
 

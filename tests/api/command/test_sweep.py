@@ -107,7 +107,7 @@ def test_a_job_array(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("moment", [".0-of-1.*.tmp", ".0-of-1.[0-7].*.tmp"], ids=["any file", "a shard"])
 def test_a_pool_and_an_interrupt(tmp_path: Path, moment: str) -> None:
-    """What an interrupt leaves once there is such a file: shards that are whole, and no temporary files."""
+    """An interrupt in the middle of a run leaves whole shards and no temporary files."""
     given = ["sweep", "arith.remf", "--type", "f64", "--level", "random", "-n", str(1 << 27), "--workers", "2"]
     out = tmp_path / "new"
     process = subprocess.Popen(

@@ -48,12 +48,12 @@ def value(e: DotExplanation, code: int | None = None) -> Fraction:
 
 
 def lost(e: DotExplanation) -> dict[str, Fraction]:
-    """What terms lose in aligned sums."""
+    """Return the parts that terms lose in aligned sums."""
     return {t.label: t.lost for group in e.groups for each in group.sums for t in each.terms if t.lost}
 
 
 def given_by(e: DotExplanation, model: str) -> tuple[float, str]:
-    """What a model gives, and why."""
+    """Return the result of a model, and the reason for it."""
     (row,) = [row for row in e.models if model in row.models]
     return float(value(e, row.code)), row.why
 

@@ -1,4 +1,4 @@
-"""What `explain` prints, read back: every number of the text must be that of the specification, `fp_formats.scalar`.
+"""The text of `explain`, read back: every number in it must be that of the specification, `fp_formats.scalar`.
 
 The reader below knows nothing of the module that wrote the text; neighbours come from a sorted list of all values.
 """
@@ -48,7 +48,7 @@ def number(text: str) -> Fraction:
 
 
 def agrees(text: str, expected: Fraction) -> bool:
-    """Whether decimals, which may end in ``...``, are those of a number."""
+    """Tell whether decimals, which may end in ``...``, are those of a number."""
     if "..." not in text:
         return Fraction(text) == expected
     digits, _, exponent = text.partition("...")
@@ -63,7 +63,7 @@ def spellings_agree(text: str, expected: Fraction) -> bool:
 
 
 def plain(fmt: FloatFormat, code: int, text: str) -> bool:
-    """Whether the text is what the code stands for."""
+    """Tell whether the text shows the value of the code."""
     exact = value_of(fmt, code)
     negative = fmt.signed and bool(code >> (fmt.bits - 1))
     if exact is not None:
@@ -252,7 +252,7 @@ def check_modes(fmt: FloatFormat, given: Given, exact: Fraction | None, lines: l
 def check_rule(
     fmt: FloatFormat, exact: Fraction | None, mode: str, rule: str, result: scalar.Result, where: str
 ) -> None:
-    """What the rule claims of the exact value must be so."""
+    """Check the rule's claim about the exact value."""
     value = None if result.poison else value_of(fmt, result.code)
     if exact is None:
         assert "NaN" in rule or "infinity" in rule, where

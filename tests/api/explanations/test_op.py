@@ -36,7 +36,7 @@ def of_bits(code: int, type_: str) -> Value:
 
 
 def evaluated(op: str, types: Sequence[str], rows: Pairs, to: str | None, **how: Any) -> list[int | None]:
-    """What `hu.eval` gives for each row of codes: a code, or None for poison."""
+    """Return the result of `hu.eval` for each row of codes: a code, or None for poison."""
     columns = [
         hu.Value.from_bits(np.array(column, object), f"tensor<{len(rows)}x{type_}>")
         for column, type_ in zip(zip(*rows, strict=True), types, strict=True)
@@ -83,7 +83,7 @@ def hex_in(text: str) -> int:
 
 
 def because(explanation: OpExplanation, op: str, where: str) -> None:
-    """What is said of the exact result must give the result, in exact arithmetic."""
+    """Check by exact arithmetic that the stated reason gives the result."""
     x = explanation.operands[0].value
     y = explanation.operands[-1].value
     name = op.removeprefix("arith.")
@@ -221,7 +221,7 @@ def test_scaling(op: str, profile: str, count: int) -> None:
 
 @pytest.mark.parametrize("profile", [name for name in PROFILES if name != "spec"])
 def test_exact_scaling_under_other_profiles(profile: str) -> None:
-    """A negative scale is no NaN to all profiles; where it is none, the rule is that of the exact number."""
+    """Not every profile takes a negative scale as NaN; the others follow the rule of the exact number."""
     how: dict[str, Any] = {"profile": f"{profile},scaling=exact"}
     for target, x in (("bf16", 0x53), ("f4E2M1FN", 0x6F)):
         op = "arith.scaling_extf" if target == "bf16" else "arith.scaling_truncf"

@@ -48,7 +48,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def view(context: BrowserContext, address: str) -> Iterator[Page]:
-    """The page, just opened. Nothing but itself may be asked for, and nothing may go wrong unseen."""
+    """Open the page. It must request nothing but itself, and every error must be reported."""
     opened = context.new_page()
     asked: list[str] = []
     wrong: list[str] = []
@@ -66,7 +66,7 @@ def text(view: Page, selector: str) -> str:
 
 
 def outcome(view: Page) -> str:
-    """What the page says the result is: code, value, rule."""
+    """Return the result that the page shows: code, value, rule."""
     return text(view, "#outcome")
 
 
@@ -125,7 +125,7 @@ EXPLAINED = """(name, texts) => texts.map((typed) => {
 
 
 def ask(view: Page, function: str, fmt: FloatFormat, given: list[Any]) -> Any:
-    """What a function of the page answers. Text goes over quicker than what playwright makes of long lists."""
+    """Return the answer of a function of the page. Text is faster to transfer than the long lists of playwright."""
     whole = f"(text) => JSON.stringify(({function})(...JSON.parse(text)))"
     return json.loads(view.evaluate(whole, json.dumps([fmt.name, given])))
 
@@ -157,7 +157,7 @@ def test_codes_are_taken_apart_as_the_specification_does(fmt: FloatFormat, share
 
 
 def numbers(fmt: FloatFormat) -> list[Fraction]:
-    """Positive and negative numbers: around values, and rationals whose denominators are no powers of two."""
+    """Return positive and negative numbers: around values, and rationals whose denominators are not powers of two."""
     draw = random.Random(fmt.name)
     near = [number for _, _, number in around(fmt, places(fmt, 130 if fmt.bits <= 64 else 40))]
     odd = [number * Fraction(draw.randrange(1, 1 << 40), draw.randrange(1, 1 << 40)) for number in near[::7]]
@@ -411,7 +411,7 @@ def test_the_keyboard_alone_suffices(view: Page) -> None:
 
 
 def focused(view: Page) -> str:
-    """What has the focus: its label, or its id."""
+    """Return the element that has the focus: its label, or its id."""
     found: str = view.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.id")
     return found
 

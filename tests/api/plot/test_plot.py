@@ -555,7 +555,7 @@ def test_files_are_the_same_each_time(ending: str, tmp_path: Path) -> None:
 
 
 def test_a_link_stays_one(tmp_path: Path) -> None:
-    """What it leads to is replaced, or, where that is a device, written to."""
+    """The target of the link is replaced; a device is written to."""
     figure = hu.plot.number_line("f4E2M1FN")
     (tmp_path / "file.svg").write_text("old")
     (tmp_path / "link.svg").symlink_to("file.svg")

@@ -55,7 +55,7 @@ def straight(ops: int) -> str:
 
 @pytest.fixture
 def opened(context: BrowserContext, tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """Opens the page of a trace. Nothing but itself may be asked for, and nothing may go wrong unseen."""
+    """Open the page of a trace. It must request nothing but itself, and every error must be reported."""
     file = tmp_path / "page.html"
     asked: list[str] = []
     wrong: list[str] = []
@@ -90,7 +90,7 @@ def chosen(page: Page) -> int:
 
 
 def in_view(page: Page, selector: str) -> bool:
-    """Whether an element can be seen in its pane, once the page has come to rest: it scrolls in four frames."""
+    """Tell whether an element is visible in its pane, after the page has finished its scrolling of four frames."""
     script = """async node => {
       for (let frame = 0; frame < 10; frame++) await new Promise(requestAnimationFrame);
       const own = node.getBoundingClientRect(), pane = node.closest('.pane').getBoundingClientRect();

@@ -1,4 +1,4 @@
-"""What a kernel declares beside its two faces, compared with what it does: faults, unspecified bits, exception flags.
+"""The declarations of a kernel (faults, unspecified bits, exception flags) against its results.
 
 Vector files have a column for each of these, or none, by the declaration alone.
 """

@@ -104,7 +104,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hangs(command: Sequence[str]) -> bool:
-    """Tell whether the script hangs, and is not only asked for its version."""
+    """Tell whether the script hangs. A request for its version never does."""
     with open(command[0], "rb") as file:
         script = file.read(1000)
     return b"sleep 1000" in script and not ("--version" in command and b"--version" in script)

@@ -1,4 +1,4 @@
-"""The vector format: programs asked for results, files of results, and malformed ones of both."""
+"""The vector format: programs that compute results, files of results, and malformed ones of both."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def ahead_of(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy = SPEC) -> 
 
 
 def test_declared_domain() -> None:
-    """What is promised to need no table, and to be as quick as that."""
+    """The declared domain needs no table, and is as fast as a table."""
     for dst in DESTINATIONS:
         sums = "f32" if dst.name not in ("bf16", "f8E8M0FNU") else "f64"
         assert fast_conversions.ahead_of(F32, dst) == sums, dst
@@ -209,7 +209,7 @@ def test_sums_are_not_rearranged() -> None:
 
 
 def fresh() -> compiled.Loop:
-    """A loop that was never asked for."""
+    """Return a loop that has not been compiled yet."""
     return compiled.Loop(compiled.look_up, ((np.dtype("u1"),), (np.dtype("u4"),), (np.dtype("u4"),)))
 
 
@@ -254,7 +254,7 @@ def test_without_a_folder_for_the_cache() -> None:
 
 
 def test_numba_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asked for it is told; else NumPy goes on."""
+    """An explicit request for numba fails with an error; otherwise NumPy is used."""
     monkeypatch.setattr(compiled, "PAYS", 0)
 
     def fail(name: str) -> Any:

@@ -134,7 +134,7 @@ def test_conversions(other: FloatFormat, zero: str) -> None:
 
 
 def test_integers() -> None:
-    """A subnormal rounds to zero or one; with flushing only to zero. Integers are no subnormals."""
+    """A subnormal rounds to zero or one; with flushing only to zero. Integers are not subnormal."""
     policy = KEPT["signed"]
     codes = np.array([TINY, 0x7F_FFFF, LEAST, MINUS | TINY, 0x3FC0_0000], np.uint32)
     for module in (conversions, fast):

@@ -46,7 +46,7 @@ def every_pair(some: Codes) -> tuple[Codes, Codes]:
 
 
 def code(fmt: FloatFormat, exponent: int, fraction: int, negative: bool = False) -> int:
-    """That of 1.fraction * 2**exponent, or, below the smallest normal value, of its leading bits."""
+    """Return the code of 1.fraction * 2**exponent; below the smallest normal value, that of its leading bits."""
     significand = (1 << fmt.mantissa_bits) | (fraction & fmt.fraction_mask)
     field = exponent + fmt.bias
     magnitude = (
@@ -76,7 +76,7 @@ def windows(fmt: FloatFormat) -> list[int]:
 
 
 def test_declared() -> None:
-    """What is promised to be quick is, and other policies and flags are not."""
+    """The declared operations are fast; other policies and flags are not."""
     for operation, mode in WAYS:
         assert {fast.path_of(operation, fmt, mode) for fmt in NATIVE} == {"error_free"}
         assert {fast.path_of(operation, fmt, mode) for fmt in NARROW} == {"through_f32"}

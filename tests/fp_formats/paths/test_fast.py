@@ -61,7 +61,7 @@ def test_signatures_are_those_of_exact() -> None:
 
 
 def test_domains() -> None:
-    """What is promised to be quick is."""
+    """The declared domains are fast."""
     for operation in ("add", "subtract", "multiply", "divide"):
         quick = {fmt.name: fast.path_of(operation, fmt) for fmt in FORMATS.values()}
         assert {name for name, path in quick.items() if path == "native"} == {"f32", "f64"}

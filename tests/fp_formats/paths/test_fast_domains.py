@@ -97,7 +97,7 @@ def with_low_bits(upper: Codes, shift: int, dtype: npt.DTypeLike, extra: tuple[i
 
 
 def test_declared_conversions() -> None:
-    """What is promised to be quick is, in every mode and policy."""
+    """The declared conversions are fast, in every mode and policy."""
     for dst, (mode, policy) in product(SMALL, EVERY_WAY):
         for src in (FORMATS["f32"], FORMATS["f64"], *UP_TO_16_BITS, FORMATS["tf32"]):
             twice = src.name == "f64" and (policy.wide_source == "through_f32" or policy.float_to_zeroless == "cut")
@@ -214,7 +214,7 @@ def test_casts(pair: tuple[str, str]) -> None:
 @pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
 @pytest.mark.parametrize("pair", [("f32", "bf16"), ("bf16", "f32")], ids=" to ".join)
 def test_nans_of_casts_by_tables(pair: tuple[str, str], policy: FloatPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the CPU's cast leaves to others is looked up once that pays: NaNs of every leading half, and infinities."""
+    """Values outside the CPU's cast are looked up for large arrays: NaNs of every leading half, and infinities."""
     monkeypatch.setattr(tables, "CALL", 1 << 30)
     src, dst = FORMATS[pair[0]], FORMATS[pair[1]]
     specials = every(16)[(every(16) & 0x7F80) == 0x7F80]

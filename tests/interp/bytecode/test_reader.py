@@ -143,7 +143,7 @@ def test_the_corpus_as_newer_mlir_writes_it(iree_opt: str) -> None:
     chosen = (*valid_entries(), *(entry for entry in entries() if entry.newer))
 
     def read(entry: CorpusEntry) -> str | None:
-        """Whether a module is the same; None where LLVM 24 does not take its text."""
+        """Tell whether a module is the same; return None where LLVM 24 rejects its text."""
         try:
             data = emit(iree_opt, entry.text)
         except RuntimeError:
@@ -157,7 +157,7 @@ def test_the_corpus_as_newer_mlir_writes_it(iree_opt: str) -> None:
 
 
 def _after_newer_mlir(tool: str, entry: CorpusEntry, folder: Path) -> str | None:
-    """What differs when iree-opt reads and writes what is written for LLVM 24; None for nothing."""
+    """Return the differences after iree-opt has read and written the bytecode for LLVM 24; None for no difference."""
     module = parse_module(entry.text, "<stdin>")
     path = folder / f"{entry.name.replace('/', '.')}.mlirbc"
     path.write_bytes(write_bytecode(module, schema=Schema.LLVM24))

@@ -1,4 +1,4 @@
-"""What is written as bytecode: the bytes of mlir-opt 22 and iree-opt, and the same module when it is read again."""
+"""Bytecode that halfulp writes: the bytes of mlir-opt 22 and iree-opt, and the same module when it is read again."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ NEWER_TEXT = {
 
 
 def generic(tool: str, data: bytes) -> bytes | None:
-    """What an mlir-opt prints for text or bytecode; None where it rejects it."""
+    """Return the generic form that an mlir-opt prints for text or bytecode; None where it rejects it."""
     command = [tool, "--allow-unregistered-dialect", "--mlir-print-op-generic", "--mlir-print-debuginfo"]
     done = subprocess.run(command, input=data, capture_output=True, check=False, timeout=PATIENCE)
     return None if done.returncode else done.stdout

@@ -1,4 +1,4 @@
-"""What only newer MLIR has: read, printed, refused where MLIR 22 is asked for."""
+"""Features of newer MLIR: read, printed, and refused for MLIR 22."""
 
 from __future__ import annotations
 

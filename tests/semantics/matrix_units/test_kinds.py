@@ -167,7 +167,7 @@ def test_errors() -> None:
 
 
 def coordinates(layout: LaneLayout, lane: int) -> list[tuple[int, ...]]:
-    """Where the elements of one lane stand in the tile, written out from the definition of a layout."""
+    """Return the places of one lane's elements in the tile, from the definition of a layout."""
     axes = []
     for o_count, threads, stride, e_count in zip(
         layout.outer, layout.thread, layout.strides, layout.element, strict=True

@@ -167,7 +167,7 @@ def test_many_exact_and_ieee_against_fractions(op: TileOp) -> None:
 
 
 def test_inputs_convert_exactly() -> None:
-    """What `ieee` relies on: every element type has no number that C's type has not."""
+    """The model `ieee` relies on this: the type of C has every number of the element types."""
     pairs = {(name, kind.types[2]) for kind in PLAIN for name in kind.types[:2] if name in FORMATS}
     pairs |= {(name, "f32") for name in NARROW}
     for name, wide in pairs:
@@ -254,7 +254,7 @@ def random_tiles(kind: TileKind, seed: int) -> tuple[TileOp, list[Any]]:
 
 @pytest.mark.parametrize("kind", [kind for kind in PLAIN if kind.layouts], ids=lambda kind: kind.name)
 def test_distributed_equals_undistributed(kind: TileKind) -> None:
-    """What lanes hold, gathered, computed and handed out again; operands transposed on the way, and C by columns."""
+    """Lanes' shares are gathered, computed and distributed again; with transposed operands, and C by columns."""
     assert kind.layouts is not None
     op, (a, b, c) = random_tiles(kind, kind.code)
     whole = models.multiply_accumulate("exact", op, a, b, c)
@@ -401,7 +401,7 @@ def test_what_one_instruction_leaves_is_an_operand_of_the_next(chip: str) -> Non
 
 @pytest.mark.parametrize("c", [0x7F800000, 0xFF800000])
 def test_infinite_c_beside_dots_of_sixteen(c: int) -> None:
-    """What mxf4 and nvf4 instructions make of it is not published; of NaN it is, and of infinite sums."""
+    """The results of mxf4 and nvf4 instructions for infinite C are not published; those for NaN and infinite sums are."""
     op = TileOp("nvf4", "f4E2M1FN", "f4E2M1FN", "f32", "f32", (16, 8, 64), 1, "mma", "f8E4M3FN", 16)
     ones, scales = np.full(64, 2, np.uint8), np.full(4, 0x38, np.uint8)
     with pytest.raises(models.Unpublished, match="computes nvf4 with infinite operands is not published") as caught:

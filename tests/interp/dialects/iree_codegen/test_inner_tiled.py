@@ -1,4 +1,4 @@
-"""What `iree_codegen.inner_tiled` computes, against NumPy's products of small integers and exact fractions."""
+"""The results of `iree_codegen.inner_tiled`, against NumPy's products of small integers and exact fractions."""
 
 from __future__ import annotations
 

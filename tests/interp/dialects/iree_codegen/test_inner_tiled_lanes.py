@@ -52,7 +52,7 @@ def share(codes: Array, layout: LaneLayout, kind: TileKind, number: int) -> Arra
 
 
 def shares(kind: TileKind, values: list[Value], col_major: bool = False) -> list[Value]:
-    """What the lanes are given of the operands."""
+    """Return the lanes' shares of the operands."""
     layouts = layouts_of(kind, col_major)
     return [
         Value.from_bits(share(value.bits, layout, kind, number), str(value.element_type))

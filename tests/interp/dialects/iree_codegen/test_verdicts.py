@@ -87,7 +87,7 @@ def test_the_document_s_constraints_assert_nothing() -> None:
 
 
 def test_the_document_s_lookup() -> None:
-    """The table of the example; it has no assert, so that one stands below it here."""
+    """The table of the document's example, with an assert that the example does not have."""
     table = "%found = iree_codegen.smt.lookup %idx [3, 7, 12] -> [16, 32, 64] : !smt.int"
     for module in document("lookup"):
         (lookup,) = (op for op in module.walk() if op.name == "iree_codegen.smt.lookup")
@@ -311,7 +311,7 @@ def test_programs_against_python(steps: list[tuple[str, int, int]], d: int, x: i
 
 @given(steps, st.integers(-3, 3), st.sets(st.sampled_from(["d", "x", "y"]), min_size=1))
 def test_a_verdict_is_right_whatever_is_not_given(steps: list[tuple[str, int, int]], y: int, free: set[str]) -> None:
-    """What holds or fails without a number does so for every number; unknown names what is missing."""
+    """A verdict that does not need a number is right for every number; an unknown one names what is missing."""
     text, run = program(steps)
     given = {name: y for name in "dxy" if name not in free}
     found = only(text, dims={name: value for name, value in given.items() if name == "d"}, knobs={name: value for name, value in given.items() if name != "d"})  # fmt: skip

@@ -62,7 +62,7 @@ ALL = (*FORMATS.values(), *USERS)
 
 
 def assert_same(label: object, result_width: int, want: list[scalar.Result], got: ArrayResult, rows: Any) -> None:
-    """Every element, flags and poison included; ``got`` was asked for flags."""
+    """Assert that every element is equal, with flags and poison; ``got`` has flags."""
     poison = [False] * len(want) if got.poison is None else got.poison.tolist()
     assert got.poison is None or any(poison)
     assert got.flags is not None

@@ -341,7 +341,7 @@ def test_what_affine_loops_count_is_no_symbol(body: str) -> None:
 
 @pytest.mark.parametrize("body", ACCEPTED)
 def test_symbols(body: str) -> None:
-    """What a loop does not count is a symbol: the last affine.apply keeps it as one, also printed and read again."""
+    """A value that no loop counts is a symbol: the last affine.apply keeps it as one, also printed and read again."""
     module = hu.load(LOOP.format(body=body))
     again = hu.load(print_module(module))
     for read in (module, again):

@@ -1,4 +1,4 @@
-"""Running scf, tensor, vector and the rest of cf, func and ub."""
+"""The dialects scf, tensor and vector, and the rest of cf, func and ub: programs that run."""
 
 from __future__ import annotations
 
