@@ -38,7 +38,7 @@ def rows() -> Iterator[Row]:
         for mode in MODES:
             for op in FUNCTIONS:
                 name = f"{op} of {type_}, {mode.spelling}"
-                yield Row("exact path", name, partial(directed, type_, op, mode), "exact.py", target)
+                yield Row("exact path", name, partial(directed, type_, op, mode), "exact/", target)
 
 
 def codes_of(type_: str, count: int, seed: int) -> Any:

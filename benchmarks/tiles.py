@@ -48,7 +48,7 @@ def rows() -> Iterator[Row]:
         name = f"{model}, m{m}n{n}k{k} of {type_}, {of_c}" + (f", scales {scale}" if scale else "")
         yield Row("tiles", name, partial(tiles, model, op), "", target, "s")
     for type_, most in FMA.items():
-        yield Row("tiles", f"fma of {type_}", partial(fma, type_), "exact.py", Target(most=most))
+        yield Row("tiles", f"fma of {type_}", partial(fma, type_), "exact/", Target(most=most))
 
 
 def normal(type_: str, shape: tuple[int, ...], seed: int) -> Any:

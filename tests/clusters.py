@@ -12,7 +12,9 @@ from command import PATIENCE
 
 @contextmanager
 def local_cluster(workers: int, threads: int) -> Iterator[Any]:
-    """A cluster of so many processes, of so many threads each, which may be slow; without Dask the test is skipped."""
+    """Yield a cluster of so many processes, of so many threads each, which may be slow; without Dask the test is
+    skipped.
+    """
     distributed = pytest.importorskip("distributed", reason="the extra `scale` is not installed")
     dask = pytest.importorskip("dask")
     patient = dict.fromkeys(("distributed.comm.timeouts.connect", "distributed.comm.timeouts.tcp"), f"{PATIENCE}s")

@@ -99,7 +99,7 @@ def _start(command: Sequence[str | bytes], pipe: int, cwd: Path | None, environm
 
 @cache
 def _server() -> socket.socket:
-    """The socket of a process that forks for each command; it ends with this one."""
+    """Return the socket of a process that forks for each command; it ends with this one."""
     ours, theirs = socket.socketpair()
     # Pipes, as commands have: Python looks at what its streams are once, when it starts.
     process = _popen([*_PROCESS, "serve", str(theirs.fileno())], theirs.fileno())

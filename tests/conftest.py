@@ -134,7 +134,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A fresh window's worth of state."""
+    """Provide a fresh window's worth of state."""
     with browser.new_context(viewport={"width": 1200, "height": 900}) as made:
         made.set_default_timeout(BROWSER_MILLISECONDS)
         yield made
@@ -202,7 +202,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture
 def iree_opt() -> str:
-    """The path of iree-opt. Where it is absent the test is skipped, or fails if real MLIR is required."""
+    """Return the path of iree-opt. Where it is absent the test is skipped, or fails if real MLIR is required."""
     from halfulp.conformance.corpora.corpus_iree import find_iree_opt
 
     found = find_iree_opt()

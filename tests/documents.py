@@ -34,18 +34,18 @@ def pages() -> list[Path]:
 
 
 def written(page: Path) -> str:
-    """A page without what was generated."""
+    """Return a page without what was generated."""
     return GENERATED.sub("", page.read_text(encoding="utf-8"))
 
 
 def programs(page: Path) -> list[tuple[str, str]]:
-    """Each Python example with what it prints."""
+    """Return each Python example with what it prints."""
     found = re.findall(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", written(page), re.DOTALL | re.MULTILINE)
     return [(code, printed) for code, printed in found]
 
 
 def commands(page: Path) -> list[Command]:
-    """Each command with what it prints."""
+    """Return each command with what it prints."""
     blocks = re.findall(r"^```console\n(.*?)^```", written(page), re.DOTALL | re.MULTILINE)
     parts = [part for block in blocks for part in re.split(r"^\$ ", block, flags=re.MULTILINE) if part]
     split = [part.replace("\\\n", "").partition("\n") for part in parts]

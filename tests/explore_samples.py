@@ -21,7 +21,7 @@ BEYOND = [Fraction(1), Fraction(9, 8), Fraction(2), Fraction(5, 2), Fraction(10*
 
 
 def step(fmt: FloatFormat, magnitude: int) -> tuple[Fraction, Fraction]:
-    """The value of a magnitude, and the distance to the next one, by the definition of the fields."""
+    """Return the value of a magnitude, and the distance to the next one, by the definition of the fields."""
     field, fraction = divmod(magnitude, 1 << fmt.mantissa_bits)
     normal = field > 0 or not fmt.zero
     unit = Fraction(2) ** (max(field, int(fmt.zero)) - fmt.bias - fmt.mantissa_bits)
@@ -53,5 +53,5 @@ def places(fmt: FloatFormat, count: int, seed: int = 0) -> list[int]:
 
 
 def code_at(fmt: FloatFormat, sign: int, magnitude: int) -> int:
-    """The code of a magnitude, -0 as 0 where there is none."""
+    """Return the code of a magnitude, -0 as 0 where there is none."""
     return scalar.with_sign(fmt, sign if magnitude or fmt.has_negative_zero else 0, fmt.from_magnitude(magnitude))

@@ -39,7 +39,7 @@ def interesting(fmt: FloatFormat) -> list[int]:
 
 
 def one_code(fmt: FloatFormat, rng: random.Random) -> int:
-    """A random code with exponent and significand patterns from the corners."""
+    """Return a random code with exponent and significand patterns from the corners."""
     width = fmt.exponent_bits
     top = (1 << width) - 1
     field = rng.choice(
@@ -59,14 +59,14 @@ def one_code(fmt: FloatFormat, rng: random.Random) -> int:
 
 
 def codes(fmt: FloatFormat, count: int, seed: int) -> list[int]:
-    """``count`` adversarial codes."""
+    """Return ``count`` adversarial codes."""
     rng = random.Random(f"{seed} {fmt.name}")
     corners = interesting(fmt)
     return [rng.choice(corners) if rng.random() < 0.2 else one_code(fmt, rng) for _ in range(count)]
 
 
 def pairs(fmt: FloatFormat, count: int, seed: int) -> tuple[list[int], list[int]]:
-    """``count`` adversarial pairs: independent, near neighbours, opposites, close in exponent."""
+    """Return ``count`` adversarial pairs: independent, near neighbours, opposites, close in exponent."""
     rng = random.Random(f"{seed} pairs {fmt.name}")
     first = codes(fmt, count, seed)
     second = []

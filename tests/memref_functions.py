@@ -13,7 +13,7 @@ INDICES = "".join(f"  %c{k} = arith.constant {k} : index\n" for k in range(6))
 
 
 def module_of(signature: str, body: str) -> Module:
-    """A module with one function @main, whose body may use %c0 to %c5."""
+    """Return a module with one function @main, whose body may use %c0 to %c5."""
     return hu.load(f"func.func @main{signature} {{\n{INDICES}{body}\n}}")
 
 

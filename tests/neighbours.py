@@ -22,16 +22,16 @@ class Neighbours:
         self.largest = self.magnitude(fmt.max_magnitude)
 
     def magnitude(self, index: int) -> Fraction:
-        """The value of the index-th magnitude: exponent field and fraction read as one number."""
+        """Return the value of the index-th magnitude: exponent field and fraction read as one number."""
         field, fraction = divmod(index, 1 << self.fmt.mantissa_bits)
         return (fraction + (1 << self.fmt.mantissa_bits if field else 0)) * self.step(max(field, 1))
 
     def step(self, field: int) -> Fraction:
-        """The distance of neighbours in the binade of an exponent field."""
+        """Return the distance of neighbours in the binade of an exponent field."""
         return Fraction(2) ** (field - self.fmt.bias - self.fmt.mantissa_bits)
 
     def index(self, number: Fraction) -> int:
-        """The largest magnitude whose value is not above the number, the exponent unbounded above."""
+        """Return the largest magnitude whose value is not above the number, the exponent unbounded above."""
         if not number:
             return 0
         binade = number.numerator.bit_length() - number.denominator.bit_length()
@@ -61,7 +61,7 @@ class Neighbours:
         return "-inf" if number < 0 else "+inf"
 
     def read(self, code: int) -> Number:
-        """The number that a code stands for."""
+        """Return the number that a code stands for."""
         fmt = self.fmt
         sign, rest = divmod(code, 1 << (fmt.bits - 1))
         if fmt.explicit_integer_bit:
@@ -81,5 +81,5 @@ class Neighbours:
 
 @cache
 def neighbours(fmt: FloatFormat) -> Neighbours:
-    """The one `Neighbours` of a format."""
+    """Return the one `Neighbours` of a format."""
     return Neighbours(fmt)

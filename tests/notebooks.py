@@ -20,7 +20,9 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 
 
 def executed(path: Path, folder: Path) -> Any:
-    """The notebook with new outputs: run by this Python, on a copy of examples/ in ``folder``, with its `halfulp`."""
+    """Return the notebook with new outputs: run by this Python, on a copy of examples/ in ``folder``, with its
+    `halfulp`.
+    """
     shutil.copytree(EXAMPLES, folder / "examples")
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(

@@ -44,7 +44,7 @@ def width_of(element: str) -> int:
 
 
 def value(codes: Sequence[int], type_: str, shape: tuple[int, ...]) -> Value:
-    """A value of a type from its codes."""
+    """Return a value of a type from its codes."""
     parsed = as_type(type_)
     width = element_width(element_type(parsed))
     assert width is not None
@@ -52,7 +52,7 @@ def value(codes: Sequence[int], type_: str, shape: tuple[int, ...]) -> Value:
 
 
 def outcomes_of(found: Value) -> list[Outcome]:
-    """The elements of a result, in row-major order."""
+    """Return the elements of a result, in row-major order."""
     width = element_width(found.element_type)
     assert width is not None
     outcomes: list[Outcome] = list(codes_to_ints(found.bits, width))
@@ -64,7 +64,7 @@ def outcomes_of(found: Value) -> list[Outcome]:
 
 
 def function(body: str, operands: Sequence[str], results: Sequence[str], container: Callable[[str], str] = str) -> str:
-    """A module with a function around one op; ``{0}``, ``{1}``, … and ``{r}`` in ``body`` are the types."""
+    """Return a module with a function around one op; ``{0}``, ``{1}``, … and ``{r}`` in ``body`` are the types."""
     inputs = [container(element) for element in operands]
     outputs = [container(element) for element in results]
     text = body.format(*inputs, r=outputs[0])
@@ -75,13 +75,13 @@ def function(body: str, operands: Sequence[str], results: Sequence[str], contain
 
 
 def only_op(module: hu.Module) -> Operation:
-    """The op of a module that `function` made."""
+    """Return the op of a module that `function` made."""
     op: Operation = module.body[0].regions[0].blocks[0].operations[0]
     return op
 
 
 def kernel_faces(op: Operation, columns: Columns, widths: Sequence[int], profile: str) -> dict[str, list[Outcome]]:
-    """The scalar and the array kernel of an op, called without any IR."""
+    """Return the scalar and the array kernel of an op, called without any IR."""
     assert op.definition is not None
     assert isinstance(op.definition.evaluate, Elementwise)
     kernel = op.definition.evaluate.build(op, Settings(profile=as_profile(profile)))
@@ -106,7 +106,7 @@ def kernel_faces(op: Operation, columns: Columns, widths: Sequence[int], profile
 
 
 def keywords(op: Operation) -> dict[str, Any]:
-    """The properties of an op as `hu.eval` takes them."""
+    """Return the properties of an op as `hu.eval` takes them."""
     assert op.definition is not None
     given: dict[str, Any] = {}
     for declared in op.definition.properties:
@@ -134,7 +134,7 @@ def every_face(
     profile: str = "spec",
     containers: Sequence[str] = tuple(CONTAINERS),
 ) -> dict[str, list[Outcome]]:
-    """The outcomes of the first result of ``body`` on columns of operand codes, by face.
+    """Return the outcomes of the first result of ``body`` on columns of operand codes, by face.
 
     ``body`` is the op with its operands named %a, %b, … and its types written {0}, {1}, … and {r}.
     """

@@ -18,7 +18,7 @@ def op(name: str, types: str | list[str], to: str | None = None, flags: bool = F
 
 
 def add_f8(**changed: Any) -> SweepPlan:
-    """All pairs of f8E4M3FN in 16 shards."""
+    """Return all pairs of f8E4M3FN in 16 shards."""
     options = {"format": "npz", "shard_rows": 1 << 12, **changed}
     return SweepPlan(Recipe(op("addf", "f8E4M3FN"), "exhaustive"), **options)
 

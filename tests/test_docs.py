@@ -112,7 +112,7 @@ def test_generated_parts_are_what_the_code_says() -> None:
 
 
 def generated(page: str) -> str:
-    """The generated parts of a page."""
+    """Return the generated parts of a page."""
     return "".join(found[0] for found in GENERATED.finditer((DOCS / page).read_text(encoding="utf-8")))
 
 
@@ -183,7 +183,7 @@ LINKING = [ROOT / "CONTRIBUTING.md", *(page for page in pages() if page.name not
 
 
 def unlinked(page: str) -> dict[str, str]:
-    """The words of the glossary that a page uses before it links them, each with the text at that place.
+    """Return the words of the glossary that a page uses before it links them, each with the text at that place.
 
     Code and headings do not count.
     """
@@ -246,7 +246,7 @@ class Page(html.parser.HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The built site."""
+    """Return the built site."""
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder / "site"],
@@ -321,7 +321,7 @@ EVERY_PAGE = list(dict.fromkeys([*pages(), *OTHERS]))
 
 
 def titles(text: str) -> list[str]:
-    """The headings of the first level in a page, and every other heading that begins inside a code span.
+    """Return the headings of the first level in a page, and every other heading that begins inside a code span.
 
     A line that begins with `#` is a heading for Markdown, also within a code span; the space after `#` is not needed.
     """
@@ -344,7 +344,7 @@ def test_a_heading_from_a_code_span_is_found() -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that GitHub gives the headings of a page."""
+    """Return the anchors that GitHub gives the headings of a page."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
 

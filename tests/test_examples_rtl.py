@@ -21,7 +21,7 @@ FIELDS = {"WORD": 44, "A": 36, "B": 28, "RESULT": 20, "FLAGS": 12, "POISON": 8, 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example's sources in a folder of their own."""
+    """Return the example's sources in a folder of their own."""
     made = tmp_path_factory.mktemp("rtl")
     for source in FOLDER.glob("*.sv"):
         shutil.copy(source, made)

@@ -189,7 +189,7 @@ def test_the_check_sees_violations(module: str, source: str, complaints: list[st
 
 
 def requirements(texts: list[str]) -> set[str]:
-    """The canonical names of requirements."""
+    """Return the canonical names of requirements."""
     return {canonicalize_name(Requirement(text).name) for text in texts}
 
 

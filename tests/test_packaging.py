@@ -39,7 +39,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree without anything that git would not have: above all, without an old build/."""
+    """Return a copy of the tree without anything that git would not have: above all, without an old build/."""
     copy = tmp_path_factory.mktemp("source") / "halfulp source"  # a space: paths of users have them
     ignored = shutil.ignore_patterns(
         ".git", ".venv", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis"
@@ -50,7 +50,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the source distribution, as an index would get the two."""
+    """Return the wheel, built from the source distribution, as an index would get the two."""
     folder = tmp_path_factory.mktemp("dist")
     output = run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source, cwd=folder)
     assert "Warning" not in output, output
@@ -60,7 +60,9 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def clean_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A venv with the wheel and its declared dependencies: these are linked from here, so that no network is needed."""
+    """Return a venv with the wheel and its declared dependencies: these are linked from here, so that no network is
+    needed.
+    """
     folder = tmp_path_factory.mktemp("clean") / "venv"
     venv.create(folder, symlinks=True, with_pip=False)
     python = folder / "bin" / "python"

@@ -26,7 +26,7 @@ def program(
     permutations: tuple[tuple[int, ...], ...] | None = None,
     parallel: str | None = None,
 ) -> str:
-    """A function around one op. ``spec``: the loops of the operands' outer axes, as in ``mk,kn->mn``.
+    """Return a function around one op. ``spec``: the loops of the operands' outer axes, as in ``mk,kn->mn``.
 
     ``kind``: the attribute without its dialect. ``parallel``: loops that are declared so; by default those of C.
     """

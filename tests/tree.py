@@ -22,12 +22,14 @@ NOT_SHIPPED = ("halfulp/conformance/corpora/",)
 
 
 def pyproject() -> dict[str, Any]:
-    """The parsed pyproject.toml."""
+    """Return the parsed pyproject.toml."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def package_files(root: Path = ROOT) -> dict[str, Path]:
-    """Every file of the five folders, Python or data, by the path at which it is to be installed (``halfulp/...``)."""
+    """Return every file of the five folders, Python or data, by the path at which it is to be installed
+    (``halfulp/...``).
+    """
     return {
         f"{package.replace('.', '/')}/{path.relative_to(root / folder).as_posix()}": path
         for folder, package in LAYERS.items()
@@ -51,5 +53,5 @@ def modules_of(files: dict[str, Path]) -> dict[str, Path]:
 
 
 def modules(root: Path = ROOT) -> dict[str, Path]:
-    """Every module of the five folders by its import name."""
+    """Return every module of the five folders by its import name."""
     return modules_of(package_files(root))

@@ -37,7 +37,7 @@ def run(*arguments: str, cwd: Path | None = None) -> Ran:
 
 
 def made(folder: Path, *arguments: str) -> dict[str, Any]:
-    """The metadata of a set that the command makes in a folder; it must be valid, and each file hold the set."""
+    """Return the metadata of a set that the command makes in a folder; it must be valid, and each file hold the set."""
     done = run(*arguments, "--out", str(folder))
     assert done.code == 0, done.err
     (path,) = folder.glob("*.json")
@@ -50,7 +50,7 @@ def made(folder: Path, *arguments: str) -> dict[str, Any]:
 
 
 def digest(path: Path, document: metadata.Document) -> str:
-    """The digest of what a file of a set holds."""
+    """Return the digest of what a file of a set holds."""
     format = next(file["format"] for file in document["files"] if file["name"] == path.name)
     with path.open("rb") as file:
         columns, options = metadata.columns_of(document), metadata.options_of(document, path.name)
@@ -58,7 +58,7 @@ def digest(path: Path, document: metadata.Document) -> str:
 
 
 def edited(path: Path, change: Callable[[dict[str, Any]], object], name: str) -> str:
-    """A copy of a metadata file, with a change that stands for one between versions."""
+    """Return a copy of a metadata file, with a change that stands for one between versions."""
     data = json.loads(path.read_text(encoding="utf-8"))
     change(data)
     (path.parent / name).write_text(json.dumps(data), encoding="utf-8")

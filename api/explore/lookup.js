@@ -348,7 +348,7 @@ function neighbours(format, exact) {
   };
 }
 
-/** Everything the page shows of a number: what halfulp.explain.explain gives for it. */
+/** Everything the page shows of a number: the same as `halfulp.explain` gives. */
 function explanation(format, typed) {
   const x = given(format, typed);
   const found = { given: x, below: null, above: null, midpoint: null, ulp: null, isValue: false };

@@ -10,7 +10,6 @@ same, whatever the other inputs are: ``--first i -n 1`` repeats one, ``-o FILE``
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import time
@@ -23,7 +22,14 @@ from itertools import groupby
 from pathlib import Path
 
 from halfulp.conformance.corpora.bytecode_files import recorded_files
-from halfulp.conformance.corpora.fuzz_text import OutOfTime, ReadingFailure, read_all, stopped_after
+from halfulp.conformance.corpora.fuzz_text import (
+    OutOfTime,
+    ReadingFailure,
+    fuzzing_parser,
+    print_outcomes,
+    read_all,
+    stopped_after,
+)
 from halfulp.interp.bytecode.encoding import MAGIC, PADDING, ByteCursor, Section, varint, zigzag
 from halfulp.interp.bytecode.writer import write_bytecode
 from halfulp.interp.declare.declarations import Schema
@@ -385,24 +391,13 @@ def run(count: int, seed: int, first: int = 0) -> tuple[list[ReadingFailure], Co
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Return 1 if an input failed."""
-    parser = argparse.ArgumentParser(
-        prog="python -m halfulp.conformance.corpora.fuzz_bytecode", description="Damage and read bytecode."
-    )
-    parser.add_argument("-n", type=int, default=10_000, help="how many inputs")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0, help="the number of the first input")
-    parser.add_argument("-o", type=Path, help="write the first input there instead of reading any")
+    parser = fuzzing_parser("halfulp.conformance.corpora.fuzz_bytecode", "Damage and read bytecode.")
+    parser.add_argument("-o", type=Path, help="write the first input to this file instead of reading any")
     options = parser.parse_args(arguments)
     if options.o is not None:
         options.o.write_bytes(mutant(options.seed, options.first))
         return 0
-    failures, outcomes = run(options.n, options.seed, options.first)
-    for failure in failures:
-        print(f"input {failure.number} of seed {options.seed}: {failure.why}\n")
-    print(
-        ", ".join(f"{name}: {count}" for name, count in outcomes.most_common()), f"failures: {len(failures)}", sep="; "
-    )
-    return 1 if failures else 0
+    return print_outcomes(*run(options.n, options.seed, options.first), options.seed, shown=False)
 
 
 if __name__ == "__main__":

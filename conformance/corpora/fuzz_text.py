@@ -270,22 +270,29 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Return 1 if an input failed."""
-    parser = argparse.ArgumentParser(
-        prog="python -m halfulp.conformance.corpora.fuzz_text", description="Damage and read text."
-    )
-    parser.add_argument("-n", type=int, default=10_000, help="how many inputs")
+def fuzzing_parser(program: str, description: str) -> argparse.ArgumentParser:
+    """Make the parser of a fuzzer's command line."""
+    parser = argparse.ArgumentParser(prog=f"python -m {program}", description=description)
+    parser.add_argument("-n", type=int, default=10_000, help="the number of inputs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first input")
-    options = parser.parse_args(arguments)
-    failures, outcomes = run(options.n, options.seed, options.first)
+    return parser
+
+
+def print_outcomes(failures: Sequence[ReadingFailure], outcomes: Counter[str], seed: int, shown: bool) -> int:
+    """Print the failures, with their inputs if ``shown``, and the counts. Return 1 if an input failed."""
     for failure in failures:
-        print(f"input {failure.number} of seed {options.seed}: {failure.why}\n{failure.text[:2000]!r}\n")
-    print(
-        ", ".join(f"{name}: {count}" for name, count in outcomes.most_common()), f"failures: {len(failures)}", sep="; "
-    )
+        text = f"{failure.text[:2000]!r}\n" if shown else ""
+        print(f"input {failure.number} of seed {seed}: {failure.why}\n{text}")
+    counts = ", ".join(f"{name}: {count}" for name, count in outcomes.most_common())
+    print(f"{counts}; failures: {len(failures)}")
     return 1 if failures else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line. Return 1 if an input failed."""
+    options = fuzzing_parser("halfulp.conformance.corpora.fuzz_text", "Damage and read text.").parse_args(arguments)
+    return print_outcomes(*run(options.n, options.seed, options.first), options.seed, shown=True)
 
 
 if __name__ == "__main__":

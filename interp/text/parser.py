@@ -208,7 +208,7 @@ class Parser(OpParser):
             mnemonics = () if known is None else [op.partition(".")[2] for op in known.ops]
             hint = did_you_mean(token, mnemonics, number_family)
         if hint is None and known is not None and known.partial:
-            # The real dialect may well have it.
+            # The real dialect may have it.
             part = f"halfulp knows only some ops of '{known.name}'"
             hint = f"{part}; it reads every op in generic form (--mlir-print-op-generic)"
         self.error(f"custom op '{token}' is unknown{tried}", at, hint=hint)

@@ -45,7 +45,7 @@ def run_command(*arguments: str) -> Done:
 
 @pytest.fixture
 def files(tmp_path: Path) -> SimpleNamespace:
-    """The same program as text and as bytecode of each version."""
+    """Return the same program as text and as bytecode of each version."""
     text = tmp_path / "f.mlir"
     text.write_text(TEXT, encoding="utf-8")
     module = hu.load(text)
@@ -253,7 +253,7 @@ LARGE = 300_000_000
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """A file of 300 MB, nearly all of it a hole, which is the constant that the function returns an element of."""
+    """Return a file of 300 MB, nearly all of it a hole, which is the constant that the function returns an element of."""
     text = (
         f"func.func @main(%i: index) -> i8 {{\n  %0 = arith.constant dense_resource<hole> : tensor<{LARGE}xi8>\n"
         f"  %1 = tensor.extract %0[%i] : tensor<{LARGE}xi8>\n  return %1 : i8\n}}\n"

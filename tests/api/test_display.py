@@ -79,7 +79,7 @@ def boxes(checker: Checker) -> list[tuple[float, float, float, float, str]]:
 
 
 def near(fmt: FloatFormat, rng: random.Random) -> Fraction:
-    """A number on or close to a value or midpoint of a format, or beyond its ends."""
+    """Return a number on or close to a value or midpoint of a format, or beyond its ends."""
     value = None
     while value is None:
         value = scalar.value(fmt, rng.getrandbits(fmt.bits))

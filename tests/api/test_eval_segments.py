@@ -132,7 +132,7 @@ def test_one_lane_has_no_result() -> None:
 
 
 def _sums(op: Operation, settings: Any) -> Any:
-    """The sum of the first operands, and how many there are of each."""
+    """Return the sum of the first operands, and how many there are of each."""
     assert op.definition is not None
     sizes = operand_sizes(op, op.definition)
     assert sizes is not None

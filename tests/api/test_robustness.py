@@ -47,7 +47,7 @@ class Case:
 
 
 def function(body: str) -> str:
-    """A function of one f32 with this body on the second line."""
+    """Return a function of one f32 with this body on the second line."""
     return f"func.func @f(%x: f32) -> f32 {{\n  {body}\n  return %x : f32\n}}\n"
 
 
@@ -194,7 +194,7 @@ def test_an_unreadable_file(tmp_path: Path) -> None:
 
 
 def npy(array: object) -> bytes:
-    """The bytes of a .npy file."""
+    """Return the bytes of a .npy file."""
     stream = io.BytesIO()
     np.save(stream, np.asanyarray(array), allow_pickle=True)
     return stream.getvalue()

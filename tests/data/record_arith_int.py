@@ -109,7 +109,7 @@ def cast_entries() -> Iterator[Entry]:
 
 
 def entries() -> list[Entry]:
-    """Every op, type and flag combination that is recorded, without answers."""
+    """Return every op, type and flag combination that is recorded, without answers."""
     return [entry for width in WIDTHS for entry in binary_entries(width)] + list(cast_entries())
 
 
@@ -137,7 +137,7 @@ def function(number: int, entry: Entry, low: int, high: int) -> str:
 
 
 def decode(width: int, literal: str, size: int) -> np.ndarray:
-    """The codes of a printed dense constant."""
+    """Return the codes of a printed dense constant."""
     body = literal.removeprefix("dense<").removesuffix(">")
     if body.startswith('"0x'):
         data = np.frombuffer(bytes.fromhex(body[3:-1]), np.uint8)

@@ -24,7 +24,7 @@ FORMS = {
 
 
 def sources() -> list[str]:
-    """The texts given to mlir-opt: each attribute on an op of an unregistered dialect, then the modules."""
+    """Return the texts given to mlir-opt: each attribute on an op of an unregistered dialect, then the modules."""
     attributes = (HERE / "attributes.txt").read_text(encoding="utf-8").splitlines()
     modules = (HERE / "modules.mlir").read_text(encoding="utf-8").rstrip("\n").split("\n// -----\n")
     return [f'"test.op"() {{a = {attribute}}} : () -> ()\n' for attribute in attributes] + modules

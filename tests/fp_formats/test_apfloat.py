@@ -44,7 +44,7 @@ class Case(NamedTuple):
 
 
 def seen_as_nan(code: int) -> int | None:
-    """An f80 code that APFloat takes for a NaN, as the NaN it becomes: the integer bit stays as it is."""
+    """Return an f80 code that APFloat takes for a NaN, as the NaN it becomes: the integer bit stays as it is."""
     field, significand = code >> 64 & 0x7FFF, code & (1 << 64) - 1
     invalid = field and not significand >> 63
     nan = invalid or (field == 0x7FFF and significand != 1 << 63)
@@ -52,7 +52,7 @@ def seen_as_nan(code: int) -> int | None:
 
 
 def converted_f80_nan(case: Case) -> int:
-    """An invalid f80 code as APFloat converts it: quieted, its fraction bits and its sign kept."""
+    """Return an invalid f80 code as APFloat converts it: quieted, its fraction bits and its sign kept."""
     assert case.dst is not None
     dst, code = case.dst, case.operands[0]
     sign = code >> 79 << (dst.bits - 1) if dst.signed else 0
@@ -63,7 +63,7 @@ def converted_f80_nan(case: Case) -> int:
 
 
 def negated_f80(case: Case) -> int:
-    """An f80 code that is not canonical, after a round trip through APFloat, with the other sign."""
+    """Return an f80 code that is not canonical, after a round trip through APFloat, with the other sign."""
     code = case.operands[0]
     field = 0x7FFF if code >> 64 & 0x7FFF else 1
     return (code >> 79 ^ 1) << 79 | field << 64 | code & (1 << 64) - 1
@@ -74,13 +74,13 @@ def first_nan(case: Case) -> int | None:
 
 
 def nan_operand_sign(case: Case) -> int:
-    """The sign of the NaN that a conversion starts from; those of FNUZ formats have none."""
+    """Return the sign of the NaN that a conversion starts from; those of FNUZ formats have none."""
     assert case.src is not None
     return scalar.unpack(case.src, case.operands[0]).sign
 
 
 def e8m0_magnitude(number: Fraction, rounding: Rounding) -> int:
-    """A non-zero number in f8E8M0FNU by APFloat: the code of its magnitude with the sign bit ORed into it.
+    """Return a non-zero number in f8E8M0FNU by APFloat: the code of its magnitude with the sign bit ORed into it.
 
     What rounds to zero has no sign.
     """

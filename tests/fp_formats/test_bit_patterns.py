@@ -21,7 +21,7 @@ USERS = (
 
 
 def codes(fmt: FloatFormat) -> Any:
-    """All codes of up to 16 bits; of longer ones the ends, single bits and random ones."""
+    """Return all codes of up to 16 bits; of longer ones the ends, single bits and random ones."""
     if fmt.bits <= 16:
         return range(1 << fmt.bits)
     rng = random.Random(fmt.name)

@@ -265,7 +265,7 @@ def positive_values(fmt: FloatFormat) -> list[Fraction]:
 
 
 def search(fmt: FloatFormat, exact: Fraction, negative_zero: bool, rounding: Rounding) -> int | None:
-    """The code that the definitions of the format and of the mode give; None: poison."""
+    """Return the code that the definitions of the format and of the mode give; None: poison."""
     negative = exact < 0 or (exact == 0 and negative_zero)
     sign = 1 << (fmt.bits - 1) if fmt.signed and negative else 0
     if not fmt.signed and exact < 0:
@@ -300,7 +300,7 @@ def search(fmt: FloatFormat, exact: Fraction, negative_zero: bool, rounding: Rou
 
 
 def value_of(fmt: FloatFormat, a: int) -> tuple[Fraction, bool] | None:
-    """The value and the sign of a finite code."""
+    """Return the value and the sign of a finite code."""
     negative = fmt.signed and bool(a >> (fmt.bits - 1))
     if a == fmt.nan_code:
         return None
@@ -314,7 +314,7 @@ def value_of(fmt: FloatFormat, a: int) -> tuple[Fraction, bool] | None:
 def exact_result(
     op: str, x: tuple[Fraction, bool], y: tuple[Fraction, bool], mode: Rounding
 ) -> tuple[Fraction, bool] | None:
-    """The exact real result of finite operands, and the sign that it has if it is zero."""
+    """Return the exact real result of finite operands, and the sign that it has if it is zero."""
     (a, a_negative), (b, b_negative) = x, y
     if op == "subtract":
         b, b_negative = -b, not b_negative

@@ -190,7 +190,7 @@ def test_a_module_made_by_hand_is_checked_too() -> None:
 
 
 def lines_executed(function: Callable[[], object]) -> int:
-    """The lines of Python that a call executes: the same number on every machine."""
+    """Return the lines of Python that a call executes: the same number on every machine."""
     count = 0
 
     def on_line(frame: FrameType, event: str, argument: object) -> Any:

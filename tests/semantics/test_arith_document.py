@@ -136,7 +136,7 @@ BF16 = [bf16_value(code) for code in range(0x7F80)]
 
 
 def nearest_bf16(exact: Fraction) -> int:
-    """The code of the nearest bf16 value, found among all of them; ties to the even code. Not for overflow."""
+    """Return the code of the nearest bf16 value, found among all of them; ties to the even code. Not for overflow."""
     magnitude = abs(exact)
     high = bisect.bisect_left(BF16, magnitude)
     low = max(high - 1, 0)
@@ -146,7 +146,7 @@ def nearest_bf16(exact: Fraction) -> int:
 
 
 def float_code(number: float, element: str) -> int:
-    """The code of a double that is the exact sum or product of two numbers of the element type, or itself in it."""
+    """Return the code of a double that is the exact sum or product of two numbers of the element type, or itself in it."""
     if element == "f64":
         return int(struct.unpack("<Q", struct.pack("<d", number))[0])
     # A double has more than twice the bits of f32, plus two: rounding sums and products twice is harmless.
@@ -160,7 +160,7 @@ def float_value(code: int, element: str) -> float:
 
 
 def in_order(number: float) -> tuple[float, float]:
-    """A sorting key with -0 below +0."""
+    """Return a sorting key with -0 below +0."""
     return number, math.copysign(1.0, number)
 
 
@@ -250,7 +250,7 @@ def types_of(text: str) -> tuple[list[str], list[str]]:
 
 
 def program(statement: Statement, text: str) -> tuple[str, list[str]]:
-    """A function that computes the statement from its operands, and the operands' types."""
+    """Return a function that computes the statement from its operands, and the operands' types."""
     inputs, outputs = types_of(text)
     defined = {names_in(line)[0] for line in statement.before}
     left, _, right = text.partition("=")
@@ -315,7 +315,7 @@ def test_example_runs(statement: Statement) -> None:
 def expectation(
     statement: Statement, text: str, op: str, inputs: Sequence[str], columns: Sequence[list[int]]
 ) -> list[list[Any]]:
-    """The codes of every result."""
+    """Return the codes of every result."""
     said = re.fullmatch(r"%\d is 0b([01]+)", statement.comment)
     if said:  # the document itself says what comes out
         return [[int(said[1], 2)]]
@@ -405,7 +405,7 @@ def test_real_mlir_accepts_all_other_examples(mlir_opt: Any) -> None:
 
 
 def printed_program(statement: Statement) -> tuple[str, str]:
-    """The statement as printed, in a function whose other types are right, so that only the statement is wrong."""
+    """Return the statement as printed, in a function whose other types are right, so that only the statement is wrong."""
     fixed = CORRECTIONS[statement.text][1]
     source, _ = program(statement, fixed)
     return source.replace(fixed, statement.text), fixed

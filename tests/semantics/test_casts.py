@@ -295,7 +295,7 @@ def test_scaling_examples_in_f16() -> None:
 
 
 def power_of(scale: FloatFormat, code: int) -> Number:
-    """The scale as f8E8M0FNU: the nearest power of two, ties to the larger (the significand is always odd)."""
+    """Return the scale as f8E8M0FNU: the nearest power of two, ties to the larger (the significand is always odd)."""
     number = number_of(scale, code)
     if number == NAN or isinstance(number, str) or number < 0:
         return NAN
@@ -314,7 +314,7 @@ def in_format(fmt: FloatFormat, number: Number) -> Number:
 
 
 def times(a: Number, b: Number, divide: bool) -> Number:
-    """A product or quotient by a power of two, NaN, infinity or zero (in which the power may have ended)."""
+    """Return a product or quotient by a power of two, NaN, infinity or zero (in which the power may have ended)."""
     if NAN in (a, b):
         return NAN
     if isinstance(b, str):  # an infinite scale

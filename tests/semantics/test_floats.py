@@ -41,7 +41,7 @@ def f32(number: float) -> int:
 
 
 def exact_result(op: str, a: Fraction, b: Fraction) -> Number:
-    """The real result, before rounding, of finite operands."""
+    """Return the real result, before rounding, of finite operands."""
     if op == "addf":
         return a + b
     if op == "subf":

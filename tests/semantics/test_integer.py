@@ -243,7 +243,7 @@ each_case = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CA
 
 
 def as_expected(outcome: Any) -> Expected:
-    """The outcome of a scalar face in the terms of the definitions."""
+    """Return the outcome of a scalar face in the terms of the definitions."""
     if isinstance(outcome, Fault):
         assert (outcome.kind is FaultKind.UNDEFINED) == (outcome.reason in UNDEFINED)
         return outcome.reason

@@ -13,7 +13,7 @@ from op_faces import Outcome, check
 
 
 def f32(number: float) -> int:
-    """The code of a number that f32 holds exactly."""
+    """Return the code of a number that f32 holds exactly."""
     code: int = struct.unpack("<I", struct.pack("<f", number))[0]
     assert struct.unpack("<f", struct.pack("<f", number))[0] == number
     return code

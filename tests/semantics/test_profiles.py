@@ -312,7 +312,7 @@ def test_tininess_changes_flags_alone() -> None:
 
 
 def random_op(rng: random.Random) -> tuple[str, tuple[str, ...], str]:
-    """The body, operand types and result type of some op whose result depends on a profile."""
+    """Return the body, operand types and result type of some op whose result depends on a profile."""
     names = list(FORMATS)
     source, target, scale = rng.choices(names, k=3)
     integer = f"i{rng.choice([1, 4, 8, 16, 32, 64, 65, 128])}"
@@ -367,7 +367,7 @@ def some_codes(element: str, count: int, rng: random.Random) -> list[int]:
 
 
 def check_random_profiles(count: int, seed: int) -> None:
-    """All faces of an op agree, whatever the fields of the profile."""
+    """Assert that all faces of an op agree, whatever the fields of the profile."""
     rng = random.Random(seed)
     for _ in range(count):
         settings = {field: rng.choice(choice.values) for field, choice in PROFILE_FIELDS.items() if rng.random() < 0.4}
@@ -463,7 +463,7 @@ def answer(text: str, case: Folding) -> list[int]:
 
 
 def predicted(case: Folding, profile: str = "mlir22-fold") -> list[Outcome]:
-    """The same by halfulp."""
+    """Return the same by halfulp."""
     count = len(case.columns[0])
     inputs = [f"tensor<{count}x{element}>" for element in case.types]
     result = f"tensor<{count}x{case.result}>"

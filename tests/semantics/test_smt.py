@@ -38,7 +38,7 @@ def op(name: str, *terms: Term, model: SmtModel = SMT) -> Term:
 
 
 def known(term: Term) -> int | bool | None:
-    """A term with None for any unknown one."""
+    """Return a term with None for any unknown one."""
     return None if isinstance(term, Unknown) else term
 
 

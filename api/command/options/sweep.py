@@ -9,8 +9,7 @@ from halfulp.command.option import CommandHelp, option, positive
 from halfulp.command.options.recipe import PACKINGS, UNMARKED, RecipeOptions, Unmarked
 
 FORMATS = ("testfloat", "readmemh", "npz", "npy", "bin", "c", "sv", "coe", "csv", "jsonl", "runs")
-"""All formats but those of `halfulp.conformance.vectors.shards.NO_SHARDS`, repeated here so that help imports nothing.
-"""
+"""All formats except those in `halfulp.conformance.vectors.shards.plan.NO_SHARDS`. Help must not import that module."""
 
 _ABOUT = f"""\
 Compute a large set of vectors in shards of 2**24 rows. Each shard is a file, named by its content:

@@ -39,7 +39,7 @@ def golden(
     packing: Packing | None = None,
     any_nan: bool = False,
 ) -> Path:
-    """A file of vectors with its metadata beside it."""
+    """Return a file of vectors with its metadata beside it."""
     recipe = Recipe(computation, "1", count=count)
     options = Options(packing=packing or Packing())
     if isinstance(computation, OpComputation):
@@ -64,7 +64,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command in this process: exit code, output, errors."""
+    """Return the command in this process: exit code, output, errors."""
 
     def command(*arguments: object, stdin: bytes = b"") -> tuple[int, str, str]:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))

@@ -209,7 +209,7 @@ def test_raw_bits_beyond_the_width(command: Command, write: Any) -> None:
 
 
 def npy(array: Any) -> bytes:
-    """The bytes of a .npy file."""
+    """Return the bytes of a .npy file."""
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=True)
     return stream.getvalue()

@@ -53,7 +53,7 @@ func.func @pairs(%x: tensor<2xf16>) -> tensor<2xf16> {
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """A file with a few functions."""
+    """Return a file with a few functions."""
     path = tmp_path / "kernel.mlir"
     path.write_text(PROGRAM, encoding="utf-8")
     return path

@@ -34,7 +34,7 @@ def p(exponent: int) -> float:
 
 
 def dot(kind: str, pairs: Sequence[tuple[Any, Any]], c: Any, mma: str, **how: Any) -> DotExplanation:
-    """An explanation whose factors are these, then zeros."""
+    """Return an explanation whose factors are these, then zeros."""
     op = operation_named(kind)
     size = op.shape[2] if op.order is None else len(op.order)
     row, column = ([pair[side] for pair in pairs] + [0] * (size - len(pairs)) for side in (0, 1))

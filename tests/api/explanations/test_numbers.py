@@ -33,7 +33,7 @@ value_of = lru_cache(1 << 17)(scalar.value)
 
 @cache
 def values(name: str) -> tuple[list[Fraction], list[int]]:
-    """All finite values of a narrow format in order, with their codes (+0 for zero)."""
+    """Return all finite values of a narrow format in order, with their codes (+0 for zero)."""
     fmt = FORMATS[name]
     pairs = {value_of(fmt, code): code for code in reversed(range(1 << fmt.bits))}
     pairs.pop(None, None)
@@ -42,7 +42,7 @@ def values(name: str) -> tuple[list[Fraction], list[int]]:
 
 
 def number(text: str) -> Fraction:
-    """A number as it is spelled: decimal, fraction, or an integer times a power of two."""
+    """Return a number as it is spelled: decimal, fraction, or an integer times a power of two."""
     base, times, power = text.partition(" * 2^")
     return Fraction(base) * Fraction(2) ** int(power) if times else Fraction(text)
 
@@ -145,7 +145,7 @@ def exact_of(fmt: FloatFormat, given: Given) -> Fraction | None:
 
 
 def code_line(fmt: FloatFormat, text: str) -> int:
-    """The code of ``0x2A  0 0101 010  0.3125``, whose parts must agree."""
+    """Return the code of ``0x2A 0 0101 010 0.3125``, whose parts must agree."""
     match = _CODE.match(text)
     assert match, text
     code = int(match[1], 16)
@@ -156,7 +156,7 @@ def code_line(fmt: FloatFormat, text: str) -> int:
 
 
 def neighbours(fmt: FloatFormat, exact: Fraction) -> tuple[int | None, int | None]:
-    """The codes below and above: looked up among all values, or of a wide format those of directed rounding."""
+    """Return the codes below and above: looked up among all values, or of a wide format those of directed rounding."""
     if fmt.bits <= 16:
         known, codes = values(fmt.name)
         below, above = bisect_left(known, exact), bisect_right(known, exact)
@@ -198,7 +198,7 @@ def check_neighbours(fmt: FloatFormat, exact: Fraction, rows: dict[str, str], wh
 
 
 def ulp_of(fmt: FloatFormat, exact: Fraction) -> Fraction:
-    """The distance of values around a number, by its magnitude."""
+    """Return the distance of values around a number, by its magnitude."""
     largest = value_of(fmt, fmt.max_code)
     assert largest is not None
     magnitude = min(abs(exact), largest)
@@ -303,7 +303,7 @@ def inputs(name: str, rng: random.Random, count: int) -> Iterator[Given]:
 
 
 def _place_of(fmt: FloatFormat, value: Fraction | None, rng: random.Random) -> Fraction | None:
-    """A value, a midpoint, a point just beside either, or between."""
+    """Return a value, a midpoint, a point just beside either, or between."""
     if value is None:
         return None
     ulp = ulp_of(fmt, value)

@@ -47,7 +47,7 @@ def evaluated(op: str, types: Sequence[str], rows: Pairs, to: str | None, **how:
 
 
 def text_of(explanation: OpExplanation) -> dict[str, str]:
-    """The lines of the text by their first word; of those with no word of their own the first counts."""
+    """Return the lines of the text by their first word; of those with no word of their own the first counts."""
     lines: dict[str, str] = {}
     for line in str(explanation).splitlines():
         name, _, rest = line.partition(" ")

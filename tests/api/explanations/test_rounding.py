@@ -24,7 +24,9 @@ SMALL = [fmt.name for fmt in FORMATS.values() if fmt.bits <= 8]
 
 @cache
 def values(name: str) -> dict[Fraction, int]:
-    """Every finite value of a small format with its (positive, for zero) code, in order, from the field definitions."""
+    """Return every finite value of a small format with its (positive, for zero) code, in order, from the field
+    definitions.
+    """
     fmt = FORMATS[name]
     found: dict[Fraction, int] = {}
     for code in range(1 << fmt.bits):

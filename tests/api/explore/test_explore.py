@@ -34,7 +34,7 @@ F64 = FORMATS["f64"]
 
 @cache
 def rows() -> dict[str, Any]:
-    """The tables as the page reads them, by format."""
+    """Return the tables as the page reads them, by format."""
     return {row["name"]: row for row in json.loads(json.dumps(tables()))["formats"]}
 
 

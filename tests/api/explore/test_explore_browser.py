@@ -40,7 +40,7 @@ KINDS = ("finite", "inf", "nan", "signalling nan")  # as scalar numbers them
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page as a file, in a folder with a space in its name."""
+    """Return the page as a file, in a folder with a space in its name."""
     path = tmp_path_factory.mktemp("explore page") / "page.html"
     path.write_bytes(page_text().encode())
     return path.as_uri()
@@ -238,7 +238,7 @@ def test_what_is_typed_is_explained_as_halfulp_explains_it(fmt: FloatFormat, sha
 
 @pytest.fixture(scope="module")
 def shared(browser: Browser, address: str) -> Iterator[Page]:
-    """The page, for tests that do not need it as it opens."""
+    """Provide the page, for tests that do not need it as it opens."""
     with browser.new_page() as opened:
         opened.set_default_timeout(BROWSER_MILLISECONDS)
         opened.goto(address)

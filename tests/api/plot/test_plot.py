@@ -68,7 +68,7 @@ def overlapping(figure: Figure) -> list[tuple[str, str]]:
 
 
 def marks(figure: Figure) -> dict[str, list[float]]:
-    """The places of a number line's marks, by their kind."""
+    """Return the places of a number line's marks, by their kind."""
     (ax,) = figure.axes
     lines = [artist for artist in ax.collections if isinstance(artist, LineCollection)]
     return {
@@ -423,7 +423,7 @@ INPUTS += ["0.2968750000000001", "100000000000001/100000000000000", "-5/2", "6.2
 
 
 def line_points(figure: Figure) -> dict[str, list[float]]:
-    """The places of the marks of an explanation's line, by their kind."""
+    """Return the places of the marks of an explanation's line, by their kind."""
     found: dict[str, list[float]] = {}
     for line in figure.axes[0].lines:
         if not str(line.get_label()).startswith("_"):

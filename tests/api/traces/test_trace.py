@@ -51,7 +51,7 @@ GCD = """func.func @gcd(%a: i32, %b: i32) -> i32 {
 
 
 def summary(trace: hu.Trace) -> list[str]:
-    """A step a line: the call depth, op, values, and where control went."""
+    """Return a step a line: the call depth, op, values, and where control went."""
     return [
         " ".join(
             [
@@ -397,7 +397,7 @@ def test_large_tensors_are_summarised() -> None:
 
 
 def brute(element: ty.Type, codes: list[int]) -> Statistics:
-    """The same numbers from one exact value after the other."""
+    """Return the same numbers from one exact value after the other."""
     width = width_of(element)
     nans = infinities = 0
     numbers: list[tuple[Any, int, int]] = []

@@ -46,7 +46,7 @@ func.func @main(%n: index, %y: i8) -> i8 {
 
 
 def straight(ops: int) -> str:
-    """A program of so many ops, in the middle of which poison is born."""
+    """Return a program of so many ops, in the middle of which poison is born."""
     middle = f"  %p = arith.fptosi %v{ops // 2} : tensor<8xf32> to tensor<8xi8>\n"
     lines = [f"  %v{k + 1} = arith.mulf %v{k}, %v{k} : tensor<8xf32>\n" for k in range(ops)]
     lines.insert(ops // 2 + 1, middle)
@@ -81,7 +81,7 @@ def page(opened: Callable[..., Page]) -> Page:
 
 
 def numbers(page: Page) -> list[int]:
-    """The steps that are shown."""
+    """Return the steps that are shown."""
     return [int(text) for text in page.locator(".step .no").all_text_contents()]
 
 

@@ -31,7 +31,7 @@ PROFILES_AND_MORE = (*PROFILES.values(), Profile(scaling="exact"), Profile(float
 
 @cache
 def cases(level: str) -> list[OpCase]:
-    """The cases of a sweep of this level, and some with flags."""
+    """Return the cases of a sweep of this level, and some with flags."""
     plan = dict.fromkeys(job.case for job in jobs(level))
     fastmath = [
         op_case(f"arith.{op}", "f4E2M1FN" if op == "addf" else "f6E3M2FN", fastmath=flags)

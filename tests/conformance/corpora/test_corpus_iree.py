@@ -221,7 +221,9 @@ def test_random_changes_are_read_alike_or_refused() -> None:
 
 
 def check_against(tool: str, some: tuple[CorpusEntry, ...]) -> None:
-    """The record is what iree-opt says. iree-opt accepts what halfulp prints, and reads and writes the same bytecode."""
+    """Assert that the record is what iree-opt says, that it accepts what halfulp prints, and that it reads and writes
+    the same bytecode.
+    """
     for entry in some:
         asked = asked_text(entry)
         assert record(tool, asked) == recorded()[entry.name], entry.name

@@ -105,7 +105,7 @@ def integer_attrs(draw: st.DrawFn) -> at.Attribute:
 
 @st.composite
 def codes_of(draw: st.DrawFn, type_: ty.Type) -> int:
-    """A bit pattern; for a float often a NaN with a payload, an infinity, a zero or a subnormal."""
+    """Return a bit pattern; for a float often a NaN with a payload, an infinity, a zero or a subnormal."""
     width = width_of(type_)
     code = draw(st.integers(0, 2**width - 1))
     if isinstance(type_, ty.FloatType) and draw(st.booleans()):

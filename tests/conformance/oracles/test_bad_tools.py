@@ -52,7 +52,7 @@ TASKS = [
 
 
 def program_based() -> list[str]:
-    """The oracles that cannot be made without their tools."""
+    """Return the oracles that cannot be made without their tools."""
     names = []
     with pytest.MonkeyPatch.context() as patch:
         for variable in VARIABLES:
@@ -239,7 +239,7 @@ def test_an_absent_tool(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def _on_x86(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The libraries are opened on every machine: none of them is called."""
+    """Open the libraries on every machine: none of them is called."""
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
 
 

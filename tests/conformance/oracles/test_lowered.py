@@ -51,7 +51,7 @@ def possible(op: str, types: str | list[str], to: str | None = None, **propertie
 
 
 def cases(name: str) -> list[OpCase]:
-    """Every case of the oracle's types that it does not refuse."""
+    """Return every case of the oracle's types that it does not refuse."""
     found: list[OpCase] = []
     floats = sorted(asked(name).floats)
     for fmt in floats:
@@ -78,7 +78,7 @@ def cases(name: str) -> list[OpCase]:
 
 
 def explained(name: str, share: int | None, profile: Profile, rows: bool) -> Tally:
-    """The tally of a share of the cases."""
+    """Return the tally of a share of the cases."""
     own = [row for row in divergences() if name in row.tools] if rows else []
     every = cases(name)
     chosen = every if share is None else random.Random(name).sample(every, share)

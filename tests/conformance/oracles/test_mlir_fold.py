@@ -40,7 +40,7 @@ def fold() -> MlirFold:
 
 
 def cases_of(op: OpDefinition) -> list[OpCase]:
-    """A spread of types for an op: of each kind of integer or float, or pairs of them."""
+    """Return a spread of types for an op: of each kind of integer or float, or pairs of them."""
     if op.name == "arith.cmpi":
         pairs = zip(INTEGERS, list(CMPI_PREDICATE.cases)[: len(INTEGERS)], strict=True)
         return [op_case(op.name, type_, predicate=predicate) for type_, predicate in pairs]

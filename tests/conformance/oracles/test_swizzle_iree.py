@@ -27,7 +27,7 @@ WIDTHS = (1, 2)
 
 
 def module_of_accesses() -> str:
-    """A function for each attribute, offset and width, which loads a vector from a hinted memref."""
+    """Return a function for each attribute, offset and width, which loads a vector from a hinted memref."""
     functions: list[str] = []
     for spelling, swizzle in CASES:
         for width in WIDTHS:
@@ -45,7 +45,7 @@ func.func @f{len(functions)}(%m: memref<4096xf32>) -> {vector} {{
 
 
 def folded(function: str) -> list[int]:
-    """The constant offsets of the loads of a function, in the order in which they fill the vector."""
+    """Return the constant offsets of the loads of a function, in the order in which they fill the vector."""
     constants = {name: int(value) for name, value in re.findall(r"(%c\d+) = arith.constant (\d+) : index", function)}
     constants |= dict.fromkeys(re.findall(r"%c0(?!\d)", function), 0)
     return [constants[name] for name in re.findall(r"vector.load %arg0\[(%\w+)\]", function)]

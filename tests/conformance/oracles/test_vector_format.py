@@ -47,7 +47,7 @@ TASKS = [
 
 
 def recorded(asked: OpCase, count: int = 500) -> Record:
-    """The results of the specification itself."""
+    """Return the results of the specification itself."""
     inputs = sampled_inputs(asked, count)
     expected = reference(asked, inputs)
     status = np.zeros(count, np.uint8)

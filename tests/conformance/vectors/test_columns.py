@@ -25,7 +25,7 @@ from halfulp.interp.ir.errors import InputError
 
 
 def digest_by_hand(columns: tuple[Column, ...], chunk: Chunk) -> str:
-    """The digest's definition, on Python integers."""
+    """Return the digest's definition, on Python integers."""
     lines = [columns_to_text(columns), str(len(chunk[0]))]
     for column, codes in zip(columns, settled(columns, chunk), strict=True):
         size = next((size for size in (1, 2, 4, 8, 16) if column.width <= 8 * size), 0)

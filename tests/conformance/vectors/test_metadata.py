@@ -151,7 +151,7 @@ def test_documents_are_read_back_and_others_refused() -> None:
         json.dumps({**document, "count": True}),
         json.dumps({**document, "columns": 1}),
     ):
-        with pytest.raises(InputError, match="golden.json: "):
+        with pytest.raises(InputError, match="golden.json"):
             metadata.from_text(text, "golden.json")
     with pytest.raises(InputError, match="does not describe a column"):
         metadata.columns_of({**document, "columns": [{}]})

@@ -223,7 +223,7 @@ ZERO_WITHOUT_SIGN = "-0 is converted to a format that has one zero: it is inexac
 
 
 def rounded_freely(fmt: FloatFormat, number: Fraction, mode: Rounding) -> Fraction:
-    """The magnitude of a number rounded to the format's precision, whatever its exponent."""
+    """Return the magnitude of a number rounded to the format's precision, whatever its exponent."""
     size = abs(number)
     lead = size.numerator.bit_length() - size.denominator.bit_length()
     lead -= size < Fraction(2) ** lead
@@ -241,7 +241,7 @@ def rounded_freely(fmt: FloatFormat, number: Fraction, mode: Rounding) -> Fracti
 
 
 def ieee_flags(fmt: FloatFormat, number: Fraction, mode: Rounding, inexact: bool) -> int:
-    """The flags of a finite result other than 0, from the exact number: tininess is detected after rounding."""
+    """Return the flags of a finite result other than 0, from the exact number: tininess is detected after rounding."""
     rounded = rounded_freely(fmt, number, mode)
     overflow = rounded > (scalar.value(fmt, fmt.max_code) or 0)
     underflow = inexact and rounded < Fraction(2) ** fmt.emin

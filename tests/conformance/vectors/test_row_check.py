@@ -64,7 +64,7 @@ def check(computation: Computation, chunk: Chunk, columns: tuple[Column, ...] | 
 
 
 def changed(chunk: Chunk, place: int, row: int, code: int, width: int) -> Chunk:
-    """The chunk with another code in one place."""
+    """Return the chunk with another code in one place."""
     made = [codes.copy() for codes in chunk]
     made[place][row] = ints_to_codes([code], width, (1,))[0]
     return tuple(made)
@@ -75,7 +75,7 @@ def code_in(chunk: Chunk, columns: tuple[Column, ...], place: int, row: int) -> 
 
 
 def made_by(computation: OpComputation | ProgramComputation, other: Computation) -> Chunk:
-    """The rows of one computation with the results and flags of another: a device that computes something else."""
+    """Return the rows of one computation with the results and flags of another: a device that computes something else."""
     right = rows_of(computation)
     inputs = right[: len(computation.inputs)]
     wrong = other.compute(inputs).outputs

@@ -109,7 +109,9 @@ def test_nothing_but_exponents() -> None:
 
 
 def check_ahead(src: FloatFormat, dst: FloatFormat, policy: FloatPolicy, sample: Any) -> None:
-    """All blocks before the first with a special code are done, and right; of any codes, the whole is."""
+    """Assert that all blocks before the first special code are done and right, and, for any codes, that the whole is
+    right.
+    """
     ahead = ahead_of(src, dst, policy)
     if ahead is None:
         return
@@ -187,7 +189,7 @@ def test_memory_once_compiled(what: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.fixture
 def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No folder is one where numba could keep what it compiles."""
+    """Leave numba no folder for what it compiles."""
     from numba.core import caching
 
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])

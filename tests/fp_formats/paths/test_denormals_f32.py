@@ -78,7 +78,7 @@ def cases(fmt: FloatFormat) -> Iterator[tuple[int, int]]:
 
 
 def as_if(fmt: FloatFormat, zero: str) -> FloatPolicy:
-    """The policy of all formats under which this one computes the same."""
+    """Return the policy of all formats under which this one computes the same."""
     return FloatPolicy(denormals="flush_both", denormal_zero=zero) if fmt == F32 else SPEC
 
 

@@ -62,7 +62,7 @@ def two_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def some(ways: tuple[Any, ...], number: int, count: int = 2) -> list[Any]:
-    """A few of many, others for each number, so that all are used by somebody."""
+    """Return a few of many, others for each number, so that all are used by somebody."""
     return [ways[(number * count + index) * 7 % len(ways)] for index in range(count)]
 
 

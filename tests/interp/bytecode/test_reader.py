@@ -46,7 +46,7 @@ def full(module: Module) -> str:
 
 @cache
 def text_of(name: str) -> str:
-    """The text of a module of the corpus, as the tools see it: on standard input."""
+    """Return the text of a module of the corpus, as the tools see it: on standard input."""
     by_name = {entry.name: entry.text for entry in entries()}
     return full(parse_module(by_name[name], "<stdin>"))
 
@@ -58,7 +58,7 @@ def loses_properties(name: str, version: int) -> bool:
 
 
 def without_properties(name: str) -> str:
-    """The text of a module whose unregistered ops have lost what stands in <{…}>."""
+    """Return the text of a module whose unregistered ops have lost what stands in <{…}>."""
     module = parse_module({entry.name: entry.text for entry in entries()}[name], "<stdin>")
     for op in module.walk():
         op.raw_properties = None
@@ -200,7 +200,7 @@ ROUNDED = "func.func @f(%a: f32) {\n  %0 = arith.addf %a, %a downward : f32\n  r
 
 
 def renamed(data: bytes, producer: bytes) -> bytes:
-    """The same file by another producer."""
+    """Return the same file by another producer."""
     cursor = ByteCursor(data, 4)
     cursor.varint()
     start = cursor.pos
@@ -280,7 +280,7 @@ def holding(
     ops: int = 0,
     dictionary: int = 0,
 ) -> bytes:
-    """A module with the attribute t.a: the one of that number. The numbers 0 and 1 are its place and its name.
+    """Return a module with the attribute t.a: the one of that number. The numbers 0 and 1 are its place and its name.
 
     ``quantized``: types of the dialect quant, behind the others; ``names``: strings from number 6 on; ``ops``: so many
     ops 't.x' in the module, all with the attributes of that number.
@@ -376,7 +376,7 @@ REFUSED = {
 
 
 def with_section(data: bytes, number: Section, change: Callable[[bytes], bytes | None]) -> bytes:
-    """The file with another content of a section, which has a head of two bytes; None: without the section."""
+    """Return the file with another content of a section, which has a head of two bytes; None: without the section."""
     cursor = Container(data).sections[number]
     content = change(data[cursor.pos : cursor.end])
     return data[: cursor.pos - 2] + (b"" if content is None else section(number, content)) + data[cursor.end :]
@@ -479,14 +479,14 @@ def chain(first: int, base: int, length: int) -> list[bytes]:
 
 
 def tree(operator: int, leaves: list[bytes]) -> bytes:
-    """An affine map of one expression with the leaves in balance, all of one dimension."""
+    """Return an affine map of one expression with the leaves in balance, all of one dimension."""
     while len(leaves) > 1:
         leaves = [varint(operator) + one + other for one, other in zip(leaves[::2], leaves[1::2], strict=True)]
     return varint(23) + varint(1 << 2 | 3) + varint(0) + varint(1) + leaves[0]
 
 
 def constant(value: int) -> bytes:
-    """An affine expression."""
+    """Return an affine expression."""
     return varint(2) + varint(zigzag(value))
 
 

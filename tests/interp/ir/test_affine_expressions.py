@@ -25,7 +25,7 @@ VALUES = {Dimension(0): 7, Dimension(1): -4, Dimension(2): 30, Symbol(0): 5, Sym
 
 
 def evaluate(tree: Tree) -> int:
-    """The exact value of an unsimplified expression. Raises ZeroDivisionError."""
+    """Return the exact value of an unsimplified expression. Raises ZeroDivisionError."""
     if isinstance(tree, Binary):
         tree = (tree.operator, tree.lhs, tree.rhs)
     if isinstance(tree, AffineConstant):
@@ -50,7 +50,7 @@ def evaluate(tree: Tree) -> int:
 
 
 def build(tree: Tree) -> AffineExpr | None:
-    """The simplified expression; None for one that is not affine."""
+    """Return the simplified expression; None for one that is not affine."""
     if isinstance(tree, AffineExpr):
         return tree
     left, right = build(tree[1]), build(tree[2])

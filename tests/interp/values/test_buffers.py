@@ -24,7 +24,7 @@ I8 = ty.IntegerType(8)
 
 
 def poisoned(mask: list[bool], bits: list[int], reason: str = "spoiled") -> Value:
-    """An i8 tensor of which some elements are poison, with a table of origins of its own."""
+    """Return an i8 tensor of which some elements are poison, with a table of origins of its own."""
     origins = Origins()
     poison_id = origins.id_of(Origin("test", "here", reason))
     ids = np.where(mask, poison_id, 0).astype(np.uint16)
@@ -221,7 +221,7 @@ def test_a_buffer_can_be_pickled_and_shown() -> None:
 
 @st.composite
 def layouts(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """A shape, strides and an offset whose elements lie from place 0 on."""
+    """Return a shape, strides and an offset whose elements lie from place 0 on."""
     rank = draw(st.integers(0, 3))
     shape = tuple(draw(st.lists(st.integers(0, 4), min_size=rank, max_size=rank)))
     strides = tuple(draw(st.lists(st.integers(-9, 9), min_size=rank, max_size=rank)))

@@ -24,7 +24,7 @@ Number = float | Fraction | str
 
 
 def code_of(name: str, number: Number) -> int:
-    """The code of a number that the type has."""
+    """Return the code of a number that the type has."""
     fmt = FORMATS[name]
     if number in (INF, "-inf"):
         return (fmt.infinity_code or 0) | ((fmt.sign_mask or 0) if number == "-inf" else 0)

@@ -22,7 +22,7 @@ FLOATS = {name.upper(): name for name in FORMATS}
 
 
 def types_of(text: str) -> tuple[str, str]:
-    """The element types of A and B by the end of a name, which has one of them where both are the same."""
+    """Return the element types of A and B by the end of a name, which has one of them where both are the same."""
     first, _, second = text.partition("_")
     a, b = (FLOATS.get(each, each.lower()) for each in (first, second or first))
     return a, b

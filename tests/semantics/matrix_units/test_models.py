@@ -27,7 +27,7 @@ PLAIN = [kind for kind in RUNNABLE if not kind.block]
 
 
 def operations() -> list[TileOp]:
-    """Every kind, the scaled ones with several types."""
+    """Return every kind, the scaled ones with several types."""
     scaled = [operation_of(kind, *types) for kind, types in itertools.product(SCALED, SCALED_TYPES)]
     return [operation_of(kind) for kind in PLAIN] + scaled
 
@@ -56,7 +56,9 @@ def finite_codes(fmt: FloatFormat, shape: tuple[int, ...], rng: random.Random) -
 
 
 def operands_of(op: TileOp, k: int, tiles: int, rng: random.Random) -> list[Any]:
-    """A [tiles, 2, k], B [tiles, k, 2], C [tiles, 2, 2] and scales; in half of the elements C nearly cancels the sum."""
+    """Return a [tiles, 2, k], B [tiles, k, 2], C [tiles, 2, 2] and scales; in half of the elements C nearly cancels the
+    sum.
+    """
     if op.d not in FORMATS:
         source = np.random.default_rng(rng.randrange(1 << 30))
         a, b = (source.integers(0, 256, shape, dtype=np.uint8) for shape in ((tiles, 2, k), (tiles, k, 2)))
@@ -98,7 +100,7 @@ def sign_of(name: str, code: int) -> int:
 
 
 def exact_at(op: TileOp, arrays: list[Any], place: tuple[int, ...]) -> int:
-    """The sum, rounded by `scalar.from_fraction`; of exact zeros only that of negative ones is negative."""
+    """Return the sum, rounded by `scalar.from_fraction`; of exact zeros only that of negative ones is negative."""
     tile, row, column = place
     c = int(arrays[2][place])
     total = sum(products_at(op, arrays, place), values(op.d, [c])[0])
@@ -110,7 +112,7 @@ def exact_at(op: TileOp, arrays: list[Any], place: tuple[int, ...]) -> int:
 
 
 def ieee_at(op: TileOp, arrays: list[Any], place: tuple[int, ...]) -> int:
-    """One rounded sum after the other, by fractions where everything is finite."""
+    """Return one rounded sum after the other, by fractions where everything is finite."""
     tile, row, column = place
     fmt, code = FORMATS[op.d], int(arrays[2][place])
     sides = []
@@ -236,7 +238,7 @@ def test_scales_are_factors_of_infinities_and_zeros(row: tuple[tuple[int, ...], 
 
 
 def random_tiles(kind: TileKind, seed: int) -> tuple[TileOp, list[Any]]:
-    """A tile of each canonical operand, in canonical shape but for the dimension of blocks of K."""
+    """Return a tile of each canonical operand, in canonical shape but for the dimension of blocks of K."""
     op = operation_of(kind)
     rng = np.random.default_rng(seed)
     found = []

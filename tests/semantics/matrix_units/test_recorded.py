@@ -31,7 +31,7 @@ NAMES = tuple(recorded()[1])
 
 
 def operation(name: str) -> tuple[str, TileOp]:
-    """The model and the operation of a configuration."""
+    """Return the model and the operation of a configuration."""
     entry, types = recorded()[1][name], recorded()[1][name]["types"]
     architecture, unit, _ = name.split(".", 2)
     m, n, k = entry["instruction_shape"]

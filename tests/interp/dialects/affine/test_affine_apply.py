@@ -21,7 +21,7 @@ Number = int | str
 
 
 def module(expression: str, dimensions: int = 1, symbols: int = 1) -> str:
-    """A function that applies one map to its arguments."""
+    """Return a function that applies one map to its arguments."""
     names = [f"%x{k}" for k in range(dimensions + symbols)]
     arguments = ", ".join(f"{name}: index" for name in names)
     formal = ", ".join(f"d{k}" for k in range(dimensions)), ", ".join(f"s{k}" for k in range(symbols))

@@ -61,7 +61,7 @@ def shares(kind: TileKind, values: list[Value], col_major: bool = False) -> list
 
 
 def per_lane(values: list[Value]) -> tuple[tuple[str, tuple[int | None, ...]], ...]:
-    """The types in each lane of operands over lanes."""
+    """Return the types in each lane of operands over lanes."""
     return tuple((element, shape[1:]) for element, shape in described(values))
 
 

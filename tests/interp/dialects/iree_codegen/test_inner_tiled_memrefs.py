@@ -27,7 +27,7 @@ LOOPS = """indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k
 
 
 def text(a: str, b: str, c: str, loops: str = SINGLE) -> str:
-    """A function on these types with a memref as its output."""
+    """Return a function on these types with a memref as its output."""
     return f"""func.func @main(%a: {a}, %b: {b}, %c: {c}) {{
   iree_codegen.inner_tiled ins(%a, %b) outs(%c) <{loops}, {ATTRIBUTES}> : {a}, {b} into {c}
   return

@@ -16,7 +16,7 @@ INDICES = "".join(f"  %c{k} = arith.constant {k} : index\n" for k in range(6))
 
 
 def run(signature: str, body: str, *arguments: Any, **options: Any) -> tuple[hu.Value, ...]:
-    """The results of one function @main, whose body may use %c0 to %c5."""
+    """Return the results of one function @main, whose body may use %c0 to %c5."""
     return hu.run(f"func.func @main{signature} {{\n{INDICES}{body}\n}}", *arguments, **options)
 
 
@@ -215,7 +215,7 @@ DRAWINGS = {
 
 
 def drawn(text: str) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """The elements of a drawing, each the number of its group."""
+    """Return the elements of a drawing, each the number of its group."""
     return np.array([int(digit, 16) for digit in text.replace(" ", "").replace("/", "")], np.int8)
 
 

@@ -54,7 +54,7 @@ def test_a_barrier_is_for_ranked_tensors_of_one_type() -> None:
 
 
 def hinted(hint: str) -> str:
-    """A function with one hint on its argument."""
+    """Return a function with one hint on its argument."""
     return (
         "func.func @f(%x: index) -> index {\n"
         f"  %0 = iree_codegen.index_hint %x({hint}) : index\n"

@@ -59,7 +59,7 @@ def texts(module: Module | str, **given: Any) -> list[str]:
 
 
 def document(function: str) -> list[Module]:
-    """A module of the document's examples, read from the document's form, the generic form, and bytecode."""
+    """Return a module of the document's examples, read from the document's form, the generic form, and bytecode."""
     (text,) = (e.text for e in entries() if e.file == "document.mlir" and f"func.func @{function}(" in e.text)
     module = parse_module(text, "document.mlir")
     generic = parse_module(print_module(module, generic=True), "document.mlir")
@@ -344,7 +344,7 @@ INFO = "workgroup_size = [64, 2, 1] subgroup_size = 32"
 
 
 def configured(template: str, roots: str | list[str], info: str | None = INFO, pipeline: str = "VectorDistribute", before: str = "") -> Operation:  # fmt: skip
-    """The constraints of a function with these attributes on ops before it."""
+    """Return the constraints of a function with these attributes on ops before it."""
     roots = [f"{ROOT}, lowering_config = #iree_gpu.lowering_config<{{{roots}}}>"] if isinstance(roots, str) else roots
     ops = "\n".join(f"%{number} = arith.constant {{{root}}} 0 : i32" for number, root in enumerate(roots))
     translation = "" if info is None else (
@@ -535,7 +535,7 @@ def test_to_iree_a_missing_entry_is_an_error() -> None:
 
 
 def module_around(op: Operation) -> Module:
-    """The module an op is in."""
+    """Return the module an op is in."""
     top = op
     while top.parent_op is not None:
         top = top.parent_op

@@ -166,7 +166,7 @@ def test_memory_in_a_loop_is_let_go() -> None:
     module = module_of("(%n: index)", body)
 
     def peak(rounds: int) -> int:
-        """The most bytes that a run takes."""
+        """Return the most bytes that a run takes."""
         tracemalloc.start()
         hu.run(module, rounds)
         most = tracemalloc.get_traced_memory()[1]

@@ -142,7 +142,7 @@ class Writer:
         self.new(type_, f"arith.select {condition}, {self.any(type_)}, {self.any(type_)} : {types}")
 
     def place(self, type_: str) -> str:
-        """An element of a tensor or vector, or, of the tensor of two rows, sometimes none."""
+        """Return an element of a tensor or vector, or, of the tensor of two rows, sometimes none."""
         indices = []
         for mask in ("%two", "%two") if type_ == "tensor<2x3xi8>" else ("%two",):
             masked, index = self.new("i8", f"arith.andi {self.any('i8')}, {mask} : i8"), self.name()
@@ -237,7 +237,7 @@ class Writer:
         self.values[type_].append(name)
 
     def cf_loop(self, depth: int) -> None:
-        """A loop of blocks that leaves from its middle, its exit written first."""
+        """Add a loop of blocks that leaves from its middle, with its exit written first."""
         type_, start, name, number, carried = self.type(), self.any("i8"), *(self.name() for _ in range(3))
         head, body, end = (f"^{self.name()[1:]}" for _ in range(3))
         initial, more, shifted = self.any(type_), self.name(), self.name()
