@@ -37,12 +37,12 @@ def run(module: Module | Source, *arguments: Any, **options: Unpack[RunKeywords]
     An external function of the name "iree_codegen.query_tile_sizes" gets a tensor type, an object with ``shape`` and
     ``element``, and returns as many integers as the op has results.
 
-    In a batch each argument, a scalar, tensor or vector, has one more leading axis, with an entry for each lane, or
-    has no such axis and is the same for all lanes. Each result is a tensor with such an axis. Lanes take their own ways
-    through branches, loops and calls; each lane gets exactly what it gets alone. Undefined behaviour and poison count
-    only in the lanes that reach them: errors name the first lane, the number of lanes, and, in ``lanes``, all of them.
-    An op that lanes run together counts as one step. User functions (externals, registered ops and conversions) are
-    called for each lane. Lanes cannot have values of different shapes, or memory.
+    In a batch, the arguments are scalars, tensors or vectors. Each has one more leading axis, with an entry for each
+    lane. An argument without this axis is the same for all lanes. Each result is a tensor with this axis. Each lane
+    takes its own way through branches, loops and calls, and gets exactly the results that it gets alone. Undefined
+    behaviour and poison count only in the lanes that reach them: errors name the first lane, the number of lanes, and,
+    in ``lanes``, all of them. An op that lanes run together counts as one step. User functions (externals, registered
+    ops and conversions) are called for each lane. Lanes cannot have values of different shapes, or memory.
     A distributed `iree_codegen.inner_tiled` is computed by all lanes of a subgroup together: for a kind with 64 lanes,
     lanes 0 to 63 of the batch are one subgroup, 64 to 127 the next.
 

@@ -76,7 +76,7 @@ def _of_kind(kind: str, a_type: str | None, b_type: str | None) -> TileOp:
         element = own or _type(kind, str(chosen))
         if not own and not _fits(element, row.types[2]):
             raise InputError(
-                f"{name} is '{element}', but must be a float type whose values are all values of {row.types[2]}"
+                f"{name} is '{element}', but must be a float type: {row.types[2]} must have all its values"
             )
         given.append(element)
     return operation_of(row, *given)
