@@ -25,7 +25,7 @@ def test_a_users_own_op() -> None:
     assert "test_own.scale %arg0 {factor = 3 : i32} : tensor<2xi32>" in hu.print_module(module)
     with pytest.raises(ValueError, match=r"test_own\.scale is already registered"):
         hu.register_op("test_own.scale", lambda x: x, operands=["x"])
-    with pytest.raises(ValueError, match=r"is not dialect\.mnemonic"):
+    with pytest.raises(ValueError, match=r"does not have the form dialect\.mnemonic"):
         hu.register_op("scale", lambda x: x)
 
 
