@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 
-@contextmanager
-def paused_collector() -> Iterator[None]:
-    """Pause the garbage collector: the objects that parsing and compiling make stay alive, so that it would find
+class PausedCollector:
+    """A pause of the garbage collector: the objects that parsing and compiling make stay alive, so that it would find
     nothing.
+
+    A class, not a generator: the end of a generator raises StopIteration, an object that starts the collection which
+    the pause put off.
     """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
+
+    def __enter__(self) -> None:
+        self._collecting = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._collecting:
             gc.enable()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import Registry
-from halfulp.interp.gc_pause import paused_collector
+from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.locations import file_position
 from halfulp.interp.ir.operations import Module
@@ -28,7 +28,7 @@ def parse_module(
     text uses; nothing else of the text depends on it. ``start``: the line and column at which the text begins in its
     file. Raises ParseError and VerifyError.
     """
-    with paused_collector():
+    with PausedCollector():
         module = parse_unverified(text, filename, allow_unregistered, registry, schema, start)
         if verify:
             verify_module(module)
@@ -53,7 +53,7 @@ def read_bytecode(
     """
     from halfulp.interp.bytecode.reader import read_unverified
 
-    with paused_collector():
+    with PausedCollector():
         module = read_unverified(data, filename, allow_unregistered, registry, schema)
         if verify:
             _verify_read(module, filename)

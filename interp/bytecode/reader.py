@@ -8,7 +8,7 @@ from halfulp.interp.bytecode.encoding import Section
 from halfulp.interp.bytecode.index import FileIndex
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import Registry, default_registry
-from halfulp.interp.gc_pause import paused_collector
+from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.errors import BytecodeError
 from halfulp.interp.ir.operations import Module
 
@@ -24,7 +24,7 @@ def read_unverified(
 
     The parameters are those of `halfulp.interp.loading.read_bytecode`. Raises BytecodeError with an offset.
     """
-    with paused_collector():
+    with PausedCollector():
         try:
             return _read(Container(data), allow_unregistered, registry or default_registry(), schema)
         except BytecodeError as error:

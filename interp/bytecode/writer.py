@@ -34,7 +34,7 @@ from halfulp.interp.bytecode.numbering import (
 from halfulp.interp.bytecode.properties import Layout
 from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.operands import all_operands
-from halfulp.interp.gc_pause import paused_collector
+from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.errors import InputError, LimitExceeded
 from halfulp.interp.ir.locations import UnknownLoc
 from halfulp.interp.ir.operations import Blob, Block, Module, Operation, Resource, SSAValue
@@ -369,7 +369,7 @@ def write_bytecode(
     if "\0" in producer:
         raise InputError(f"the producer {producer!r} has a zero byte in it, which would end it")
     try:
-        with paused_collector():
+        with PausedCollector():
             if schema < Schema.LLVM24:
                 check_schema(module, schema)
             return Writer(module, version, schema).file(producer)

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from halfulp.fp_formats.paths import cpu
-from halfulp.interp.gc_pause import paused_collector
+from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded
 from halfulp.interp.ir.operations import Module, Operation
@@ -49,7 +49,7 @@ class CompiledModule:
             with self._lock:
                 code = self._functions.get((op, compiler))
                 if code is None:
-                    with paused_collector():
+                    with PausedCollector():
                         code = self._functions[op, compiler] = compiler(self, op).compile()
         return code
 

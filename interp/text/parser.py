@@ -14,7 +14,7 @@ from halfulp.interp.declare.declarations import OpDefinition, Schema
 from halfulp.interp.declare.op_names import number_family, op_hint, unknown_dialect
 from halfulp.interp.declare.operands import add_defaults, is_inherent, move_inherent, split_successor_operands
 from halfulp.interp.declare.registry import Registry, default_registry
-from halfulp.interp.gc_pause import paused_collector
+from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.attributes import Attribute, DictionaryAttr
 from halfulp.interp.ir.errors import ParseError
 from halfulp.interp.ir.locations import Location
@@ -524,7 +524,7 @@ def parse_unverified(
     """
     parser = _parser(text, filename, allow_unregistered, registry, start)
     parser.schema = schema
-    with paused_collector():
+    with PausedCollector():
         return _guarded(parser, parser.file)
 
 
