@@ -110,12 +110,14 @@ def special_conversions() -> str:
 
 
 def profiles() -> str:
-    """Return the value of each field in each profile."""
+    """Return the value of each field in `spec`, and the profiles that have another value."""
+    spec, *others = hu.profiles.items()
     rows = []
-    for field, choice in PROFILE_FIELDS.items():
-        values = [getattr(profile, field) for profile in hu.profiles.values()]
-        rows.append([f"`{field}`", *values, ", ".join(value for value in choice.values if value not in values)])
-    return table(["field", *hu.profiles, "other values"], rows)
+    for field in PROFILE_FIELDS:
+        value = getattr(spec[1], field)
+        other = [f"`{name}`: {getattr(profile, field)}" for name, profile in others if getattr(profile, field) != value]
+        rows.append([f"`{field}`", value, "<br>".join(other)])
+    return table(["field", "in `spec`", "in other profiles, where different"], rows)
 
 
 def profile_fields() -> str:

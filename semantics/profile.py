@@ -79,14 +79,16 @@ class Profile(FloatChoices, _Named):
     )
     scaling: str = one_of(
         "arith.scaling_extf and arith.scaling_truncf",
-        document="step by step, as their document says",
+        document="step by step, as their document says: the scale is rounded to f8E8M0FNU, each operand to the type of "
+        "the step, and the product or quotient to the result type",
         exact="the exact product or quotient, rounded once (the intent of the OCP microscaling format)",
     )
     narrow_floats: str = one_of(
         "arithmetic, comparisons and conversions of floats narrower than f32",
         own="computed in their own format",
-        emulated="computed in f32 with the lossy conversions of `halfulp.fp_formats.paths.emulation` (IREE); a "
-        "remainder of any format then never flushes subnormals",
+        emulated="converted to f32, computed there and converted back, as IREE does: a result below the smallest "
+        "normal value of a format of up to 16 bits may become zero, and NaN may change (all cases: "
+        "`halfulp.fp_formats.paths.emulation`); a remainder of any format then never flushes subnormals",
     )
     conversion_rounding: str = one_of(
         "the rounding of conversions between floats",

@@ -30,8 +30,8 @@ NATIVE_INTEGERS = {8: "i1", 16: "i2", 32: "i4", 64: "i8"}
 # element that overflows or underflows takes hundreds of nanoseconds.
 CASTS = (("f32", "f64"), ("f64", "f32"), ("f32", "bf16"), ("bf16", "f32"))
 SUMS = (("f32", "f16"), ("f64", "f16"), ("f64", "bf16"))
-BESIDE_BITS = 18  # the same for a table that is only for elements that a cast leaves over
 TABLE_BITS = 21  # the longest codes that index a table: f16 needs this many bits of f32
+BESIDE_BITS = 18  # the longest codes that index a table which only takes the elements that a cast cannot convert
 
 
 @cache

@@ -25,7 +25,7 @@ CHUNK = 1 << 16  # elements: a chunk and its indices stay in the second-level ca
 LONG_CHUNK = 1 << 17  # the same without indices
 AT_ONCE = 1 << 20  # the same where one compiled loop does all: with so many, the time of the call does not matter
 LIMIT = 1 << 25  # bytes of all tables that are kept
-CALL = 1 << 11  # a call of `exact` takes, beside its elements, the time of this many elements
+CALL = 1 << 11  # elements: the fixed time of a call of `exact` is the time that so many elements take
 PAYS_TWICE = 1 << 18  # elements from which on looking up two codes at once saves more than the larger table costs
 _TWICE: dict[int, npt.DTypeLike] = {1: "u2", 2: "u4", 4: "u8", 8: "c16"}  # types of twice the size, as mere bytes
 

@@ -60,9 +60,10 @@ def store_to_buffer(op: Operation, settings: Settings) -> Function:
 
 
 def extract_strided_metadata(op: Operation, settings: Settings) -> Function:
-    """Return the function that takes a memref apart: the first element of its memory as a memref of rank 0, then
-    offset, sizes and strides as they are at run time, whatever its type says. The offset counts from that first
-    element.
+    """Return the function that takes a memref apart: its memory as a memref of rank 0, then the offset, the sizes and
+    the strides at run time.
+
+    They are those of the buffer, not those of its type. The offset is counted from the first element of the memory.
     """
     base = op.results[0].type
     assert isinstance(base, ty.MemRefType)

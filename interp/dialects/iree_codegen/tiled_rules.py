@@ -180,9 +180,11 @@ TYPES_OF_OUTPUTS = TypeRule(
 
 
 def one_tile(properties: dict[str, at.Attribute], count: int) -> tuple[ty.Type, ...]:
-    """Add the properties that inner_tiled may lack, and return the element types. Without maps there are no loops.
-    Without iterator types, the loops of the last map are parallel and the others are reductions. It is neither
-    distributed nor opaque, and has one output.
+    """Add the properties that an inner_tiled op without them has, and return the element types of its ``count``
+    operands.
+
+    By default there is one output, the tile is not distributed and its layout is not opaque. Without maps there are no
+    loops. Without iterator types, the loops of the last map are parallel and the others are reductions.
     """
     kind = properties.get("kind")
     properties.setdefault("operandSegmentSizes", at.DenseArrayAttr(ty.I32, (max(0, count - 1), min(1, count))))
