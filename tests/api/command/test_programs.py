@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -189,7 +190,9 @@ def test_diff_of_two_versions(file: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_diff_with_what_mlir_opt_makes_of_it(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "diff", file, "--pass-pipeline", "builtin.module(canonicalize,cse)", "-n", "50")
     assert code == 0
-    assert out.startswith("@main: 50 inputs; elements: ")
+    version, result = out.splitlines()
+    assert re.fullmatch(r"mlir-opt\S* \d+\.\d+\.\S+: builtin\.module\(canonicalize,cse\)", version)
+    assert result.startswith("@main: 50 inputs; elements: ")
     Path("casts.mlir").write_text(
         "func.func @f(%x: index) -> index {\n"
         "  %0 = arith.index_cast %x : index to i8\n"
