@@ -7,12 +7,11 @@ from typing import Any
 
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, write
 from halfulp.command.options.diff import DiffArguments
+from halfulp.command.passes import pass_pipeline
 from halfulp.command.programs import given_arguments, known_divergences, oracles_named, parse, plural, programs_of
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources
 from halfulp.conformance.comparing.compare import Verdict
-from halfulp.conformance.oracles.oracle import OracleError, Unavailable
-from halfulp.conformance.oracles.tool import find_tool
 from halfulp.conformance.whole_programs import diff, validation
 from halfulp.conformance.whole_programs.arguments import generated
 from halfulp.conformance.whole_programs.diff import against
@@ -25,7 +24,6 @@ from halfulp.conformance.whole_programs.validation import (
 )
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.loading import parse_module
 from halfulp.interp.run.signature import argument_types
 from halfulp.interp.text.printer import print_module
 
@@ -38,6 +36,8 @@ def execute(arguments: DiffArguments, sources: Sources) -> int:
     modes = [arguments.against, arguments.after, arguments.pass_pipeline]
     if sum(mode is not None for mode in modes) != 1:
         return fail("compare with what? give --against, a second file, or --pass-pipeline")
+    if arguments.mlir_opt is not None and arguments.pass_pipeline is None:
+        return fail("--mlir-opt goes with --pass-pipeline")
     if arguments.against is None:
         return _diff_versions(arguments, sources)
     return _diff_oracles(arguments.against, arguments, sources)
@@ -106,7 +106,7 @@ def _oracle_record(found: diff.DiffReport) -> dict[str, Any]:
 def _diff_versions(arguments: DiffArguments, sources: Sources) -> int:
     profile = profile_named(arguments.profile)
     before = parse(arguments.file, sources)
-    after = _transformed(arguments, before, sources) if arguments.after is None else parse(arguments.after, sources)
+    after = _second_version(arguments, before, sources)
     pairs = common_functions(before, after, arguments.function)
     if arguments.input and len(pairs) > 1:
         raise InputError("--input is for one function: name it with --function")
@@ -124,17 +124,17 @@ def _diff_versions(arguments: DiffArguments, sources: Sources) -> int:
     return ranked(codes)
 
 
-def _transformed(arguments: DiffArguments, before: Module, sources: Sources) -> Module:
-    """Return the first version as mlir-opt transforms it. Raise InputError with the message of mlir-opt."""
-    try:
-        tool = find_tool("mlir-opt-22", "HALFULP_MLIR_OPT", "22.")
-        text = tool.run([f"--pass-pipeline={arguments.pass_pipeline}"], before.text or print_module(before))
-    except Unavailable as error:
-        raise InputError(str(error)) from None
-    except OracleError as error:
-        raise InputError(f"mlir-opt: {error}") from None
-    sources["<after>"] = text
-    return parse_module(text, "<after>")
+def _second_version(arguments: DiffArguments, before: Module, sources: Sources) -> Module:
+    """Return the module of the second file, or the first version as mlir-opt transforms it. Raise HalfulpError."""
+    if arguments.after is not None:
+        return parse(arguments.after, sources)
+    pipeline = pass_pipeline(arguments.pass_pipeline or "", arguments)
+    given = print_module(before) if before.text is None else before.text
+    after = pipeline.read(pipeline.apply(given, before.filename), "<after>")
+    sources["<after>"] = after.text or ""
+    if not arguments.json:
+        write(f"{pipeline.version}: {arguments.pass_pipeline}\n")
+    return after
 
 
 def _version_lines(found: validation.ValidationReport, function: Operation) -> list[str]:

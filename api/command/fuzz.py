@@ -59,9 +59,9 @@ def execute(arguments: FuzzArguments, sources: Sources) -> int:
 
 def _reduced_failure(failure: Failure, oracle: ProgramOracle, spelling: str) -> str:
     same = SameDifference(Search(oracle, divergences(), pairs=cancellations()))
-    difference = same.differences([failure.program])[0]
-    if difference is None:
-        return "it does not differ when it is asked alone\n"
+    difference = same.differences([failure.program], lambda finding: finding.case == failure.case)[0]
+    if difference is None or difference.finding is None or difference.finding.case != failure.case:
+        return "it does not differ when the program is asked again\n"
     same.watch(difference)
     program = Reducer(same).reduce(difference.program, difference)
     return reduced_text(program, same.differences([program])[0] or difference, oracle, None, spelling)

@@ -13,6 +13,7 @@ from halfulp.command.sources import Sources
 from halfulp.command.version import version_text
 from halfulp.conformance.comparing.divergences import cancellations, divergences
 from halfulp.conformance.oracles.oracle import ClosedProgram, ProgramOracle
+from halfulp.conformance.whole_programs.arguments import generated
 from halfulp.conformance.whole_programs.interesting import (
     SameDifference,
     ValueForUndefined,
@@ -20,11 +21,17 @@ from halfulp.conformance.whole_programs.interesting import (
     undefined_header,
 )
 from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.outcomes import NoMeaning, run_here
 from halfulp.conformance.whole_programs.program_text import text_of
 from halfulp.conformance.whole_programs.reduce import Reducer
 from halfulp.files import write_file
+from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.run.signature import argument_types
 from halfulp.running import find_entry, function_path
 from halfulp.semantics.profile import Profile
+
+TRIED = 16
+"""The number of generated inputs that are tried, to find one for which a function has results."""
 
 
 def execute(arguments: ReduceArguments, sources: Sources) -> int:
@@ -88,14 +95,27 @@ def _reduce_by_test(script: str, arguments: ReduceArguments, sources: Sources) -
     module = parse(arguments.file, sources)
     function = find_entry(module, arguments.function)
     inputs = given_arguments(arguments, function, sources)
-    program = ClosedProgram(module, function_path(function).replace("@", ""), () if inputs is None else inputs.row(0))
-    test = by_script(script)
+    profile = profile_named(arguments.profile)
+    # Without inputs, the file keeps the arguments of the function. The reducer needs values of its own.
+    close = inputs is not None
+    inputs = inputs or generated(argument_types(function), TRIED, arguments.seed, exhaustive_bits=0)
+    name = function_path(function).replace("@", "")
+    programs = [ClosedProgram(module, name, inputs.row(index)) for index in range(inputs.count)]
+    program = next((one for one in programs if _ends(one, profile)), programs[0])
+    test = by_script(script, close=close)
     if test([program]) is None:
         say(f"{script} does not find the program interesting as it is")
         return UNSUPPORTED
-    reducer = Reducer(test, arguments.max_tests, profile_named(arguments.profile))
+    reducer = Reducer(test, arguments.max_tests, profile, close)
     reduced = reducer.reduce(program)
-    return _deliver(text_of(reduced), reducer.tests, arguments)
+    return _deliver(text_of(reduced, close), reducer.tests, arguments)
+
+
+def _ends(program: ClosedProgram, profile: Profile) -> bool:
+    try:
+        return not isinstance(run_here(program, profile), NoMeaning)
+    except HalfulpError:
+        return False
 
 
 def _deliver(text: str, tests: int, arguments: ReduceArguments) -> int:

@@ -70,13 +70,14 @@ class Unavailable(Exception):
 class OracleError(Exception):
     """The oracle failed: it crashed, hung or printed something unreadable. ``kind`` says which.
 
-    ``signal``: the signal that ended its process, if one did.
+    ``signal``: the signal that ended its process, if one did. ``said``: its standard error.
     """
 
-    def __init__(self, kind: str, message: str, signal: int = 0) -> None:
+    def __init__(self, kind: str, message: str, signal: int = 0, said: str = "") -> None:
         super().__init__(f"{kind}: {message}")
         self.kind = kind
         self.signal = signal
+        self.said = said
 
 
 Reply = tuple[Answer, ...] | Unanswered | OracleError

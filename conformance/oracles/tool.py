@@ -99,8 +99,20 @@ class Tool:
     def run(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> str:
         """Run the program with ``text`` on standard input and return its standard output.
 
-        Raises OracleError: "hang" after ``seconds``, "crash" if a signal ended it, "refusal" if it exits with an error
-        of its own (the message is its error text), "garbage" if its output is not UTF-8 or too long.
+        Raises OracleError as `finished` does, and "refusal" if the program exits with an error of its own (the message
+        is its error text).
+        """
+        done = self.finished(arguments, text, seconds)
+        if done.code:
+            name = os.path.basename(self.path)
+            raise OracleError("refusal", _first_line(done.said) or f"{name} ended with {done.code}", said=done.said)
+        return done.printed
+
+    def finished(self, arguments: Sequence[str], text: str = "", seconds: float = SECONDS) -> Finished:
+        """Run the program with ``text`` on standard input until it ends by itself, and return what it printed.
+
+        Raises OracleError: "hang" after ``seconds``, "crash" if a signal ended it, "garbage" if its output is not UTF-8
+        or too long.
         """
         name = os.path.basename(self.path)
         done = run_bounded([self.path, *arguments], text.encode("utf-8", "surrogateescape"), seconds)
@@ -108,29 +120,37 @@ class Tool:
         # A shell says 128 + signal; LLVM's own handlers print a stack dump and exit.
         if done.returncode < 0 or done.returncode > 128 or "Stack dump:" in said:
             ended = -done.returncode if done.returncode < 0 else done.returncode - 128
-            raise OracleError("crash", f"{name} ended with {done.returncode}: {_first_line(said)}", max(0, ended))
-        if done.returncode:
-            raise OracleError("refusal", _first_line(said) or f"{name} ended with {done.returncode}")
+            message = f"{name} ended with {done.returncode}: {_first_line(said)}"
+            raise OracleError("crash", message, max(0, ended), said)
         try:
-            return done.stdout.decode("utf-8")
+            return Finished(done.returncode, done.stdout.decode("utf-8"), said)
         except UnicodeDecodeError:
             raise OracleError("garbage", f"{name} printed bytes that are not UTF-8") from None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The end of a program: its exit code, and its standard output and error."""
+
+    code: int
+    printed: str
+    said: str
 
 
 def _first_line(said: str) -> str:
     return next((line for line in said.splitlines() if "error" in line.lower()), said.partition("\n")[0])[:300]
 
 
-def find_tool(program: str, variable: str, version: str, pattern: str = r"version (\d+(?:\.\d+)*)") -> Tool:
+def find_tool(program: str, variable: str | None, version: str, pattern: str = r"version (\d+(?:\.\d+)*)") -> Tool:
     """Find the program that ``variable`` names in the environment, or ``program`` on PATH, and check its version.
 
     ``version``: the required prefix of its version. ``pattern``: finds the version in the output of ``--version``.
     Raises Unavailable with the reason.
     """
-    wanted = os.environ.get(variable) or program
+    wanted = (variable and os.environ.get(variable)) or program
     path = shutil.which(wanted)
     if path is None:
-        raise Unavailable(f"{wanted} is not on PATH; install it, or set {variable}")
+        raise Unavailable(f"{wanted} is not on PATH" + (f"; install it, or set {variable}" if variable else ""))
     try:
         said = Tool(path, "").run(["--version"], seconds=20)
     except OracleError as error:

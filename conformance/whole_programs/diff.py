@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from halfulp.conformance.oracles.oracle import (
     Reply,
     Unanswered,
 )
-from halfulp.conformance.whole_programs.op_search import Finding, Search
+from halfulp.conformance.whole_programs.op_search import Finding, Search, Study
 from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, is_unanswered, judge, mismatches_of, run_here
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
@@ -125,20 +125,28 @@ class Wrong:
     mismatches: Sequence[tuple[Mismatch, ty.Type]]
 
 
-def differences(search: Search, wrong: Sequence[Wrong]) -> list[tuple[Difference, OracleError | None]]:
-    """Return how each of these programs differs, and the oracle's failure if it failed when asked for the cause."""
-    found: list[tuple[Difference, OracleError | None]] = []
+def differences(
+    search: Search, wrong: Sequence[Wrong], wanted: Callable[[Finding], bool] = lambda finding: False
+) -> list[tuple[Difference, OracleError | None]]:
+    """Return how each of these programs differs, and the oracle's failure if it failed when asked for the cause.
+
+    ``wanted``: the findings that are shown before all others.
+    """
     studies = search.studies([one.program for one in wrong], [one.answers for one in wrong])
-    for one, study in zip(wrong, studies, strict=True):
-        known: tuple[str, ...] = ()
-        finding, shown = study.unknown, one.mismatches[0]
-        if study.explains(mismatch.result for mismatch, _ in one.mismatches):
-            finding = study.findings[0]
-            known = tuple(dict.fromkeys(name for finding in study.findings for name in finding.known))
-        elif finding is None:
-            shown = next(pair for pair in one.mismatches if pair[0].result not in study.explained)
-        found.append((Difference(one.program, one.index, *shown, finding, known), study.failure))
-    return found
+    return [(_difference(one, study, wanted), study.failure) for one, study in zip(wrong, studies, strict=True)]
+
+
+def _difference(one: Wrong, study: Study, wanted: Callable[[Finding], bool]) -> Difference:
+    shown = one.mismatches[0]
+    finding = next(filter(wanted, study.findings), None)
+    if finding is not None:
+        return Difference(one.program, one.index, *shown, finding, finding.known)
+    if study.explains(mismatch.result for mismatch, _ in one.mismatches):
+        known = tuple(dict.fromkeys(name for finding in study.findings for name in finding.known))
+        return Difference(one.program, one.index, *shown, study.findings[0], known)
+    if study.unknown is None:
+        shown = next(pair for pair in one.mismatches if pair[0].result not in study.explained)
+    return Difference(one.program, one.index, *shown, study.unknown)
 
 
 def _failed(report: DiffReport, error: OracleError) -> None:

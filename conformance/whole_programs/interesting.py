@@ -12,7 +12,7 @@ from halfulp.conformance.comparing.compare import Mismatch
 from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, ProgramOracle, Reply, Status
 from halfulp.conformance.oracles.tool import run_bounded
 from halfulp.conformance.whole_programs.diff import Difference, Wrong, differences
-from halfulp.conformance.whole_programs.op_search import Search
+from halfulp.conformance.whole_programs.op_search import Finding, Search
 from halfulp.conformance.whole_programs.outcomes import NoMeaning, ask, mismatches_of, run_here
 from halfulp.conformance.whole_programs.program_text import text_of
 from halfulp.interp.ir import types as ty
@@ -33,7 +33,7 @@ Test = Callable[[Sequence[ClosedProgram]], int | None]
 
 class SameDifference:
     """A test for programs that differ by an oracle in the same op on the same types, for the same known
-    reason or none.
+    reason or none. Other ops of the program may differ too.
     """
 
     def __init__(self, search: Search) -> None:
@@ -54,8 +54,13 @@ class SameDifference:
                 return index
         return None
 
-    def differences(self, programs: Sequence[ClosedProgram]) -> list[Difference | None]:
-        """Return how each program differs. If the oracle fails, the program does not count as different."""
+    def differences(
+        self, programs: Sequence[ClosedProgram], wanted: Callable[[Finding], bool] | None = None
+    ) -> list[Difference | None]:
+        """Return how each program differs. If the oracle fails, the program does not count as different.
+
+        ``wanted``: the findings that are shown before all others; by default those of the watched difference.
+        """
         found: list[Difference | None] = [None] * len(programs)
         defined: list[tuple[int, tuple[Value, ...]]] = []
         for index, program in enumerate(programs):
@@ -71,9 +76,12 @@ class SameDifference:
             mismatches = _mismatches(here, reply)
             if mismatches and isinstance(reply, tuple):
                 wrong.append(Wrong(programs[index], index, reply, mismatches))
-        for difference, failure in differences(self._search, wrong):
+        for difference, failure in differences(self._search, wrong, wanted or self._watched):
             found[difference.index] = difference if failure is None else None
         return found
+
+    def _watched(self, finding: Finding) -> bool:
+        return self.signature == (*finding.signature, bool(finding.known))
 
 
 def _mismatches(here: tuple[Value, ...], reply: Reply) -> list[tuple[Mismatch, ty.Type]]:
@@ -147,15 +155,16 @@ def undefined_header(found: Undefined, oracle: str, version: str, halfulp: str) 
     yield f"// {oracle} {version} has a value"
 
 
-def by_script(script: str, seconds: float = SCRIPT_SECONDS) -> Test:
+def by_script(script: str, seconds: float = SCRIPT_SECONDS, close: bool = True) -> Test:
     """Make a test from a user's program: it gets the path of a file, and exits with 0 if the file is interesting.
 
-    The test raises InputError where the program does not start.
+    ``close``: the arguments of the program are constants in the file, if they can be. The test raises InputError where
+    the program does not start.
     """
 
     def test(programs: Sequence[ClosedProgram]) -> int | None:
         for index, program in enumerate(programs):
-            if _interesting(script, text_of(program), seconds):
+            if _interesting(script, text_of(program, close), seconds):
                 return index
         return None
 

@@ -41,11 +41,15 @@ MAX_TESTS = 2000
 class Reducer:
     """A reducer. It applies all kinds of changes until no change gives an interesting program, or ``max_tests`` were
     tested.
+
+    ``close``: the arguments belong to the program, and become simpler values and then constants. Otherwise the function
+    is interesting for any arguments, and keeps them.
     """
 
     test: Test
     max_tests: int = MAX_TESTS
     profile: Profile = SPEC
+    close: bool = True
     tests: int = 0
 
     def reduce(self, program: ClosedProgram, difference: Difference | None = None) -> ClosedProgram:
@@ -57,10 +61,10 @@ class Reducer:
             before = program
             for change in (self._fewer_functions, self._fewer_results, self._fewer_ops, self._smaller_shapes):
                 program = change(program)
-            program = self._simpler_properties(self._simpler_values(program))
+            program = self._simpler_properties(self._simpler_values(program) if self.close else program)
             if program is before:
                 break
-        return self._first(program, [with_constant_arguments(program)])
+        return self._first(program, [with_constant_arguments(program)]) if self.close else program
 
     def _first(self, program: ClosedProgram, candidates: Sequence[ClosedProgram | None]) -> ClosedProgram:
         """Return the first interesting candidate, or the program itself."""

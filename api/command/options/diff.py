@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from halfulp.command.option import CommandHelp, option, positive
 from halfulp.command.options.calls import SOURCE_FILE
-from halfulp.command.options.programs import COMPARISON_CODES, ProgramOptions
+from halfulp.command.options.programs import COMPARISON_CODES, PassOptions, ProgramOptions
 
 _DIFF = """\
 Compare the results of a program, bit for bit. Only results that the language does not allow count as differences:
@@ -23,7 +23,7 @@ behaviour, every result is allowed.
 
 
 @dataclass(frozen=True, kw_only=True)
-class DiffArguments(ProgramOptions):
+class DiffArguments(PassOptions, ProgramOptions):
     """The options of ``halfulp diff``."""
 
     file: str = option(metavar="FILE", help=SOURCE_FILE)

@@ -1,4 +1,4 @@
-"""Options that ``halfulp diff``, ``reduce`` and ``fuzz`` share."""
+"""Options that the commands that compare programs share."""
 
 from __future__ import annotations
 
@@ -32,3 +32,14 @@ class ProgramOptions(KnownOption):
     input: tuple[str, ...] = option("--input", action="append", metavar="VALUE", help="the next argument, as for run")
     seed: int = option("--seed", type=int, default=0, metavar="N", help="the seed of the generated inputs (default: 0)")
     profile: str = profile_option("the profile that halfulp uses")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassOptions:
+    """The mlir-opt that runs passes."""
+
+    mlir_opt: str | None = option(
+        "--mlir-opt",
+        metavar="PATH",
+        help="the mlir-opt that runs the passes, of any version (default: $HALFULP_MLIR_OPT, else mlir-opt-22)",
+    )

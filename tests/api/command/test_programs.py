@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -27,9 +28,22 @@ func.func @main(%a: tensor<100000x100000xf32>) -> tensor<100000x100000xf32> {
 }
 """
 
+OFTEN_WRONG = {
+    f"arith.{op}": f"arith.{other}"
+    for op, other in {
+        "addi": "subi",
+        "subi": "addi",
+        "muli": "addi",
+        "ori": "andi",
+        "andi": "xori",
+        "xori": "ori",
+    }.items()
+}
+
 FAKES = {
     "right": lambda: FakeOracle(),
     "wrong": lambda: FakeOracle(exchanged={"arith.subf": "arith.addf"}),
+    "twice": lambda: FakeOracle(exchanged=OFTEN_WRONG),
     "silent": lambda: FakeOracle(refused=("arith.subf",)),
     "hanging": lambda: FakeOracle(fails=("arith.subf", OracleError("hang", "it did not end in 1 s"))),
 }
@@ -189,7 +203,9 @@ def test_diff_of_two_versions(file: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_diff_with_what_mlir_opt_makes_of_it(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "diff", file, "--pass-pipeline", "builtin.module(canonicalize,cse)", "-n", "50")
     assert code == 0
-    assert out.startswith("@main: 50 inputs; elements: ")
+    version, result = out.splitlines()
+    assert re.fullmatch(r"mlir-opt\S* \d+\.\d+\.\S+: builtin\.module\(canonicalize,cse\)", version)
+    assert result.startswith("@main: 50 inputs; elements: ")
     Path("casts.mlir").write_text(
         "func.func @f(%x: index) -> index {\n"
         "  %0 = arith.index_cast %x : index to i8\n"
@@ -229,10 +245,31 @@ def test_reduce_by_a_script(file: str, capsys: pytest.CaptureFixture[str]) -> No
     assert code == 0
     assert "arith.mulf" in out
     assert "arith.subf" not in out
+    code, out, _ = run(capsys, "reduce", file, "--test", "test.sh")
+    assert code == 0
+    assert "func.func @main(%arg0: f32) -> f32" in out  # without inputs, the arguments stay
+    assert "arith.mulf %arg0, %arg0" in out
+    assert "arith.subf" not in out
     script.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     code, out, err = run(capsys, "reduce", file, "--test", "test.sh")
     assert (code, out) == (3, "")
     assert "does not find the program interesting" in err
+
+
+def test_reduce_by_a_script_without_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "func.func @f(%a: i32, %b: i32) -> i32 {\n  %0 = arith.divsi %a, %b : i32\n  return %0 : i32\n}\n"
+    Path("f.mlir").write_text(text, encoding="utf-8")
+    assert run(capsys, "reduce", "f.mlir", "--test", "true")[:2] == (
+        0,
+        "func.func @f(%arg0: i32) -> i32 {\n  return %arg0 : i32\n}\n",
+    )
+    # An op that is undefined for every input leaves no values to cut at, but is no error.
+    undefined = text.replace("%a, %b", "%a, %zero").replace("  %0", "  %zero = arith.constant 0 : i32\n  %0")
+    Path("f.mlir").write_text(undefined, encoding="utf-8")
+    assert run(capsys, "reduce", "f.mlir", "--test", "true")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -279,6 +316,17 @@ def test_fuzz_reports_counts_and_reduces_failures(capsys: pytest.CaptureFixture[
     assert "arith.subf" in out
     assert " of seed 3\n" in out
     assert "// reproduce: halfulp diff reduced.mlir --function=main" in out
+
+
+def test_fuzz_reduces_the_failure_that_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "fuzz", "--against", "twice", "-n", "300", "--seed", "3", "--max-failures", "12")
+    assert code == 1
+    failures = re.findall(r"^(\S+) .* differs by twice in program (\d+) .*$", out, re.MULTILINE)
+    reduced = re.findall(r"^// (\S+) .* differs by twice", out, re.MULTILINE)
+    assert [op for op, _ in failures] == reduced
+    assert len(set(reduced)) > 2
+    numbers = [number for _, number in failures]
+    assert len(set(numbers)) < len(numbers)  # a program with two failures
 
 
 def test_fuzz_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,149 @@
+"""Run a pass pipeline with mlir-opt: any build of it, on one module or on many in one process."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from halfulp.conformance.oracles.oracle import OracleError
+from halfulp.conformance.oracles.tool import SECONDS, Tool, find_tool
+from halfulp.interp.ir.errors import InputError, ParseError, Unsupported
+from halfulp.interp.ir.locations import FileLineCol
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.loading import parse_module
+from halfulp.interp.text.split_input import split_input
+
+MODULES = 256
+"""The most modules in one process. A pass that crashes on one of them makes the others run again."""
+
+_OPTIONS = ("--allow-unregistered-dialect",)
+_MARKER = "\n// -----\n"
+_VERSION = r"(?:LLVM|compiler) version (\S+)"
+_DIAGNOSTIC = re.compile(r"^<stdin>:(\d+):(\d+): error: (.*)$", re.MULTILINE)
+_ERROR = re.compile(r"^.*(?:error|assertion)\b.*$", re.MULTILINE | re.IGNORECASE)
+_FRAME = re.compile(r"^ *#\d+ 0x[0-9a-f]+ (mlir::.*) \(/\S*\)$", re.MULTILINE)
+
+
+class PassFailure(InputError):
+    """An error of mlir-opt, or of the pass that it ran.
+
+    ``kind``: "refusal" for an error that mlir-opt reports, "crash", "hang" if it did not end in time, "garbage" if its
+    output cannot be read. ``where``: the function of MLIR that crashed, or "".
+    """
+
+    def __init__(self, message: str, *, kind: str = "refusal", where: str = "", **more: Any) -> None:
+        super().__init__(message, **more)
+        self.kind = kind
+        self.where = where
+
+
+@dataclass(frozen=True)
+class PassPipeline:
+    """A pass pipeline of an mlir-opt. ``seconds``: the time limit of one process."""
+
+    tool: Tool
+    pipeline: str
+    seconds: float = SECONDS
+
+    @property
+    def version(self) -> str:
+        """Return the name and the version of the program: ``mlir-opt-22 22.1.8``."""
+        return f"{os.path.basename(self.tool.path)} {self.tool.version}"
+
+    @property
+    def command(self) -> str:
+        """Return the command that people type, without the file."""
+        return f"{os.path.basename(self.tool.path)} --pass-pipeline={shlex.quote(self.pipeline)}"
+
+    @property
+    def _passes(self) -> str:
+        return f"--pass-pipeline={self.pipeline}"
+
+    def apply(self, text: str, name: str = "<stdin>") -> str:
+        """Return a module after the passes. ``name``: the file of the module in messages. Raise PassFailure."""
+        return self._run([self._passes], text, name)
+
+    def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
+        """Return each module after the passes, or why there is none. Few processes run, unless passes fail."""
+        found: list[str | PassFailure] = []
+        for start in range(0, len(texts), MODULES):
+            found += self._together(texts[start : start + MODULES])
+        return found
+
+    def read(self, text: str, name: str) -> Module:
+        """Parse and verify a module that mlir-opt printed. If its text has a custom form that halfulp does not know,
+        mlir-opt converts it to the generic form. Raise HalfulpError.
+        """
+        try:
+            return parse_module(text, name)
+        except (ParseError, Unsupported):
+            return parse_module(self.generic(text, name), name)
+
+    def generic(self, text: str, name: str = "<stdin>") -> str:
+        """Return a module in the generic form. No pass runs. Raise PassFailure."""
+        return self._run(["--mlir-print-op-generic"], text, name)
+
+    def _together(self, texts: Sequence[str]) -> list[str | PassFailure]:
+        if len(texts) == 1:
+            return [self._alone(texts[0])]
+        options = [*_OPTIONS, "--split-input-file", self._passes]
+        try:
+            printed = self.tool.finished(options, _MARKER.join(texts), self.seconds).printed
+            results = [part.text for part in split_input(printed)]
+        except OracleError:
+            results = []
+        if len(results) != len(texts):
+            half = len(texts) // 2
+            return self._together(texts[:half]) + self._together(texts[half:])
+        # A module that fails prints nothing: the message of mlir-opt is that of a process of its own.
+        return [
+            _trimmed(result) if result.strip() else self._alone(text)
+            for text, result in zip(texts, results, strict=True)
+        ]
+
+    def _alone(self, text: str) -> str | PassFailure:
+        try:
+            return self.apply(text)
+        except PassFailure as failure:
+            return failure
+
+    def _run(self, options: Sequence[str], text: str, name: str) -> str:
+        try:
+            printed = self.tool.run([*_OPTIONS, *options], text, self.seconds)
+        except OracleError as error:
+            raise self._failure(error, name) from None
+        if not printed.strip():
+            raise PassFailure(f"{self.version} printed no module", kind="garbage")
+        return _trimmed(printed)
+
+    def _failure(self, error: OracleError, name: str) -> PassFailure:
+        if error.kind == "crash":
+            frame, said = _FRAME.search(error.said), _ERROR.search(error.said)
+            where = frame[1] if frame else ""
+            why = f": {said[0].strip()}" if said else f" in {where}" if where else ""
+            by = f" (signal {error.signal})" if error.signal else ""
+            return PassFailure(f"{self.version} crashed{by}{why}", kind="crash", where=where)
+        placed = _DIAGNOSTIC.search(error.said)
+        if placed is not None:
+            place = FileLineCol(name, int(placed[1]), int(placed[2]))
+            return PassFailure(f"{self.version}: {placed[3]}", location=place)
+        return PassFailure(f"{self.version}: {str(error).partition(': ')[2]}", kind=error.kind)
+
+
+def _trimmed(printed: str) -> str:
+    """Return a module without the empty lines around it."""
+    return printed.strip("\n") + "\n"
+
+
+def find_mlir_opt(path: str | None = None) -> Tool:
+    """Find mlir-opt: at ``path``, or the one that HALFULP_MLIR_OPT names, or mlir-opt-22. Any version will do.
+
+    Raises Unavailable with the reason.
+    """
+    return find_tool(
+        path or "mlir-opt-22", None if path else "HALFULP_MLIR_OPT", "", r"(?:LLVM|compiler) version (\S+)"
+    )
