@@ -351,8 +351,7 @@ _ACCESS = (
     Property("alignment", c.INTEGER_64_ATTR, optional=True),
     Property("nontemporal", c.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)),
 )
-# LLVM 24 writes these outside of the dictionary, MLIR 22 in it.
-_CLAUSES = "also(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
+_CLAUSES = "newer(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
 vector.op(
     "load",
     f"$base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($result)",

@@ -20,8 +20,8 @@ from halfulp.interp.text.schema import check_schema
 class Printer(OpPrinter):
     """A printer of one module. A first pass finds out which aliases are needed."""
 
-    def __init__(self, generic: bool, debug_info: bool, names: Mapping[object, str]) -> None:
-        super().__init__(debug_info, names)
+    def __init__(self, generic: bool, debug_info: bool, names: Mapping[object, str], newer: bool = False) -> None:
+        super().__init__(debug_info, names, newer)
         self.generic = generic
         self.default_dialect = "builtin"
         # Computed once: the location of an op that was read is only a place in the tokens.
@@ -284,10 +284,10 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
     Resources that an attribute of the module names are printed at the end. Raises Unsupported for an op, a property or
     a type that the version does not have.
     """
-    if schema is not None and schema < Schema.LLVM24:
+    newer = schema is not None and schema >= Schema.LLVM24
+    if schema is not None and not newer:
         check_schema(module, schema)
-    packed = schema is None or schema < Schema.LLVM24
-    printer = Printer(generic, debug_info, Names(packed))
+    printer = Printer(generic, debug_info, Names(packed=not newer), newer)
     printer.number(module.operation)
     text = printer.operation(module.operation)
     head: list[str] = []
@@ -295,9 +295,9 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
     if printer.seen:
         seen = printer.seen
         order = _alias_order(seen)
-        names = _alias_names(order, packed)
+        names = _alias_names(order, packed=not newer)
         numbered = printer
-        printer = Printer(generic, debug_info, names)
+        printer = Printer(generic, debug_info, names, newer)
         printer.values, printer.labels, printer.locations = numbered.values, numbered.labels, numbered.locations
         # Distinct attributes are numbered as they are spelled: first those that stand before the module.
         head = [f"{names[thing]} = {thing.spell(names)}" for thing in order if not seen[thing]]

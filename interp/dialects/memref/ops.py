@@ -210,7 +210,8 @@ def _verify_subview(op: Operation) -> str | None:
 def _alloc(mnemonic: str) -> OpDefinition:
     return memref.op(
         mnemonic,
-        "`(` $dynamicSizes `)` (`[` $symbolOperands^ `]`)? (`alignment` `=` $alignment^)? attr-dict `:` type($memref)",
+        "`(` $dynamicSizes `)` (`` `[` $symbolOperands^ `]`)? newer(`alignment` `=` $alignment) attr-dict "
+        "`:` type($memref)",
         operands=(
             Slot("dynamicSizes", c.INDEX, Arity.VARIADIC),
             Slot("symbolOperands", c.INDEX, Arity.VARIADIC),
@@ -224,16 +225,19 @@ def _alloc(mnemonic: str) -> OpDefinition:
     )
 
 
-# MLIR 22 writes all of these in the dictionary. Both forms are read; that of LLVM 24 is printed.
+_FALSE = at.IntegerAttr(0, ty.I1)
 _ACCESS_PROPERTIES = (
     Property("alignment", c.INTEGER_64_ATTR, optional=True),
-    Property("nontemporal", c.BOOL_ATTR, optional=True),
+    Property("nontemporal", c.BOOL_ATTR, optional=True, elided=_FALSE),
 )
-_LOAD_PROPERTIES = (*_ACCESS_PROPERTIES, Property("invariant", c.BOOL_ATTR, optional=True, since=Schema.LLVM24))
+_LOAD_PROPERTIES = (
+    *_ACCESS_PROPERTIES,
+    Property("invariant", c.BOOL_ATTR, optional=True, elided=_FALSE, since=Schema.LLVM24),
+)
 
 
 def _clauses(properties: tuple[Property, ...]) -> str:
-    return f"oilist({' | '.join(f'`{prop.name}` `(` ${prop.name} `)`' for prop in properties)})"
+    return f"newer({' | '.join(f'`{prop.name}` `(` ${prop.name} `)`' for prop in properties)})"
 
 
 _alloc("alloc")
