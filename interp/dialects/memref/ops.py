@@ -35,6 +35,10 @@ MEMREF = TypeConstraint(
     lambda type_: isinstance(type_, ty.MemRefType) and type_.shape is not None,
     c.MEMREF_KIND,
 )
+_WITH_DIMENSIONS = TypeConstraint(
+    "unranked.memref of any type values or non-0-ranked.memref of any type values",
+    lambda type_: isinstance(type_, ty.MemRefType) and type_.shape != (),
+)
 ANY_MEMREF = TypeConstraint("ranked or unranked memref of any type values", lambda t: isinstance(t, ty.MemRefType))
 
 _INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
@@ -270,7 +274,7 @@ memref.op(
 memref.op(
     "dim",
     "attr-dict $source `,` $index `:` type($source)",
-    operands=(Slot("source", ANY_MEMREF), Slot("index", c.INDEX)),
+    operands=(Slot("source", _WITH_DIMENSIONS), Slot("index", c.INDEX)),
     results={"result": c.INDEX},
     named_results=("dim",),
     evaluate=Pure(ops.dimension, raw=True),
