@@ -12,6 +12,7 @@ from typing import Any
 
 from halfulp.interp.declare.declarations import Arity, OpDefinition, Slot, Trait, Unprefixed
 from halfulp.interp.declare.operands import SEGMENTS, all_operands, shares_name, shares_of, spread
+from halfulp.interp.declare.upstream import is_upstream
 from halfulp.interp.dominance import Dominance, is_isolated
 from halfulp.interp.ir.attributes import StringAttr
 from halfulp.interp.ir.dialect_attributes import EnumDefinition
@@ -100,13 +101,11 @@ def _verify_operation(operation: Operation, checked: dict[object, None]) -> None
 def _leave_operation(operation: Operation) -> None:
     """Check the rules of an op that apply after all inside it was verified."""
     definition = operation.definition
-    if definition is None:
-        return
-    if definition.verify_regions is not None:
+    if definition is not None and definition.verify_regions is not None:
         message = definition.verify_regions(operation)
         if message is not None:
             raise operation.rule_broken(message)
-    if Trait.SYMBOL_TABLE in definition.traits:
+    if is_symbol_table(operation):
         _verify_symbols(operation)
 
 
@@ -374,9 +373,12 @@ def _verify_symbols(table: Operation) -> None:
                 if definition is not None and definition.verify_symbols is not None:
                     definition.verify_symbols(operation, known)
                 if operation.regions and not is_symbol_table(operation):
-                    # An unregistered op with one region may be a symbol table itself, so its symbols are not known.
-                    hidden = operation.definition is None and len(operation.regions) == 1
-                    regions += [(inner, {} if hidden else known) for inner in operation.regions]
+                    regions += [(inner, {} if _may_be_table(operation) else known) for inner in operation.regions]
+
+
+def _may_be_table(operation: Operation) -> bool:
+    """Tell whether the op may be a symbol table, so that its symbols are not known: MLIR does not know its dialect."""
+    return operation.definition is None and len(operation.regions) == 1 and not is_upstream(operation.name)
 
 
 def _verify_visibility(symbol: Operation) -> None:

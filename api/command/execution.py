@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Any
 
+from halfulp.command.console import say
 from halfulp.command.sources import Sources, report
-from halfulp.interp.ir.errors import HalfulpError
+from halfulp.interp.ir.errors import DocumentWarning, HalfulpError
 
 
 def execute(name: str, arguments: Any) -> int:
     """Execute the command of this name with its options, and return the exit code."""
     sources = Sources(json=getattr(arguments, "diagnostics", "text") == "json")
-    try:
-        code: int = import_module(f"halfulp.command.{name.replace('-', '_')}").execute(arguments, sources)
-    except HalfulpError as error:
-        return report(error, sources)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DocumentWarning)
+        warnings.showwarning = _show
+        try:
+            code: int = import_module(f"halfulp.command.{name.replace('-', '_')}").execute(arguments, sources)
+        except HalfulpError as error:
+            return report(error, sources)
     return code
+
+
+def _show(message: Warning | str, category: type[Warning], filename: str, line: int, *_: Any) -> None:
+    """Print a warning: one about a program as it is, any other with the place in Python."""
+    say(str(message) if isinstance(message, DocumentWarning) else f"{filename}:{line}: {category.__name__}: {message}")

@@ -32,6 +32,7 @@ from shutil import which
 from typing import Any
 
 from halfulp.conformance.corpora.corpus import SEPARATOR, CorpusEntry, CorpusRecord, digest
+from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.loading import parse_module
 from halfulp.interp.text.printer import print_module
@@ -74,7 +75,9 @@ def asked_text(entry: CorpusEntry) -> str:
     """Return the text that iree-opt is given for a module: its own, or what halfulp prints for the
     document's syntax.
     """
-    return print_module(parse_module(entry.text, "<stdin>")) if is_of_document(entry) else entry.text
+    if not is_of_document(entry):
+        return entry.text
+    return print_module(parse_module(entry.text, "<stdin>"), schema=Schema.LLVM24)
 
 
 def record(tool: str, text: str) -> CorpusRecord:
@@ -131,7 +134,7 @@ def goes_around(tool: str, text: str) -> str:
     if before is None or generic is None:
         return "not taken"
     try:
-        after = printed(print_module(parse_module(generic, "<stdin>")))
+        after = printed(print_module(parse_module(generic, "<stdin>"), schema=Schema.LLVM24))
     except HalfulpError as error:
         return str(error)
     return "the same" if after == before else "refused" if after is None else "different"

@@ -35,6 +35,7 @@ from halfulp.conformance.oracles.oracle import (
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.fp_formats.codes import Codes, storage_dtype
 from halfulp.interp.declare.build import apply_op, function_of, module_of
+from halfulp.interp.declare.declarations import Schema
 from halfulp.interp.declare.registry import default_registry
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
@@ -177,7 +178,9 @@ class Iree:
         path.unlink(missing_ok=True)
         module: Path | Unanswered | OracleError
         try:
-            text = print_module(module_of([function for wrapped in part for function in wrapped.functions]))
+            text = print_module(
+                module_of([function for wrapped in part for function in wrapped.functions]), schema=Schema.LLVM24
+            )
             compiled = self._compiled_text(text, path)
             module = compiled if isinstance(compiled, Path) else Unanswered(compiled)
         except HalfulpError as error:
@@ -350,7 +353,7 @@ def _text(case: OpCase) -> str:
     operands = [_from_storage(block, a, type_) for a, type_ in zip(arguments, case.operand_types, strict=True)]
     results = apply_op(block, case.definition, operands, dict(case.properties), case.result_types[0])
     returned = [_to_storage(block, value) for value in results]
-    return print_module(module_of([function_of("eval", block, returned)]))
+    return print_module(module_of([function_of("eval", block, returned)]), schema=Schema.LLVM24)
 
 
 def _tensor(element: ty.Type) -> ty.TensorType:

@@ -90,7 +90,8 @@ def _uniform(t: ty.UniformQuantizedType) -> str | None:
     for scale in outside or _ends(t.scales):
         if outside or not smallest <= Fraction(scale) <= largest:
             return f"scale {scale}, out of the range of '{t.expressed}'"
-    low, high = _bounds(t)
+    # MLIR keeps a zero point in 64 bits, and in the bits of the storage type in sub-channel types.
+    low, high = _bounds(t) if t.block_sizes is not None else (-(1 << 63), (1 << 63) - 1)
     for point in _ends(t.zero_points):
         if not low <= point <= high:
             return f"zero point {point}, outside {low} to {high}"

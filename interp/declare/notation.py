@@ -4,7 +4,8 @@ The notation is that of the "Declarative Assembly Format" section of MLIR's "Ope
 literals in back quotes (an empty one joins its neighbours), ``$name`` of an operand, attribute, region or successor,
 ``type($name)``, ``functional-type($operands, results)``, ``attr-dict``, ``attr-dict-with-keyword``, optional groups
 ``(… ^ …):(…)?`` with an anchor, clauses in any order ``oilist(… | …)``, and ``custom<Name>(…)``. One element is not
-MLIR's: ``also(… | …)`` are clauses that another version has, which are read but not printed.
+MLIR's: ``newer(… | …)`` are clauses that LLVM 24 has in the place of entries of the dictionary. Both are read. The
+clauses are printed for LLVM 24 only.
 """
 
 from __future__ import annotations
@@ -60,12 +61,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Clauses:
-    """Clauses in any order, ``oilist(clause | clause)``: each begins with a literal and is written at most once. Those
-    of ``also`` are not ``printed``.
+    """Clauses in any order, ``oilist(clause | clause)``: each begins with a literal and is written at most once.
+    ``newer``: MLIR 22 prints what they say in the dictionary.
     """
 
     clauses: tuple[tuple[Element, ...], ...]
-    printed: bool = True
+    newer: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,12 +115,12 @@ def _read(tokens: list[str], at: int) -> tuple[list[Element], int, int]:
             end = tokens.index(")", at)
             elements.append(Directive(token[7:-1], tuple(name[1:] for name in tokens[at + 1 : end : 2])))
             at = end + 1
-        elif token in ("oilist", "also"):
+        elif token in ("oilist", "newer"):
             clauses: list[tuple[Element, ...]] = []
             while tokens[at] != ")":
                 clause, at, _ = _read(tokens, at + 1)
                 clauses.append(tuple(clause))
-            elements.append(Clauses(tuple(clauses), token == "oilist"))
+            elements.append(Clauses(tuple(clauses), token == "newer"))
             at += 1
         elif token == "^":
             anchor = len(elements) - 1

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from halfulp.fp_formats.suggestions import asking, nearest
 from halfulp.interp.declare.declarations import Dialect
+from halfulp.interp.declare.upstream import is_upstream
 
 
 class Renamed(NamedTuple):
@@ -43,7 +44,9 @@ def op_hint(name: str, dialects: Mapping[str, Dialect]) -> str | None:
     if name in RENAMED:
         return _renamed(name)
     if dialect not in dialects:
-        names = (f"{near}.{mnemonic}" for near in nearest(dialect, dialects))
+        # A dialect of MLIR is not misspelled.
+        near = () if is_upstream(name) else nearest(dialect, dialects)
+        names = (f"{other}.{mnemonic}" for other in near)
         return asking(full for full in names if _is_op(full, dialects)) or unknown_dialect(dialect, dialects)
     known = [op.partition(".")[2] for op in dialects[dialect].ops]
     return asking(f"{dialect}.{near}" for near in nearest(mnemonic, known, number_family))

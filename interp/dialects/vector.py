@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any
 
-from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.declare import constraints as c
 from halfulp.interp.declare.declarations import Arity, Dialect, Property, Slot, Unprefixed
 from halfulp.interp.declare.type_rules import TypeRule
@@ -18,13 +17,13 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.dialect_attributes import EnumAttr, EnumDefinition
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.operations import Operation
-from halfulp.interp.ir.types import element_width
 from halfulp.interp.run.evaluators import Pure
 from halfulp.interp.run.frames import Run
+from halfulp.interp.run.printing import show
 from halfulp.interp.run.settings import Settings, check_allocation
 from halfulp.interp.values.element_layout import runtime_shape
 from halfulp.interp.values.memref_layout import strides_and_offset
-from halfulp.interp.values.spelling import spell_element
+from halfulp.interp.values.printed import printed
 from halfulp.interp.values.value import Value
 
 vector = Dialect("vector", partial=True)
@@ -120,38 +119,15 @@ def _print(op: Operation, settings: Settings) -> Function:
     literal, mark = op.properties.get("stringLiteral"), op.properties.get("punctuation")
     ending = _PUNCTUATION_TEXT[mark.value] if isinstance(mark, EnumAttr) else "\n"
 
-    def show(run: Run, operands: Operands) -> tuple[Any, ...]:
+    def print_(run: Run, operands: Operands) -> tuple[Any, ...]:
         if isinstance(literal, at.StringAttr):
-            settings.write(literal.value)  # punctuation follows values, not strings
+            # As in C, the string ends before its first NUL. Punctuation follows values, not strings.
+            show(op, settings, literal.value.partition("\0")[0])
         else:
-            settings.write("".join(map(printed, operands)) + ending)
+            show(op, settings, "".join(map(printed, operands)) + ending, operands)
         return ()
 
-    return show
-
-
-def printed(value: Value) -> str:
-    """Return a value as MLIR's run time prints it: brackets and commas around elements, floats with six digits."""
-    element = value.element_type
-    width = element_width(element)
-    assert width is not None
-    poisoned = value.poisoned.reshape(-1)
-    flat = value.bits.reshape(-1, *value.bits.shape[len(value.shape) :])
-    texts = [_digits(element, code) for code in codes_to_ints(flat, width)]
-    texts = ["poison" if lost else text for text, lost in zip(texts, poisoned, strict=True)]
-    for size in reversed(value.shape):
-        count = prod(value.shape) and len(texts) // size if size else 0
-        texts = [f"( {', '.join(texts[k * size : (k + 1) * size])} )" for k in range(count)] or ["( )"]
-    return texts[0]
-
-
-def _digits(element: ty.Type, code: int) -> str:
-    if element == ty.I1:
-        return str(code)
-    text = spell_element(element, code)
-    if isinstance(element, ty.FloatType) and text not in ("nan", "inf", "-inf") and not text.startswith("0x"):
-        return f"{float(text):g}"
-    return text
+    return print_
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------
@@ -351,8 +327,7 @@ _ACCESS = (
     Property("alignment", c.INTEGER_64_ATTR, optional=True),
     Property("nontemporal", c.BOOL_ATTR, optional=True, elided=at.IntegerAttr(0, ty.I1)),
 )
-# LLVM 24 writes these outside of the dictionary, MLIR 22 in it.
-_CLAUSES = "also(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
+_CLAUSES = "newer(`alignment` `=` $alignment | `nontemporal` `=` $nontemporal)"
 vector.op(
     "load",
     f"$base `[` $indices `]` {_CLAUSES} attr-dict `:` type($base) `,` type($result)",

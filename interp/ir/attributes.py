@@ -466,6 +466,11 @@ class Names(dict[object, str]):
         self.packed = packed
         self._numbers: dict[DistinctAttr, int] = {}
 
+    @property
+    def numbered(self) -> bool:
+        """True if a distinct attribute was printed."""
+        return bool(self._numbers)
+
     def number(self, distinct: DistinctAttr) -> int:
         """Return the number of a distinct attribute."""
         return self._numbers.setdefault(distinct, len(self._numbers))

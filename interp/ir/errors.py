@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
+class DocumentWarning(UserWarning):
+    """A program that MLIR accepts against a rule of a dialect's document: ``file:line:col: warning: message``."""
+
+    def __init__(self, message: str, location: Location | None) -> None:
+        super().__init__(_line(location, "warning", message))
+
+
 class HalfulpError(Exception):
     """The base class of the errors of halfulp.
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from halfulp.interp.declare.declarations import OpDefinition, Trait, Unprefixed
+from halfulp.interp.declare.upstream import SYMBOL_TABLES
 from halfulp.interp.ir.attributes import DictionaryAttr, StringAttr, SymbolRefAttr
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.errors import VerifyError
@@ -327,7 +328,8 @@ def nearest_symbol_table(operation: Operation) -> Operation:
 
 def is_symbol_table(operation: Operation) -> bool:
     """Tell whether the symbols in the operation's region can be looked up in it."""
-    return operation.definition is not None and Trait.SYMBOL_TABLE in operation.definition.traits
+    definition = operation.definition
+    return operation.name in SYMBOL_TABLES if definition is None else Trait.SYMBOL_TABLE in definition.traits
 
 
 def symbols_of(table: Operation) -> Mapping[str, Operation]:

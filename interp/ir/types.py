@@ -219,7 +219,12 @@ class UniformQuantizedType(Type):
         scales = [spell_double(scale) for scale in self.scales]
         if self.block_sizes is not None and isinstance(self.expressed, FloatType):
             scales = [spell_rounded(scale, self.expressed.format) for scale in self.scales]
-        pairs = [f"{scale}:{zero}" if zero else scale for scale, zero in zip(scales, self.zero_points, strict=True)]
+        zeros = self.zero_points
+        if self.block_sizes is not None:
+            # MLIR prints these as signed numbers of the storage type's width.
+            half = 1 << self.storage_width >> 1
+            zeros = tuple([(zero + half) % (2 * half) - half for zero in zeros])
+        pairs = [f"{scale}:{zero}" if zero else scale for scale, zero in zip(scales, zeros, strict=True)]
         if self.block_sizes is not None:
             blocks = ", ".join(f"{axis}:{size}" for axis, size in self.block_sizes)
             return f"!quant.uniform<{head}:{{{blocks}}}, {_braces(pairs, self.parameter_shape)}>"

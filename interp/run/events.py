@@ -39,6 +39,11 @@ class Listener:
     def undefined_behavior(self, op: Operation, report: UndefinedBehavior) -> None:
         """Handle undefined behaviour of ``op``. The run then stops, or, with ``on_ub="poison"``, goes on."""
 
+    def printed(self, op: Operation, text: str, values: Sequence[Any]) -> None:
+        """Handle text that the program prints, and the `Value`s in it, of which a memref is a tensor. It is printed by
+        `vector.print`, or by a call of a function of mlir-runner's library.
+        """
+
     def lanes(self, numbers: npt.NDArray[np.intp]) -> None:
         """Note the lanes of a batch in which all following events happen, until this is called again."""
 

@@ -157,7 +157,10 @@ def _property(name: str, slots: Slots) -> ElementForm:
         out.value(print_property(printer, operation.properties[name]))
 
     if prop.default is None:
-        return ElementForm(read, print_, _token_test(begins), lambda operation: name in operation.properties)
+        elided = (None, prop.elided)
+        return ElementForm(
+            read, print_, _token_test(begins), lambda operation: operation.properties.get(name) not in elided
+        )
     assert isinstance(prop.kind, EnumDefinition)
     default = prop.kind.attribute(prop.default)
 
@@ -328,7 +331,8 @@ def _dictionary(element: AttributeDictionary, slots: Slots) -> ElementForm:
     names = slots.properties.keys()
     definition = slots.definition
     assert definition.assembly is not None
-    elided = _written_names(read_format(definition.assembly)) | {SEGMENTS}
+    format = read_format(definition.assembly)
+    written = {newer: _written_names(format, newer) | {SEGMENTS} for newer in (False, True)}
     defaults = {prop.name: prop.elided for prop in definition.properties if prop.elided is not None}
     defaults |= dict(default_properties(definition))
 
@@ -345,6 +349,7 @@ def _dictionary(element: AttributeDictionary, slots: Slots) -> ElementForm:
 
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
         extra = operation.attributes
+        elided = written[printer.newer]
         if operation.properties.keys() - elided:
             extra = dict(extra)
             for name, value in operation.properties.items():
@@ -358,16 +363,16 @@ def _dictionary(element: AttributeDictionary, slots: Slots) -> ElementForm:
     return ElementForm(read, print_)
 
 
-def _written_names(elements: Sequence[Element]) -> frozenset[str]:
-    """Return the names of what a format prints outside the dictionary."""
+def _written_names(elements: Sequence[Element], newer: bool) -> frozenset[str]:
+    """Return the names of what a format prints outside the dictionary. ``newer``: for LLVM 24."""
     names: set[str] = set()
     for element in elements:
         if isinstance(element, Variable):
             names.add(element.name)
         elif isinstance(element, Group):
-            names |= _written_names(element.elements) | _written_names(element.otherwise)
-        elif isinstance(element, Clauses) and element.printed:
-            names |= {name for clause in element.clauses for name in _written_names(clause)}
+            names |= _written_names((*element.elements, *element.otherwise), newer)
+        elif isinstance(element, Clauses) and (newer or not element.newer):
+            names |= {name for clause in element.clauses for name in _written_names(clause, newer)}
         elif isinstance(element, Directive):
             names |= set(element.arguments)
     return frozenset(names)
@@ -386,10 +391,12 @@ def _group(group: Group, slots: Slots) -> ElementForm:
     written = [e for e in group.elements if not (isinstance(e, Variable) and e.name in units)]
     parts = compile_elements(written, slots)
     otherwise = compile_elements(group.otherwise, slots)
-    begins = parts[0].begins
+    # An empty literal is not read.
+    first = next(k for k, element in enumerate(written) if element != Literal(""))
+    begins = parts[first].begins
     present = compile_element(group.elements[group.anchor], slots).present
     if begins is None or present is None:
-        raise ValueError(f"{slots.definition.name}: an optional group cannot begin with {written[0]}")
+        raise ValueError(f"{slots.definition.name}: an optional group cannot begin with {written[first]}")
     space, punctuation = _spacing_after((*written, *group.otherwise)[-1])
 
     def read(p: OpParser, state: OpReading) -> None:
@@ -429,7 +436,7 @@ def _clauses(clauses: Clauses, slots: Slots) -> ElementForm:
     # A clause is printed if its first variable is present.
     printed = [
         (present, parts)
-        for parts in (by_keyword.values() if clauses.printed else ())
+        for parts in by_keyword.values()
         for present in [next(part.present for part in parts if part.present is not None)]
     ]
 
@@ -448,7 +455,7 @@ def _clauses(clauses: Clauses, slots: Slots) -> ElementForm:
                 part.read(p, state)
 
     def print_(printer: OpPrinter, operation: Operation, out: Out) -> None:
-        for present, parts in printed:
+        for present, parts in printed if printer.newer or not clauses.newer else ():
             if present(operation):
                 for part in parts:
                     part.print(printer, operation, out)

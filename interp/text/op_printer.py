@@ -20,11 +20,12 @@ _PLAIN = (FloatAttr, IntegerType, UnitAttr)
 
 
 class OpPrinter:
-    """A printer of the parts of ops. ``names`` has the aliases of attributes and types."""
+    """A printer of the parts of ops. ``names`` has the aliases of attributes and types. ``newer``: for LLVM 24."""
 
-    def __init__(self, debug_info: bool, names: Mapping[object, str]) -> None:
+    def __init__(self, debug_info: bool, names: Mapping[object, str], newer: bool = False) -> None:
         self.debug_info = debug_info
         self.names = names
+        self.newer = newer
         self.values: dict[SSAValue, str] = {}
         self.labels: dict[Block, str] = {}
         self.indent = ""

@@ -14,6 +14,7 @@ from halfulp.interp.declare.declarations import OpDefinition, Schema
 from halfulp.interp.declare.op_names import number_family, op_hint, unknown_dialect
 from halfulp.interp.declare.operands import add_defaults, is_inherent, move_inherent, split_successor_operands
 from halfulp.interp.declare.registry import Registry, default_registry
+from halfulp.interp.declare.upstream import is_upstream
 from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.attributes import Attribute, DictionaryAttr
 from halfulp.interp.ir.errors import ParseError
@@ -198,8 +199,10 @@ class Parser(OpParser):
         dialect = token.partition(".")[0]
         dialects = self.registry.dialects
         if "." in token and dialect not in dialects:
-            near = did_you_mean(dialect, dialects) or unknown_dialect(dialect, dialects)
-            self.error(f"Dialect `{dialect}' not found for custom op '{token}'", at, hint=near)
+            # A dialect of MLIR is not misspelled.
+            near = None if is_upstream(token) else did_you_mean(dialect, dialects)
+            hint = near or unknown_dialect(dialect, dialects)
+            self.error(f"Dialect `{dialect}' not found for custom op '{token}'", at, hint=hint)
         tried = "" if "." in token else f" (tried '{name}' as well)"
         known = dialects.get(name.partition(".")[0])
         if "." in token:
@@ -317,7 +320,7 @@ class Parser(OpParser):
                 at,
                 hint=op_hint(name, self.registry.dialects),
             )
-        if not self.allow_unregistered:
+        if not self.allow_unregistered and not is_upstream(name):
             self.error_at_offset(
                 "operation being parsed with an unregistered dialect. If this is intended, please use "
                 "-allow-unregistered-dialect with the MLIR tool used",

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from halfulp.interp.declare.declarations import Schema, Trait
 from halfulp.interp.declare.operands import all_operands
-from halfulp.interp.ir.attributes import Attribute, DenseResourceAttr, Names
+from halfulp.interp.declare.upstream import is_upstream
+from halfulp.interp.ir.attributes import Attribute, DenseResourceAttr, DictionaryAttr, Names
 from halfulp.interp.ir.literals import escaped, is_bare_identifier, quoted
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.nested import parts
@@ -20,9 +21,10 @@ from halfulp.interp.text.schema import check_schema
 class Printer(OpPrinter):
     """A printer of one module. A first pass finds out which aliases are needed."""
 
-    def __init__(self, generic: bool, debug_info: bool, names: Mapping[object, str]) -> None:
-        super().__init__(debug_info, names)
+    def __init__(self, generic: bool, debug_info: bool, names: Mapping[object, str], newer: bool = False) -> None:
+        super().__init__(debug_info, names, newer)
         self.generic = generic
+        self.looks_for_aliases = False
         self.default_dialect = "builtin"
         # Computed once: the location of an op that was read is only a place in the tokens.
         self.locations: dict[Operation, Location] = {}
@@ -134,6 +136,7 @@ class Printer(OpPrinter):
     def generic_form(self, operation: Operation) -> str:
         """Return ``"name"(operands)[successors] <{properties}> ({regions}) {attributes} : types``."""
         operands = all_operands(operation)
+        regions = self._note_generic(operation, operands) if self.looks_for_aliases else ""
         text = f'"{escaped(operation.name)}"({", ".join([self.values[value] for value in operands])})'
         if operation.successors:
             text += f"[{', '.join(self.labels[block] for block, _ in operation.successors)}]"
@@ -144,7 +147,7 @@ class Printer(OpPrinter):
             # MLIR uses existing aliases here, but makes none for this attribute.
             text += f" <{self.names.get(raw) or raw.spell(self.names)}>"
         if operation.regions:
-            text += f" ({', '.join(self.region(region, operation, header=True) for region in operation.regions)})"
+            text += f" ({regions or self._regions(operation)})"
         if operation.attributes:
             text += f" {self.dictionary(operation.attributes)}"
         inputs = ", ".join([self.type(value.type) for value in operands])
@@ -153,6 +156,23 @@ class Printer(OpPrinter):
         if len(types) != 1 or isinstance(types[0], FunctionType):
             outputs = f"({outputs})"
         return f"{text} : ({inputs}) -> {outputs}"
+
+    def _regions(self, operation: Operation) -> str:
+        return ", ".join(self.region(region, operation, header=True) for region in operation.regions)
+
+    def _note_generic(self, operation: Operation, operands: Sequence[SSAValue]) -> str:
+        """Record what needs an alias in an op in generic form, in MLIR's order: first in the regions, then in the
+        types, then in properties and attributes by name. Return the text of the regions.
+        """
+        regions = self._regions(operation)
+        for value in (*operands, *operation.results):
+            self.type(value.type)
+        entries = {**operation.properties, **operation.attributes}
+        if isinstance(operation.raw_properties, DictionaryAttr) and is_upstream(operation.name):
+            entries |= dict(operation.raw_properties.entries)
+        for name in sorted(entries):
+            self._note(entries[name])
+        return regions
 
     # Regions.
 
@@ -284,20 +304,23 @@ def print_module(module: Module, generic: bool = False, debug_info: bool = False
     Resources that an attribute of the module names are printed at the end. Raises Unsupported for an op, a property or
     a type that the version does not have.
     """
-    if schema is not None and schema < Schema.LLVM24:
+    newer = schema is not None and schema >= Schema.LLVM24
+    if schema is not None and not newer:
         check_schema(module, schema)
-    packed = schema is None or schema < Schema.LLVM24
-    printer = Printer(generic, debug_info, Names(packed))
+    unnamed = Names(packed=not newer)
+    printer = Printer(generic, debug_info, unnamed, newer)
+    printer.looks_for_aliases = True
     printer.number(module.operation)
     text = printer.operation(module.operation)
     head: list[str] = []
     tail: list[str] = []
-    if printer.seen:
+    # While it looks for aliases, the printer meets distinct attributes in another order.
+    if printer.seen or unnamed.numbered:
         seen = printer.seen
         order = _alias_order(seen)
-        names = _alias_names(order, packed)
+        names = _alias_names(order, packed=not newer)
         numbered = printer
-        printer = Printer(generic, debug_info, names)
+        printer = Printer(generic, debug_info, names, newer)
         printer.values, printer.labels, printer.locations = numbered.values, numbered.labels, numbered.locations
         # Distinct attributes are numbered as they are spelled: first those that stand before the module.
         head = [f"{names[thing]} = {thing.spell(names)}" for thing in order if not seen[thing]]

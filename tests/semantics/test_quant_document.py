@@ -16,6 +16,7 @@ import pytest
 from op_faces import value
 
 import halfulp as hu
+from halfulp.interp.ir.errors import DocumentWarning
 from halfulp.interp.ir.types import UniformQuantizedType, element_type
 from halfulp.interp.values.coerce import as_type
 from halfulp.interp.values.value import Value
@@ -203,11 +204,6 @@ REFUSED = (
     Refused("qcast", "f32", layer("i8", ", 0x7FF8000000000000"), ("scale NAN", "e+38")),
     Refused("qcast", "f16", layer("i8", ", 65505.0", "f16"), ("scale 6.5505", "e+04")),
     Refused("qcast", "f32", layer("i8", ", 1"), ("decimal integer literal",)),
-    # The zero point: within the storage type (outside min:max is fine). MLIR 22 wraps it instead.
-    Refused("qcast", "f32", layer("i8", ", 1.0:128"), ("128", "-128:127"), mlir=False),
-    Refused("qcast", "f32", layer("i8", ", 1.0:-129"), ("-129", "-128:127"), mlir=False),
-    Refused("qcast", "f32", layer("u8", ", 1.0:-1"), ("-1", "0:255"), mlir=False),
-    Refused("qcast", *channels("2", "0, {1.0:0, 1.0:300}"), ("300", "-128:127"), mlir=False),
     # Sub-channel: ranked tensors; axis < rank; 0 < block <= dim; dim % block == 0; shape(params) = shape / blocks.
     Refused("qcast", "f32", layer("i8", ":{0:1}, {1.0}"), ("scalar", "sub-channel")),
     Refused("qcast", *channels("*", "{0:1}, {1.0}"), ("ranked",)),
@@ -262,6 +258,66 @@ def test_real_mlir_refuses_the_same(case: Refused, mlir_opt: Any) -> None:
 @pytest.mark.mlir
 def test_real_mlir_accepts_the_correct_examples(mlir_opt: Any) -> None:
     mlir_opt("// -----\n".join(cast_program(e.op, e.source, e.target) for e in CORRECT), "--split-input-file")
+
+
+# --- zero points ------------------------------------------------------------------------------------------------------
+
+# Zero points outside the storage type, which MLIR 22 accepts: storage, rest, zero point, range.
+OUTSIDE = (
+    ("i8", ", 1.0:128", 128, "-128:127"),
+    ("i8", ", 1.0:-129", -129, "-128:127"),
+    ("u8", ", 1.0:-1", -1, "0:255"),
+    ("u4", ", 1.0:99999999999", 99999999999, "0:15"),
+)
+
+
+@pytest.mark.parametrize(("storage", "rest", "zero", "range_"), OUTSIDE)
+def test_a_zero_point_outside_the_storage_type_is_a_warning(storage: str, rest: str, zero: int, range_: str) -> None:
+    """The cast computes with the zero point as it is written."""
+    quantised = layer(storage, rest, "f64")
+    text = cast_program("dcast", quantised, "f64")
+    message = f"<string>:1:{{}}: warning: zero point {zero} is outside the storage type's range {range_}"
+    with pytest.warns(DocumentWarning) as caught:
+        module = hu.load(text)
+    column = text.index(str(zero)) + 1
+    assert str(caught[0].message) == message.format(column)
+    assert hu.run(module, 3)[0].numpy() == 3 - zero
+    with pytest.warns(DocumentWarning):
+        stored = hu.run(cast_program("qcast", "f64", quantised), 3.0 - zero)
+    assert int(stored[0].bits) == 3
+
+
+def test_the_zero_point_of_each_channel_may_be_outside() -> None:
+    quantised = channels("2", "0, {1.0:0, 1.0:300}")[1]
+    with pytest.warns(DocumentWarning, match="zero point 300 is outside the storage type's range -128:127"):
+        module = hu.load(cast_program("dcast", quantised, "tensor<2xf32>"))
+    assert hu.run(module, np.array([1, 1], np.int8))[0].numpy().tolist() == [1.0, -299.0]
+
+
+BLOCKS = "tensor<2x!quant.uniform<{}:f32:{{0:1}}, {{1.0:{}, 2.0}}>>"
+# Sub-channel types keep their zero points in the storage type: what is written, what it is, and what is printed.
+WRAPPED = (("i8", 999, -25, -25), ("u8", 300, 44, 44), ("u8", 456, 200, -56), ("i4", 8, -8, -8), ("u4", -9, 7, 7))
+
+
+@pytest.mark.parametrize(("storage", "written", "zero", "printed"), WRAPPED)
+def test_zero_points_of_blocks_wrap(storage: str, written: int, zero: int, printed: int) -> None:
+    text = cast_program("dcast", BLOCKS.format(storage, written), "tensor<2xf32>")
+    with pytest.warns(DocumentWarning, match=f"zero point {written} is outside"):
+        module = hu.load(text)
+    shown = hu.print_module(module)
+    assert f":{printed}, 2.0" in shown
+    assert hu.print_module(hu.load(shown)) == shown
+    assert hu.run(module, np.array([1, 1], np.uint8))[0].numpy()[0] == 1 - zero
+
+
+@pytest.mark.mlir
+def test_real_mlir_prints_these_zero_points_alike(mlir_opt: Any) -> None:
+    texts = [cast_program("dcast", layer(storage, rest, "f64"), "f64") for storage, rest, _, _ in OUTSIDE]
+    texts += [cast_program("dcast", BLOCKS.format(row[0], row[1]), "tensor<2xf32>") for row in WRAPPED]
+    for text in texts:
+        with pytest.warns(DocumentWarning):
+            module = hu.load(text)
+        assert hu.print_module(module).strip() == mlir_opt(text).strip()
 
 
 # --- dynamic dimensions: checked at run time --------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """The affine dialect: ``affine.apply``, whose result is an affine expression of indices.
 
-Expressions are computed in two's complement at the width of an index, and every step wraps, as in MLIR's folder; in its
-lowering, a product that exceeds the width is poison. A division or remainder by a number that is not positive is
-undefined: the lowering refuses such a constant, and folder and lowering differ for other numbers. Division by poison is
-undefined too.
+A sum or product that does not fit the width of an index is poison, and so is all that is computed from it. In MLIR's
+lowering the product is (``overflow<nsw>``), and its simplifications of maps assume that no step wraps. A division or
+remainder by a number that is not positive is undefined: the lowering refuses such a constant, and folder and lowering
+differ for other numbers. Division by poison is undefined too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from halfulp.interp.ir.operations import Operation, OpResult, SSAValue
 from halfulp.interp.run.evaluators import Elementwise
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import narrowed_index
-from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, undefined
+from halfulp.semantics.kernel import Fault, Kernel, Outcome, Scalar, faults_of, poison, undefined
 
 affine = Dialect("affine", partial=True)
 
@@ -36,8 +36,24 @@ affine = Dialect("affine", partial=True)
 
 DIVISION = undefined("division by a number that is not positive")
 REMAINDER = undefined("remainder by a number that is not positive")
+OVERFLOW = poison("overflow of affine arithmetic on index")
 
 Numbers = npt.NDArray[np.int64]
+
+
+_SMALLEST = np.int64(-(1 << 63))
+
+
+def _sum_overflows(a: Numbers, b: Numbers, wrapped: Numbers) -> Mask:
+    mask: Mask = ((a ^ wrapped) & (b ^ wrapped)) < 0
+    return mask
+
+
+def _product_overflows(a: Numbers, b: Numbers, wrapped: Numbers) -> Mask:
+    # A product that has wrapped, divided by one factor, is never the other one. NumPy cannot divide by 0, nor the
+    # smallest number by -1.
+    divisors = np.where((b == 0) | (b == -1), np.int64(1), b)
+    return np.where(b == -1, a == _SMALLEST, (b != 0) & (wrapped // divisors != a))
 
 
 def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
@@ -48,16 +64,19 @@ def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Operator:
-    """An operator on Python integers and on arrays. ``fault``: the fault of a divisor that is not positive."""
+    """An operator on Python integers and on arrays, which wraps at 64 bits. ``fault``: the fault of a divisor that is
+    not positive. ``overflows``: from the operands and the wrapped result, where it wrapped; None if it never does.
+    """
 
     scalar: Callable[[int, int], int]
     array: Callable[[Numbers, Numbers], Any]
     fault: Fault | None = None
+    overflows: Callable[[Numbers, Numbers, Numbers], Mask] | None = None
 
 
 _OPERATORS = {
-    "+": _Operator(operator.add, np.add),
-    "*": _Operator(operator.mul, np.multiply),
+    "+": _Operator(operator.add, np.add, overflows=_sum_overflows),
+    "*": _Operator(operator.mul, np.multiply, overflows=_product_overflows),
     "floordiv": _Operator(operator.floordiv, np.floor_divide, DIVISION),
     "ceildiv": _Operator(lambda a, b: -(-a // b), _ceiling, DIVISION),
     "mod": _Operator(operator.mod, np.remainder, REMAINDER),
@@ -116,45 +135,65 @@ def _parts(expr: AffineExpr) -> list[AffineExpr]:
 def apply_kernel(formula: Formula, width: int) -> Kernel:
     """Return the kernel of an expression on indices of ``width`` bits, 32 or 64, stored in 64.
 
-    Poison may be any number. As a divisor, the smallest number is the worst case.
+    Poison may be any number. As a divisor, the smallest number is the worst case, so that a divisor that overflowed
+    becomes that number.
     """
     mask, sign = (1 << width) - 1, 1 << (width - 1)
     spare = np.int64(64 - width)
     constants = [((value & mask) ^ sign) - sign for value in formula.constants]
-    faults = tuple(dict.fromkeys(function.fault for function, _, _ in formula.steps if function.fault is not None))
+    divisions = tuple(dict.fromkeys(function.fault for function, _, _ in formula.steps if function.fault is not None))
+    overflows = any(function.overflows is not None for function, _, _ in formula.steps)
     in_divisors = formula.divides_by()
 
     def scalar(*codes: int) -> Scalar:
-        numbers = [(code ^ sign) - sign for code in codes]
+        # None stands for poison.
+        numbers: list[int | None] = [(code ^ sign) - sign for code in codes]
         numbers += constants
         for function, left, right in formula.steps:
-            by = numbers[right]
-            if by <= 0 and function.fault is not None:
+            number, by = numbers[left], numbers[right]
+            if function.fault is not None and (by is None or by <= 0):
                 return function.fault
-            numbers.append(((function.scalar(numbers[left], by) & mask) ^ sign) - sign)
-        return numbers[formula.result] & mask
+            exact = None if number is None or by is None else function.scalar(number, by)
+            numbers.append(exact if exact is not None and -sign <= exact < sign else None)
+        result = numbers[formula.result]
+        return OVERFLOW if result is None else result & mask
 
     def array(*codes: Codes) -> Outcome:
         shape = np.broadcast_shapes(*(operand.shape for operand in codes))
         # NumPy warns of overflow in arrays of rank 0, not in others.
         numbers = [_signed(np.atleast_1d(operand), spare) for operand in codes]
         numbers += [np.array([value], np.int64) for value in constants]
+        lost: list[Mask | None] = [None] * len(numbers)
         found: list[tuple[Fault, Mask]] = []
         for function, left, right in formula.steps:
-            by = numbers[right]
+            number, by = numbers[left], numbers[right]
             if function.fault is not None:
-                wrong = by <= 0
+                wrong = _either(by <= 0, lost[right])
                 if wrong.any():
                     found.append((function.fault, wrong))
                     by = np.where(wrong, np.int64(1), by)
-            numbers.append(_signed(function.array(numbers[left], by).view(np.uint64), spare))
+            wrapped = function.array(number, by)
+            result = _signed(wrapped.view(np.uint64), spare)
+            spoiled = lost[left] if lost[right] is None else _either(lost[right], lost[left])
+            if function.overflows is not None:
+                spoiled = _either(function.overflows(number, by, wrapped) | (result != wrapped), spoiled)
+            numbers.append(result)
+            lost.append(spoiled)
         result = numbers[formula.result].view(np.uint64) & np.uint64(mask)
         whole = shape or (1,)
+        spoiled = lost[formula.result]
+        if spoiled is not None:
+            found.append((OVERFLOW, spoiled))
         masks = [(fault, np.broadcast_to(wrong, whole).reshape(shape)) for fault, wrong in found]
         return Outcome((np.broadcast_to(result, whole).reshape(shape),), faults_of(masks))
 
     worst = tuple([sign if k in in_divisors else 0 for k in range(formula.operands)])
+    faults = (*divisions, OVERFLOW) if overflows else divisions
     return Kernel(scalar, array, worst if in_divisors else None, faults=faults)
+
+
+def _either(one: Mask, other: Mask | None) -> Mask:
+    return one if other is None else one | other
 
 
 def _signed(codes: Codes, spare: np.int64) -> Numbers:

@@ -35,6 +35,10 @@ MEMREF = TypeConstraint(
     lambda type_: isinstance(type_, ty.MemRefType) and type_.shape is not None,
     c.MEMREF_KIND,
 )
+_WITH_DIMENSIONS = TypeConstraint(
+    "unranked.memref of any type values or non-0-ranked.memref of any type values",
+    lambda type_: isinstance(type_, ty.MemRefType) and type_.shape != (),
+)
 ANY_MEMREF = TypeConstraint("ranked or unranked memref of any type values", lambda t: isinstance(t, ty.MemRefType))
 
 _INDICES = Slot("indices", c.INDEX, Arity.VARIADIC)
@@ -210,7 +214,8 @@ def _verify_subview(op: Operation) -> str | None:
 def _alloc(mnemonic: str) -> OpDefinition:
     return memref.op(
         mnemonic,
-        "`(` $dynamicSizes `)` (`[` $symbolOperands^ `]`)? (`alignment` `=` $alignment^)? attr-dict `:` type($memref)",
+        "`(` $dynamicSizes `)` (`` `[` $symbolOperands^ `]`)? newer(`alignment` `=` $alignment) attr-dict "
+        "`:` type($memref)",
         operands=(
             Slot("dynamicSizes", c.INDEX, Arity.VARIADIC),
             Slot("symbolOperands", c.INDEX, Arity.VARIADIC),
@@ -224,16 +229,19 @@ def _alloc(mnemonic: str) -> OpDefinition:
     )
 
 
-# MLIR 22 writes all of these in the dictionary. Both forms are read; that of LLVM 24 is printed.
+_FALSE = at.IntegerAttr(0, ty.I1)
 _ACCESS_PROPERTIES = (
     Property("alignment", c.INTEGER_64_ATTR, optional=True),
-    Property("nontemporal", c.BOOL_ATTR, optional=True),
+    Property("nontemporal", c.BOOL_ATTR, optional=True, elided=_FALSE),
 )
-_LOAD_PROPERTIES = (*_ACCESS_PROPERTIES, Property("invariant", c.BOOL_ATTR, optional=True, since=Schema.LLVM24))
+_LOAD_PROPERTIES = (
+    *_ACCESS_PROPERTIES,
+    Property("invariant", c.BOOL_ATTR, optional=True, elided=_FALSE, since=Schema.LLVM24),
+)
 
 
 def _clauses(properties: tuple[Property, ...]) -> str:
-    return f"oilist({' | '.join(f'`{prop.name}` `(` ${prop.name} `)`' for prop in properties)})"
+    return f"newer({' | '.join(f'`{prop.name}` `(` ${prop.name} `)`' for prop in properties)})"
 
 
 _alloc("alloc")
@@ -266,7 +274,7 @@ memref.op(
 memref.op(
     "dim",
     "attr-dict $source `,` $index `:` type($source)",
-    operands=(Slot("source", ANY_MEMREF), Slot("index", c.INDEX)),
+    operands=(Slot("source", _WITH_DIMENSIONS), Slot("index", c.INDEX)),
     results={"result": c.INDEX},
     named_results=("dim",),
     evaluate=Pure(ops.dimension, raw=True),

@@ -1,17 +1,19 @@
 """The quant dialect's types from text: ``!quant.uniform``, ``!quant.any``, ``!quant.calibrated``, with MLIR 22's rules,
 and newer MLIR's ``!quant.quantile`` and storage in float types.
 
-Two rules are stricter than mlir-opt 22, which accepts both: a zero point outside the storage type (it wraps it, or
-prints an invalid one), and an axis that is named twice among the block sizes.
+Two rules of the dialect's document are not in mlir-opt 22. A zero point outside the storage type is a warning here. An
+axis that is named twice among the block sizes is an error. In sub-channel types MLIR wraps the zero points to the
+storage type, so that is done here too.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 
 from halfulp.fp_formats.formats import FloatFormat, float_format
 from halfulp.fp_formats.scalar import convert
-from halfulp.interp.ir.errors import VerifyError
+from halfulp.interp.ir.errors import DocumentWarning, VerifyError
 from halfulp.interp.ir.literals import bits_double, double_bits, spell_float
 from halfulp.interp.ir.types import (
     AnyQuantizedType,
@@ -106,12 +108,16 @@ def uniform(parser: TypeParser) -> Type:
     scales: list[float] = []
     zeros: list[int] = []
     shape: tuple[int, ...] = ()
+    bounds = storage.bounds
+    if blocks is not None:
+        # MLIR prints these as signed numbers.
+        bounds = min(bounds[0], -(1 << storage.width >> 1)), bounds[1]
     if axis is None and blocks is None:
-        _scale(parser, storage, expressed, scales, zeros)
+        _scale(parser, bounds, expressed, scales, zeros)
     else:
         if parser.tokens[parser.pos] != "{":
             parser.wrong_token("expected '{'")
-        shape = _parameters(parser, storage, expressed, scales, zeros, nested=blocks is not None)
+        shape = _parameters(parser, bounds, expressed, scales, zeros, nested=blocks is not None)
     parser.expect(">")
     storage.check(parser, start)
     if axis is not None and axis < 0:
@@ -119,6 +125,9 @@ def uniform(parser: TypeParser) -> Type:
     if blocks is not None:
         _check_blocks(parser, blocks, start, at_axis)
         scales = [_rounded(scale, expressed.format) for scale in scales]
+        if storage.special is None:
+            lowest = storage.bounds[0]
+            zeros = [(zero - lowest) % (1 << storage.width) + lowest for zero in zeros]
     return UniformQuantizedType(
         storage.width,
         storage.signed,
@@ -153,8 +162,10 @@ def _double(parser: TypeParser) -> float:
     return bits_double(parser.float_code(token, at, negative, F("f64")))
 
 
-def _scale(parser: TypeParser, storage: _Storage, expressed: FloatType, scales: list[float], zeros: list[int]) -> None:
-    """Read ``scale`` or ``scale:zero`` and append them to the lists."""
+def _scale(
+    parser: TypeParser, bounds: tuple[int, int], expressed: FloatType, scales: list[float], zeros: list[int]
+) -> None:
+    """Read ``scale`` or ``scale:zero`` and append them to the lists. ``bounds``: of a zero point, by the document."""
     scale = _double(parser)
     format = expressed.format
     smallest, largest = (_as_double(code, format) for code in (int(format.zero), format.max_code))
@@ -165,17 +176,17 @@ def _scale(parser: TypeParser, storage: _Storage, expressed: FloatType, scales: 
     if parser.take(":"):
         at = parser.pos
         zero = parser.integer()
-        lowest, highest = storage.bounds
+        lowest, highest = bounds
         if not lowest <= zero <= highest:
             message = f"zero point {zero} is outside the storage type's range {lowest}:{highest}"
-            raise VerifyError(message, location=parser.source.at_token(at))
+            warnings.warn(DocumentWarning(message, parser.source.at_token(at)), stacklevel=1)
     scales.append(scale)
     zeros.append(zero)
 
 
 def _parameters(
     parser: TypeParser,
-    storage: _Storage,
+    bounds: tuple[int, int],
     expressed: FloatType,
     scales: list[float],
     zeros: list[int],
@@ -188,9 +199,9 @@ def _parameters(
     inner: tuple[int, ...] | None = None
     while True:
         if nested and parser.tokens[parser.pos] == "{":
-            shape = _parameters(parser, storage, expressed, scales, zeros, nested)
+            shape = _parameters(parser, bounds, expressed, scales, zeros, nested)
         else:
-            _scale(parser, storage, expressed, scales, zeros)
+            _scale(parser, bounds, expressed, scales, zeros)
             shape = ()
         if inner is not None and shape != inner:
             parser.error("tensor literal is invalid; ranks are not consistent between elements")

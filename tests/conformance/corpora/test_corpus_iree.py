@@ -41,7 +41,7 @@ OTHERWISE = 8
 
 
 def text_of(module: Module, generic: bool = False) -> str:
-    return print_module(module, generic=generic) + "\n"
+    return print_module(module, generic=generic, schema=Schema.LLVM24) + "\n"
 
 
 @cache

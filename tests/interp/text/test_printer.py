@@ -45,27 +45,16 @@ def on_op(attribute: str) -> str:
     return f'"test.op"() {{a = {attribute}}} : () -> ()\n'
 
 
+# Programs that mlir-opt accepts against a rule of a document are printed as it prints them.
+pytestmark = pytest.mark.filterwarnings("ignore::halfulp.interp.ir.errors.DocumentWarning")
+
 NEGATIVE = "negative literal not valid for the unsigned type 'f8E8M0FNU'"
-ZERO_POINT = "zero point {} is outside the storage type's range {}"
 
 # Where halfulp rejects, on purpose, what mlir-opt accepts: the message, and why.
 STRICTER = {
     on_op("-1.0 : f8E8M0FNU"): (NEGATIVE, "mlir-opt gives the code of another number"),
     on_op("-0.0 : f8E8M0FNU"): (NEGATIVE, "mlir-opt gives the code of another number"),
     on_op("dense<-1.0> : tensor<1xf8E8M0FNU>"): (NEGATIVE, "mlir-opt gives the code of another number"),
-    on_op("!quant.uniform<i8:f32, 1.0:200>"): (
-        ZERO_POINT.format(200, "-128:127"),
-        "it is not a value of the storage type",
-    ),
-    on_op("!quant.uniform<i4:f32, 1.0:-9>"): (ZERO_POINT.format(-9, "-8:7"), "it is not a value of the storage type"),
-    on_op("!quant.uniform<i8:f32:0, {1.0:0, 2.0:300}>"): (
-        ZERO_POINT.format(300, "-128:127"),
-        "it is not a value of the storage type",
-    ),
-    on_op("!quant.uniform<i8:f32:{0:1, 1:2}, {{1.0:200,2.0},{3.0,4.0}}>"): (
-        ZERO_POINT.format(200, "-128:127"),
-        "mlir-opt wraps it to -56",
-    ),
     on_op("!quant.uniform<i8:f32:{0:1,0:2}, {1.0}>"): (
         "quantized dimension 0 is named twice in the block sizes",
         "an axis cannot have two block sizes",

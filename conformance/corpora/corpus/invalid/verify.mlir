@@ -1425,3 +1425,35 @@ func.func @f(%m: memref<8xf32>, %i: index) {
   %0 = vector.load %m[%i] : memref<8xf32>, f32
   return
 }
+
+// -----
+func.func @f(%m: memref<f32>, %i: index) -> index {
+  %0 = memref.dim %m, %i : memref<f32>
+  return %0 : index
+}
+
+// -----
+// An op of a dialect that MLIR does not know, with one region, may be a symbol table.
+func.func private @g()
+func.func @f() {
+  "unknown.loop"() ({
+    func.call @g() : () -> ()
+  }) : () -> ()
+  return
+}
+
+// -----
+// A symbol table that halfulp does not declare.
+func.func private @g()
+"gpu.module"() <{sym_name = "m"}> ({
+  func.func @f() {
+    func.call @g() : () -> ()
+    return
+  }
+}) : () -> ()
+
+// -----
+"gpu.module"() <{sym_name = "m"}> ({
+  func.func private @f()
+  func.func private @f()
+}) : () -> ()
