@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
+from halfulp.command.ci_reports import Checked, deliver
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, write
-from halfulp.command.options.diff import DiffArguments
-from halfulp.command.passes import pass_pipeline
+from halfulp.command.option import first_given
+from halfulp.command.options.diff import PASS_OPTIONS, DiffArguments
+from halfulp.command.passes import after_passes, pass_pipeline
 from halfulp.command.programs import given_arguments, known_divergences, oracles_named, parse, plural, programs_of
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources
 from halfulp.conformance.comparing.compare import Verdict
+from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs import diff, validation
 from halfulp.conformance.whole_programs.arguments import generated
 from halfulp.conformance.whole_programs.diff import against
 from halfulp.conformance.whole_programs.difference_text import difference_lines, difference_record
+from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.validation import (
+    MAX_STEPS,
     common_functions,
     counterexample_lines,
     counterexample_record,
     validate,
 )
-from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.errors import HalfulpError, InputError
+from halfulp.interp.ir.locations import file_position
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types
-from halfulp.interp.text.printer import print_module
 
 SHOWN = 5
 """The most differences of one oracle that are printed."""
@@ -36,25 +43,36 @@ def execute(arguments: DiffArguments, sources: Sources) -> int:
     modes = [arguments.against, arguments.after, arguments.pass_pipeline]
     if sum(mode is not None for mode in modes) != 1:
         return fail("compare with what? give --against, a second file, or --pass-pipeline")
-    if arguments.mlir_opt is not None and arguments.pass_pipeline is None:
-        return fail("--mlir-opt goes with --pass-pipeline")
-    if arguments.against is None:
-        return _diff_versions(arguments, sources)
-    return _diff_oracles(arguments.against, arguments, sources)
+    lone = None if arguments.pass_pipeline is not None else first_given(arguments, PASS_OPTIONS)
+    if lone is not None:
+        return fail(f"{lone} goes with --pass-pipeline")
+    if arguments.file == arguments.after == "-":
+        return fail("only one of the two versions can be the standard input")
+    checked: list[Checked] = []
+    try:
+        if arguments.against is None:
+            return _diff_versions(arguments, sources, checked)
+        return _diff_oracles(arguments.against, arguments, sources, checked)
+    except HalfulpError as error:
+        place = None if error.location is None else file_position(error.location)
+        checked.append(Checked(arguments.file, place, error.exit_code, str(error)))
+        raise
+    finally:
+        deliver(checked, arguments)
 
 
-def _diff_oracles(spelling: str, arguments: DiffArguments, sources: Sources) -> int:
+def _diff_oracles(spelling: str, arguments: DiffArguments, sources: Sources, checked: list[Checked]) -> int:
     programs = programs_of(arguments, sources, arguments.n or 100)
     profile = profile_named(arguments.profile)
     oracles, codes = oracles_named(spelling)
     for oracle in oracles:
         rows, pairs = known_divergences(arguments)
         found = against(oracle, programs, rows, profile, pairs)
-        if arguments.json:
-            write(json.dumps(_oracle_record(found)) + "\n")
-        else:
-            write("\n".join(_oracle_lines(found)) + "\n")
+        text = "\n".join(_oracle_lines(found))
+        write((json.dumps(_oracle_record(found)) if arguments.json else text) + "\n")
         codes.append(_oracle_code(found))
+        place = file_position(programs[0].module.operation.location) if programs else None
+        checked.append(Checked(oracle.name, place, codes[-1], text))
     return ranked(codes)
 
 
@@ -103,41 +121,51 @@ def _oracle_record(found: diff.DiffReport) -> dict[str, Any]:
     }
 
 
-def _diff_versions(arguments: DiffArguments, sources: Sources) -> int:
-    profile = profile_named(arguments.profile)
+def _diff_versions(arguments: DiffArguments, sources: Sources, checked: list[Checked]) -> int:
     before = parse(arguments.file, sources)
-    after = _second_version(arguments, before, sources)
+    if arguments.after is not None:
+        return _diff_with(arguments, sources, before, parse(arguments.after, sources), None, checked)
+    pipeline = pass_pipeline(arguments.pass_pipeline or "", arguments)
+    modules, unstable = after_passes(pipeline, before, arguments, sources)
+    if not arguments.json:
+        write(f"{pipeline.version}: {pipeline.pipeline}\n{unstable}")
+    codes = [_diff_with(arguments, sources, before, after, pipeline, checked) for after in modules]
+    if unstable:
+        checked.append(Checked("the passes", file_position(before.operation.location), DIFFERENT, unstable))
+    return ranked([*codes, *([DIFFERENT] if unstable else [])])
+
+
+def _diff_with(
+    arguments: DiffArguments,
+    sources: Sources,
+    before: Module,
+    after: Module,
+    pipeline: PassPipeline | None,
+    checked: list[Checked],
+) -> int:
+    """Compare all functions of two versions. ``pipeline``: made the second one."""
+    profile = profile_named(arguments.profile)
     pairs = common_functions(before, after, arguments.function)
     if arguments.input and len(pairs) > 1:
         raise InputError("--input is for one function: name it with --function")
+    known = None
+    if pipeline is not None:
+        known = KnownByPass(pipeline, *known_divergences(arguments), Settings(profile, max_steps=MAX_STEPS))
     codes = []
     for one, two in pairs:
         inputs = given_arguments(arguments, one, sources)
         if inputs is None:
             inputs = generated(argument_types(one), arguments.n or 1000, arguments.seed)
-        found = validate((before, one), (after, two), inputs, profile)
-        if arguments.json:
-            write(json.dumps(_version_record(found)) + "\n")
-        else:
-            write("\n".join(_version_lines(found, two)) + "\n")
+        more = {} if known is None else {"explain": partial(known.explained, before, one.symbol_name or "")}
+        found = validate((before, one), (after, two), inputs, profile, **more)
         codes.append(DIFFERENT if found.differing else SUCCESS if found.compared else UNSUPPORTED)
+        text = "\n".join(_version_lines(found, two, None if pipeline is None else sources[after.filename]))
+        write((json.dumps(_version_record(found)) if arguments.json else text) + "\n")
+        checked.append(Checked(f"@{found.function}", file_position(one.location), codes[-1], text))
     return ranked(codes)
 
 
-def _second_version(arguments: DiffArguments, before: Module, sources: Sources) -> Module:
-    """Return the module of the second file, or the first version as mlir-opt transforms it. Raise HalfulpError."""
-    if arguments.after is not None:
-        return parse(arguments.after, sources)
-    pipeline = pass_pipeline(arguments.pass_pipeline or "", arguments)
-    given = print_module(before) if before.text is None else before.text
-    after = pipeline.read(pipeline.apply(given, before.filename), "<after>")
-    sources["<after>"] = after.text or ""
-    if not arguments.json:
-        write(f"{pipeline.version}: {arguments.pass_pipeline}\n")
-    return after
-
-
-def _version_lines(found: validation.ValidationReport, function: Operation) -> list[str]:
+def _version_lines(found: validation.ValidationReport, function: Operation, source: str | None) -> list[str]:
     every = "every input, " if found.exhaustive else ""
     lines = [f"@{found.function}: {every}{plural(found.inputs, 'input')}; elements: {_counts(found)}"]
     if found.undefined:
@@ -145,8 +173,10 @@ def _version_lines(found: validation.ValidationReport, function: Operation) -> l
     if not found.compared:
         lines.append("  nothing was compared")
     lines += [f"  not run: {why} ({plural(count, 'input')})" for why, count in found.skipped.most_common()]
+    for names, count in found.known.most_common():
+        lines.append(f"  known divergence: {'; '.join(names)} ({plural(count, 'input')})")
     for example in found.counterexamples:
-        lines += counterexample_lines(function, example)
+        lines += counterexample_lines(function, example, source)
     more = found.differing - len(found.counterexamples)
     return [*lines, f"... and {plural(more, 'input')} more with differences"] if more else lines
 
@@ -158,6 +188,7 @@ def _version_record(found: validation.ValidationReport) -> dict[str, Any]:
         "exhaustive": found.exhaustive,
         "undefined": found.undefined,
         "differing": found.differing,
+        "known": {"; ".join(names): count for names, count in found.known.items()},
         "elements": {verdict.name.lower(): count for verdict, count in found.verdicts.items()},
         "skipped": dict(found.skipped),
         "counterexamples": [counterexample_record(example) for example in found.counterexamples],

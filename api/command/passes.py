@@ -1,11 +1,26 @@
-"""The pass pipelines of the command line."""
+"""Pass pipelines on the command line: the mlir-opt that runs them, and the module after the passes."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from difflib import unified_diff
+from itertools import islice
+from pathlib import Path
+
+from halfulp.command.options.diff import DiffArguments
 from halfulp.command.options.programs import PassOptions
+from halfulp.command.programs import plural
+from halfulp.command.sources import Sources
+from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.files import write_file
 from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.operations import Module
+
+DIFFERENT_LINES = 40
+"""The most lines that are shown of the differences between two runs of the passes."""
 
 
 def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
@@ -14,3 +29,40 @@ def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
         return PassPipeline(find_mlir_opt(arguments.mlir_opt), pipeline)
     except Unavailable as reason:
         raise InputError(str(reason), hint="--mlir-opt=PATH names another program") from None
+
+
+def after_passes(
+    pipeline: PassPipeline, before: Module, arguments: DiffArguments, sources: Sources
+) -> tuple[list[Module], str]:
+    """Return the module after the passes: every one that a run of them printed, the most frequent first. Return too how
+    they differ, "" if all are the same. Raise HalfulpError.
+    """
+    given = text_of(before) if before.text is None else before.text
+    texts = Counter(pipeline.apply(given, before.filename) for _ in range(arguments.repeat)).most_common()
+    names = list(_names(before.filename, len(texts), arguments.keep))
+    modules = []
+    for (text, _), name in zip(texts, names, strict=True):
+        module = pipeline.read(text, name)
+        sources[name] = module.text or ""
+        if arguments.keep is not None:
+            write_file(name, sources[name].encode("utf-8", "surrogateescape"))
+        modules.append(module)
+    if len(texts) == 1:
+        return modules, ""
+    counts = " and ".join(str(count) for _, count in texts)
+    lines = [f"error: the passes printed {len(texts)} different modules in {plural(arguments.repeat, 'run')}: {counts}"]
+    first, second = (sources[name].splitlines() for name in names[:2])
+    changes = unified_diff(first, second, names[0], names[1], lineterm="", n=1)
+    return modules, "\n".join([*lines, *(f"  {line}" for line in islice(changes, DIFFERENT_LINES))]) + "\n"
+
+
+def _names(before: str, count: int, keep: str | None) -> Iterator[str]:
+    """Yield the names of the modules after the passes: of files in the directory ``keep``, or made-up ones."""
+    stem = Path(before).stem.strip("<>")
+    for number in range(1, count + 1):
+        end = "" if number == 1 else f"-{number}"
+        if keep is None:
+            yield f"<after{end}>"
+        else:
+            Path(keep).mkdir(parents=True, exist_ok=True)
+            yield str(Path(keep) / f"{stem}-after{end}.mlir")

@@ -7,12 +7,12 @@ a known divergence only if it equals the prediction.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,13 +27,15 @@ FILE = Path(__file__).parent / "divergences.toml"
 
 @dataclass(frozen=True)
 class Example:
-    """One example of a row, evaluated by the tests: an op case, operand codes, the right code and the tool's code."""
+    """One example of a row, evaluated by the tests: an op case, operand codes, the right code and the tool's code, None
+    for poison.
+    """
 
     op: str
     types: tuple[str, ...]
     operands: tuple[int, ...]
     expected: int
-    actual: int
+    actual: int | None = None
     to: str | None = None
     properties: tuple[tuple[str, Any], ...] = ()
 
@@ -43,9 +45,9 @@ class Divergence:
     """One row. ``tools``: names of oracles. ``versions``: prefixes of the versions that behave like this.
 
     ``ops``, ``operands``, ``results``: shell patterns; one must match the op, and one the type of any operand and any
-    result. ``profile`` or ``formula``: predicts the tool's bits. ``counts``, ``sampled``: elements in the full and in
-    the sampled run, by tool; `pin` writes them. ``sporadic``: whether the tool does this depends on more than the
-    operands.
+    result. ``passes``: patterns of the passes of mlir-opt after which programs have these results. ``profile`` or
+    ``formula``: predicts the tool's bits. ``counts``, ``sampled``: elements in the full and in the sampled run, by
+    tool; `pin` writes them. ``sporadic``: whether the tool does this depends on more than the operands.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Divergence:
     counts: Mapping[str, int] = field(default_factory=dict)
     sampled: Mapping[str, int] = field(default_factory=dict)
     sporadic: bool = False
+    passes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if (self.profile is None) == (self.formula is None):
@@ -91,8 +94,8 @@ class Divergence:
 class Cancellation:
     """A wrong rewrite of two casts at once: a tool replaces ``outer(inner(x))`` by x, or by one cast of x.
 
-    ``example``: a function ``@main`` whose result shows it for ``argument``. ``expected``, ``actual``: the right code
-    and the tool's.
+    ``passes``: the passes of mlir-opt that do this. ``example``: a function ``@main`` whose result shows it for
+    ``argument``. ``expected``, ``actual``: the right code and the tool's.
     """
 
     name: str
@@ -106,6 +109,7 @@ class Cancellation:
     expected: int
     actual: int
     link: str | None = None
+    passes: tuple[str, ...] = ()
 
     def applies(self, tool: str, version: str, outer: str, inner: str) -> bool:
         """Tell whether the row applies to this tool and these ops; ``outer`` takes the result of ``inner``."""
@@ -169,6 +173,14 @@ def cancellations() -> tuple[Cancellation, ...]:
     """Return all rows that rewrite two casts. Raises as `divergences` does."""
     rows = tomllib.loads(FILE.read_text(encoding="utf-8")).get("cancellation", [])
     return tuple(Cancellation(**_frozen(row)) for row in rows)
+
+
+Row = TypeVar("Row", Divergence, Cancellation)
+
+
+def of_passes(rows: Sequence[Row], passes: Collection[str], tool: str) -> tuple[Row, ...]:
+    """Return the rows of some passes, for an oracle named ``tool`` that runs programs after these passes."""
+    return tuple(replace(row, tools=(tool,)) for row in rows if _matches(row.passes, tuple(passes)))
 
 
 def _frozen(row: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from halfulp.fp_formats.exact import arithmetic, conversions
 from halfulp.fp_formats.formats import FORMATS, NanEncoding
 from halfulp.interp.dialects.quant.ops import quantization
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.types import width_of
+from halfulp.interp.values.coerce import as_type
 from halfulp.semantics import floats
 from halfulp.semantics.profile import PROFILES, as_profile
 
@@ -229,6 +231,32 @@ def iree_rounding(case: OpCase, inputs: Sequence[Codes], expected: Reference) ->
     return reference(case, inputs, PROFILES["iree-3.13"]) if modes not in ([], ["to_nearest_even"]) else expected
 
 
+def scaled_in_steps(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+    """Predict a scaling op whose steps have its fast-math flags: a NaN or an infinity between two steps is poison."""
+    (source, scale), (result,) = case.operands, case.results
+    computing = result if case.op == "arith.scaling_extf" else source
+    if "fastmath" not in dict(case.properties) or width_of(as_type(computing)) <= 8:
+        return expected
+    masks = [np.zeros(case.shape(inputs), np.bool_) if expected.poison is None else expected.poison]
+
+    def step(op: str, type_: str, to: str | None, *codes: Codes) -> Codes:
+        same = {name: value for name, value in case.properties if name == "fastmath" or to == result != computing}
+        done = reference(op_case(op, type_, to, **same), codes, opened=False)
+        masks.extend([] if done.poison is None else [done.poison])
+        return done.bits[0]
+
+    factor = inputs[1] if scale == _E8M0 else step("arith.truncf", scale, _E8M0, inputs[1])
+    factor = step("arith.extf", _E8M0, computing, factor)
+    if computing == source:
+        step("arith.truncf", source, result, step("arith.divf", source, None, inputs[0], factor))
+    else:
+        step("arith.mulf", result, None, step("arith.extf", source, result, inputs[0]), factor)
+    return Reference(expected.bits, np.logical_or.reduce(masks), expected.undefined, expected.open)
+
+
+_E8M0 = "f8E8M0FNU"
+
+
 QUIRKS: Mapping[str, Quirk] = {
     "negated_f80": negated_f80,
     "copied_f80": copied_f80,
@@ -244,4 +272,5 @@ QUIRKS: Mapping[str, Quirk] = {
     "floor_less_64_ones": floor_less_64_ones,
     "f80_without_integer_bit": f80_without_integer_bit,
     "extremum_of_libm": extremum_of_libm,
+    "scaled_in_steps": scaled_in_steps,
 }

@@ -122,7 +122,8 @@ def _known(report: ConformanceReport) -> list[str]:
 def _example(example: Example) -> str:
     operands = ", ".join(f"{code:#x}" for code in example.operands)
     types = ", ".join(example.types) + (f" -> {example.to}" if example.to else "")
-    return f"`{example.op} {types}` ({operands}): {example.expected:#x}, {example.actual:#x}"
+    actual = "poison" if example.actual is None else f"{example.actual:#x}"
+    return f"`{example.op} {types}` ({operands}): {example.expected:#x}, {actual}"
 
 
 def _unexplained(report: ConformanceReport) -> list[str]:

@@ -103,9 +103,11 @@ class Oracle(Protocol):
         """Return one answer per result of the op. Raises OracleError; always ends in bounded time."""
 
 
-@runtime_checkable
-class ProgramOracle(Oracle, Protocol):
-    """An oracle that also runs whole programs."""
+class Runner(Protocol):
+    """What runs whole programs. ``name``, ``version``: what the rows of known divergences name."""
+
+    name: str
+    version: str
 
     def run(self, programs: Sequence[ClosedProgram]) -> Sequence[Reply]:
         """Return the results of each program, in order; many programs cost little more than one.
@@ -113,6 +115,11 @@ class ProgramOracle(Oracle, Protocol):
         Where a program crashes or hangs the tool, the error takes the place of its results. Raises OracleError only if
         the failing program cannot be found.
         """
+
+
+@runtime_checkable
+class ProgramOracle(Oracle, Runner, Protocol):
+    """An oracle that also runs whole programs."""
 
 
 @runtime_checkable

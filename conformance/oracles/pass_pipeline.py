@@ -60,12 +60,17 @@ class PassPipeline:
         return f"{os.path.basename(self.tool.path)} --pass-pipeline={shlex.quote(self.pipeline)}"
 
     @property
-    def _passes(self) -> str:
+    def passes(self) -> frozenset[str]:
+        """Return the names of the passes. The words of their options are among them, since a pass may run others."""
+        return frozenset(re.findall(r"[\w-]+", self.pipeline))
+
+    @property
+    def _option(self) -> str:
         return f"--pass-pipeline={self.pipeline}"
 
     def apply(self, text: str, name: str = "<stdin>") -> str:
         """Return a module after the passes. ``name``: the file of the module in messages. Raise PassFailure."""
-        return self._run([self._passes], text, name)
+        return self._run([self._option], text, name)
 
     def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
         """Return each module after the passes, or why there is none. Few processes run, unless passes fail."""
@@ -90,7 +95,7 @@ class PassPipeline:
     def _together(self, texts: Sequence[str]) -> list[str | PassFailure]:
         if len(texts) == 1:
             return [self._alone(texts[0])]
-        options = [*_OPTIONS, "--split-input-file", self._passes]
+        options = [*_OPTIONS, "--split-input-file", self._option]
         try:
             printed = self.tool.finished(options, _MARKER.join(texts), self.seconds).printed
             results = [part.text for part in split_input(printed)]

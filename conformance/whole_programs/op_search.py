@@ -22,8 +22,8 @@ from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
     OracleError,
-    ProgramOracle,
     Reply,
+    Runner,
     Status,
     Unanswered,
 )
@@ -57,7 +57,9 @@ from halfulp.interp.run.function_attributes import profile_of
 from halfulp.interp.run.program import program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import result_types
+from halfulp.interp.values.lanes import over_lanes
 from halfulp.interp.values.value import Value
+from halfulp.semantics.poison import OTHER, Origins
 from halfulp.semantics.profile import SPEC, Profile
 
 MOST_TRACED = 1000
@@ -174,7 +176,7 @@ class Search:
 
     def __init__(
         self,
-        oracle: ProgramOracle,
+        oracle: Runner,
         rows: Sequence[Divergence] = (),
         profile: Profile = SPEC,
         pairs: Sequence[Cancellation] = (),
@@ -305,7 +307,8 @@ class Search:
     ) -> tuple[Finding | None, frozenset[int]]:
         """Return the finding of an op by itself, and the numbers of the results that differ."""
         case = case_of(op)
-        plain = all(value.poison is None and value.open is None for value in operands)
+        clean = all(value.poison is None for value in operands)
+        plain = all(value.open is None for value in operands) and (clean or op.name != "arith.select")
         if case is not None and plain and not (case.op == "arith.select" and operands[0].shape != operands[-1].shape):
             return self._judged_case(case, op, operands, answers), frozenset()
         here = run_here(self._alone_on(module, op, operands), self.profile)
@@ -327,11 +330,12 @@ class Search:
         by_value = dict(zip(captured(op), operands, strict=True))
         full = [by_value[value] for value in op.operands]
         shape = full[0].shape
-        inputs = [
-            value.bits if value.shape == shape else np.broadcast_to(value.bits, shape + value.bits.shape)
-            for value in full
-        ]
+        inputs = [_spread(value.bits, value.shape, shape) for value in full]
         expected = reference(case, inputs, profile_of(function_around(op), self.profile))
+        spoiled = [_spread(value.poisoned, value.shape, shape) for value in full if value.poison is not None]
+        if spoiled:  # poison propagates: any result is right
+            masks = spoiled if expected.poison is None else [*spoiled, expected.poison]
+            expected = replace(expected, poison=np.logical_or.reduce(masks))
         rows = [row for row in self.rows if row.applies(self.oracle.name, self.oracle.version, case)]
         tally = compare(case, inputs, expected, answers, rows)
         if tally.unexplained:
@@ -363,7 +367,9 @@ class Search:
         return self._traced(alone)
 
     def _traced(self, program: ClosedProgram) -> Study:
-        """Return the findings among the ops that run here, each asked alone."""
+        """Return the findings among the ops that run here, each asked alone; none for arguments over lanes."""
+        if any(map(over_lanes, program.arguments)):
+            return Study()
         trace = _Trace()
         function_ = program.module.lookup(program.function)
         assert function_ is not None
@@ -397,6 +403,13 @@ def _same(one: Answer, other: Answer) -> bool:
     )
 
 
+def _spread(array: Any, own: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """Return codes or a mask for every element of ``shape``; a scalar has its code for all elements of its lane."""
+    limbs = array.shape[len(own) :]
+    missing = (1,) * (len(shape) - len(own))
+    return np.broadcast_to(array.reshape(own + missing + limbs), shape + limbs)
+
+
 def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, follows: bool) -> Value | None:
     """Return the value of a result in the oracle, as far as it is known.
 
@@ -407,6 +420,9 @@ def _in_oracle(result: SSAValue, here: Value | None, answer: Answer | None, foll
         return None
     if answer.status is None or not answer.status.any():
         return Value(result.type, answer.bits)
+    if (answer.status <= Status.POISON).all():
+        poison = np.where(answer.status == Status.POISON, np.uint16(OTHER), np.uint16(0))
+        return Value(result.type, answer.bits, poison, None, Origins())
     if follows and (answer.status == Status.UNANSWERED).any():
         return None
     return Value(result.type, here.bits, here.poison, here.open, here.origins)

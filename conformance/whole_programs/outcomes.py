@@ -13,15 +13,18 @@ from halfulp.conformance.oracles.oracle import (
     Answer,
     ClosedProgram,
     OracleError,
-    ProgramOracle,
     Reply,
+    Runner,
     Status,
 )
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import AssertionFailed, UndefinedBehavior
+from halfulp.interp.ir.operations import Operation
 from halfulp.interp.ir.types import width_of
-from halfulp.interp.run.program import program_for
+from halfulp.interp.run.batch.program import run_batch
+from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.lanes import over_lanes, repeated
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 
@@ -34,18 +37,27 @@ Outcome = tuple[Value, ...] | NoMeaning
 
 def run_here(program: ClosedProgram, profile: Profile = SPEC) -> Outcome:
     """Return the results with their masks of unspecified bits, or the error of a program with undefined behaviour.
-    Raises HalfulpError for any other error.
+    If an argument is over lanes, so are the results. Raises HalfulpError for any other error.
     """
     function_ = program.module.lookup(program.function)
     assert function_ is not None
     settings = Settings(profile, track_open=True)
     try:
-        return program_for(program.module, settings).run(function_, program.arguments)
+        return results_of(program_for(program.module, settings), function_, program.arguments)
     except (UndefinedBehavior, AssertionFailed) as error:
         return error
 
 
-def ask(oracle: ProgramOracle, programs: Sequence[ClosedProgram]) -> list[Reply]:
+def results_of(program: CompiledModule, function: Operation, arguments: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the results of a function; over lanes if an argument is. Raises HalfulpError."""
+    lanes = next((value.shape[0] for value in arguments if over_lanes(value)), None)
+    if lanes is None:
+        return program.run(function, arguments)
+    values = run_batch(program, function, arguments, lanes)
+    return tuple(value if over_lanes(value) else repeated(value, lanes) for value in values)
+
+
+def ask(oracle: Runner, programs: Sequence[ClosedProgram]) -> list[Reply]:
     """Return the oracle's replies, one per program; a failure of the whole batch is the reply for each."""
     try:
         replies: list[Reply] = list(oracle.run(programs))

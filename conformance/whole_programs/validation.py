@@ -6,7 +6,7 @@ Scalar functions run on many inputs at once, in lanes, as far as control flow al
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -61,7 +61,8 @@ class Counterexample:
 class ValidationReport:
     """The result for one function. ``undefined``: the number of inputs for which the first version is undefined.
 
-    ``skipped``: inputs on which the first version did not end, by the reason. ``differing``: inputs with a difference.
+    ``skipped``: inputs on which the first version did not end, by the reason. ``differing``: inputs with a difference
+    that is not known. ``known``: inputs with a known difference, by the rows that explain it.
     """
 
     function: str
@@ -71,12 +72,17 @@ class ValidationReport:
     differing: int = 0
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
+    known: Counter[tuple[str, ...]] = field(default_factory=Counter)
     counterexamples: list[Counterexample] = field(default_factory=list)
 
     @property
     def compared(self) -> int:
         """Return the number of inputs for which both versions ran and the first is defined."""
         return self.inputs - self.skipped.total() - self.undefined
+
+
+Explain = Callable[[Sequence[tuple[Value, ...]]], Sequence[tuple[str, ...]]]
+"""A function that returns for each input the rows that explain its difference; none if they do not."""
 
 
 def common_functions(before: Module, after: Module, name: str | None = None) -> list[tuple[Operation, Operation]]:
@@ -118,12 +124,16 @@ def validate(
     after: tuple[Module, Operation],
     arguments: Arguments,
     profile: Profile = SPEC,
+    explain: Explain = lambda inputs: [()] * len(inputs),
 ) -> ValidationReport:
-    """Run both versions of a function. Raises Unsupported where one has something that halfulp does not execute."""
+    """Run both versions of a function. ``explain``: finds the known differences.
+
+    Raises Unsupported where one version has something that halfulp does not execute.
+    """
     report = ValidationReport(before[1].symbol_name or "", arguments.count, arguments.exhaustive)
     run = _Runner(before, after, arguments, profile)
     for start, stop, expected, answers in run.pieces():
-        _count(report, arguments, start, stop, expected, answers)
+        _count(report, arguments, start, stop, expected, answers, explain)
     report.skipped.update(run.skipped)
     return report
 
@@ -200,7 +210,13 @@ def _spread(values: tuple[Value, ...], lanes: int) -> tuple[Value, ...]:
 
 
 def _count(
-    report: ValidationReport, arguments: Arguments, start: int, stop: int, before: Outcome, after: Outcome
+    report: ValidationReport,
+    arguments: Arguments,
+    start: int,
+    stop: int,
+    before: Outcome,
+    after: Outcome,
+    explain: Explain,
 ) -> None:
     if isinstance(before, HalfulpError):
         report.undefined += stop - start
@@ -229,17 +245,25 @@ def _count(
                 if in_lanes:
                     mismatch = replace(mismatch, element=element[1:])
                 differing[lane] = mismatch, one.element_type
-    report.differing += len(differing)
-    for lane, (mismatch, type_) in sorted(differing.items())[: SHOWN - len(report.counterexamples)]:
+    lanes = sorted(differing)
+    rows = dict(zip(lanes, explain([arguments.row(lane) for lane in lanes]), strict=True)) if lanes else {}
+    report.known.update(names for names in rows.values() if names)
+    unknown = [lane for lane in lanes if not rows[lane]]
+    report.differing += len(unknown)
+    for lane in unknown[: SHOWN - len(report.counterexamples)]:
+        mismatch, type_ = differing[lane]
         report.counterexamples.append(Counterexample(arguments.row(lane), mismatch, type_))
 
 
-def counterexample_lines(function: Operation, found: Counterexample) -> list[str]:
-    """Describe a counterexample for people; its place is the function in the second version."""
+def counterexample_lines(function: Operation, found: Counterexample, source: str | None = None) -> list[str]:
+    """Describe a counterexample for people; its place is the function in the second version.
+
+    ``source``: the text of the second version, whose line is shown.
+    """
     mismatch, type_ = found.mismatch, found.type
     where = "" if mismatch is None or mismatch.element == () else element_text(mismatch)
     what = f"@{function.symbol_name} may not do this{where}"
-    lines = [str(HalfulpError(what, location=function.location))]
+    lines = [HalfulpError(what, location=function.location).render(source)]
     lines += [f"  argument {number}: {spell_value(value, limit=16)}" for number, value in enumerate(found.arguments)]
     if mismatch is None or type_ is None:
         return [*lines, "  before:   a value", f"  after:    {found.trap}"]

@@ -34,6 +34,20 @@ class DiffArguments(PassOptions, ProgramOptions):
     pass_pipeline: str | None = option(
         "--pass-pipeline", metavar="PIPELINE", help="make the second version with these passes of mlir-opt"
     )
+    repeat: int = option(
+        "--repeat",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="run the passes N times; if they do not always print the same module, that is a difference",
+    )
+    keep: str | None = option(
+        "--keep", metavar="DIR", help="write the second version into this directory, and name that file in messages"
+    )
+    junit: str | None = option("--junit", metavar="FILE", help="write the results as a JUnit file, for CI")
+    github: bool = option(
+        "--github", action="store_true", help="print the results also as annotations of GitHub Actions"
+    )
     n: int | None = option(
         "-n", type=positive, metavar="N", help="the number of inputs to generate (default: 100 for oracles, else 1000)"
     )
@@ -41,3 +55,6 @@ class DiffArguments(PassOptions, ProgramOptions):
 
 
 COMMAND = CommandHelp(DiffArguments, _DIFF, COMPARISON_CODES)
+
+PASS_OPTIONS = ("mlir_opt", "repeat", "keep")
+"""Options that need --pass-pipeline."""

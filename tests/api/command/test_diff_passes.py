@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -78,3 +82,144 @@ def test_a_form_that_halfulp_does_not_know_is_read(fake_opt: FakeOpt, capsys: py
     code, out, err = run(capsys, "diff", "f.mlir", "--pass-pipeline=builtin.module(loop-invariant-code-motion)")
     assert (code, err) == (0, "")
     assert out.endswith("@f: every input, 256 inputs; elements: 256 equal\n")
+
+
+TURNS = """\
+n=$(cat count 2>/dev/null || echo 0); echo $((n + 1)) > count
+if [ $((n % 4)) = 1 ]; then sed s/addi/muli/; else cat; fi
+"""
+"""A pass that is wrong in one run of four."""
+
+
+def test_passes_that_do_not_always_print_the_same_are_a_finding(
+    fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = fake_opt(TURNS)
+    code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, option)
+    assert code == 0
+    Path("count").unlink()
+    code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, option, "--repeat=8", "--keep=kept")
+    assert code == 1
+    assert "error: the passes printed 2 different modules in 8 runs: 6 and 2\n  --- kept/f-after.mlir\n" in out
+    assert "\n  -  %0 = arith.addi %x, %x : i8\n  +  %0 = arith.muli %x, %x : i8\n" in out
+    assert out.count("@f: every input, 256 inputs") == 2
+    assert "kept/f-after-2.mlir:1:1: error: @f may not do this" in out  # the second module is compared too
+    assert "arith.addi" in Path("kept/f-after.mlir").read_text(encoding="utf-8")
+    assert "arith.muli" in Path("kept/f-after-2.mlir").read_text(encoding="utf-8")
+    code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, fake_opt("cat"), "--repeat=3")
+    assert (code, out.count("@f: ")) == (0, 1)
+
+
+def test_two_modules_that_mean_the_same_are_a_finding_too(
+    fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, _ = run(
+        capsys, "diff", "f.mlir", PIPELINE, fake_opt(TURNS.replace("s/addi/muli/", "s/%0/%1/")), "--repeat=4"
+    )
+    assert code == 1
+    assert "  --- <after>\n  +++ <after-2>\n" in out
+    assert "may not do this" not in out
+
+
+def test_messages_show_the_line_of_the_second_version(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, fake_opt("sed s/addi/muli/"))
+    assert code == 1
+    assert "\n<after>:1:1: error: @f may not do this\nfunc.func @f(%x: i8) -> i8 {\n^\n" in out
+    code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, fake_opt("sed s/addi/muli/"), "--keep", "new/kept")
+    assert "\nnew/kept/f-after.mlir:1:1: error: @f may not do this\n" in out
+    assert "arith.muli" in Path("new/kept/f-after.mlir").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("option", ["--repeat=2", "--keep=x"])
+def test_options_of_passes_need_passes(option: str, fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    fake_opt("cat")
+    code, _, err = run(capsys, "diff", "f.mlir", "f.mlir", option)
+    assert (code, err) == (2, f"error: {option.partition('=')[0]} goes with --pass-pipeline\n")
+
+
+THREE = """\
+func.func @equal(%x: i8) -> i8 {
+  return %x : i8
+}
+func.func @differs(%x: i8) -> i8 {
+  %0 = arith.addi %x, %x : i8
+  return %0 : i8
+}
+func.func @always_undefined(%x: i8) -> i8 {
+  %zero = arith.constant 0 : i8
+  %0 = arith.divui %x, %zero : i8
+  return %0 : i8
+}
+"""
+
+
+def test_a_junit_file_has_a_case_for_each_function(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    option = fake_opt("sed s/addi/muli/")
+    Path("f.mlir").write_text(THREE, encoding="utf-8")
+    code, _, _ = run(capsys, "diff", "f.mlir", PIPELINE, option, "--junit", "found.xml")
+    assert code == 1
+    (suite,) = ElementTree.parse("found.xml").getroot()
+    assert suite.attrib == {"name": "f.mlir", "tests": "3", "failures": "1", "errors": "0", "skipped": "1"}
+    cases = {case.attrib["name"]: [child.tag for child in case] for case in suite}
+    assert cases == {"@equal": ["system-out"], "@differs": ["failure"], "@always_undefined": ["skipped"]}
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert "before:   0x02 (2)" in (failure.text or "")
+
+
+def test_a_junit_file_has_errors_too(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    option = fake_opt("echo '<stdin>:2:8: error: no <&> \001 op' >&2; exit 1")
+    code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, option, "--junit=found.xml", "--github")
+    assert code == 2
+    error = ElementTree.parse("found.xml").getroot().find("testsuite/testcase/error")
+    assert error is not None
+    assert "no <&>" in error.attrib["message"]
+    assert "::error file=f.mlir,line=2,col=8::f.mlir:2:8: error: my-opt 99.1.0git: no <&>" in err
+
+
+def test_annotations_of_github(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    option = fake_opt("sed s/addi/muli/")
+    Path("a,b%.mlir").write_text(THREE, encoding="utf-8")
+    _, _, err = run(capsys, "diff", "a,b%.mlir", PIPELINE, option, "--github")
+    different, undefined = err.splitlines()
+    assert different.startswith("::error file=a%2Cb%25.mlir,line=4,col=1::@differs: every input, 256 inputs")
+    assert "%0A  argument 0: i8=1%0A" in different
+    assert undefined.startswith("::warning file=a%2Cb%25.mlir,line=8,col=1::@always_undefined: ")
+
+
+def test_the_second_version_may_be_the_standard_input(
+    fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_opt("cat")
+    for text, code in ((TWICE, 0), (TWICE.replace("addi", "muli"), 1)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        assert run(capsys, "diff", "f.mlir", "-")[0] == code
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TWICE.encode())))
+    code, _, err = run(capsys, "diff", "-", "-")
+    assert (code, err) == (2, "error: only one of the two versions can be the standard input\n")
+
+
+KNOWN = """\
+func.func @f(%x: f32) -> f8E8M0FNU {
+  %0 = arith.truncf %x : f32 to f8E8M0FNU
+  return %0 : f8E8M0FNU
+}
+"""
+
+
+@pytest.mark.mlir
+def test_a_known_divergence_of_a_pass_is_named(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    fake_opt("exit 1")
+    Path("f.mlir").write_text(KNOWN, encoding="utf-8")
+    command = ["diff", "f.mlir", "--pass-pipeline=builtin.module(arith-expand{include-f8e8m0=true})"]
+    code, out, _ = run(capsys, *command)
+    assert code == 0
+    known = re.search(r"known divergence: floats to f8E8M0FNU are their exponent field \((\d+) inputs\)", out)
+    assert known is not None
+    assert "may not do this" not in out
+    code, out, _ = run(capsys, *command, "--json")
+    assert (code, json.loads(out)["differing"]) == (0, 0)
+    assert json.loads(out)["known"] == {"floats to f8E8M0FNU are their exponent field": int(known[1])}
+    code, out, _ = run(capsys, *command, "--no-known")
+    assert code == 1
+    assert "<after>:2:3: error: @f may not do this" in out

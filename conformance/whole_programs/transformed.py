@@ -1,0 +1,67 @@
+"""A pass pipeline as an implementation of programs: halfulp runs each program after the passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from halfulp.conformance.oracles.closed_programs import text_of
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError, Reply, Status, Unanswered
+from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
+from halfulp.conformance.whole_programs.outcomes import results_of
+from halfulp.interp.ir.errors import AssertionFailed, HalfulpError, LimitExceeded, UndefinedBehavior
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.program import program_for
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.values.value import Value
+
+NAME = "passes"
+"""The name of this implementation. `divergences.of_passes` gives the rows of its passes for this name."""
+
+
+class Transformed:
+    """Programs after a pass pipeline. All inputs of a module share one run of the passes."""
+
+    name = NAME
+
+    def __init__(self, pipeline: PassPipeline, settings: Settings) -> None:
+        self.version = pipeline.tool.version
+        self._pipeline = pipeline
+        self._settings = settings
+        self._after: dict[Module, Module | Unanswered | OracleError] = {}
+
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
+        """Return the results of each program. Its arguments may be values over lanes."""
+        new = list(dict.fromkeys(program.module for program in programs if program.module not in self._after))
+        for module, text in zip(new, self._pipeline.apply_all([text_of(module) for module in new]), strict=True):
+            self._after[module] = self._read(text)
+        return [self._reply(program) for program in programs]
+
+    def _read(self, text: str | PassFailure) -> Module | Unanswered | OracleError:
+        if isinstance(text, PassFailure):
+            refused = text.kind == "refusal"
+            return Unanswered(str(text)) if refused else OracleError(text.kind, text.message)
+        try:
+            return self._pipeline.read(text, "<after>")
+        except HalfulpError as error:
+            return Unanswered(str(error))
+
+    def _reply(self, program: ClosedProgram) -> Reply:
+        after = self._after[program.module]
+        if not isinstance(after, Module):
+            return after
+        function = after.lookup(program.function)
+        if function is None or not function.regions or not function.regions[0].blocks:
+            return Unanswered(f"@{program.function} has no body after the passes")
+        try:
+            return tuple(map(_answer, results_of(program_for(after, self._settings), function, program.arguments)))
+        except (UndefinedBehavior, AssertionFailed, LimitExceeded) as error:
+            return OracleError("trap", error.message)
+        except HalfulpError as error:
+            return Unanswered(str(error))
+
+
+def _answer(value: Value) -> Answer:
+    status = None if value.poison is None else value.poisoned.astype(np.uint8) * np.uint8(Status.POISON)
+    return Answer(value.bits, status)
