@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO
 
 from halfulp.command.console import say
 from halfulp.command.sources import Sources, report
@@ -24,6 +24,14 @@ def execute(name: str, arguments: Any) -> int:
     return code
 
 
-def _show(message: Warning | str, category: type[Warning], filename: str, line: int, *_: Any) -> None:
+def _show(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """Print a warning: one about a program as it is, any other with the place in Python."""
-    say(str(message) if isinstance(message, DocumentWarning) else f"{filename}:{line}: {category.__name__}: {message}")
+    place = "" if isinstance(message, DocumentWarning) else f"{filename}:{lineno}: {category.__name__}: "
+    say(f"{place}{message}")

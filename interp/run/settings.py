@@ -35,6 +35,15 @@ def about(meaning: str, choices: tuple[Any, ...] = ()) -> dict[str, Any]:
     return {"meaning": meaning, "choices": choices}
 
 
+def _write_to_stdout(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        # A program may print single bytes.
+        encoding = sys.stdout.encoding
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+
+
 @dataclass(frozen=True)
 class Settings:
     """Everything a run depends on besides the module and the arguments.
@@ -95,9 +104,7 @@ class Settings:
     max_steps: int = field(default=10_000_000, metadata=about("the limit on the ops executed"))
     max_depth: int = field(default=1_000, metadata=about("the limit on nested calls"))
     max_bytes: int = field(default=1 << 28, metadata=about("the limit on the bytes of one value"))
-    write: Callable[[str], object] = field(
-        default=lambda text: sys.stdout.write(text), metadata=about("where vector.print prints")
-    )
+    write: Callable[[str], object] = field(default=_write_to_stdout, metadata=about("where a program prints"))
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from halfulp.interp.ir.attributes import AffineMapAttr, DistinctAttr, FloatAttr, IntegerSetAttr, UnitAttr
+from halfulp.interp.ir.attributes import (
+    AffineMapAttr,
+    DistinctAttr,
+    FloatAttr,
+    IntegerSetAttr,
+    OpaqueAttr,
+    UnitAttr,
+)
 from halfulp.interp.ir.base import Attribute, Type
 from halfulp.interp.ir.dialect_attributes import DialectAttr
 from halfulp.interp.ir.literals import is_bare_identifier, quoted
@@ -15,6 +22,8 @@ from halfulp.interp.ir.types import IntegerType, TupleType
 
 # MLIR gives a tuple type an alias when it has more elements than this.
 _LONG_TUPLE = 16
+# Attributes of MLIR that halfulp does not declare, and the names of their aliases.
+_OPAQUE_ALIASES = {"sparse_tensor.encoding": "sparse", "ml_program.extern": "extern"}
 # Attributes and types without parts that could have an alias.
 _PLAIN = (FloatAttr, IntegerType, UnitAttr)
 
@@ -125,6 +134,8 @@ def alias_of(thing: Attribute | Type) -> str | None:
         return None if isinstance(thing.attribute, UnitAttr) else "distinct"
     if isinstance(thing, DialectAttr):
         return thing.definition.alias
+    if isinstance(thing, OpaqueAttr):
+        return _OPAQUE_ALIASES.get(f"{thing.dialect}{thing.body.partition('<')[0]}")
     if isinstance(thing, Location):
         return "loc"
     if isinstance(thing, TupleType):

@@ -201,8 +201,8 @@ class Parser(OpParser):
         if "." in token and dialect not in dialects:
             # A dialect of MLIR is not misspelled.
             near = None if is_upstream(token) else did_you_mean(dialect, dialects)
-            hint = near or unknown_dialect(dialect, dialects)
-            self.error(f"Dialect `{dialect}' not found for custom op '{token}'", at, hint=hint)
+            missing = f"Dialect `{dialect}' not found for custom op '{token}'"
+            self.error(missing, at, hint=near or unknown_dialect(dialect, dialects))
         tried = "" if "." in token else f" (tried '{name}' as well)"
         known = dialects.get(name.partition(".")[0])
         if "." in token:

@@ -66,10 +66,10 @@ def _float_text(fmt: FloatFormat, code: int) -> str:
     sign = "-" if fmt.sign_mask is not None and code & fmt.sign_mask else ""
     if fmt.is_nan(code) or fmt.is_infinite(code):
         return sign + ("nan" if fmt.is_nan(code) else "inf")
-    exact = abs(scalar.value(fmt, code) or 0)
+    exact = scalar.value(fmt, code)
     if not exact:
         return f"{sign}0"
-    number = _ROUNDED.divide(Decimal(exact.numerator), Decimal(exact.denominator)).normalize(_ROUNDED)
+    number = _ROUNDED.divide(Decimal(abs(exact.numerator)), Decimal(exact.denominator)).normalize(_ROUNDED)
     exponent = number.adjusted()
     if -5 < exponent < _DIGITS:
         return f"{sign}{number:f}"

@@ -121,8 +121,7 @@ def main() -> None:
     rows: list[list[Any]] = []
     for element, codes in lists(rng):
         cases: list[tuple[Sequence[int], Sequence[int] | None, str]] = []
-        for shape in SHAPES:
-            cases.append((rng.choices(codes, k=prod(shape)), shape, ""))
+        cases += [(rng.choices(codes, k=prod(shape)), shape, "") for shape in SHAPES]
         cases += [([code], None, "") for code in rng.sample(codes, min(len(codes), 12))]
         for start in range(0, len(codes), 32):
             part = codes[start : start + 32]

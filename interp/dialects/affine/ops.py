@@ -53,7 +53,8 @@ def _product_overflows(a: Numbers, b: Numbers, wrapped: Numbers) -> Mask:
     # A product that has wrapped, divided by one factor, is never the other one. NumPy cannot divide by 0, nor the
     # smallest number by -1.
     divisors = np.where((b == 0) | (b == -1), np.int64(1), b)
-    return np.where(b == -1, a == _SMALLEST, (b != 0) & (wrapped // divisors != a))
+    mask: Mask = np.where(b == -1, a == _SMALLEST, (b != 0) & (wrapped // divisors != a))
+    return mask
 
 
 def _ceiling(dividends: Numbers, divisors: Numbers) -> Numbers:
@@ -169,31 +170,31 @@ def apply_kernel(formula: Formula, width: int) -> Kernel:
             number, by = numbers[left], numbers[right]
             if function.fault is not None:
                 wrong = _either(by <= 0, lost[right])
-                if wrong.any():
+                if wrong is not None and wrong.any():
                     found.append((function.fault, wrong))
                     by = np.where(wrong, np.int64(1), by)
             wrapped = function.array(number, by)
             result = _signed(wrapped.view(np.uint64), spare)
-            spoiled = lost[left] if lost[right] is None else _either(lost[right], lost[left])
+            spoiled = _either(lost[left], lost[right])
             if function.overflows is not None:
                 spoiled = _either(function.overflows(number, by, wrapped) | (result != wrapped), spoiled)
             numbers.append(result)
             lost.append(spoiled)
-        result = numbers[formula.result].view(np.uint64) & np.uint64(mask)
+        final = numbers[formula.result].view(np.uint64) & np.uint64(mask)
         whole = shape or (1,)
         spoiled = lost[formula.result]
         if spoiled is not None:
             found.append((OVERFLOW, spoiled))
         masks = [(fault, np.broadcast_to(wrong, whole).reshape(shape)) for fault, wrong in found]
-        return Outcome((np.broadcast_to(result, whole).reshape(shape),), faults_of(masks))
+        return Outcome((np.broadcast_to(final, whole).reshape(shape),), faults_of(masks))
 
     worst = tuple([sign if k in in_divisors else 0 for k in range(formula.operands)])
     faults = (*divisions, OVERFLOW) if overflows else divisions
     return Kernel(scalar, array, worst if in_divisors else None, faults=faults)
 
 
-def _either(one: Mask, other: Mask | None) -> Mask:
-    return one if other is None else one | other
+def _either(one: Mask | None, other: Mask | None) -> Mask | None:
+    return other if one is None else one if other is None else one | other
 
 
 def _signed(codes: Codes, spare: np.int64) -> Numbers:

@@ -11,6 +11,7 @@ from halfulp.interp.declare.declarations import Arity, Dialect, Property, Region
 from halfulp.interp.declare.type_rules import TypeRule
 from halfulp.interp.dialects.func import rules
 from halfulp.interp.dialects.func.forms import FUNCTION
+from halfulp.interp.dialects.func.runner import runner_function
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
@@ -160,9 +161,11 @@ def _external_call(
     settings: Settings,
     after: Segment,
 ) -> Action:
-    """Return the action that calls the Python function bound to the name of a declaration."""
+    """Return the action that calls what a declaration names: a Python function that the user gave, or a function of
+    mlir-runner's libraries.
+    """
     name = target.symbol_name or ""
-    function = settings.externals.get(name)
+    function = settings.externals.get(name) or runner_function(op, target, settings)
     types, declared = argument_types(target), result_types(target)
 
     def call(frame: Frame) -> Segment:

@@ -51,7 +51,8 @@ def output_of(text: str, *arguments: Value, listener: Listener | None = None) ->
 
 def value(type_: str, codes: Sequence[int]) -> Value:
     parsed = as_type(type_)
-    return Value(parsed, ints_to_codes(codes, width_of(ty.element_type(parsed)), ty.shape_of(parsed) or ()))
+    shape = tuple(size or 0 for size in ty.shape_of(parsed) or ())
+    return Value(parsed, ints_to_codes(codes, width_of(ty.element_type(parsed)), shape))
 
 
 def test_the_record_is_broad() -> None:

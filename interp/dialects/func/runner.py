@@ -1,0 +1,213 @@
+"""The functions of mlir-runner's libraries that programs declare and call: printMemrefF32, printNewline and others.
+
+They print what the libraries ``libmlir_runner_utils`` and ``libmlir_c_runner_utils`` of MLIR 22 print, except for
+addresses: halfulp has none, and prints `ADDRESS` for each. A memref may also be a tensor, as before bufferization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.errors import UndefinedBehavior, Unsupported
+from halfulp.interp.ir.operations import Operation
+from halfulp.interp.run.printing import show
+from halfulp.interp.run.settings import External, Settings
+from halfulp.interp.run.signature import argument_types
+from halfulp.interp.values.buffers import Buffer
+from halfulp.interp.values.memref_layout import row_major
+from halfulp.interp.values.printed import printed, printed_elements
+from halfulp.interp.values.value import Value
+
+ADDRESS = "0x1000"
+"""The address that is printed for every memref."""
+
+_ELEMENTS: Mapping[str, ty.Type] = {
+    "I8": ty.IntegerType(8),
+    "I16": ty.IntegerType(16),
+    "I32": ty.I32,
+    "I64": ty.I64,
+    "Ind": ty.INDEX,
+    "F16": ty.F("f16"),
+    "BF16": ty.F("bf16"),
+    "F32": ty.F("f32"),
+    "F64": ty.F("f64"),
+}
+_SHAPES = ("I8", "I32", "I64", "Ind", "F32", "F64")
+"""Elements of memrefs whose shape alone can be printed."""
+_RANKED = {"F32": range(5), **dict.fromkeys(("I8", "I32", "I64", "Ind", "F64"), range(1, 2))}
+"""Elements of ranked memrefs that can be printed, with their ranks."""
+_TEXTS = {"printNewline": "\n", "printComma": ", ", "printOpen": "( ", "printClose": " )"}
+_SCALARS = {
+    "printI64": (ty.I64, ty.IntegerType(64, "signed")),
+    "printU64": (ty.I64, ty.IntegerType(64, "unsigned")),
+    "printF32": (ty.F("f32"), ty.F("f32")),
+    "printF64": (ty.F("f64"), ty.F("f64")),
+}
+"""The types of the arguments, and as which they are printed."""
+_TOLERANCES: Mapping[str, tuple[type[np.floating[Any]], float]] = {
+    "F32": (np.float32, 1e-6),
+    "F64": (np.float64, 1e-12),
+}
+"""The relative errors that verifyMemRef allows."""
+
+Accepts = Callable[[ty.Type], bool]
+Make = Callable[[Operation, Settings], External]
+
+
+def runner_function(call: Operation, target: Operation, settings: Settings) -> External | None:
+    """Return the function of the library that a declaration names; None where there is none of that name.
+
+    Raises Unsupported for a declaration with other types than the function has.
+    """
+    name = target.symbol_name or ""
+    found = _FUNCTIONS.get(name)
+    if found is None:
+        return None
+    accepts, make = found
+    types = argument_types(target)
+    if len(types) != len(accepts) or not all(fits(type_) for fits, type_ in zip(accepts, types, strict=True)):
+        given = ", ".join(f"'{type_}'" for type_ in types)
+        raise Unsupported(
+            f"'@{name}' of mlir-runner's library does not take ({given})", location=call.location, op=call.name
+        )
+    return make(call, settings)
+
+
+# --- memrefs ----------------------------------------------------------------------------------------------------------
+
+Numbers = Sequence[int]
+
+
+def _layout(given: Value | Buffer) -> tuple[int, Numbers, Numbers]:
+    """Return offset, sizes and strides."""
+    if isinstance(given, Buffer):
+        return given.offset, given.shape, given.strides
+    return 0, given.shape, row_major(given.shape)
+
+
+def _described(given: Value | Buffer, kind: str) -> str:
+    offset, sizes, strides = _layout(given)
+    texts = [", ".join(map(str, numbers)) for numbers in (sizes, strides)]
+    return f"{kind} base@ = {ADDRESS} rank = {len(sizes)} offset = {offset} sizes = [{texts[0]}] strides = [{texts[1]}]"
+
+
+def _contents(given: Value | Buffer) -> Value:
+    return given.load() if isinstance(given, Buffer) else given
+
+
+def _print_shape(call: Operation, settings: Settings) -> External:
+    def print_(given: Value | Buffer) -> None:
+        show(call, settings, f"{_described(given, 'Unranked Memref')}\n", (_contents(given),))
+
+    return print_
+
+
+def _print_memref(kind: str, call: Operation, settings: Settings) -> External:
+    def print_(given: Value | Buffer) -> None:
+        value = _contents(given)
+        if 0 in value.shape:
+            raise UndefinedBehavior(
+                "the function reads the first element of a memref without elements",
+                location=call.location,
+                op=call.name,
+            )
+        texts = _characters(value) if value.element_type == _ELEMENTS["I8"] else list(printed_elements(value))
+        rows = _rows(texts, value.shape, 1) if value.shape else f"[{texts[0]}]"
+        show(call, settings, f"{_described(given, kind)} data = \n{rows}\n", (value,))
+
+    return print_
+
+
+def _characters(value: Value) -> list[str]:
+    """Return each byte as the character that it is, as C++ prints numbers of 8 bits."""
+    texts = [bytes([code]).decode("ascii", "surrogateescape") for code in codes_to_ints(value.bits, 8)]
+    poisoned = value.poisoned.reshape(-1).tolist()
+    return ["poison" if lost else text for text, lost in zip(texts, poisoned, strict=True)]
+
+
+def _rows(texts: Sequence[str], shape: Numbers, depth: int) -> str:
+    """Spell elements in brackets; ``depth``: the number of the brackets around each part."""
+    size = len(texts) // shape[0]
+    if len(shape) == 1:
+        parts, between = list(texts), ", "
+    else:
+        parts = [_rows(texts[k : k + size], shape[1:], depth + 1) for k in range(0, len(texts), size)]
+        between = ", \n"
+    return f"[{(between + ' ' * depth).join(parts)}]"
+
+
+def _verify(element: str, call: Operation, settings: Settings) -> External:
+    def verify(actual: Value | Buffer, expected: Value | Buffer) -> int:
+        """Return the number of elements that differ, or -1 for other shapes."""
+        if len(_layout(actual)[1]) and _layout(actual) != _layout(expected):
+            return -1
+        values = [_contents(given) for given in (actual, expected)]
+        for value in values:
+            if value.poison is not None:
+                raise UndefinedBehavior("an element that is compared is poison", location=call.location, op=call.name)
+        equal = _close(element, *values) if element in _TOLERANCES else values[0].bits == values[1].bits
+        return int(np.size(equal) - np.count_nonzero(equal))
+
+    return verify
+
+
+def _close(element: str, actual: Value, expected: Value) -> npt.NDArray[np.bool_]:
+    """Compare floats with the tolerance of the library. Infinities and NaNs are never equal."""
+    dtype, epsilon = _TOLERANCES[element]
+    numbers = [np.atleast_1d(value.bits).view(dtype) for value in (actual, expected)]
+    with np.errstate(all="ignore"):
+        near = abs(numbers[0] - numbers[1]) <= dtype(epsilon) * abs(numbers[1])
+    return np.asarray(near & np.isfinite(numbers[0]) & np.isfinite(numbers[1]))
+
+
+# --- scalars and punctuation ------------------------------------------------------------------------------------------
+
+
+def _print_text(text: str, call: Operation, settings: Settings) -> External:
+    return lambda: show(call, settings, text)
+
+
+def _print_scalar(type_: ty.Type, call: Operation, settings: Settings) -> External:
+    def print_(value: Value) -> None:
+        shown = Value(type_, value.bits, value.poison, value.open, value.origins)
+        show(call, settings, printed(shown), (value,))
+
+    return print_
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
+def _memref_of(element: str, rank: int | None = None) -> Accepts:
+    def accepts(type_: ty.Type) -> bool:
+        if not isinstance(type_, ty.MemRefType | ty.TensorType) or type_.element != _ELEMENTS[element]:
+            return False
+        return type_.shape is None if rank is None else type_.shape is not None and len(type_.shape) == rank
+
+    return accepts
+
+
+def _functions() -> Iterable[tuple[str, tuple[tuple[Accepts, ...], Make]]]:
+    for name, text in _TEXTS.items():
+        yield name, ((), partial(_print_text, text))
+    for name, (taken, shown) in _SCALARS.items():
+        yield name, ((taken.__eq__,), partial(_print_scalar, shown))
+    for element in _ELEMENTS:
+        memref = _memref_of(element)
+        yield f"printMemref{element}", ((memref,), partial(_print_memref, "Unranked Memref"))
+        yield f"verifyMemRef{element}", ((memref, memref), partial(_verify, element))
+    for element in _SHAPES:
+        yield f"printMemrefShape{element}", ((_memref_of(element),), _print_shape)
+    for element, ranks in _RANKED.items():
+        for rank in ranks:
+            yield f"printMemref{rank}d{element}", ((_memref_of(element, rank),), partial(_print_memref, "Memref"))
+
+
+_FUNCTIONS: Mapping[str, tuple[tuple[Accepts, ...], Make]] = dict(_functions())
