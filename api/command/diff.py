@@ -10,7 +10,7 @@ from halfulp.command.ci_reports import Checked, deliver
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, write
 from halfulp.command.option import first_given
 from halfulp.command.options.diff import PASS_OPTIONS, DiffArguments
-from halfulp.command.passes import after_passes, pass_pipeline
+from halfulp.command.passes import after_passes, pass_pipeline, write_report
 from halfulp.command.programs import given_arguments, known_divergences, oracles_named, parse, plural, programs_of
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources
@@ -152,6 +152,7 @@ def _diff_with(
     if pipeline is not None:
         known = KnownByPass(pipeline, *known_divergences(arguments), Settings(profile, max_steps=MAX_STEPS))
     codes = []
+    reported = False
     for one, two in pairs:
         inputs = given_arguments(arguments, one, sources)
         if inputs is None:
@@ -161,6 +162,9 @@ def _diff_with(
         codes.append(DIFFERENT if found.differing else SUCCESS if found.compared else UNSUPPORTED)
         text = "\n".join(_version_lines(found, two, None if pipeline is None else sources[after.filename]))
         write((json.dumps(_version_record(found)) if arguments.json else text) + "\n")
+        if arguments.report is not None and pipeline is not None and found.counterexamples and not reported:
+            write_report(arguments.report, pipeline, before, one, found.counterexamples[0])
+            reported = True
         checked.append(Checked(f"@{found.function}", file_position(one.location), codes[-1], text))
     return ranked(codes)
 

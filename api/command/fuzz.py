@@ -48,9 +48,11 @@ def execute(arguments: FuzzArguments, sources: Sources) -> int:
     }
     for failure in found.failures:
         text = "\n".join(failure.lines()) + "\n"
-        if not arguments.no_reduce:
+        if not (arguments.no_reduce or found.interrupted):
             text += _reduced_failure(failure, *by_name[failure.oracle])
         (say if arguments.json else write)(text)
+    if found.interrupted:
+        raise KeyboardInterrupt
     for counts in found.counts:
         codes += [DIFFERENT] if counts.failures else [WRONG_USE] if counts.broken else []
         codes.append(SUCCESS if counts.tally.compared else UNSUPPORTED)

@@ -8,6 +8,7 @@ from difflib import unified_diff
 from itertools import islice
 from pathlib import Path
 
+from halfulp.command.console import say
 from halfulp.command.options.diff import DiffArguments
 from halfulp.command.options.programs import PassOptions
 from halfulp.command.programs import plural
@@ -15,9 +16,11 @@ from halfulp.command.sources import Sources
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.whole_programs.pass_report import find_runner, pass_report
+from halfulp.conformance.whole_programs.validation import Counterexample
 from halfulp.files import write_file
 from halfulp.interp.ir.errors import InputError
-from halfulp.interp.ir.operations import Module
+from halfulp.interp.ir.operations import Module, Operation
 
 DIFFERENT_LINES = 40
 """The most lines that are shown of the differences between two runs of the passes."""
@@ -66,3 +69,13 @@ def _names(before: str, count: int, keep: str | None) -> Iterator[str]:
         else:
             Path(keep).mkdir(parents=True, exist_ok=True)
             yield str(Path(keep) / f"{stem}-after{end}.mlir")
+
+
+def write_report(
+    path: str, pipeline: PassPipeline, module: Module, function: Operation, example: Counterexample
+) -> None:
+    """Write a report of a counterexample, and say whether mlir-runner shows it. Raise HalfulpError."""
+    report = pass_report(pipeline, module, function, example, find_runner(pipeline.tool))
+    write_file(path, report.text.encode("utf-8", "surrogateescape"))
+    shown = "mlir-runner prints both results" if report.shown else "mlir-runner does not show the difference"
+    say(f"{path}: a report of @{function.symbol_name}; {shown}")

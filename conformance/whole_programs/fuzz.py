@@ -115,12 +115,16 @@ class Counts:
 
 @dataclass
 class FuzzReport:
-    """The result of a run: ``programs`` made, ``steps`` ops in them, and the counts of each oracle."""
+    """The result of a run: ``programs`` compared, ``steps`` ops in them, and the counts of each oracle.
+
+    ``interrupted``: the user stopped the run; the last programs may not be counted for every oracle.
+    """
 
     seed: int
     programs: int
     steps: int
     counts: list[Counts]
+    interrupted: bool = False
 
     @property
     def failures(self) -> list[Failure]:
@@ -142,19 +146,22 @@ def fuzz(
     """Compare ``count`` programs of a seed with each oracle. ``rows``, ``pairs``: the known divergences of the oracles.
 
     ``most_failures``: the number of unexplained ops after which an oracle is no longer asked. ``progress`` is called
-    with the number of finished programs.
+    with the number of finished programs. If the user interrupts the run, the report has what was found until then.
     """
     asked = [_AskedOracle(oracle, rows, pairs, most_failures) for oracle in oracles]
     report = FuzzReport(seed, 0, 0, [one.counts for one in asked])
     programs = random_programs(seed, count, first, allowed)
-    while batch := list(islice(programs, BATCH)):
-        report.programs += len(batch)
-        report.steps += sum(len(program.steps) for program in batch)
-        for one in asked:
-            one.take(batch)
-        progress(report.programs, count)
-        if all(one.done for one in asked):
-            break
+    try:
+        while batch := list(islice(programs, BATCH)):
+            for one in asked:
+                one.take(batch)
+            report.programs += len(batch)
+            report.steps += sum(len(program.steps) for program in batch)
+            progress(report.programs, count)
+            if all(one.done for one in asked):
+                break
+    except KeyboardInterrupt:
+        report.interrupted = True
     return report
 
 
@@ -342,7 +349,8 @@ def _lacks_numbers(type_: ty.Type) -> bool:
 
 def lines(report: FuzzReport, shown: int = 10) -> Iterator[str]:
     """Yield a report for people, without its failures."""
-    yield f"{report.programs:,} programs of seed {report.seed}, {report.steps:,} ops"
+    interrupted = "; interrupted" if report.interrupted else ""
+    yield f"{report.programs:,} programs of seed {report.seed}, {report.steps:,} ops{interrupted}"
     for counts in report.counts:
         tally = counts.tally
         refused = f", {len(counts.refused):,} not supported" if counts.refused else ""
@@ -374,6 +382,7 @@ def as_json(report: FuzzReport) -> dict[str, Any]:
         "seed": report.seed,
         "programs": report.programs,
         "ops": report.steps,
+        "interrupted": report.interrupted,
         "oracles": [_record(counts) for counts in report.counts],
     }
 

@@ -31,7 +31,7 @@ def with_constant_arguments(program: ClosedProgram) -> ClosedProgram | None:
     block = Block()
     made: dict[SSAValue, SSAValue] = {}
     for argument, value in zip(body.arguments, program.arguments, strict=True):
-        constant = _constant(value, argument.type)
+        constant = constant_of(value, argument.type)
         if constant is None:
             return None
         block.append(constant)
@@ -47,7 +47,8 @@ def with_constant_arguments(program: ClosedProgram) -> ClosedProgram | None:
     return verified(ClosedProgram(module, program.function, ()))
 
 
-def _constant(value: Value, type_: ty.Type) -> Operation | None:
+def constant_of(value: Value, type_: ty.Type) -> Operation | None:
+    """Return an op whose result is the value; None if there is none."""
     element = ty.element_type(type_)
     if value.poison is not None:
         if not value.poisoned.all():

@@ -44,6 +44,9 @@ class DiffArguments(PassOptions, ProgramOptions):
     keep: str | None = option(
         "--keep", metavar="DIR", help="write the second version into this directory, and name that file in messages"
     )
+    report: str | None = option(
+        "--report", metavar="FILE", help="write a report of the first difference, for the developers of the passes"
+    )
     junit: str | None = option("--junit", metavar="FILE", help="write the results as a JUnit file, for CI")
     github: bool = option(
         "--github", action="store_true", help="print the results also as annotations of GitHub Actions"
@@ -56,5 +59,5 @@ class DiffArguments(PassOptions, ProgramOptions):
 
 COMMAND = CommandHelp(DiffArguments, _DIFF, COMPARISON_CODES)
 
-PASS_OPTIONS = ("mlir_opt", "repeat", "keep")
+PASS_OPTIONS = ("mlir_opt", "repeat", "keep", "report")
 """Options that need --pass-pipeline."""

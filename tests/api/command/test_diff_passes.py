@@ -223,3 +223,16 @@ def test_a_known_divergence_of_a_pass_is_named(fake_opt: FakeOpt, capsys: pytest
     code, out, _ = run(capsys, *command, "--no-known")
     assert code == 1
     assert "<after>:2:3: error: @f may not do this" in out
+
+
+@pytest.mark.mlir
+def test_a_report_of_the_first_difference(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    fake_opt("exit 1")
+    text = TWICE.replace("i8", "index").replace("arith.addi %x, %x : index", "arith.index_cast %x : index to i8")
+    Path("f.mlir").write_text(
+        text.replace("  return %0", "  %1 = arith.index_cast %0 : i8 to index\n  return %1"), encoding="utf-8"
+    )
+    code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, "--report=r.md", "--no-known", "--input=index=256")
+    assert (code, err) == (1, "r.md: a report of @f; mlir-runner prints both results\n")
+    report = Path("r.md").read_text(encoding="utf-8")
+    assert "is `0x0000000000000000 (0)`. After the passes, it is `0x0000000000000100 (256)`." in report

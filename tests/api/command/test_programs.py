@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from fake_oracle import FakeOracle
 import halfulp.conformance.oracles as oracles
 from halfulp.command import main as cli
 from halfulp.command.console import ranked
-from halfulp.conformance.oracles.oracle import Oracle, OracleError, Unavailable
+from halfulp.conformance.oracles.oracle import ClosedProgram, Oracle, OracleError, Reply, Unavailable
 
 PROGRAM = """\
 func.func @main(%a: f32, %b: f32) -> f32 {
@@ -331,6 +332,33 @@ def test_fuzz_reduces_the_failure_that_it_prints(capsys: pytest.CaptureFixture[s
     assert len(set(reduced)) > 2
     numbers = [number for _, number in failures]
     assert len(set(numbers)) < len(numbers)  # a program with two failures
+
+
+class Interrupted(FakeOracle):
+    """An oracle that is wrong, and is interrupted when it is asked for the third batch of programs."""
+
+    batches = 0
+
+    def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
+        self.batches += 1
+        if self.batches == 3:
+            raise KeyboardInterrupt
+        return list(super().run(programs))
+
+
+def test_an_interrupted_fuzz_says_what_it_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(FAKES, "interrupted", lambda: Interrupted(exchanged=OFTEN_WRONG))
+    monkeypatch.setattr("halfulp.conformance.whole_programs.fuzz.BATCH", 20)
+    command = ["fuzz", "--against", "interrupted", "-n", "2000", "--seed", "3", "--max-failures", "100"]
+    code, out, _ = run(capsys, *command)
+    assert code == 130
+    assert out.startswith("40 programs of seed 3, ")
+    assert out.partition("\n")[0].endswith("; interrupted")
+    assert " differs by interrupted in program " in out
+    code, out, _ = run(capsys, *command, "--json")
+    assert (code, json.loads(out)["programs"], json.loads(out)["interrupted"]) == (130, 40, True)
 
 
 def test_fuzz_as_json(capsys: pytest.CaptureFixture[str]) -> None:

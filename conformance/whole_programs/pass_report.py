@@ -1,0 +1,196 @@
+"""A report of a pass that changes a result, as the developers of the pass need it: text for their issue tracker."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from halfulp.conformance.oracles.jit import library
+from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Unavailable
+from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.oracles.tool import Tool, find_tool
+from halfulp.conformance.whole_programs.difference_text import code_text, element_text
+from halfulp.conformance.whole_programs.program_text import constant_of, text_of
+from halfulp.conformance.whole_programs.rebuild import without_unneeded_functions
+from halfulp.conformance.whole_programs.validation import Counterexample
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.value import Value
+
+LOWERING = (
+    "--lower-affine",
+    "--convert-vector-to-scf",
+    "--convert-scf-to-cf",
+    "--convert-vector-to-llvm",
+    "--expand-strided-metadata",
+    "--convert-to-llvm",
+    "--reconcile-unrealized-casts",
+)
+"""The passes that lower the program for mlir-runner."""
+
+LIBRARIES = ("libmlir_runner_utils.so", "libmlir_c_runner_utils.so")
+
+RUNNER_SECONDS = 20.0
+
+I64 = ty.IntegerType(64)
+
+
+@dataclass(frozen=True)
+class PassReport:
+    """The text of a report. ``shown``: mlir-runner prints both results, as the report says."""
+
+    text: str
+    shown: bool
+
+
+def pass_report(
+    pipeline: PassPipeline, module: Module, function: Operation, example: Counterexample, runner: Tool | None
+) -> PassReport:
+    """Return a report of one counterexample. ``runner``: the mlir-runner that shows it, if there is one.
+
+    Raises HalfulpError if the passes do not do this to the function alone.
+    """
+    name = function.symbol_name or ""
+    alone = without_unneeded_functions(module, name)
+    before = text_of(ClosedProgram(alone, name, example.arguments), close=False)
+    main = _main(alone, function, example)
+    if main is not None and runner is not None:
+        after = pipeline.apply(before + main)
+        prints = _prints(pipeline.tool, runner, before + main, after)
+        if prints is not None and prints == _wanted(example):
+            return PassReport("\n".join(_lines(pipeline, name, before + main, after, example, prints)) + "\n", True)
+    lines = _lines(pipeline, name, before, pipeline.apply(before), example, None)
+    return PassReport("\n".join(lines) + "\n", False)
+
+
+def find_runner(mlir_opt: Tool) -> Tool | None:
+    """Return the mlir-runner beside an mlir-opt, or else the one on PATH; None if there is none."""
+    folder, name = os.path.split(os.path.realpath(mlir_opt.path))
+    beside = Path(folder) / name.replace("mlir-opt", "mlir-runner")
+    try:
+        if beside.is_file() and beside.name != name:
+            return find_tool(str(beside), None, "", r"LLVM version (\S+)")
+        return find_tool("mlir-runner-22", "HALFULP_MLIR_RUNNER", "", r"LLVM version (\S+)")
+    except Unavailable:
+        return None
+
+
+def _lines(
+    pipeline: PassPipeline,
+    name: str,
+    program: str,
+    after: str,
+    example: Counterexample,
+    prints: tuple[str, ...] | None,
+) -> Iterator[str]:
+    """Yield a report as Markdown."""
+    passes = f"--pass-pipeline='{pipeline.pipeline}'"
+    yield f"# Wrong result after {passes}"
+    yield ""
+    yield f"LLVM version {pipeline.tool.version}."
+    yield ""
+    yield "`input.mlir`:"
+    yield from ("", "```mlir", program.rstrip("\n"), "```", "")
+    arguments = ", ".join(f"`{_literal(value) or spell_value(value)}`" for value in example.arguments)
+    yield f"The arguments of `@{name}` are {arguments}." if arguments else f"`@{name}` has no arguments."
+    mismatch, type_ = example.mismatch, example.type
+    if mismatch is None or type_ is None:
+        yield f"Without the passes, the result is defined. After them: {example.trap}."
+    else:
+        where = f"result {mismatch.result}{element_text(mismatch)}, of type `{type_}`"
+        right = code_text(type_, mismatch.expected)
+        wrong = "poison" if mismatch.actual is None else f"`{code_text(type_, mismatch.actual)}`"
+        yield f"The exact value of {where}, is `{right}`. After the passes, it is {wrong}."
+    yield ""
+    if prints is not None:
+        lower = f"mlir-opt {' '.join(LOWERING)}"
+        libraries = ",".join(LIBRARIES)
+        run = f"mlir-runner -e main --entry-point-result=void --shared-libs={libraries}"
+        yield "`main` prints the result" + (" (the bits of a float)" if isinstance(type_, ty.FloatType) else "") + ":"
+        yield from ("", "```console")
+        yield f"$ {lower} input.mlir | {run}"
+        yield prints[0]
+        yield f"$ mlir-opt {passes} input.mlir | {lower} | {run}"
+        yield prints[1]
+        yield from ("```", "")
+    else:
+        yield from ("```console", f"$ mlir-opt {passes} input.mlir", "```", "")
+    yield "After the passes:"
+    yield from ("", "```mlir", after.rstrip("\n"), "```")
+
+
+# --- the function that prints -----------------------------------------------------------------------------------------
+
+
+def _main(module: Module, function: Operation, example: Counterexample) -> str | None:
+    """Return a function ``@main`` that prints the differing element; None if mlir-runner cannot run it."""
+    mismatch, name = example.mismatch, function.symbol_name
+    inputs, results = argument_types(function), result_types(function)
+    if mismatch is None or mismatch.actual is None or module.lookup("main") is not None:
+        return None
+    if any(isinstance(type_, ty.ShapedType) and not isinstance(type_, ty.VectorType) for type_ in (*inputs, *results)):
+        return None
+    literals = [_literal(value) for value in example.arguments]
+    printing = _printing(results[mismatch.result], mismatch.element)
+    if None in literals or printing is None or any(value.poison is not None for value in example.arguments):
+        return None
+    constants = [f"%a{k} = arith.constant {text}" for k, text in enumerate(literals)]
+    names = ", ".join(f"%a{k}" for k in range(len(inputs)))
+    several = len(results) > 1
+    call = f"%r{f':{len(results)}' * several} = call @{name}({names}) : {ty.FunctionType(inputs, results)}"
+    body = [*constants, call, *(line.replace("%v", f"%r#{mismatch.result}" if several else "%r") for line in printing)]
+    return "\n".join(["func.func @main() {", *(f"  {line}" for line in (*body, "return")), "}"]) + "\n"
+
+
+def _literal(value: Value) -> str | None:
+    """Spell a value as the attribute of a constant; None if it has none."""
+    constant = constant_of(value, value.type)
+    return None if constant is None else str(constant.properties["value"])
+
+
+def _printing(type_: ty.Type, place: tuple[int, ...]) -> list[str] | None:
+    """Return the ops that print the element of a result ``%v``; a float as its bits. None for more than 64 bits."""
+    element, width = ty.element_type(type_), element_width(ty.element_type(type_))
+    if width is None or width > 64:
+        return None
+    lines, last = [], "%v"
+    if isinstance(type_, ty.VectorType):
+        lines.append(f"%e = vector.extract %v[{', '.join(map(str, place))}] : {element} from {type_}")
+        last = "%e"
+    if isinstance(element, ty.FloatType):
+        lines.append(f"%b = arith.bitcast {last} : {element} to i{width}")
+        lines += [f"%p = arith.extui %b : i{width} to i64"] * (width < 64)
+        last, element = "%p" if width < 64 else "%b", I64
+    return [*lines, f"vector.print {last} : {element}"]
+
+
+def _signed(code: int, width: int) -> int:
+    return code - (1 << width) if code >> (width - 1) else code
+
+
+def _wanted(example: Counterexample) -> tuple[str, str] | None:
+    """Return what the function ``@main`` prints before and after the passes, if the report is right."""
+    mismatch, type_ = example.mismatch, example.type
+    if mismatch is None or mismatch.actual is None or type_ is None:
+        return None
+    width = width_of(type_)
+    unsigned = width == 1 or isinstance(type_, ty.IndexType) or (isinstance(type_, ty.FloatType) and width < 64)
+    expected, actual = (code if unsigned else _signed(code, width) for code in (mismatch.expected, mismatch.actual))
+    return str(expected), str(actual)
+
+
+def _prints(opt: Tool, runner: Tool, *programs: str) -> tuple[str, ...] | None:
+    """Return what mlir-runner prints for these programs; None if it cannot run one."""
+    try:
+        libraries = ",".join(library(runner, name) for name in LIBRARIES)
+        options = ["-e", "main", "--entry-point-result=void", f"--shared-libs={libraries}"]
+        return tuple(
+            runner.run(options, opt.run(LOWERING, text, RUNNER_SECONDS), RUNNER_SECONDS).strip() for text in programs
+        )
+    except (OracleError, Unavailable):
+        return None
