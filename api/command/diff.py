@@ -13,26 +13,21 @@ from halfulp.command.options.diff import PASS_OPTIONS, DiffArguments
 from halfulp.command.passes import after_passes, pass_pipeline, write_report
 from halfulp.command.programs import given_arguments, known_divergences, oracles_named, parse, plural, programs_of
 from halfulp.command.semantics import profile_named
-from halfulp.command.sources import Sources
+from halfulp.command.sources import Sources, rendered
 from halfulp.conformance.comparing.compare import Verdict
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
-from halfulp.conformance.whole_programs import diff, validation
-from halfulp.conformance.whole_programs.arguments import generated
+from halfulp.conformance.whole_programs import diff
+from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, counterexample_record
 from halfulp.conformance.whole_programs.diff import against
 from halfulp.conformance.whole_programs.difference_text import difference_lines, difference_record
+from halfulp.conformance.whole_programs.domains import parse_assumption
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
-from halfulp.conformance.whole_programs.validation import (
-    MAX_STEPS,
-    common_functions,
-    counterexample_lines,
-    counterexample_record,
-    validate,
-)
+from halfulp.conformance.whole_programs.two_runs import MAX_STEPS
+from halfulp.conformance.whole_programs.validation import Basis, Inputs, ValidationReport, common_functions, compare
 from halfulp.interp.ir.errors import HalfulpError, InputError
 from halfulp.interp.ir.locations import file_position
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.run.signature import argument_types
 
 SHOWN = 5
 """The most differences of one oracle that are printed."""
@@ -81,7 +76,7 @@ def _oracle_code(found: diff.DiffReport) -> int:
     return DIFFERENT if found.differences else ranked([*failed, SUCCESS if found.compared else UNSUPPORTED])
 
 
-def _counts(found: diff.DiffReport | validation.ValidationReport) -> str:
+def _counts(found: diff.DiffReport | ValidationReport) -> str:
     words = {Verdict.EQUAL: "equal", Verdict.OPEN: "open", Verdict.APART: "apart", Verdict.MISMATCH: "different"}
     words[Verdict.UNANSWERED] = "unanswered"
     present = [f"{found.verdicts[verdict]:,} {word}" for verdict, word in words.items() if found.verdicts[verdict]]
@@ -148,19 +143,27 @@ def _diff_with(
     pairs = common_functions(before, after, arguments.function)
     if arguments.input and len(pairs) > 1:
         raise InputError("--input is for one function: name it with --function")
+    max_steps = arguments.max_steps or MAX_STEPS
     known = None
     if pipeline is not None:
-        known = KnownByPass(pipeline, *known_divergences(arguments), Settings(profile, max_steps=MAX_STEPS))
+        settings = Settings(profile, vscale=arguments.vscale, max_steps=max_steps)
+        known = KnownByPass(pipeline, *known_divergences(arguments), settings)
+    inputs = Inputs(
+        count=arguments.n or 1000,
+        seed=arguments.seed,
+        vscale=arguments.vscale,
+        assumptions=tuple(map(parse_assumption, arguments.assume)),
+        given=given_arguments(arguments, pairs[0][0], sources, arguments.vscale, memory=True),
+        max_steps=max_steps,
+    )
     codes = []
     reported = False
     for one, two in pairs:
-        inputs = given_arguments(arguments, one, sources)
-        if inputs is None:
-            inputs = generated(argument_types(one), arguments.n or 1000, arguments.seed)
-        more = {} if known is None else {"explain": partial(known.explained, before, one.symbol_name or "")}
-        found = validate((before, one), (after, two), inputs, profile, **more)
-        codes.append(DIFFERENT if found.differing else SUCCESS if found.compared else UNSUPPORTED)
-        text = "\n".join(_version_lines(found, two, None if pipeline is None else sources[after.filename]))
+        explain = None if known is None else partial(known.explained, before, one.symbol_name or "")
+        found = compare(before, after, (one, two), inputs, profile, explain)
+        codes.append(_version_code(found))
+        source = None if pipeline is None else sources[after.filename]
+        text = "\n".join(_version_lines(found, two or one, sources, source))
         write((json.dumps(_version_record(found)) if arguments.json else text) + "\n")
         if arguments.report is not None and pipeline is not None and found.counterexamples and not reported:
             write_report(arguments.report, pipeline, before, one, found.counterexamples[0])
@@ -169,13 +172,23 @@ def _diff_with(
     return ranked(codes)
 
 
-def _version_lines(found: validation.ValidationReport, function: Operation, source: str | None) -> list[str]:
-    every = "every input, " if found.exhaustive else ""
-    lines = [f"@{found.function}: {every}{plural(found.inputs, 'input')}; elements: {_counts(found)}"]
+def _version_code(found: ValidationReport) -> int:
+    """Return the exit code for one function."""
+    if found.problem is not None:
+        return found.problem.exit_code
+    if found.differing:
+        return DIFFERENT
+    return UNSUPPORTED if found.basis is Basis.NOTHING else SUCCESS
+
+
+def _version_lines(found: ValidationReport, function: Operation, sources: Sources, source: str | None) -> list[str]:
+    """Describe the result for one function. ``source``: the text of the second version, whose lines are shown."""
+    lines = [f"@{found.function}: {_headline(found)}"]
+    if found.problem is not None:
+        lines += [f"  {line}" for line in rendered(found.problem, sources).split("\n")]
+    lines += [f"  {note}" for note in found.notes]
     if found.undefined:
         lines.append(f"  undefined before, so that anything is allowed: {plural(found.undefined, 'input')}")
-    if not found.compared:
-        lines.append("  nothing was compared")
     lines += [f"  not run: {why} ({plural(count, 'input')})" for why, count in found.skipped.most_common()]
     for names, count in found.known.most_common():
         lines.append(f"  known divergence: {'; '.join(names)} ({plural(count, 'input')})")
@@ -185,9 +198,29 @@ def _version_lines(found: validation.ValidationReport, function: Operation, sour
     return [*lines, f"... and {plural(more, 'input')} more with differences"] if more else lines
 
 
-def _version_record(found: validation.ValidationReport) -> dict[str, Any]:
+def _headline(found: ValidationReport) -> str:
+    """Say how much was shown, and count the elements."""
+    tested = plural(found.tested, "input")
+    if found.problem is not None:
+        return found.basis.value
+    if found.differing:
+        every = " (every input)" if found.exhaustive else ""
+        return f"differs for {found.differing:,} of {tested}{every}; elements: {_counts(found)}"
+    if found.basis is Basis.NOTHING:
+        return f"nothing was compared ({tested})"
+    if found.basis is Basis.KNOWN:
+        how = f"known differences for {found.known.total():,} of {tested}"
+    else:
+        how = f"tested ({tested})" if found.basis is Basis.SAMPLES else f"{found.basis.value}, {tested}"
+    return f"{how}; elements: {_counts(found)}"
+
+
+def _version_record(found: ValidationReport) -> dict[str, Any]:
     return {
         "function": found.function,
+        "basis": found.basis.value,
+        "problem": None if found.problem is None else str(found.problem),
+        "notes": list(found.notes),
         "inputs": found.inputs,
         "exhaustive": found.exhaustive,
         "undefined": found.undefined,

@@ -16,8 +16,8 @@ from halfulp.command.sources import Sources
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_report import find_runner, pass_report
-from halfulp.conformance.whole_programs.validation import Counterexample
 from halfulp.files import write_file
 from halfulp.interp.ir.errors import InputError
 from halfulp.interp.ir.operations import Module, Operation

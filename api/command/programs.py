@@ -19,7 +19,7 @@ from halfulp.interp.ir.errors import TypeMismatch, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import MemRefType
 from halfulp.interp.run.signature import argument_types
-from halfulp.interp.values.value import to_value
+from halfulp.interp.values.buffers import to_argument
 from halfulp.running import find_entry, function_path
 
 
@@ -52,13 +52,15 @@ def parse(path: str, sources: Sources) -> Module:
     return read(path, sources).module()
 
 
-def given_arguments(arguments: ProgramOptions, function: Operation, sources: Sources) -> Arguments | None:
-    """Return the arguments of --input, if there are any."""
+def given_arguments(
+    arguments: ProgramOptions, function: Operation, sources: Sources, vscale: int | None = None, memory: bool = False
+) -> Arguments | None:
+    """Return the arguments of --input, if there are any. ``memory``: the function may have memrefs."""
     types = argument_types(function)
-    memory = next((type_ for type_ in types if isinstance(type_, MemRefType)), None)
-    if memory is not None:
+    held = next((type_ for type_ in types if isinstance(type_, MemRefType)), None)
+    if held is not None and not memory:
         raise Unsupported(
-            f"@{function.symbol_name} has an argument of type '{memory}', but only programs on values are compared",
+            f"@{function.symbol_name} has an argument of type '{held}', but only programs on values are compared",
             location=function.location,
             hint="let it take a tensor, and store that into memory of its own (iree_codegen.store_to_buffer)",
         )
@@ -72,8 +74,8 @@ def given_arguments(arguments: ProgramOptions, function: Operation, sources: Sou
     values = []
     for index, (text, type_) in enumerate(zip(arguments.input, types, strict=True)):
         what = f"<input {index}>"
-        values.append(to_value(read_value(text, type_, what, sources), type_, what))
-    return given(values)
+        values.append(to_argument(read_value(text, type_, what, sources, vscale), type_, what, vscale))
+    return given(values, types)
 
 
 def programs_of(arguments: DiffArguments | ReduceArguments, sources: Sources, count: int) -> list[ClosedProgram]:

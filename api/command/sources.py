@@ -29,14 +29,18 @@ def report(error: HalfulpError, sources: Sources) -> int:
     """Print an error with its source line, and return its exit code."""
     if isinstance(error.location, UnknownLoc):
         error.location = None
-    if sources.json:
-        say(as_json(error))
-        return error.exit_code
+    say(as_json(error) if sources.json else rendered(error, sources))
+    return error.exit_code
+
+
+def rendered(error: HalfulpError, sources: Sources) -> str:
+    """Return the text of an error with its source line."""
+    if isinstance(error.location, UnknownLoc):
+        error.location = None
     places = [file_position(place) for place in (error.location, *(place for place, _ in error.notes)) if place]
     files = {place.file for place in places if place is not None}
     # A location may name a file that was not read.
-    say(error.render(sources.get(files.pop()) if len(files) == 1 else None))
-    return error.exit_code
+    return error.render(sources.get(files.pop()) if len(files) == 1 else None)
 
 
 def read_bytes(path: str | Path) -> bytes:

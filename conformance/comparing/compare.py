@@ -144,6 +144,11 @@ class Mismatch:
     ulps: int | None
 
 
+def ulps_away(type_: ty.Type, mismatch: Mismatch) -> int | None:
+    """Return the distance of a mismatch in ulps, which only floats have."""
+    return mismatch.ulps if isinstance(type_, ty.FloatType) else None
+
+
 def ulp_distance(type_: ty.Type, one: int, other: int) -> int | None:
     """Return the number of steps between two codes along the values of the type; None for NaN and for types without an
     order.

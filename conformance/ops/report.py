@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from halfulp.conformance.comparing.check import Tally
-from halfulp.conformance.comparing.compare import Mismatch
+from halfulp.conformance.comparing.compare import Mismatch, ulps_away
 from halfulp.conformance.comparing.coverage import OUTCOMES, Coverage
 from halfulp.conformance.comparing.divergences import Example, divergences
 from halfulp.conformance.comparing.exact_results import exact_value
@@ -152,8 +152,9 @@ def mismatch_text(case: OpCase, mismatch: Mismatch) -> str:
     )
     result = exact_value(case, mismatch.operands)
     exact = "" if result is None else f", exactly {_number(result)}"
-    ulps = "" if mismatch.ulps is None else f", {mismatch.ulps} ulp away"
-    return f"{case}: {operands}: expected {right}{exact}, got {actual}{ulps}"
+    ulps = ulps_away(case.result_types[mismatch.result], mismatch)
+    away = "" if ulps is None else f", {ulps} ulp away"
+    return f"{case}: {operands}: expected {right}{exact}, got {actual}{away}"
 
 
 def _number(number: Fraction) -> str:

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from halfulp.conformance.comparing.check import SHOWN, Tally, ask, compare, explaining_profiles
-from halfulp.conformance.comparing.compare import Mismatch, worst
+from halfulp.conformance.comparing.compare import Mismatch, ulps_away, worst
 from halfulp.conformance.comparing.coverage import Coverage, covered
 from halfulp.conformance.comparing.divergences import Divergence
 from halfulp.conformance.comparing.inputs import CHUNK, EXHAUSTIVE_BITS, inputs_for, is_exhaustive
@@ -168,7 +168,7 @@ def as_json(verification: Verification) -> dict[str, Any]:
                 "expected": hex(mismatch.expected),
                 "actual": None if mismatch.actual is None else hex(mismatch.actual),
                 "status": mismatch.status.name.lower(),
-                "ulps": mismatch.ulps,
+                "ulps": ulps_away(case.result_types[mismatch.result], mismatch),
             }
             for _, mismatch in tally.mismatches
         ],

@@ -3,66 +3,147 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from math import prod
 
 import numpy as np
 
-from halfulp.conformance.comparing.inputs import corner_codes, random_codes
-from halfulp.fp_formats import scalar
+from halfulp.conformance.whole_programs.domains import Domain, every_code
+from halfulp.conformance.whole_programs.made_up_sizes import CHOICES, STATIC, Sizes, is_dynamic, made_up
 from halfulp.fp_formats.codes import Codes, code_shape, ints_to_codes
+from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import LimitExceeded, Unsupported
 from halfulp.interp.ir.types import element_width, width_of
 from halfulp.interp.run.settings import Settings
-from halfulp.interp.values.element_layout import concrete, runtime_shape
+from halfulp.interp.values.buffers import Allocation, Buffer
+from halfulp.interp.values.element_layout import runtime_shape
+from halfulp.interp.values.memref_layout import Layout, chosen_layout, spanned
 from halfulp.interp.values.value import Value
+from halfulp.semantics.poison import Origin, Origins
 
 EXHAUSTIVE_BITS = 16
 """Most bits of all arguments together for which a function is run on every combination."""
 
-DYNAMIC_SIZE = 3
-"""Size of a dynamic dimension, and number of elements of an unranked tensor."""
+MOST_ELEMENTS = 1 << 19
+"""Most elements that are generated for one function. Of larger arguments there are fewer inputs."""
 
+LARGEST_CHOICE = 1 << 12
+"""Most elements of one input whose dynamic sizes are not the first choice."""
 
 ELEMENT_BYTES = 64
 """Bytes that an element takes during generation: a Python integer, and its places in lists."""
 
 
 @dataclass(frozen=True)
-class Arguments:
-    """Tuples of arguments: a column of codes per argument, whose first axis counts the tuples.
+class Part:
+    """Inputs of one shape: a column of codes per argument, whose first axis counts the inputs.
 
-    ``exhaustive``: these are all combinations.
+    ``declared``: the types of the arguments in the program. ``types``: the same with sizes and layouts in place of
+    dynamic ones.
     """
 
+    declared: tuple[ty.Type, ...]
     types: tuple[ty.Type, ...]
     columns: tuple[Codes, ...]
     count: int
-    exhaustive: bool = False
 
     def row(self, index: int) -> tuple[Value, ...]:
-        """Return one tuple."""
-        return tuple(Value(type_, column[index]) for type_, column in zip(self.types, self.columns, strict=True))
+        """Return one input; the contents of a memref are a tensor."""
+        return tuple(Value(_held(type_), column[index]) for type_, column in zip(self.types, self.columns, strict=True))
 
-    def lanes(self, start: int, stop: int) -> tuple[Value, ...]:
-        """Return several tuples of scalars as one tuple of lanes."""
-        return tuple(Value(type_, column[start:stop]) for type_, column in zip(self.types, self.columns, strict=True))
+    def fresh(self, index: int) -> tuple[Value | Buffer, ...]:
+        """Return one input for a run, with new memory for each memref."""
+        return tuple(
+            _memory(self.declared[number], *placed, self.columns[number][index])
+            if placed is not None
+            else Value(self.types[number], self.columns[number][index])
+            for number, placed in enumerate(self._layouts)
+        )
+
+    @cached_property
+    def _layouts(self) -> tuple[tuple[tuple[int, ...], Layout] | None, ...]:
+        """The shape and the layout of each memref."""
+        shapes = [tuple(size or 0 for size in ty.shape_of(type_) or ()) for type_ in self.types]
+        return tuple(
+            (shape, chosen_layout(type_, shape)) if isinstance(type_, ty.MemRefType) else None
+            for type_, shape in zip(self.types, shapes, strict=True)
+        )
+
+    def lanes(self) -> tuple[Value, ...]:
+        """Return all inputs as one input over lanes."""
+        return tuple(Value(type_, column) for type_, column in zip(self.types, self.columns, strict=True))
 
     @property
-    def scalars(self) -> bool:
-        """Tell whether there are arguments, and all are scalars."""
-        return bool(self.types) and not any(isinstance(type_, ty.ShapedType) for type_ in self.types)
+    def has_lanes(self) -> bool:
+        """Tell whether there are arguments, and values of all of them can have one more axis, over lanes."""
+        return bool(self.types) and all(map(_has_lanes, self.types))
 
 
-def given(values: Sequence[Value]) -> Arguments:
-    """Return one tuple of arguments."""
-    columns = tuple(value.bits[np.newaxis] for value in values)
-    return Arguments(tuple(value.type for value in values), columns, 1)
+def _memory(declared: ty.Type, shape: tuple[int, ...], layout: Layout, codes: Codes) -> Buffer:
+    """Return new memory with these elements; what lies between them is poison."""
+    assert isinstance(declared, ty.MemRefType)
+    strides, offset = layout
+    allocation = Allocation(declared.element, spanned(shape, strides, offset)[1])
+    buffer = Buffer(declared, allocation, offset, shape, strides)
+    if len(allocation) > prod(shape):
+        allocation.spoil(Origin("memory", "", "memory between the elements of an argument"), Origins())
+        buffer.store(Value(ty.TensorType(shape, declared.element), codes))
+    else:
+        buffer.view()[...] = codes
+    return buffer
+
+
+def _has_lanes(type_: ty.Type) -> bool:
+    element = ty.element_type(type_)
+    if isinstance(type_, ty.MemRefType) or (isinstance(element, ty.UniformQuantizedType) and element.along_axes):
+        return False
+    return ty.shape_of(type_) is not None
+
+
+def _held(type_: ty.Type) -> ty.Type:
+    return ty.TensorType(type_.shape, type_.element) if isinstance(type_, ty.MemRefType) else type_
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Inputs of a function, in parts of one shape each.
+
+    ``exhaustive``: these are all inputs. ``notes``: choices that the user should know of.
+    """
+
+    parts: tuple[Part, ...]
+    exhaustive: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of inputs."""
+        return sum(part.count for part in self.parts)
+
+    def row(self, index: int) -> tuple[Value, ...]:
+        """Return one input; the contents of a memref are a tensor."""
+        for part in self.parts:
+            if index < part.count:
+                return part.row(index)
+            index -= part.count
+        raise IndexError("there are fewer inputs")
+
+
+def given(values: Sequence[Value | Buffer], types: Sequence[ty.Type]) -> Arguments:
+    """Return one input, for arguments of these types."""
+    held = [value.load() if isinstance(value, Buffer) else value for value in values]
+    known = tuple(value.type if isinstance(value, Value) else _static(value) for value in values)
+    return Arguments((Part(tuple(types), known, tuple(value.bits[np.newaxis] for value in held), 1),))
+
+
+def _static(buffer: Buffer) -> ty.MemRefType:
+    """Return the type of a buffer with its sizes, strides and offset."""
+    layout = buffer.type.layout and at.StridedLayoutAttr(buffer.strides, buffer.offset)
+    return replace(buffer.type, shape=buffer.shape, layout=layout)
 
 
 def generated(
@@ -71,83 +152,132 @@ def generated(
     seed: int = 0,
     vscale: int | None = None,
     exhaustive_bits: int = EXHAUSTIVE_BITS,
+    domains: Mapping[int, Domain] | None = None,
+    scaled: Mapping[int, int] | None = None,
 ) -> Arguments:
     """Generate arguments of these types; the same for the same count and seed.
 
-    All combinations, where the arguments have at most ``exhaustive_bits`` bits together, else ``count`` tuples. Dynamic
-    dimensions get `DYNAMIC_SIZE`. Raises Unsupported for types without values to generate, LimitExceeded for more
-    elements than memory allows.
+    All combinations, if there are at most 2^``exhaustive_bits``, else ``count`` inputs, or fewer large ones.
+    ``domains``: the codes of some arguments, by number. ``scaled``: some dynamic sizes, by dimension; all others are
+    those of `CHOICES`. Raises Unsupported for types without values to generate, LimitExceeded for an input that is too
+    large.
     """
-    shapes = [_shape(type_, vscale) for type_ in types]
-    known = tuple(concrete(type_, shape) for type_, shape in zip(types, shapes, strict=True))
-    widths = [width_of(ty.element_type(type_)) for type_ in types]
-    sizes = [prod(shape) for shape in shapes]
-    bits = sum(width * size for width, size in zip(widths, sizes, strict=True))
-    tuples = 1 << bits if bits <= exhaustive_bits else count
-    if tuples * sum(sizes) * ELEMENT_BYTES > Settings.max_bytes:
-        most = Settings.max_bytes // ELEMENT_BYTES
-        raise LimitExceeded(
-            f"{tuples} tuples of {sum(sizes)} elements are too many to generate: more than {most} in all",
-            hint="choose fewer with -n, or give each argument with --input",
-        )
-    if bits <= exhaustive_bits:
-        numbers: list[Sequence[int]] = [
-            range(1 << width) for width, size in zip(widths, sizes, strict=True) for _ in range(size)
+    for type_ in types:
+        if element_width(ty.element_type(type_)) is None:
+            raise Unsupported(f"no values of type '{type_}' can be generated", hint="give each argument with --input")
+    rng = random.Random(f"{seed} {', '.join(map(str, types))}")
+    maker = _Maker(tuple(types), vscale, domains or {}, scaled or {}, rng)
+    if any(map(is_dynamic, types)):
+        return maker.of_several_sizes(count)
+    known = maker.known(STATIC)
+    every = maker.every(known, 1 << exhaustive_bits)
+    if every is not None:
+        return Arguments((every,), exhaustive=True)
+    part, notes = maker.sample(known, count)
+    return Arguments((part,), notes=notes)
+
+
+class _Maker:
+    """Makes inputs of a function, and notes what the user should know of them."""
+
+    def __init__(
+        self,
+        declared: tuple[ty.Type, ...],
+        vscale: int | None,
+        domains: Mapping[int, Domain],
+        scaled: Mapping[int, int],
+        rng: random.Random,
+    ) -> None:
+        self.declared = declared
+        self.vscale = vscale
+        self.scaled = scaled
+        self.rng = rng
+        self.elements = [ty.element_type(type_) for type_ in declared]
+        self.domains = [domains.get(k) or every_code(element) for k, element in enumerate(self.elements)]
+
+    def known(self, sizes: Sizes) -> tuple[ty.Type, ...]:
+        """Return the types with these sizes."""
+        return tuple(made_up(type_, sizes, self.vscale, self.scaled) for type_ in self.declared)
+
+    def shapes(self, known: Sequence[ty.Type]) -> list[tuple[int, ...]]:
+        """Return the shapes of the values of static types."""
+        return [tuple(size or 0 for size in runtime_shape(type_, self.vscale) or ()) for type_ in known]
+
+    def size(self, known: Sequence[ty.Type]) -> int:
+        """Return the number of elements of one input."""
+        return sum(map(prod, self.shapes(known)))
+
+    def every(self, known: tuple[ty.Type, ...], most: int) -> Part | None:
+        """Return all inputs of static types; None if there are more than ``most``, or too many to count."""
+        self._refuse_too_large(known)
+        counts = zip(self.domains, map(prod, self.shapes(known)), strict=True)
+        if any(domain.size != 1 and count > most.bit_length() for domain, count in counts):
+            return None
+        domains = self._of_each_element(known)
+        total = 1
+        for domain in domains:
+            total = most + 1 if domain.size is None else total * domain.size
+            if total > most:
+                return None
+        numbers = product(*(range(domain.size or 0) for domain in domains))
+        rows = [tuple([domain.code(k) for domain, k in zip(domains, row, strict=True)]) for row in numbers]
+        return self._part(known, rows)
+
+    def sample(self, known: tuple[ty.Type, ...], count: int) -> tuple[Part, tuple[str, ...]]:
+        """Return ``count`` inputs, corners and random ones, or fewer large ones, and then a note."""
+        self._refuse_too_large(known)
+        size = self.size(known)
+        fewer = min(count, max(MOST_ELEMENTS // max(size, 1), 2))
+        note = f"{fewer:,} of {count:,} inputs: each has {size:,} elements"
+        return self._part(known, self._rows(known, fewer)), (note,) if fewer < count else ()
+
+    def of_several_sizes(self, count: int) -> Arguments:
+        """Return inputs of several dynamic sizes."""
+        chosen: dict[tuple[ty.Type, ...], Sizes] = {}
+        for sizes in CHOICES:
+            known = self.known(sizes)
+            if not chosen or self.size(known) <= LARGEST_CHOICE:
+                chosen.setdefault(known, sizes)
+        shares = sum(sizes.share for sizes in chosen.values())
+        parts: list[Part] = []
+        notes: list[str] = []
+        for known, sizes in chosen.items():
+            left = count - sum(part.count for part in parts)
+            part, note = self.sample(known, min(left, -(-count * sizes.share // shares)))
+            parts.append(part)
+            notes += note
+        names = [sizes.name for sizes, part in zip(chosen.values(), parts, strict=True) if part.count]
+        said = (f"dynamic sizes: {'; '.join(names)}",) if len(names) > 1 else ()
+        return Arguments(tuple(part for part in parts if part.count), notes=(*said, *notes))
+
+    def _refuse_too_large(self, known: Sequence[ty.Type]) -> None:
+        size, most = self.size(known), Settings.max_bytes // ELEMENT_BYTES
+        if size > most:
+            raise LimitExceeded(
+                f"{size} elements are too many to generate: more than {most}", hint="give each argument with --input"
+            )
+
+    def _of_each_element(self, known: Sequence[ty.Type]) -> list[Domain]:
+        return [
+            domain for domain, shape in zip(self.domains, self.shapes(known), strict=True) for _ in range(prod(shape))
         ]
-        rows = list(product(*numbers))
-        count, exhaustive = len(rows), True
-    else:
-        exhaustive = False
-        elements = [ty.element_type(type_) for type_, size in zip(types, sizes, strict=True) for _ in range(size)]
-        rng = random.Random(f"{seed} {', '.join(map(str, types))}")
-        rows = _rows(elements, count, rng)
-    columns = []
-    start = 0
-    for shape, size, width in zip(shapes, sizes, widths, strict=True):
-        codes = [code for row in rows for code in row[start : start + size]]
-        columns.append(ints_to_codes(codes, width, (len(rows), *shape)))
-        assert columns[-1].shape == code_shape((count, *shape), width)
-        start += size
-    return Arguments(known, tuple(columns), count, exhaustive)
 
+    def _rows(self, known: Sequence[ty.Type], count: int) -> list[tuple[int, ...]]:
+        """Return codes for all elements of ``count`` inputs: all combinations of corners if they are few, then any."""
+        domains = self._of_each_element(known)
+        rows: list[tuple[int, ...]] = []
+        if len(domains) < count.bit_length():
+            corners = [domain.corners for domain in domains]
+            if all(corners) and prod(map(len, corners)) <= (count + 1) // 2:
+                rows = list(product(*corners))
+        return rows + [tuple([domain.draw(self.rng) for domain in domains]) for _ in range(count - len(rows))]
 
-def _shape(type_: ty.Type, vscale: int | None) -> tuple[int, ...]:
-    if element_width(ty.element_type(type_)) is None or isinstance(type_, ty.MemRefType):
-        raise Unsupported(f"no values of type '{type_}' can be generated", hint="give each argument with --input")
-    shape = runtime_shape(type_, vscale)
-    return (DYNAMIC_SIZE,) if shape is None else tuple(DYNAMIC_SIZE if size is None else size for size in shape)
-
-
-def _rows(elements: Sequence[ty.Type], count: int, rng: random.Random) -> list[tuple[int, ...]]:
-    corners = [corners_of(element) for element in elements]
-    rows: list[tuple[int, ...]] = []
-    if len(corners) < count.bit_length() and prod(map(len, corners)) <= (count + 1) // 2:
-        rows = list(product(*corners))
-    return rows + [tuple([any_code(element, rng) for element in elements]) for _ in range(count - len(rows))]
-
-
-@lru_cache(maxsize=512)
-def corners_of(element: ty.Type) -> tuple[int, ...]:
-    """Return the codes of an element type at which behaviour changes."""
-    return tuple(corner_codes(element))
-
-
-def any_code(element: ty.Type, rng: random.Random) -> int:
-    """Return a corner, an ordinary number, or any code."""
-    kind = rng.random()
-    if kind < 0.35:
-        return rng.choice(corners_of(element))
-    return rng.choice(ordinary_codes(element)) if kind < 0.7 else random_codes(element, 1, rng)[0]
-
-
-@lru_cache(maxsize=512)
-def ordinary_codes(element: ty.Type) -> tuple[int, ...]:
-    """Return codes of small numbers: eighths of either sign, or small integers."""
-    if isinstance(element, ty.FloatType):
-        fmt = element.format
-        numbers = [Fraction(k, 8) for k in (*range(1, 33), 36, 40, 44, 48, 56, 60, 64, 80, 100, 128)]
-        if fmt.signed:
-            numbers += [-number for number in numbers]
-        return tuple(dict.fromkeys(scalar.from_fraction(fmt, number).code for number in numbers))
-    mask = (1 << width_of(element)) - 1
-    return tuple(dict.fromkeys(k & mask for k in (*range(1, 17), *range(-16, 0), 31, 42, 64, 100, -42, -100)))
+    def _part(self, known: tuple[ty.Type, ...], rows: Sequence[tuple[int, ...]]) -> Part:
+        columns, start = [], 0
+        for shape, element in zip(self.shapes(known), self.elements, strict=True):
+            size, width = prod(shape), width_of(element)
+            codes = [code for row in rows for code in row[start : start + size]]
+            columns.append(ints_to_codes(codes, width, (len(rows), *shape)))
+            assert columns[-1].shape == code_shape((len(rows), *shape), width)
+            start += size
+        return Part(self.declared, known, tuple(columns), len(rows))

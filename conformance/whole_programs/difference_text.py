@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from halfulp.conformance.comparing.compare import Mismatch
+from halfulp.conformance.comparing.compare import Mismatch, ulps_away
 from halfulp.conformance.whole_programs.diff import Difference
 from halfulp.conformance.whole_programs.op_search import Finding
 from halfulp.fp_formats.spelling import hexadecimal
@@ -25,7 +25,8 @@ def given_text(type_: ty.Type, mismatch: Mismatch) -> str:
     """Spell the oracle's result: bits and distance, or poison or a trap."""
     if mismatch.actual is None:
         return mismatch.status.name.lower()
-    away = f", {mismatch.ulps} ulp{'s'[: mismatch.ulps != 1]} away" if mismatch.ulps else ""
+    ulps = ulps_away(type_, mismatch)
+    away = f", {ulps} ulp{'s'[: ulps != 1]} away" if ulps else ""
     return code_text(type_, mismatch.actual) + away
 
 
@@ -85,7 +86,7 @@ def difference_record(difference: Difference) -> dict[str, Any]:
         "type": str(type_),
         "expected": f"0x{mismatch.expected:X}",
         "got": mismatch.status.name.lower() if mismatch.actual is None else f"0x{mismatch.actual:X}",
-        "ulps": mismatch.ulps,
+        "ulps": ulps_away(type_, mismatch),
     }
 
 

@@ -11,10 +11,10 @@ from halfulp.conformance.oracles.jit import library
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Unavailable
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.oracles.tool import Tool, find_tool
+from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.difference_text import code_text, element_text
 from halfulp.conformance.whole_programs.program_text import constant_of, text_of
 from halfulp.conformance.whole_programs.rebuild import without_unneeded_functions
-from halfulp.conformance.whole_programs.validation import Counterexample
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.ir.types import element_width, width_of
@@ -99,10 +99,12 @@ def _lines(
     arguments = ", ".join(f"`{_literal(value) or spell_value(value)}`" for value in example.arguments)
     yield f"The arguments of `@{name}` are {arguments}." if arguments else f"`@{name}` has no arguments."
     mismatch, type_ = example.mismatch, example.type
-    if mismatch is None or type_ is None:
+    if example.texts is not None:
+        yield f"Without the passes, it prints `{example.texts[0]!r}`. After them, it prints `{example.texts[1]!r}`."
+    elif mismatch is None or type_ is None:
         yield f"Without the passes, the result is defined. After them: {example.trap}."
     else:
-        where = f"result {mismatch.result}{element_text(mismatch)}, of type `{type_}`"
+        where = f"{example.output}{element_text(mismatch)}, of type `{type_}`"
         right = code_text(type_, mismatch.expected)
         wrong = "poison" if mismatch.actual is None else f"`{code_text(type_, mismatch.actual)}`"
         yield f"The exact value of {where}, is `{right}`. After the passes, it is {wrong}."
@@ -132,6 +134,8 @@ def _main(module: Module, function: Operation, example: Counterexample) -> str |
     mismatch, name = example.mismatch, function.symbol_name
     inputs, results = argument_types(function), result_types(function)
     if mismatch is None or mismatch.actual is None or module.lookup("main") is not None:
+        return None
+    if example.texts is not None or mismatch.result >= len(results):  # printed, or in memory
         return None
     if any(isinstance(type_, ty.ShapedType) and not isinstance(type_, ty.VectorType) for type_ in (*inputs, *results)):
         return None

@@ -18,7 +18,7 @@ from typing import Any
 
 from halfulp.conformance.comparing.op_case import OpCase, op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
-from halfulp.conformance.whole_programs.arguments import any_code
+from halfulp.conformance.whole_programs.domains import any_code
 from halfulp.conformance.whole_programs.rewrite import definition_of, function
 from halfulp.fp_formats import scalar
 from halfulp.fp_formats.codes import Codes, ints_to_codes

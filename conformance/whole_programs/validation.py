@@ -1,6 +1,6 @@
-"""Run two versions of a program on the same inputs: the second must do something that the first allows.
+"""Compare two versions of a function on the same inputs: the second must do something that the first allows.
 
-Scalar functions run on many inputs at once, in lanes, as far as control flow allows.
+`compare` decides how a pair of functions is compared, and always returns a report: its `Basis` says how much was shown.
 """
 
 from __future__ import annotations
@@ -8,61 +8,58 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from enum import Enum
+from math import prod
 
 import numpy as np
 
 from halfulp.conformance.comparing.compare import Mismatch, Verdict, verdicts
 from halfulp.conformance.oracles.oracle import Answer, Status
-from halfulp.conformance.whole_programs.arguments import Arguments
-from halfulp.conformance.whole_programs.difference_text import code_text, element_text, given_text
+from halfulp.conformance.whole_programs.arguments import Arguments, generated
+from halfulp.conformance.whole_programs.counterexamples import Counterexample
+from halfulp.conformance.whole_programs.domains import Assumption, assumed_domains, assumptions_of, trip_counts
+from halfulp.conformance.whole_programs.made_up_sizes import scaled_sizes
 from halfulp.conformance.whole_programs.outcomes import as_reference, element_mismatch
+from halfulp.conformance.whole_programs.printed import Printed, elements
+from halfulp.conformance.whole_programs.signatures import signature
+from halfulp.conformance.whole_programs.trip_bounds import bounding_arguments
+from halfulp.conformance.whole_programs.two_runs import MAX_STEPS, Piece, Ran, TwoRuns
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.errors import (
-    AssertionFailed,
-    HalfulpError,
-    InputError,
-    LimitExceeded,
-    UndefinedBehavior,
-    Unsupported,
-)
+from halfulp.interp.ir.errors import HalfulpError, InputError, LimitExceeded
 from halfulp.interp.ir.operations import Module, Operation
-from halfulp.interp.run.batch.program import run_batch
-from halfulp.interp.run.program import CompiledModule, program_for
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.signature import argument_types, result_types
-from halfulp.interp.values.lanes import over_lanes
-from halfulp.interp.values.spelling import spell_value
+from halfulp.interp.values.element_layout import spell_shape
+from halfulp.interp.values.lanes import taken
+from halfulp.interp.values.printed import printed as text_of
 from halfulp.interp.values.value import Value
 from halfulp.semantics.profile import SPEC, Profile
 
 SHOWN = 3
 """Number of inputs of one function whose difference is kept."""
 
-MAX_STEPS = 1_000_000
-"""Most steps of one run: generated inputs may make a loop endless."""
 
+class Basis(Enum):
+    """What a comparison shows, and how much."""
 
-@dataclass(frozen=True)
-class Counterexample:
-    """Arguments for which the second version does what the first does not allow.
-
-    ``mismatch`` is None and ``trap`` gives the reason where the second version has undefined behaviour or does not end.
-    """
-
-    arguments: tuple[Value, ...]
-    mismatch: Mismatch | None
-    type: ty.Type | None
-    trap: str = ""
+    DIFFERENT = "differs"
+    KNOWN = "known differences"
+    EVERY_INPUT = "proven (every input)"
+    SOLVER = "proven (solver)"
+    SAMPLES = "tested"
+    NOTHING = "not compared"
 
 
 @dataclass
 class ValidationReport:
-    """The result for one function. ``undefined``: the number of inputs for which the first version is undefined.
+    """The result for one function.
 
-    ``skipped``: inputs on which the first version did not end, by the reason. ``differing``: inputs with a difference
-    that is not known. ``known``: inputs with a known difference, by the rows that explain it.
+    ``inputs``: the number of inputs; ``exhaustive``: these are all. ``undefined``: those for which the first version is
+    undefined. ``skipped``: those that were not compared, by the reason. ``differing``: those with a difference that is
+    not known. ``known``: those with a known difference, by the rows that explain it. ``verdicts`` counts elements: of
+    results, of memory after the run, and of printed values. ``notes``: what the user should know of the inputs.
+    ``problem``: why the functions were not compared at all. ``solved``: a solver has proven that nothing differs.
     """
 
     function: str
@@ -74,43 +71,85 @@ class ValidationReport:
     skipped: Counter[str] = field(default_factory=Counter)
     known: Counter[tuple[str, ...]] = field(default_factory=Counter)
     counterexamples: list[Counterexample] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+    problem: HalfulpError | None = None
+    solved: bool = False
+
+    @property
+    def tested(self) -> int:
+        """The number of inputs that were not skipped."""
+        return self.inputs - self.skipped.total()
 
     @property
     def compared(self) -> int:
-        """Return the number of inputs for which both versions ran and the first is defined."""
-        return self.inputs - self.skipped.total() - self.undefined
+        """The number of elements that were compared, and of inputs with a difference."""
+        return self.verdicts.total() + self.differing
+
+    @property
+    def basis(self) -> Basis:
+        """What the comparison shows, and how much."""
+        if self.differing or self.known:
+            return Basis.DIFFERENT if self.differing else Basis.KNOWN
+        if self.solved:
+            return Basis.SOLVER
+        if self.problem is not None or not self.compared:
+            return Basis.NOTHING
+        every = self.exhaustive and not self.skipped and not self.verdicts[Verdict.APART]
+        return Basis.EVERY_INPUT if every else Basis.SAMPLES
 
 
 Explain = Callable[[Sequence[tuple[Value, ...]]], Sequence[tuple[str, ...]]]
 """A function that returns for each input the rows that explain its difference; none if they do not."""
 
 
-def common_functions(before: Module, after: Module, name: str | None = None) -> list[tuple[Operation, Operation]]:
-    """Return the public functions with a body in the first version, or the named one, each with that of the second
-    version.
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs with which functions are compared.
 
-    Raises InputError where there are none, where the second version lacks one, or where the types of one have changed.
+    ``given``: these; None to generate ``count`` of them, or all if there are few. ``vscale``: the factor of the size of
+    scalable vectors. ``assumptions``: ranges of arguments, with those in the function's attribute.
     """
-    pairs = []
+
+    count: int = 1000
+    seed: int = 0
+    vscale: int | None = None
+    assumptions: tuple[Assumption, ...] = ()
+    given: Arguments | None = None
+    max_steps: int = MAX_STEPS
+
+    def of(self, function: Operation) -> Arguments:
+        """Return the inputs of a function. Raises HalfulpError if there are none."""
+        if self.given is not None:
+            return self.given
+        types = argument_types(function)
+        bounds = bounding_arguments(function)
+        domains = {k: trip_counts(ty.element_type(types[k])) for k in bounds if not isinstance(types[k], ty.ShapedType)}
+        assumptions = (*assumptions_of(function), *self.assumptions)
+        domains |= assumed_domains(function, types, assumptions)
+        made = generated(types, self.count, self.seed, self.vscale, domains=domains, scaled=scaled_sizes(function))
+        assumed = (f"assumed: {', '.join(map(str, assumptions))}",) if assumptions else ()
+        return Arguments(made.parts, made.exhaustive, (*assumed, *made.notes))
+
+
+Pair = tuple[Operation, Operation | None]
+
+
+def common_functions(before: Module, after: Module, name: str | None = None) -> list[Pair]:
+    """Return the public functions with a body in the first version, or the named one, each with that of the second
+    version, or None where it has none.
+
+    Raises InputError if there are none in the first version.
+    """
+    pairs: list[Pair] = []
     for op in before.body:
-        other = after.lookup(op.symbol_name) if op.symbol_name else None
         chosen = op.symbol_name == name.removeprefix("@") if name is not None else _is_public(op)
         if op.name == "func.func" and chosen and op.regions[0].blocks:
-            if other is not None and other.name == "func.func" and other.regions[0].blocks:
-                pairs.append((op, other))
-            else:
-                raise InputError(f"@{op.symbol_name} has no body in the second version", location=op.location)
+            other = after.lookup(op.symbol_name) if op.symbol_name else None
+            whole = other is not None and other.name == "func.func" and bool(other.regions[0].blocks)
+            pairs.append((op, other if whole else None))
     if not pairs:
         what = "public function with a body" if name is None else f"function @{name.removeprefix('@')} with a body"
         raise InputError(f"there is no {what} in the first version")
-    for op, other in pairs:
-        one, two = (ty.FunctionType(argument_types(f), result_types(f)) for f in (op, other))
-        if one != two:
-            raise InputError(
-                f"the type of @{op.symbol_name} has changed from '{one}' to '{two}'",
-                location=other.location,
-                notes=[(op.location, "it was declared here")],
-            )
     return pairs
 
 
@@ -119,173 +158,154 @@ def _is_public(op: Operation) -> bool:
     return not isinstance(visibility, at.StringAttr) or visibility.value == "public"
 
 
+def compare(
+    before: Module,
+    after: Module,
+    pair: Pair,
+    inputs: Inputs,
+    profile: Profile = SPEC,
+    explain: Explain | None = None,
+) -> ValidationReport:
+    """Decide how two versions of a function are compared, and compare them. ``explain``: finds the known differences.
+
+    The report of a pair that cannot be compared has its `ValidationReport.problem`.
+    """
+    first, second = pair
+    name = first.symbol_name or ""
+    try:
+        if second is None:
+            raise InputError(f"@{name} has no body in the second version", location=first.location)
+        settings = Settings(profile, vscale=inputs.vscale, max_steps=inputs.max_steps)
+        return validate((before, first), (after, second), inputs.of(first), settings, explain)
+    except HalfulpError as error:
+        return ValidationReport(name, problem=error)
+
+
 def validate(
     before: tuple[Module, Operation],
     after: tuple[Module, Operation],
     arguments: Arguments,
-    profile: Profile = SPEC,
-    explain: Explain = lambda inputs: [()] * len(inputs),
+    settings: Settings,
+    explain: Explain | None = None,
 ) -> ValidationReport:
-    """Run both versions of a function. ``explain``: finds the known differences.
-
-    Raises Unsupported where one version has something that halfulp does not execute.
-    """
-    report = ValidationReport(before[1].symbol_name or "", arguments.count, arguments.exhaustive)
-    run = _Runner(before, after, arguments, profile)
-    for start, stop, expected, answers in run.pieces():
-        _count(report, arguments, start, stop, expected, answers, explain)
-    report.skipped.update(run.skipped)
+    """Run both versions of a function. Raises Unsupported if their types differ too much."""
+    mapped = signature(before[1], after[1])
+    notes = (*arguments.notes, *mapped.notes)
+    report = ValidationReport(before[1].symbol_name or "", arguments.count, arguments.exhaustive, notes=notes)
+    runs = TwoRuns(before, after, arguments, mapped, settings)
+    names = outputs_of(before[1])
+    for piece in runs.pieces():
+        if not isinstance(piece.before, Ran):
+            report.undefined += len(piece.rows)
+            continue
+        differing = _differing(report, runs, piece, piece.before, names)
+        if explain is not None:
+            _leave_out_known(report, piece, differing, explain)
+        report.differing += len(differing)
+        for lane, found in sorted(differing.items())[: SHOWN - len(report.counterexamples)]:
+            row = piece.part.row(int(piece.rows[lane]))
+            expected = tuple(taken(value, lane) for value in piece.before.values)
+            trap = found.trap or ("" if isinstance(piece.after, Ran) else _trap(runs, piece, lane))
+            report.counterexamples.append(replace(found, arguments=row, expected=expected, trap=trap))
+    report.skipped.update(runs.skipped)
     return report
 
 
-Outcome = tuple[Value, ...] | HalfulpError
-Piece = tuple[int, int, Outcome, Outcome]
-
-
-class _Runner:
-    def __init__(
-        self, before: tuple[Module, Operation], after: tuple[Module, Operation], arguments: Arguments, profile: Profile
-    ) -> None:
-        open_, plain = Settings(profile, track_open=True, max_steps=MAX_STEPS), Settings(profile, max_steps=MAX_STEPS)
-        self._before = program_for(before[0], open_), before[1]
-        self._after = program_for(after[0], plain), after[1]
-        self._arguments = arguments
-        self.skipped: Counter[str] = Counter()
-
-    def pieces(self) -> Iterator[Piece]:
-        """Yield ranges of inputs with the outcome of both versions; an input with undefined behaviour is a range of its
-        own.
-        """
-        count = self._arguments.count
-        waiting = [(0, count)] if self._arguments.scalars else []
-        singles: list[tuple[int, int]] = [] if waiting else [(index, index + 1) for index in range(count)]
-        while waiting:
-            start, stop = waiting.pop()
-            if stop - start == 1:
-                yield from self._single(start)
-                continue
-            lanes = self._arguments.lanes(start, stop)
-            try:
-                before = run_batch(*self._before, lanes, stop - start)
-                after = run_batch(*self._after, lanes, stop - start)
-            except (UndefinedBehavior, AssertionFailed, LimitExceeded):
-                middle = (start + stop) // 2
-                waiting += [(middle, stop), (start, middle)]
-                continue
-            except Unsupported:  # lanes cannot take different branches
-                singles += [(index, index + 1) for index in range(start, stop)]
-                continue
-            yield start, stop, _spread(before, stop - start), _spread(after, stop - start)
-        for index, _ in singles:
-            yield from self._single(index)
-
-    def _single(self, index: int) -> Iterator[Piece]:
-        values = self._arguments.row(index)
-        before, after = (self._outcome(program, function, values) for program, function in (self._before, self._after))
-        if isinstance(before, LimitExceeded):
-            self.skipped[before.message] += 1
-        else:
-            yield index, index + 1, before, after
-
-    @staticmethod
-    def _outcome(program: CompiledModule, function: Operation, values: tuple[Value, ...]) -> Outcome:
-        try:
-            return program.run(function, values)
-        except (UndefinedBehavior, AssertionFailed, LimitExceeded) as error:
-            return error
-
-
-def _spread(values: tuple[Value, ...], lanes: int) -> tuple[Value, ...]:
-    """Return results in lanes; results that are the same for all lanes are repeated."""
-
-    def repeated(array: Any) -> Any:
-        return None if array is None else np.broadcast_to(array, (lanes, *array.shape))
-
-    return tuple(
-        value
-        if over_lanes(value)
-        else Value(value.type, repeated(value.bits), repeated(value.poison), repeated(value.open), value.origins)
-        for value in values
-    )
-
-
-def _count(
-    report: ValidationReport,
-    arguments: Arguments,
-    start: int,
-    stop: int,
-    before: Outcome,
-    after: Outcome,
-    explain: Explain,
+def _leave_out_known(
+    report: ValidationReport, piece: Piece, differing: dict[int, Counterexample], explain: Explain
 ) -> None:
-    if isinstance(before, HalfulpError):
-        report.undefined += stop - start
+    """Count the differences of results that are known, and remove them. Programs on memory have none."""
+    lanes = [lane for lane, found in sorted(differing.items()) if found.mismatch is not None and found.texts is None]
+    if not lanes or any(isinstance(type_, ty.MemRefType) for type_ in piece.part.types):
         return
-    if isinstance(after, HalfulpError):
-        report.differing += stop - start
-        if len(report.counterexamples) < SHOWN:
-            what = f"does not end: {after.message}" if isinstance(after, LimitExceeded) else after.message
-            report.counterexamples.append(Counterexample(arguments.row(start), None, None, what))
+    rows = explain([piece.part.row(int(piece.rows[lane])) for lane in lanes])
+    for lane, names in zip(lanes, rows, strict=True):
+        if names:
+            report.known[names] += 1
+            del differing[lane]
+
+
+def outputs_of(function: Operation) -> tuple[str, ...]:
+    """Name the values that are compared: the results, then the contents of memory after the run."""
+    memory = [number for number, type_ in enumerate(argument_types(function)) if isinstance(type_, ty.MemRefType)]
+    results = (f"result {number}" for number in range(len(result_types(function))))
+    return (*results, *(f"argument {number} after the run" for number in memory))
+
+
+def _differing(
+    report: ValidationReport, runs: TwoRuns, piece: Piece, before: Ran, names: tuple[str, ...]
+) -> dict[int, Counterexample]:
+    """Count the verdicts of a piece. Return what differs first for each input with a difference."""
+    blank = Counterexample(outputs=names)
+    if not isinstance(piece.after, Ran):
+        return dict.fromkeys(range(len(piece.rows)), blank)
+    found: dict[int, Counterexample] = {}
+    for index, (one, two) in enumerate(zip(before.values, piece.after.values, strict=True)):
+        if one.shape != two.shape:
+            shapes = [spell_shape(value.shape[1:]) for value in (one, two)]
+            other = replace(blank, trap=f"{names[index]} has the shape {shapes[1]}, not {shapes[0]}")
+            return dict.fromkeys(range(len(piece.rows)), other)
+        for lane, mismatch in _mismatches(report, one, two, index):
+            found.setdefault(lane, replace(blank, mismatch=mismatch, type=one.element_type))
+    printed = _printed(report, before.printed, piece.after.printed)
+    if printed is not None:
+        found.setdefault(0, replace(printed, outputs=names))
+    return found
+
+
+def _mismatches(report: ValidationReport, one: Value, two: Value, index: int) -> Iterator[tuple[int, Mismatch]]:
+    """Count the verdicts on one output over lanes. Yield the lanes with a mismatch, each with all its elements."""
+    if one.poison is None and two.poison is None and np.array_equal(one.bits, two.bits):
+        report.verdicts[Verdict.EQUAL] += prod(one.shape)
         return
-    in_lanes = stop - start > 1
-    differing: dict[int, tuple[Mismatch, ty.Type]] = {}
-    for index, (one, two) in enumerate(zip(before, after, strict=True)):
-        if one.bits.shape != two.bits.shape:
-            raise InputError(f"@{report.function}: result {index} has shape {one.shape} before, {two.shape} after")
-        status = None if two.poison is None else two.poisoned.astype(np.uint8) * np.uint8(Status.POISON)
-        answer = Answer(two.bits, status)
-        verdict = verdicts(one.element_type, as_reference(one), 0, answer)
-        for kind in Verdict:
-            report.verdicts[kind] += int(np.count_nonzero(verdict == kind))
-        for place in np.argwhere(verdict == Verdict.MISMATCH):
-            element = tuple(int(k) for k in place)
-            lane = start + element[0] if in_lanes else start
-            if lane not in differing:
-                mismatch = element_mismatch(one, answer, index, element)
-                if in_lanes:
-                    mismatch = replace(mismatch, element=element[1:])
-                differing[lane] = mismatch, one.element_type
-    lanes = sorted(differing)
-    rows = dict(zip(lanes, explain([arguments.row(lane) for lane in lanes]), strict=True)) if lanes else {}
-    report.known.update(names for names in rows.values() if names)
-    unknown = [lane for lane in lanes if not rows[lane]]
-    report.differing += len(unknown)
-    for lane in unknown[: SHOWN - len(report.counterexamples)]:
-        mismatch, type_ = differing[lane]
-        report.counterexamples.append(Counterexample(arguments.row(lane), mismatch, type_))
+    answer = _answer(two)
+    verdict = verdicts(one.element_type, as_reference(one), 0, answer)
+    for kind in Verdict:
+        report.verdicts[kind] += int(np.count_nonzero(verdict == kind))
+    for place in np.argwhere(verdict == Verdict.MISMATCH):
+        lane, *element = (int(k) for k in place)
+        mismatch = element_mismatch(one, answer, index, (lane, *element))
+        yield lane, replace(mismatch, element=tuple(element))
 
 
-def counterexample_lines(function: Operation, found: Counterexample, source: str | None = None) -> list[str]:
-    """Describe a counterexample for people; its place is the function in the second version.
+def _answer(value: Value) -> Answer:
+    status = None if value.poison is None else value.poisoned.astype(np.uint8) * np.uint8(Status.POISON)
+    return Answer(value.bits, status)
 
-    ``source``: the text of the second version, whose line is shown.
+
+def _printed(
+    report: ValidationReport, before: tuple[Printed, ...], after: tuple[Printed, ...]
+) -> Counterexample | None:
+    """Count the verdicts on what was printed: the text around the values, and each value. Return the first that
+    differs.
     """
-    mismatch, type_ = found.mismatch, found.type
-    where = "" if mismatch is None or mismatch.element == () else element_text(mismatch)
-    what = f"@{function.symbol_name} may not do this{where}"
-    lines = [HalfulpError(what, location=function.location).render(source)]
-    lines += [f"  argument {number}: {spell_value(value, limit=16)}" for number, value in enumerate(found.arguments)]
-    if mismatch is None or type_ is None:
-        return [*lines, "  before:   a value", f"  after:    {found.trap}"]
-    if len(result_types(function)) > 1:
-        lines.append(f"  result {mismatch.result}")
-    return [
-        *lines,
-        f"  before:   {code_text(type_, mismatch.expected)}",
-        f"  after:    {given_text(type_, mismatch)}",
-    ]
+    if not before and not after:
+        return None
+    texts = tuple("".join(item.text for item in items) for items in (before, after))
+    differs = Counterexample(texts=(texts[0], texts[1]))
+    ones, twos = elements(before), elements(after)
+    frames = ["".join(item.frame for item in items) for items in (before, after)]
+    if frames[0] != frames[1] or len(ones) != len(twos):
+        report.verdicts[Verdict.MISMATCH] += 1
+        return differs
+    if not ones:
+        report.verdicts[Verdict.EQUAL] += 1
+    found = None
+    for index, (one, two) in enumerate(zip(ones, twos, strict=True)):
+        if one.type == two.type:
+            verdict = Verdict(int(verdicts(one.type, as_reference(one), 0, _answer(two))))
+        else:  # a pass may print a wider integer: users see the same
+            same = one.poison is not None or text_of(one) == text_of(two)
+            verdict = Verdict.EQUAL if same else Verdict.MISMATCH
+        report.verdicts[verdict] += 1
+        if verdict is Verdict.MISMATCH and found is None:
+            shown = element_mismatch(one, _answer(two), index, ()) if one.type == two.type else None
+            found = replace(differs, mismatch=shown, type=one.type)
+    return found
 
 
-def counterexample_record(found: Counterexample) -> dict[str, Any]:
-    """Describe a counterexample as data for JSON."""
-    record: dict[str, Any] = {"arguments": [spell_value(value) for value in found.arguments]}
-    mismatch = found.mismatch
-    if mismatch is None:
-        return record | {"got": "no value", "why": found.trap}
-    return record | {
-        "result": mismatch.result,
-        "type": str(found.type),
-        "expected": f"0x{mismatch.expected:X}",
-        "got": mismatch.status.name.lower() if mismatch.actual is None else f"0x{mismatch.actual:X}",
-        "ulps": mismatch.ulps,
-    }
+def _trap(runs: TwoRuns, piece: Piece, lane: int) -> str:
+    """Return why the second version stops at an input, in the words of a run of this input alone."""
+    error = runs.error_of(piece.part, int(piece.rows[lane])) or piece.after
+    assert isinstance(error, HalfulpError)
+    return f"does not end: {error.message}" if isinstance(error, LimitExceeded) else error.message

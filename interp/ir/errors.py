@@ -82,6 +82,12 @@ class ParseError(HalfulpError):
     """An error in text that is not MLIR, or that names something that does not exist."""
 
 
+class UnknownOp(ParseError):
+    """An op in custom form that MLIR may have, but halfulp does not know."""
+
+    exit_code = 3
+
+
 class VerifyError(HalfulpError):
     """An error in text that is MLIR, but breaks a rule of the language or of an op."""
 
@@ -113,7 +119,9 @@ class BytecodeError(HalfulpError):
 
 
 class LimitExceeded(HalfulpError):
-    """The error for a limit on nesting, steps, depth or memory that was reached."""
+    """The error for a limit on nesting, steps, depth or memory that was reached: halfulp does not go on."""
+
+    exit_code = 3
 
 
 class Unsupported(HalfulpError):

@@ -24,6 +24,7 @@ from halfulp.interp.run.steps import (
     raw_step,
     refusing_casts,
     scalar_step,
+    specified_scalar,
     then,
     unsupported_step,
 )
@@ -206,9 +207,10 @@ class FunctionCompiler(Compiler):
         kernel = self._kernel(op, evaluator)
         values = (*op.operands, *op.results)
         slow = GeneralPath(op, evaluator, kernel, self.settings, operands, results)
-        if self.settings.track_open or any(isinstance(value.type, ty.ShapedType) for value in values):
+        if any(isinstance(value.type, ty.ShapedType) for value in values):
             return slow
-        return scalar_step(kernel.scalar, operands, results, slow)
+        scalar = specified_scalar(kernel, op) if self.settings.track_open else kernel.scalar
+        return slow if scalar is None else scalar_step(scalar, operands, results, slow)
 
     def _kernel(self, op: Operation, evaluator: Elementwise) -> Kernel:
         # Types are compared by identity: equal ones read from one text are one object.

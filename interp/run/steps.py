@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError, Unsupported
 from halfulp.interp.ir.operations import Operation
 from halfulp.interp.run.elementwise import ElementwiseStep
@@ -17,7 +18,7 @@ from halfulp.interp.run.frames import Action, Frame, Function, Run, Segment, Slo
 from halfulp.interp.run.reports import located
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.run.slots import Cast, lift, lower, unresolved
-from halfulp.semantics.kernel import Kernel
+from halfulp.semantics.kernel import Kernel, Open
 
 
 def refusing_casts(op: Operation, operands: tuple[int, ...], action: Action) -> Action:
@@ -144,6 +145,25 @@ def scalar_step(scalar: Callable[..., Any], operands: tuple[int, ...], results: 
         slow(slots)
 
     return step
+
+
+def specified_scalar(kernel: Kernel, op: Operation) -> Callable[..., Any] | None:
+    """Return the scalar of a kernel for runs that keep unspecified results; None if any result may be unspecified.
+
+    If only a NaN may be, the scalar returns None for it, so that the general path runs.
+    """
+    if not kernel.opens:
+        return kernel.scalar if kernel.open is None else None
+    element = op.results[0].type
+    if kernel.opens != Open.NAN.value or not isinstance(element, ty.FloatType):
+        return None
+    scalar, is_nan = kernel.scalar, element.format.is_nan
+
+    def unless_nan(*codes: int) -> Any:
+        code = scalar(*codes)
+        return None if code.__class__ is int and is_nan(code) else code
+
+    return unless_nan
 
 
 def _binary_step(scalar: Callable[..., Any], left: int, right: int, result: int, slow: Step) -> Step:

@@ -17,7 +17,7 @@ from halfulp.interp.declare.registry import Registry, default_registry
 from halfulp.interp.declare.upstream import is_upstream
 from halfulp.interp.gc_pause import PausedCollector
 from halfulp.interp.ir.attributes import Attribute, DictionaryAttr
-from halfulp.interp.ir.errors import ParseError
+from halfulp.interp.ir.errors import ParseError, UnknownOp
 from halfulp.interp.ir.locations import Location
 from halfulp.interp.ir.nested import nested_size
 from halfulp.interp.ir.operations import Block, Module, Operation, Region, Resources, Successor
@@ -198,11 +198,13 @@ class Parser(OpParser):
     def _unknown(self, token: str, name: str, at: int) -> NoReturn:
         dialect = token.partition(".")[0]
         dialects = self.registry.dialects
+        kind: type[ParseError] = ParseError
         if "." in token and dialect not in dialects:
             # A dialect of MLIR is not misspelled.
             near = None if is_upstream(token) else did_you_mean(dialect, dialects)
+            kind = ParseError if near else UnknownOp
             missing = f"Dialect `{dialect}' not found for custom op '{token}'"
-            self.error(missing, at, hint=near or unknown_dialect(dialect, dialects))
+            self.error(missing, at, hint=near or unknown_dialect(dialect, dialects), kind=kind)
         tried = "" if "." in token else f" (tried '{name}' as well)"
         known = dialects.get(name.partition(".")[0])
         if "." in token:
@@ -212,9 +214,10 @@ class Parser(OpParser):
             hint = did_you_mean(token, mnemonics, number_family)
         if hint is None and known is not None and known.partial:
             # The real dialect may have it.
+            kind = UnknownOp
             part = f"halfulp knows only some ops of '{known.name}'"
             hint = f"{part}; it reads every op in generic form (--mlir-print-op-generic)"
-        self.error(f"custom op '{token}' is unknown{tried}", at, hint=hint)
+        self.error(f"custom op '{token}' is unknown{tried}", at, hint=hint, kind=kind)
 
     # The generic form.
 

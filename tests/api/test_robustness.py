@@ -127,7 +127,7 @@ CASES = {
         function("%0 = call @f(%x) : (f32) -> f32"), "m.mlir:2:8: error: calls are nested more than 1000 deep"
     ),
     "endless loop": Case(
-        "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n}\n", "ran more than 100000 ops", 2, ("--max-steps=100000",)
+        "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n}\n", "ran more than 100000 ops", 3, ("--max-steps=100000",)
     ),
     # Inputs to a module that is right.
     "too few inputs": Case(function(""), "m.mlir:1:1: error: @f takes 1 arguments (f32), but 0 are given", 2, ()),

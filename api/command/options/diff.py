@@ -19,6 +19,9 @@ Without --input, the arguments are generated. If they have at most 16 bits toget
 other implementations: if -n is large enough), else corner cases and random values. For a difference, the command names
 the first op whose result is wrong for its operands. If the first version, or the program in halfulp, has undefined
 behaviour, every result is allowed.
+
+Two versions of a function are compared by their results, by the contents of memrefs after the run, and by what they
+print. The first line for each function says what was shown: proven (every input), tested (n inputs), or not compared.
 """
 
 
@@ -53,6 +56,21 @@ class DiffArguments(PassOptions, ProgramOptions):
     )
     n: int | None = option(
         "-n", type=positive, metavar="N", help="the number of inputs to generate (default: 100 for oracles, else 1000)"
+    )
+    assume: tuple[str, ...] = option(
+        "--assume",
+        action="append",
+        metavar="RANGE",
+        help='for two versions: the range of an argument, as in "%%0 in [0, 10]" (repeat it for more arguments)',
+    )
+    vscale: int | None = option(
+        "--vscale", type=positive, metavar="N", help="for two versions: the factor of the size of scalable vectors"
+    )
+    max_steps: int | None = option(
+        "--max-steps",
+        type=positive,
+        metavar="N",
+        help="for two versions: the largest number of ops of one run (default: 1000000)",
     )
     json: bool = option("--json", action="store_true", help="print one JSON object per oracle or function")
 

@@ -304,4 +304,4 @@ def test_the_command_runs_hints(tmp_path: Path, capsys: pytest.CaptureFixture[st
     code, _, err = run(capsys, str(file), "--input=5000000000", "--input=64", "--index-width=32")
     assert code == 2
     assert "does not fit the 32 bits selected for index" in err
-    assert run(capsys, str(file), "--input=1000", "--input=64", "--max-steps=1")[0] == 2
+    assert run(capsys, str(file), "--input=1000", "--input=64", "--max-steps=1")[0] == 3

@@ -51,7 +51,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 def test_a_build_of_any_version_runs_the_passes(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, fake_opt("cat"))
     assert code == 0
-    assert out.startswith("my-opt 99.1.0git: builtin.module(canonicalize)\n@f: every input, 256 inputs; elements: ")
+    assert out.startswith(
+        "my-opt 99.1.0git: builtin.module(canonicalize)\n@f: proven (every input), 256 inputs; elements: "
+    )
     code, out, _ = run(capsys, "diff", "f.mlir", PIPELINE, fake_opt("sed s/addi/muli/"))
     assert code == 1
     assert "  argument 0: i8=1\n  before:   0x02 (2)\n  after:    0x01 (1)" in out
@@ -81,7 +83,7 @@ def test_a_form_that_halfulp_does_not_know_is_read(fake_opt: FakeOpt, capsys: py
     Path("f.mlir").write_text(TWICE + beside, encoding="utf-8")
     code, out, err = run(capsys, "diff", "f.mlir", "--pass-pipeline=builtin.module(loop-invariant-code-motion)")
     assert (code, err) == (0, "")
-    assert out.endswith("@f: every input, 256 inputs; elements: 256 equal\n")
+    assert out.endswith("@f: proven (every input), 256 inputs; elements: 256 equal\n")
 
 
 TURNS = """\
@@ -102,7 +104,7 @@ def test_passes_that_do_not_always_print_the_same_are_a_finding(
     assert code == 1
     assert "error: the passes printed 2 different modules in 8 runs: 6 and 2\n  --- kept/f-after.mlir\n" in out
     assert "\n  -  %0 = arith.addi %x, %x : i8\n  +  %0 = arith.muli %x, %x : i8\n" in out
-    assert out.count("@f: every input, 256 inputs") == 2
+    assert out.count(" of 256 inputs (every input); ") + out.count("@f: proven (every input), 256 inputs") == 2
     assert "kept/f-after-2.mlir:1:1: error: @f may not do this" in out  # the second module is compared too
     assert "arith.addi" in Path("kept/f-after.mlir").read_text(encoding="utf-8")
     assert "arith.muli" in Path("kept/f-after-2.mlir").read_text(encoding="utf-8")
@@ -182,7 +184,9 @@ def test_annotations_of_github(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[
     Path("a,b%.mlir").write_text(THREE, encoding="utf-8")
     _, _, err = run(capsys, "diff", "a,b%.mlir", PIPELINE, option, "--github")
     different, undefined = err.splitlines()
-    assert different.startswith("::error file=a%2Cb%25.mlir,line=4,col=1::@differs: every input, 256 inputs")
+    assert different.startswith(
+        "::error file=a%2Cb%25.mlir,line=4,col=1::@differs: differs for 252 of 256 inputs (every input)"
+    )
     assert "%0A  argument 0: i8=1%0A" in different
     assert undefined.startswith("::warning file=a%2Cb%25.mlir,line=8,col=1::@always_undefined: ")
 

@@ -122,9 +122,7 @@ def test_made_up_inputs_are_those_of_the_seed(file: str, capsys: pytest.CaptureF
         (["p.mlir", "--against", "right", "--function=f"], 2, "there is no function 'f'"),
         (["none.mlir", "--against", "right"], 2, "cannot read 'none.mlir'"),
         (["p.mlir", "same.mlir", "--function=f"], 2, "there is no function @f"),
-        (["p.mlir", "renamed.mlir"], 2, "@main has no body in the second version"),
-        (["large.mlir", "--against", "right"], 2, "are too many to generate"),
-        (["large.mlir", "large.mlir"], 2, "are too many to generate"),
+        (["large.mlir", "--against", "right"], 3, "are too many to generate"),
     ],
 )
 def test_wrong_use_of_diff(
@@ -164,7 +162,7 @@ def test_versions_of_which_nothing_can_be_compared(file: str, capsys: pytest.Cap
     Path("undefined.mlir").write_text(f"func.func @f(%a: i4) -> i4 {{\n{body}", encoding="utf-8")
     code, out, _ = run(capsys, "diff", "undefined.mlir", "undefined.mlir")
     assert code == 3
-    assert "  nothing was compared\n" in out
+    assert out.startswith("@f: nothing was compared (16 inputs)\n")
 
 
 @pytest.mark.parametrize(
@@ -185,11 +183,11 @@ def test_no_answer_is_no_agreement(file: str, capsys: pytest.CaptureFixture[str]
 def test_diff_of_two_versions(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "diff", file, "same.mlir", "-n", "100")
     assert code == 0
-    assert out.startswith("@main: 100 inputs; elements: ")
+    assert out.startswith("@main: tested (100 inputs); elements: ")
     code, out, _ = run(capsys, "diff", file, "other.mlir", "--input=f32=3", "--input=f32=1")
     assert (code, out) == (
         1,
-        "@main: 1 input; elements: 1 different\n"
+        "@main: differs for 1 of 1 input; elements: 1 different\n"
         "other.mlir:1:1: error: @main may not do this\n"
         "  argument 0: f32=3\n"
         "  argument 1: f32=1\n"
@@ -206,7 +204,7 @@ def test_diff_with_what_mlir_opt_makes_of_it(file: str, capsys: pytest.CaptureFi
     assert code == 0
     version, result = out.splitlines()
     assert re.fullmatch(r"mlir-opt\S* \d+\.\d+\.\S+: builtin\.module\(canonicalize,cse\)", version)
-    assert result.startswith("@main: 50 inputs; elements: ")
+    assert result.startswith("@main: tested (50 inputs); elements: ")
     Path("casts.mlir").write_text(
         "func.func @f(%x: index) -> index {\n"
         "  %0 = arith.index_cast %x : index to i8\n"
@@ -223,7 +221,7 @@ def test_diff_with_what_mlir_opt_makes_of_it(file: str, capsys: pytest.CaptureFi
     assert "  known divergence: two index casts are taken for none (1 input)\n" in out
     code, out, _ = run(capsys, *command, "--no-known")
     assert code == 1
-    assert "  before:   0x0000000000000000 (0)\n  after:    0x0000000000000100 (256), 256 ulps away\n" in out
+    assert "  before:   0x0000000000000000 (0)\n  after:    0x0000000000000100 (256)\n" in out
     code, out, err = run(capsys, "diff", file, "--pass-pipeline", "builtin.module(nothing)")
     assert (code, out) == (2, "")
     assert "'nothing' does not refer to a registered pass" in err
@@ -277,9 +275,7 @@ def test_reduce_by_a_script_without_inputs(
     assert run(capsys, "reduce", "f.mlir", "--test", "true")[0] == 0
 
 
-@pytest.mark.parametrize(
-    "command", [["diff", "m.mlir", "m.mlir"], ["diff", "m.mlir", "--against=fake"], ["reduce", "m.mlir", "--test=true"]]
-)
+@pytest.mark.parametrize("command", [["diff", "m.mlir", "--against=fake"], ["reduce", "m.mlir", "--test=true"]])
 @pytest.mark.parametrize("given", [[], ["--input=2xi8=1 2"]])
 def test_programs_on_memory_are_not_compared(
     command: list[str],

@@ -134,15 +134,15 @@ def test_index_width(command: Command, write: Any) -> None:
 def test_limits(command: Command, write: Any) -> None:
     loop = write("loop.mlir", "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n}\n")
     code, _, err = command("run", loop, "--max-steps=1000")
-    assert code == 2
+    assert code == 3
     assert "more than 1000 ops" in err
     recursion = write("r.mlir", "func.func @f() {\n  call @f() : () -> ()\n  return\n}\n")
     code, _, err = command("run", recursion, "--max-depth=10")
-    assert code == 2
+    assert code == 3
     assert err.startswith("r.mlir:2:3: error: calls are nested more than 10 deep")
     big = write("big.mlir", "func.func @f(%x: tensor<100xf32>) -> tensor<100xf32> { return %x : tensor<100xf32> }")
     assert command("run", big, "--input=1", "--max-bytes=400")[0] == 0
-    assert command("run", big, "--input=1", "--max-bytes=399")[0] == 2
+    assert command("run", big, "--input=1", "--max-bytes=399")[0] == 3
     for wrong in ("0", "-1", "x", "1e9", "²"):
         assert command("run", big, "--input=1", f"--max-bytes={wrong}")[0] == 2
 

@@ -15,8 +15,12 @@ from halfulp.conformance.oracles.jit import library
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
 from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.arguments import given
+from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_report import PassReport, find_runner, pass_report
-from halfulp.conformance.whole_programs.validation import common_functions, validate
+from halfulp.conformance.whole_programs.validation import Inputs, Pair, common_functions, compare
+from halfulp.interp.ir.operations import Module
+from halfulp.interp.run.signature import argument_types
+from halfulp.interp.values.value import Value
 
 NARROW = """\
 func.func @f(%c: i1) -> i1 {
@@ -61,14 +65,21 @@ func.func @f(%x: tensor<2xf32>) -> tensor<2xf8E8M0FNU> {
 """
 
 
+def counterexample(before: Module, after: Module, pair: Pair, values: list[Value]) -> Counterexample:
+    """Return the difference for one input."""
+    inputs = Inputs(given=given(values, argument_types(pair[0])))
+    (example,) = compare(before, after, pair, inputs).counterexamples
+    return example
+
+
 def reported(text: str, pipeline: str, *inputs: str, runner: bool = True) -> PassReport:
     passes = PassPipeline(find_mlir_opt(), pipeline)
     before = hu.parse(text, "p.mlir")
     after = passes.read(passes.apply(text), "<after>")
-    one, two = next(pair for pair in common_functions(before, after, "f"))
+    (pair,) = common_functions(before, after, "f")
     values = [read_value(each, None, "<input>", {}) for each in inputs]
-    (example,) = validate((before, one), (after, two), given(values)).counterexamples
-    return pass_report(passes, before, one, example, find_runner(passes.tool) if runner else None)
+    example = counterexample(before, after, pair, values)
+    return pass_report(passes, before, pair[0], example, find_runner(passes.tool) if runner else None)
 
 
 def blocks(report: PassReport, kind: str) -> list[str]:
@@ -164,6 +175,6 @@ def test_a_runner_that_prints_something_else_shows_nothing(tmp_path: Path) -> No
     passes = PassPipeline(opt, NARROWING)
     before = hu.parse(NARROW)
     after = passes.read(passes.apply(NARROW), "<after>")
-    one, two = common_functions(before, after, "f")[0]
-    (example,) = validate((before, one), (after, two), given([read_value("i1=true", None, "x", {})])).counterexamples
-    assert not pass_report(passes, before, one, example, Tool(str(fake), "22")).shown
+    (pair,) = common_functions(before, after, "f")
+    example = counterexample(before, after, pair, [read_value("i1=true", None, "x", {})])
+    assert not pass_report(passes, before, pair[0], example, Tool(str(fake), "22")).shown

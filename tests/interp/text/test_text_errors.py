@@ -196,7 +196,7 @@ def test_a_negative_literal_of_an_unsigned_format() -> None:
 
 def test_exit_codes() -> None:
     assert (ParseError.exit_code, Unsupported.exit_code, UndefinedBehavior.exit_code) == (2, 3, 4)
-    assert (TypeMismatch.exit_code, LimitExceeded.exit_code) == (2, 2)
+    assert (TypeMismatch.exit_code, LimitExceeded.exit_code) == (2, 3)
 
 
 # iree-opt 3.13 says of both: integer value too large.
