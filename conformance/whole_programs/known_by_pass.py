@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from halfulp.conformance.oracles.pass_pipeline import PassPipeline
 from halfulp.conformance.whole_programs.diff import Wrong, differences
 from halfulp.conformance.whole_programs.op_search import Search, observed
 from halfulp.conformance.whole_programs.outcomes import NoMeaning, mismatches_of, run_here
+from halfulp.conformance.whole_programs.rewrite import case_of
 from halfulp.conformance.whole_programs.transformed import NAME, Transformed
 from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.errors import HalfulpError
@@ -19,9 +21,9 @@ from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 
-MOST_STUDIES, MOST_FAILED = 5000, 50
-"""The most searches of one function for the ops that differ, and the most inputs that they do not explain. Then the
-inputs that are left count as not explained either.
+MOST_STUDIES, MOST_FAILED, SECONDS = 5000, 50, 20.0
+"""The most searches of one function for the ops that differ, the most inputs that they do not explain, and the time
+after which no search starts. Then the inputs that are left count as not explained either.
 """
 
 Inputs = Sequence[tuple[Value, ...]]
@@ -41,8 +43,9 @@ class KnownByPass:
     ) -> None:
         self._rows = of_passes(rows, pipeline.passes, NAME)
         self._pairs = of_passes(pairs, pipeline.passes, NAME)
-        self._after = Transformed(pipeline, settings)
-        self._search = Search(self._after, self._rows, settings.profile, self._pairs)
+        self._pipeline = pipeline
+        self._settings = settings
+        self._search: tuple[Module, Search] | None = None
 
     def explained(self, module: Module, function: str, inputs: Inputs) -> list[tuple[str, ...]]:
         """Return the names of the rows that explain each input; none if they do not explain it.
@@ -50,12 +53,13 @@ class KnownByPass:
         ``inputs``: arguments for which the function differs after the passes.
         """
         found: list[tuple[str, ...]] = [()] * len(inputs)
-        if not self._rows and not self._pairs:
+        if not inputs or not self._concern(module):
             return found
         together = len(inputs) > 1 and _alike(inputs) and observed(module, function) is not None
         waiting = [(0, len(inputs))] if together else [(k, k + 1) for k in reversed(range(len(inputs)))]
         studies = failed = 0
-        while waiting and studies < MOST_STUDIES and failed < MOST_FAILED:
+        deadline = time.monotonic() + SECONDS
+        while waiting and studies < MOST_STUDIES and failed < MOST_FAILED and time.monotonic() < deadline:
             start, stop = waiting.pop()
             names = self._names(module, function, inputs[start:stop])
             studies += 1
@@ -69,19 +73,37 @@ class KnownByPass:
             waiting += [(middle, stop), (start, middle)]
         return found
 
+    def _concern(self, module: Module) -> bool:
+        """Tell whether a row is about an op of the module. Most programs have none, and need no search."""
+        ops = list(module.walk())
+        cases = [case for case in map(case_of, ops) if case is not None]
+        names = {op.name for op in ops}
+        version = self._pipeline.tool.version
+        return any(row.applies(NAME, version, case) for row in self._rows for case in cases) or any(
+            pair.applies(NAME, version, outer, inner) for pair in self._pairs for outer in names for inner in names
+        )
+
+    def _search_of(self, module: Module) -> Search:
+        """Return the search in a module. It keeps what it made for the last module only."""
+        if self._search is None or self._search[0] is not module:
+            after = Transformed(self._pipeline, self._settings)
+            self._search = module, Search(after, self._rows, self._settings.profile, self._pairs)
+        return self._search[1]
+
     def _names(self, module: Module, function: str, inputs: Inputs) -> tuple[str, ...] | None:
         """Return the names of the rows that explain these inputs; None if they do not explain all of them."""
         arguments = inputs[0] if len(inputs) == 1 else _over_lanes(inputs)
         program = ClosedProgram(module, function, arguments)
+        search = self._search_of(module)
         try:
-            here = run_here(program, self._search.profile)
-            (reply,) = self._after.run([program])
+            here = run_here(program, search.profile)
+            (reply,) = search.oracle.run([program])
             if isinstance(here, NoMeaning) or not isinstance(reply, tuple):
                 return None
             mismatches = mismatches_of(here, reply)
             if not mismatches:
                 return None
-            ((difference, failure),) = differences(self._search, [Wrong(program, 0, reply, mismatches)])
+            ((difference, failure),) = differences(search, [Wrong(program, 0, reply, mismatches)])
         except (HalfulpError, OracleError):
             return None
         return difference.known if failure is None and difference.known else None

@@ -12,6 +12,7 @@ from halfulp.conformance.comparing.divergences import Cancellation, Divergence, 
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.program_text import with_constant_arguments
 from halfulp.fp_formats.codes import ints_to_codes
@@ -194,6 +195,12 @@ def test_a_known_divergence_hides_no_other_difference() -> None:
     inputs = [(value("f32=-1"), value(f"i32={number}")) for number in (0, 1, 0, 2)]
     # 0 + 0 is 0 - 0: there, nothing but the known divergence is seen.
     assert known.explained(hu.parse(BESIDE), "f", inputs) == [(CUT,), (), (CUT,), ()]
+
+
+def test_a_program_without_the_ops_of_a_row_needs_no_run_of_the_passes() -> None:
+    pipeline = PassPipeline(Tool("/nowhere/mlir-opt", "22.1.8"), f"builtin.module({EXPAND})")
+    module = hu.parse("func.func @f(%x: i32) -> i32 {\n  %0 = arith.addi %x, %x : i32\n  return %0 : i32\n}")
+    assert KnownByPass(pipeline, *ALL, Settings()).explained(module, "f", [(value("i32=1"),)] * 3) == [()] * 3
 
 
 def test_rows_of_other_passes_and_versions_explain_nothing() -> None:
