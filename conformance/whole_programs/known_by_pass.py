@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from halfulp.conformance.comparing.divergences import Cancellation, Divergence, of_passes
-from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError
+from halfulp.conformance.comparing.op_case import OpCase
+from halfulp.conformance.oracles.oracle import Answer, ClosedProgram, OracleError
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
-from halfulp.conformance.whole_programs.diff import Wrong, differences
-from halfulp.conformance.whole_programs.op_search import Search, observed
+from halfulp.conformance.whole_programs.op_search import Finding, Search, observed
 from halfulp.conformance.whole_programs.outcomes import NoMeaning, mismatches_of, run_here
+from halfulp.conformance.whole_programs.rewrite import captured, case_of, copied, definition_of, isolated, module_with
 from halfulp.conformance.whole_programs.transformed import NAME, Transformed
 from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.attributes import SymbolRefAttr
 from halfulp.interp.ir.errors import HalfulpError
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 
-MOST_STUDIES, MOST_FAILED = 5000, 50
-"""The most searches of one function for the ops that differ, and the most inputs that they do not explain. Then the
-inputs that are left count as not explained either.
+MOST_STUDIES, MOST_FAILED, SECONDS = 5000, 50, 20.0
+"""The most searches of one function for the ops that differ, the most inputs that they do not explain, and the time
+after which no search starts. Then the inputs that are left count as not explained either.
 """
 
 Inputs = Sequence[tuple[Value, ...]]
@@ -41,8 +45,9 @@ class KnownByPass:
     ) -> None:
         self._rows = of_passes(rows, pipeline.passes, NAME)
         self._pairs = of_passes(pairs, pipeline.passes, NAME)
-        self._after = Transformed(pipeline, settings)
-        self._search = Search(self._after, self._rows, settings.profile, self._pairs)
+        self._pipeline = pipeline
+        self._settings = settings
+        self._work: _Work | None = None
 
     def explained(self, module: Module, function: str, inputs: Inputs) -> list[tuple[str, ...]]:
         """Return the names of the rows that explain each input; none if they do not explain it.
@@ -50,12 +55,13 @@ class KnownByPass:
         ``inputs``: arguments for which the function differs after the passes.
         """
         found: list[tuple[str, ...]] = [()] * len(inputs)
-        if not self._rows and not self._pairs:
+        if not inputs or not self._concern(module):
             return found
         together = len(inputs) > 1 and _alike(inputs) and observed(module, function) is not None
         waiting = [(0, len(inputs))] if together else [(k, k + 1) for k in reversed(range(len(inputs)))]
         studies = failed = 0
-        while waiting and studies < MOST_STUDIES and failed < MOST_FAILED:
+        deadline = time.monotonic() + SECONDS
+        while waiting and studies < MOST_STUDIES and failed < MOST_FAILED and time.monotonic() < deadline:
             start, stop = waiting.pop()
             names = self._names(module, function, inputs[start:stop])
             studies += 1
@@ -69,22 +75,94 @@ class KnownByPass:
             waiting += [(middle, stop), (start, middle)]
         return found
 
+    def _concern(self, module: Module) -> bool:
+        """Tell whether a row is about an op of the module. Most programs have none, and need no search."""
+        ops = list(module.walk())
+        cases = [case for case in map(case_of, ops) if case is not None]
+        names = {op.name for op in ops}
+        version = self._pipeline.tool.version
+        return any(row.applies(NAME, version, case) for row in self._rows for case in cases) or any(
+            pair.applies(NAME, version, outer, inner) for pair in self._pairs for outer in names for inner in names
+        )
+
+    def _work_on(self, module: Module) -> _Work:
+        """Return what was made for a module. Only that for the last module is kept."""
+        if self._work is None or self._work.module is not module:
+            after = Transformed(self._pipeline, self._settings)
+            search = Search(after, self._rows, self._settings.profile, self._pairs)
+            self._work = _Work(module, after, search)
+        return self._work
+
     def _names(self, module: Module, function: str, inputs: Inputs) -> tuple[str, ...] | None:
         """Return the names of the rows that explain these inputs; None if they do not explain all of them."""
         arguments = inputs[0] if len(inputs) == 1 else _over_lanes(inputs)
         program = ClosedProgram(module, function, arguments)
+        work = self._work_on(module)
         try:
-            here = run_here(program, self._search.profile)
-            (reply,) = self._after.run([program])
+            here = run_here(program, self._settings.profile)
+            (reply,) = work.after.run([program])
             if isinstance(here, NoMeaning) or not isinstance(reply, tuple):
                 return None
-            mismatches = mismatches_of(here, reply)
-            if not mismatches:
+            differing = {mismatch.result for mismatch, _ in mismatches_of(here, reply)}
+            (study,) = work.search.studies([program], [reply])
+            if not differing or study.failure is not None or not study.explains(differing):
                 return None
-            ((difference, failure),) = differences(self._search, [Wrong(program, 0, reply, mismatches)])
+            if not _straight(module, function) and not self._predicted(program, study.findings, reply):
+                return None
         except (HalfulpError, OracleError):
             return None
-        return difference.known if failure is None and difference.known else None
+        return tuple(dict.fromkeys(name for finding in study.findings for name in finding.known))
+
+    def _predicted(self, program: ClosedProgram, findings: Sequence[Finding], reply: Sequence[Answer]) -> bool:
+        """Tell whether the program gives these results if only the ops with known divergences are as after the passes.
+
+        The search judges ops inside calls, regions and branches alone. This shows that nothing else differs.
+        """
+        work = self._work_on(program.module)
+        cases = frozenset(finding.case for finding in findings)
+        if cases not in work.replaced:
+            work.replaced[cases] = _replaced(program.module, cases, work.after)
+        module = work.replaced[cases]
+        if module is None:
+            return False
+        here = run_here(ClosedProgram(module, program.function, program.arguments), self._settings.profile)
+        return not isinstance(here, NoMeaning) and not mismatches_of(here, reply)
+
+
+@dataclass
+class _Work:
+    """What was made for one module. ``replaced``: the module with calls instead of the ops of some cases."""
+
+    module: Module
+    after: Transformed
+    search: Search
+    replaced: dict[frozenset[OpCase | None], Module | None] = field(default_factory=dict)
+
+
+def _straight(module: Module, name: str) -> bool:
+    """Tell whether a function has one block, no regions and no calls."""
+    function = module.lookup(name)
+    blocks = [] if function is None else function.regions[0].blocks
+    return len(blocks) == 1 and not any(op.regions or op.name == "func.call" for op in blocks[0].operations)
+
+
+def _replaced(module: Module, cases: Collection[OpCase | None], after: Transformed) -> Module | None:
+    """Return the module with a call instead of each op of these cases: of a function that has the op after the passes,
+    alone. None if that is not possible.
+    """
+    copy = module_with(module.body, module)
+    chosen = [op for op in copy.walk() if (case := case_of(op)) is not None and case in cases]
+    names = [f"after_passes_{number}" for number in range(len(chosen))]
+    made = after.after([isolated(copy, op, name) for op, name in zip(chosen, names, strict=True)])
+    top = copy.operation.regions[0].blocks[0]
+    for op, name, function in zip(chosen, names, made, strict=True):
+        target = function.lookup(name) if isinstance(function, Module) else None
+        if target is None or module.lookup(name) is not None:
+            return None
+        top.append(copied(target, {}))
+        op.operands, op.attributes = captured(op), {}
+        op.name, op.definition, op.properties = "func.call", definition_of("func.call"), {"callee": SymbolRefAttr(name)}
+    return copy if chosen else None
 
 
 def _alike(inputs: Inputs) -> bool:

@@ -33,10 +33,15 @@ class Transformed:
 
     def run(self, programs: Sequence[ClosedProgram]) -> list[Reply]:
         """Return the results of each program. Its arguments may be values over lanes."""
-        new = list(dict.fromkeys(program.module for program in programs if program.module not in self._after))
+        modules = self.after([program.module for program in programs])
+        return [self._reply(program, module) for program, module in zip(programs, modules, strict=True)]
+
+    def after(self, modules: Sequence[Module]) -> list[Module | Unanswered | OracleError]:
+        """Return each module after the passes, or why there is none."""
+        new = list(dict.fromkeys(module for module in modules if module not in self._after))
         for module, text in zip(new, self._pipeline.apply_all([text_of(module) for module in new]), strict=True):
             self._after[module] = self._read(text)
-        return [self._reply(program) for program in programs]
+        return [self._after[module] for module in modules]
 
     def _read(self, text: str | PassFailure) -> Module | Unanswered | OracleError:
         if isinstance(text, PassFailure):
@@ -47,8 +52,7 @@ class Transformed:
         except HalfulpError as error:
             return Unanswered(str(error))
 
-    def _reply(self, program: ClosedProgram) -> Reply:
-        after = self._after[program.module]
+    def _reply(self, program: ClosedProgram, after: Module | Unanswered | OracleError) -> Reply:
         if not isinstance(after, Module):
             return after
         function = after.lookup(program.function)

@@ -12,6 +12,7 @@ from halfulp.conformance.comparing.divergences import Cancellation, Divergence, 
 from halfulp.conformance.comparing.op_case import op_case
 from halfulp.conformance.oracles.oracle import ClosedProgram
 from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.tool import Tool
 from halfulp.conformance.whole_programs.known_by_pass import KnownByPass
 from halfulp.conformance.whole_programs.program_text import with_constant_arguments
 from halfulp.fp_formats.codes import ints_to_codes
@@ -194,6 +195,51 @@ def test_a_known_divergence_hides_no_other_difference() -> None:
     inputs = [(value("f32=-1"), value(f"i32={number}")) for number in (0, 1, 0, 2)]
     # 0 + 0 is 0 - 0: there, nothing but the known divergence is seen.
     assert known.explained(hu.parse(BESIDE), "f", inputs) == [(CUT,), (), (CUT,), ()]
+
+
+HIDDEN = """\
+func.func @f(%x: f32, %y: i32, %c: i1) -> i32 {
+  cf.cond_br %c, ^a, ^b
+^a:
+  %0 = arith.truncf %x : f32 to f8E8M0FNU
+  %1 = arith.bitcast %0 : f8E8M0FNU to i8
+  %2 = arith.extui %1 : i8 to i32
+  %3 = arith.addi %2, %y : i32
+  return %3 : i32
+^b:
+  return %y : i32
+}
+"""
+
+
+@pytest.mark.mlir
+def test_a_result_that_depends_on_a_known_divergence_hides_no_other_difference() -> None:
+    module = hu.parse(HIDDEN)
+    inputs = [(value("f32=1.9"), value(f"i32={number}"), value("i1=true")) for number in (3, 0)]
+    assert known_by(EXPAND).explained(module, "f", inputs) == [(CUT,)] * 2
+    pipeline = OtherBits(find_mlir_opt(), f"builtin.module({EXPAND})")
+    # 127 + 0 is 127 - 0: there, nothing but the known divergence is seen.
+    assert KnownByPass(pipeline, *ALL, Settings()).explained(module, "f", inputs) == [(), (CUT,)]
+
+
+class WrongBranch(PassPipeline):
+    """A pipeline that also exchanges the targets of a branch, which no op alone shows."""
+
+    def apply_all(self, texts: Sequence[str]) -> list[str | PassFailure]:
+        return [str(text).replace("^bb1, ^bb2", "^bb2, ^bb1") for text in super().apply_all(texts)]
+
+
+@pytest.mark.mlir
+def test_a_wrong_branch_beside_a_known_divergence_is_found() -> None:
+    module = hu.parse(HIDDEN)
+    known = KnownByPass(WrongBranch(find_mlir_opt(), f"builtin.module({EXPAND})"), *ALL, Settings())
+    assert known.explained(module, "f", [(value("f32=1.9"), value("i32=3"), value("i1=true"))]) == [()]
+
+
+def test_a_program_without_the_ops_of_a_row_needs_no_run_of_the_passes() -> None:
+    pipeline = PassPipeline(Tool("/nowhere/mlir-opt", "22.1.8"), f"builtin.module({EXPAND})")
+    module = hu.parse("func.func @f(%x: i32) -> i32 {\n  %0 = arith.addi %x, %x : i32\n  return %0 : i32\n}")
+    assert KnownByPass(pipeline, *ALL, Settings()).explained(module, "f", [(value("i32=1"),)] * 3) == [()] * 3
 
 
 def test_rows_of_other_passes_and_versions_explain_nothing() -> None:
