@@ -106,11 +106,17 @@ BAD_INPUTS = [
     ("f32", "[1 : i8]", "is not a value"),
     ("f32", "tensor<4xf32>", "is not a value of type 'f32'"),
     ("f32", "1000000000000xf32=0", "1000000000000 elements"),
-    ("f32", "dense<0.0> : tensor<1000000000000xf32>", "takes 4000000000000 bytes"),
     ("f32", "@missing.npy", "cannot read 'missing.npy': No such file or directory"),
     ("f32", "@.", "cannot read '.': Is a directory"),
     ("f32", "@", "@ needs the name of a file"),
 ]
+
+
+def test_an_input_beyond_the_limit_of_memory_has_its_own_exit_code(command: Command, write: Any) -> None:
+    path = write("identity.mlir", IDENTITY)
+    code, out, err = command("run", path, "--function=f32", "--input=dense<0.0> : tensor<1000000000000xf32>")
+    assert (code, out) == (3, "")
+    assert "takes 4000000000000 bytes" in err
 
 
 @pytest.mark.parametrize(("function", "given", "message"), BAD_INPUTS)

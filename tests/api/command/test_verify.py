@@ -92,7 +92,7 @@ def test_attributes_and_types_of_several_operands() -> None:
         (("verify", "arith.addf", "--type", "f32", "--level", "full"), 2, "--level goes with no op"),
         (("verify", "arith.addf", "--type", "f32", "--fail-under", "nan"), 2, "not a percentage"),
         (("verify", "arith.addf", "--type", "f32", "--bits", "99"), 2, "too many"),
-        (("verify", "arith.addi", "--type", "i1000000", "--against", "exact"), 2, "fewer inputs with -n"),
+        (("verify", "arith.addi", "--type", "i1000000", "--against", "exact"), 3, "fewer inputs with -n"),
     ],
 )
 def test_wrong_use(arguments: tuple[str, ...], code: int, message: str) -> None:
