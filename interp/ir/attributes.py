@@ -16,7 +16,7 @@ import numpy as np
 from halfulp.fp_formats.codes import Codes
 from halfulp.interp.ir.affine_expressions import AffineExpr, Dimension
 from halfulp.interp.ir.affine_expressions import spell as spell_affine
-from halfulp.interp.ir.base import NO_NAMES, immutable
+from halfulp.interp.ir.base import NO_NAMES, filled, immutable
 from halfulp.interp.ir.base import Attribute as Attribute
 from halfulp.interp.ir.literals import decimal_text, is_bare_identifier, quoted, spell_float, spell_symbol
 from halfulp.interp.ir.types import (
@@ -481,13 +481,15 @@ class OpaqueAttr(Attribute):
     """An attribute of a dialect that is not registered, as it was written: ``#dialect.body`` or ``#dialect<body>``.
 
     ``body``: the text behind the dialect's name, with its dot or bracket. ``type``: the type written after it, if any.
+    ``inner``: what stands at the marks in the text.
     """
 
     dialect: str
     body: str
     type: Type | None = None
+    inner: tuple[Attribute | Type, ...] = ()
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Spell the attribute as it was written."""
         type = "" if self.type is None else f" : {self.type.spell(names)}"
-        return f"#{self.dialect}{self.body}{type}"
+        return f"#{self.dialect}{filled(self.body, self.inner, names)}{type}"

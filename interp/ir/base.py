@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar, dataclass_transform
@@ -71,3 +71,17 @@ class Attribute:
 
     def __str__(self) -> str:
         return self.spell(NO_NAMES)
+
+
+MARK = "\0"
+"""The mark in the text of an opaque attribute or type for an attribute or type in it that was written by an alias."""
+
+
+def filled(text: str, inner: Sequence[Attribute | Type], names: Mapping[object, str]) -> str:
+    """Return a text with the attributes and types in place of its marks: by their aliases, if they have one."""
+    if not inner:
+        return text
+    first, *rest = text.split(MARK)
+    return first + "".join(
+        (names.get(thing) or thing.spell(names)) + part for thing, part in zip(inner, rest, strict=True)
+    )

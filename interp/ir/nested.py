@@ -25,6 +25,7 @@ from halfulp.interp.ir.types import (
     DialectType,
     FunctionType,
     MemRefType,
+    OpaqueType,
     TensorType,
     TupleType,
     Type,
@@ -43,9 +44,15 @@ def parts(thing: Attribute | Type) -> Iterator[Attribute | Type]:
         TypeAttr | IntegerAttr | DenseElementsAttr | DenseStringAttr | SparseElementsAttr | DenseResourceAttr,
     ):
         yield thing.type
-    elif isinstance(thing, StringAttr | OpaqueAttr):
+    elif isinstance(thing, StringAttr):
         if thing.type is not None:
             yield thing.type
+    elif isinstance(thing, OpaqueAttr):
+        yield from thing.inner
+        if thing.type is not None:
+            yield thing.type
+    elif isinstance(thing, OpaqueType):
+        yield from thing.inner
     elif isinstance(thing, DistinctAttr):
         yield thing.attribute
     elif isinstance(thing, DialectAttr | DialectType):

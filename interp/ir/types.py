@@ -12,7 +12,7 @@ from typing import Literal
 
 from halfulp.fp_formats.formats import FloatFormat, float_format
 from halfulp.fp_formats.scalar import value
-from halfulp.interp.ir.base import Attribute, immutable
+from halfulp.interp.ir.base import Attribute, filled, immutable
 from halfulp.interp.ir.base import Type as Type
 from halfulp.interp.ir.errors import Unsupported
 from halfulp.interp.ir.literals import spell_double, spell_rounded
@@ -157,15 +157,16 @@ class MemRefType(Type):
 class OpaqueType(Type):
     """A type of a dialect that is not registered, kept as written: ``!dialect.body`` or ``!dialect<body>``.
 
-    ``body``: the text behind the dialect's name, with its dot or bracket.
+    ``body``: the text behind the dialect's name, with its dot or bracket. ``inner``: what stands at the marks in it.
     """
 
     dialect: str
     body: str
+    inner: tuple[Attribute | Type, ...] = ()
 
     def spell(self, names: Mapping[object, str]) -> str:
         """Spell the type as it was written."""
-        return f"!{self.dialect}{self.body}"
+        return f"!{self.dialect}{filled(self.body, self.inner, names)}"
 
 
 @immutable

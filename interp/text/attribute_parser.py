@@ -169,12 +169,12 @@ class AttributeParser(ElementsParser):
         dialect = self.registry.dialects.get(name)
         if dialect is not None:
             return self._dialect_attribute(dialect, mnemonic)
-        body = self.symbol_body(mnemonic)
+        body, inner = self.symbol_body(name, mnemonic)
         if not self.allow_unregistered:
             self.error(f"dialect '{name}' not found for attribute '#{name}{body}'", start)
         if type is None and self.take(":"):
             type = self.type()
-        return OpaqueAttr(name, body, type)
+        return OpaqueAttr(name, body, type, inner)
 
     def _dialect_attribute(self, dialect: Dialect, mnemonic: str) -> Attribute:
         at = self.pos - 1
@@ -188,7 +188,8 @@ class AttributeParser(ElementsParser):
                 self.expect(">")
             return parameters
         if dialect.partial and (mnemonic or self.tokens[self.pos + 1]) not in dialect.enums:
-            return OpaqueAttr(dialect.name, self.symbol_body(mnemonic))
+            body, inner = self.symbol_body(dialect.name, mnemonic)
+            return OpaqueAttr(dialect.name, body, None, inner)
         if not dialect.enums and not dialect.attributes:
             offset = self.offset(at) + len(dialect.name) + 2
             self.error_at_offset(f"dialect '{dialect.name}' provides no attribute parsing hook", offset)

@@ -304,8 +304,10 @@ class Parser(OpParser):
     def _generic_type(self, met: _Met) -> FunctionType:
         at = self.pos
         known = met.type_tokens
-        if known and self.tokens[at : at + len(known)] == known:
-            self.pos += len(known)
+        after = at + len(known)
+        # A type of a dialect may go on: !llvm.ptr<3> begins as !llvm.ptr.
+        if known and self.tokens[at:after] == known and self.tokens[after] != "<":
+            self.pos = after
             return met.type
         type = self.type()
         if not isinstance(type, FunctionType):

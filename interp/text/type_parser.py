@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from halfulp.fp_formats.formats import FORMATS
 from halfulp.interp.declare.registry import Registry
+from halfulp.interp.declare.upstream import is_upstream
 from halfulp.interp.ir.attributes import (
     AffineMapAttr,
     DictionaryAttr,
@@ -15,7 +16,7 @@ from halfulp.interp.ir.attributes import (
     StridedLayoutAttr,
     StringAttr,
 )
-from halfulp.interp.ir.base import Attribute, Type
+from halfulp.interp.ir.base import MARK, Attribute, Type
 from halfulp.interp.ir.dialect_attributes import DialectAttr, EnumAttr
 from halfulp.interp.ir.types import (
     MAX_INTEGER_WIDTH,
@@ -328,10 +329,10 @@ class TypeParser(TokenParser):
             self.wrong_token(f"undefined symbol alias id '{token[1:]}'")
         dialect = self.registry.dialects.get(name)
         if dialect is None:
-            body = self.symbol_body(mnemonic)
+            body, inner = self.symbol_body(name, mnemonic)
             if not self.allow_unregistered:
                 self.error(f"dialect '{name}' not found for type '!{name}{body}'", start)
-            return OpaqueType(name, body)
+            return OpaqueType(name, body, inner)
         wrapped = not mnemonic
         if wrapped:
             self.pos += 1
@@ -343,7 +344,7 @@ class TypeParser(TokenParser):
         parse = dialect.types.get(mnemonic)
         if parse is None and dialect.partial:
             self.pos = start + 1
-            return OpaqueType(name, self.symbol_body("" if wrapped else mnemonic))
+            return OpaqueType(name, *self.symbol_body(name, "" if wrapped else mnemonic))
         if parse is None:
             self.error_at_offset(f"dialect '{name}' has no type '{mnemonic}'", self.mnemonic_offset)
         if self.tokens[self.pos] == "<":
@@ -355,18 +356,36 @@ class TypeParser(TokenParser):
             self.expect(">")
         return type
 
-    def symbol_body(self, mnemonic: str) -> str:
+    def symbol_body(self, dialect: str, mnemonic: str) -> tuple[str, tuple[Attribute | Type, ...]]:
         """Read the text behind a dialect's name in ``!name.mnemonic<…>`` or ``!name<…>``, and return it as mlir-opt
-        prints it.
+        prints it, with marks in place of the aliases in it, and what these stand for. In a dialect that MLIR does not
+        know, the text of an alias is as any other.
         """
         start = self.pos
         body = self.bracketed() if self.tokens[start] == "<" else ""
+        body, inner = self._without_aliases(start, body) if is_upstream(dialect) else (body, ())
         if mnemonic:
-            return f".{mnemonic}{body}"
+            return f".{mnemonic}{body}", inner
         # The wrapped form becomes the other one where its content looks like it and its brackets are one pair.
         # mlir-opt looks at the first and the last bracket only, and cannot read what it prints in the other cases.
         simple = _SIMPLE_SYMBOL.fullmatch(body[1:-1]) and self._is_one_pair(start + 1, self.pos - 1)
-        return f".{body[1:-1]}" if simple else body
+        return f".{body[1:-1]}" if simple else body, inner
+
+    def _without_aliases(self, start: int, body: str) -> tuple[str, tuple[Attribute | Type, ...]]:
+        """Replace the aliases in the text of some tokens by marks."""
+        inner: list[Attribute | Type] = []
+        text, done, base = "", 0, self.offset(start)
+        for index in range(start, self.pos):
+            token = self.tokens[index]
+            known = (
+                self.attributes.get(token) if token[:1] == "#" else self.types.get(token) if token[:1] == "!" else None
+            )
+            if known is not None:
+                at = self.offset(index) - base
+                text += body[done:at] + MARK
+                done = at + len(token)
+                inner.append(known)
+        return text + body[done:], tuple(inner)
 
     def _is_one_pair(self, start: int, stop: int) -> bool:
         """Tell whether the last of these tokens closes the first bracket among them; True without a bracket."""

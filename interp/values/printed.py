@@ -12,10 +12,10 @@ from functools import lru_cache
 from math import prod
 
 from halfulp.fp_formats import scalar
-from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.fp_formats.codes import Codes, codes_to_ints
 from halfulp.fp_formats.formats import FloatFormat
 from halfulp.interp.ir import types as ty
-from halfulp.interp.ir.types import element_width, width_of
+from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.element_layout import is_unsigned, shape_of_codes
 from halfulp.interp.values.spelling import Spelled
 
@@ -43,10 +43,16 @@ def _nested(texts: Sequence[str], shape: Sequence[int]) -> str:
 
 def printed_elements(value: Spelled) -> Iterator[str]:
     """Yield the text of each element, row-major."""
-    element = ty.element_type(value.type)
-    codes = codes_to_ints(value.bits, element_width(element) or 0)
-    poisoned = [0] * len(codes) if value.poison is None else value.poison.reshape(-1).tolist()
-    return ("poison" if lost else printed_element(element, code) for code, lost in zip(codes, poisoned, strict=True))
+    texts = _numbers(ty.element_type(value.type), value.bits)
+    poisoned = [0] * len(texts) if value.poison is None else value.poison.reshape(-1).tolist()
+    return ("poison" if lost else text for text, lost in zip(texts, poisoned, strict=True))
+
+
+def _numbers(element: ty.Type, bits: Codes) -> list[str]:
+    if isinstance(element, ty.ComplexType):
+        parts = _numbers(element.element, bits)
+        return [f"({real},{imaginary})" for real, imaginary in zip(parts[::2], parts[1::2], strict=True)]
+    return [printed_element(element, code) for code in codes_to_ints(bits, width_of(element))]
 
 
 def printed_element(element: ty.Type, code: int) -> str:

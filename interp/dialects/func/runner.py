@@ -38,10 +38,12 @@ _ELEMENTS: Mapping[str, ty.Type] = {
     "BF16": ty.F("bf16"),
     "F32": ty.F("f32"),
     "F64": ty.F("f64"),
+    "C32": ty.ComplexType(ty.F("f32")),
+    "C64": ty.ComplexType(ty.F("f64")),
 }
-_SHAPES = ("I8", "I32", "I64", "Ind", "F32", "F64")
+_SHAPES = ("I8", "I32", "I64", "Ind", "F32", "F64", "C32", "C64")
 """Elements of memrefs whose shape alone can be printed."""
-_RANKED = {"F32": range(5), **dict.fromkeys(("I8", "I32", "I64", "Ind", "F64"), range(1, 2))}
+_RANKED = {"F32": range(5), **dict.fromkeys(("I8", "I32", "I64", "Ind", "F64", "C32", "C64"), range(1, 2))}
 """Elements of ranked memrefs that can be printed, with their ranks."""
 _TEXTS = {"printNewline": "\n", "printComma": ", ", "printOpen": "( ", "printClose": " )"}
 _SCALARS = {
@@ -56,6 +58,7 @@ _TOLERANCES: Mapping[str, tuple[type[np.floating[Any]], float]] = {
     "F64": (np.float64, 1e-12),
 }
 """The relative errors that verifyMemRef allows."""
+_COMPLEX: Mapping[str, type[np.floating[Any]]] = {"C32": np.float32, "C64": np.float64}
 
 Accepts = Callable[[ty.Type], bool]
 Make = Callable[[Operation, Settings], External]
@@ -152,14 +155,21 @@ def _verify(element: str, call: Operation, settings: Settings) -> External:
         for value in values:
             if value.poison is not None:
                 raise UndefinedBehavior("an element that is compared is poison", location=call.location, op=call.name)
-        equal = _close(element, *values) if element in _TOLERANCES else values[0].bits == values[1].bits
+        equal = _equal(element, *values)
         return int(np.size(equal) - np.count_nonzero(equal))
 
     return verify
 
 
-def _close(element: str, actual: Value, expected: Value) -> npt.NDArray[np.bool_]:
-    """Compare floats with the tolerance of the library. Infinities and NaNs are never equal."""
+def _equal(element: str, actual: Value, expected: Value) -> npt.NDArray[np.bool_]:
+    """Compare elements as the library does: complex numbers as numbers, f16 and bf16 by their bits, f32 and f64 with a
+    tolerance. Infinities and NaNs of f32 and f64 are never equal.
+    """
+    if element in _COMPLEX:
+        parts = [value.bits.view(_COMPLEX[element]) for value in (actual, expected)]
+        return np.asarray((parts[0] == parts[1]).all(axis=-1))
+    if element not in _TOLERANCES:
+        return np.asarray(actual.bits == expected.bits)
     dtype, epsilon = _TOLERANCES[element]
     numbers = [np.atleast_1d(value.bits).view(dtype) for value in (actual, expected)]
     with np.errstate(all="ignore"):

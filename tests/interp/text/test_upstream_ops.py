@@ -70,6 +70,25 @@ ALIASES = {
   }) {outer = #map1} : () -> ()
 }) : () -> ()
 """,
+    "attributes of other dialects": """\
+#di_file = #llvm.di_file<"foo.c" in "/dir/">
+#sparse = #sparse_tensor.encoding<{ map = (d0) -> (d0 : compressed) }>
+#di_compile_unit = #llvm.di_compile_unit<id = distinct[0]<>, sourceLanguage = DW_LANG_C, file = #di_file, isOptimized = false, emissionKind = None>
+#di_label = #llvm.di_label<scope = #di_compile_unit, name = "a \\22#di_file\\22 b">
+"builtin.module"() ({
+  "func.func"() <{function_type = (!sparse_tensor.storage_specifier<#sparse>) -> (), sym_name = "f"}> ({
+  ^bb0(%arg0: !sparse_tensor.storage_specifier<#sparse>):
+    "unknown.one"() {b = #di_label, c = #other.text<#map>} : () -> ()
+    "func.return"() : () -> ()
+  }) : () -> ()
+}) : () -> ()
+""",
+    "types that begin alike": """\
+"builtin.module"() ({
+  %0 = "unknown.one"() : () -> !llvm.ptr
+  %1 = "unknown.one"() : () -> !llvm.ptr<3>
+}) : () -> ()
+""",
     "distinct attributes": """\
 "builtin.module"() ({
   "unknown.one"() <{p = distinct[0]<>}> ({

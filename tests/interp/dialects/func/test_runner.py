@@ -200,6 +200,8 @@ func.func @main(%a: memref<?x{type}>, %b: memref<?x{type}>) -> i64 {{
         ("I32", "i32", [1, 2], [1, 2, 3], -1),
         ("F32", "f32", [1, 1 + 9e-7, 1 + 1.2e-6], [1, 1, 1], 1),
         ("F32", "f32", [np.nan, np.inf, -0.0], [np.nan, np.inf, 0.0], 2),
+        # Of f16 the bits count: a NaN equals itself, and zeros of two signs differ.
+        ("F16", "f16", [np.nan, np.inf, -0.0, 1], [np.nan, np.inf, 0.0, 1], 1),
         ("F64", "f64", [1, 1 + 9e-13, 1 + 1.2e-12], [1, 1, 1], 1),
     ],
 )
@@ -207,6 +209,29 @@ def test_verifying_counts_differences(
     suffix: str, type_: str, actual: list[float], expected: list[float], errors: int
 ) -> None:
     """The tolerances are those of 156 pairs that mlir-runner 22 was asked about: 1e-6 for f32, relative."""
-    dtype = {"i32": np.int32, "f32": np.float32, "f64": np.float64}[type_]
+    dtype = np.dtype(type_.replace("i", "int").replace("f", "float"))
     (found,) = hu.run(VERIFY.format(suffix=suffix, type=type_), np.array(actual, dtype), np.array(expected, dtype))
     assert found.item() == errors
+
+
+COMPLEX = """\
+func.func private @printMemrefC{width}(tensor<*xcomplex<f{width}>>)
+func.func private @verifyMemRefC{width}(tensor<*xcomplex<f{width}>>, tensor<*xcomplex<f{width}>>) -> i64
+func.func @main() -> i64 {{
+  %a = arith.constant dense<[(1.0, 2.0), (-2.5, 1.0e10), (0.0, {nan})]> : tensor<3xcomplex<f{width}>>
+  %b = arith.constant dense<[(1.0, 2.0), (-2.5, 1.1e10), (-0.0, {nan})]> : tensor<3xcomplex<f{width}>>
+  %c = tensor.cast %a : tensor<3xcomplex<f{width}>> to tensor<*xcomplex<f{width}>>
+  %d = tensor.cast %b : tensor<3xcomplex<f{width}>> to tensor<*xcomplex<f{width}>>
+  call @printMemrefC{width}(%c) : (tensor<*xcomplex<f{width}>>) -> ()
+  %0 = call @verifyMemRefC{width}(%c, %d) : (tensor<*xcomplex<f{width}>>, tensor<*xcomplex<f{width}>>) -> i64
+  return %0 : i64
+}}
+"""
+
+
+@pytest.mark.parametrize(("width", "nan"), [(32, "0xFFC00000"), (64, "0xFFF8000000000000")])
+def test_complex_numbers(width: int, nan: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Complex numbers are compared without a tolerance; a NaN differs from itself."""
+    (found,) = hu.run(COMPLEX.format(width=width, nan=nan))
+    assert found.item() == 2
+    assert capsys.readouterr().out.endswith(" data = \n[(1,2),  (-2.5,1e+10),  (0,-nan)]\n")
