@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from halfulp.conformance.oracles.jit import library
 from halfulp.conformance.oracles.oracle import ClosedProgram, OracleError, Unavailable
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline
 from halfulp.conformance.oracles.tool import Tool, find_tool
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.difference_text import code_text, element_text
@@ -60,12 +61,12 @@ def pass_report(
     before = text_of(ClosedProgram(alone, name, example.arguments), close=False)
     main = _main(alone, function, example)
     if main is not None and runner is not None:
-        after = pipeline.apply(before + main)
-        prints = _prints(pipeline.tool, runner, before + main, after)
-        if prints is not None and prints == _wanted(example):
-            return PassReport("\n".join(_lines(pipeline, name, before + main, after, example, prints)) + "\n", True)
-    lines = _lines(pipeline, name, before, pipeline.apply(before), example, None)
-    return PassReport("\n".join(lines) + "\n", False)
+        with suppress(PassFailure):
+            after = pipeline.apply(before + main)
+            prints = _prints(pipeline.tool, runner, before + main, after)
+            if prints is not None and prints == _wanted(example):
+                return PassReport(_text(pipeline, name, before + main, after, example, prints), True)
+    return PassReport(_text(pipeline, name, before, pipeline.apply(before), example, None), False)
 
 
 def find_runner(mlir_opt: Tool) -> Tool | None:
@@ -80,50 +81,74 @@ def find_runner(mlir_opt: Tool) -> Tool | None:
         return None
 
 
-def _lines(
+def _text(
     pipeline: PassPipeline,
     name: str,
     program: str,
     after: str,
     example: Counterexample,
     prints: tuple[str, ...] | None,
-) -> Iterator[str]:
-    """Yield a report as Markdown."""
+) -> str:
+    """Return a report as Markdown."""
     passes = f"--pass-pipeline='{pipeline.pipeline}'"
-    yield f"# Wrong result after {passes}"
-    yield ""
-    yield f"LLVM version {pipeline.tool.version}."
-    yield ""
-    yield "`input.mlir`:"
-    yield from ("", "```mlir", program.rstrip("\n"), "```", "")
     arguments = ", ".join(f"`{_literal(value) or spell_value(value)}`" for value in example.arguments)
-    yield f"The arguments of `@{name}` are {arguments}." if arguments else f"`@{name}` has no arguments."
+    lines = [
+        f"# Wrong result after {passes}",
+        "",
+        f"LLVM version {pipeline.tool.version}.",
+        "",
+        "`input.mlir`:",
+        "",
+        *_fenced("mlir", program),
+        "",
+        f"The arguments of `@{name}` are {arguments}." if arguments else f"`@{name}` has no arguments.",
+        *_wrong(name, example),
+        "",
+        *_commands(passes, example, prints),
+        "",
+        "After the passes:",
+        "",
+        *_fenced("mlir", after),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _fenced(kind: str, *texts: str) -> Iterator[str]:
+    yield f"```{kind}"
+    yield from (text.rstrip("\n") for text in texts)
+    yield "```"
+
+
+def _wrong(name: str, example: Counterexample) -> Iterator[str]:
+    """Yield what is right, and what is wrong after the passes."""
     mismatch, type_ = example.mismatch, example.type
-    if example.texts is not None:
-        yield f"Without the passes, it prints `{example.texts[0]!r}`. After them, it prints `{example.texts[1]!r}`."
-    elif mismatch is None or type_ is None:
-        yield f"Without the passes, the result is defined. After them: {example.trap}."
-    else:
-        where = f"{example.output}{element_text(mismatch)}, of type `{type_}`"
-        right = code_text(type_, mismatch.expected)
+    if example.trap:
+        values = ", ".join(f"`{_literal(value) or spell_value(value)}`" for value in example.expected)
+        yield f"Without the passes, `@{name}` returns {values or 'normally'}. After them: {example.trap}."
+    elif example.texts is not None:
+        yield f"`@{name}` must print:"
+        yield from ("", *_fenced("", example.texts[0]), "", "After the passes, it prints:", "")
+        yield from _fenced("", example.texts[1])
+    elif mismatch is not None and type_ is not None:
         wrong = "poison" if mismatch.actual is None else f"`{code_text(type_, mismatch.actual)}`"
-        yield f"The exact value of {where}, is `{right}`. After the passes, it is {wrong}."
-    yield ""
-    if prints is not None:
-        lower = f"mlir-opt {' '.join(LOWERING)}"
-        libraries = ",".join(LIBRARIES)
-        run = f"mlir-runner -e main --entry-point-result=void --shared-libs={libraries}"
-        yield "`main` prints the result" + (" (the bits of a float)" if isinstance(type_, ty.FloatType) else "") + ":"
-        yield from ("", "```console")
-        yield f"$ {lower} input.mlir | {run}"
-        yield prints[0]
-        yield f"$ mlir-opt {passes} input.mlir | {lower} | {run}"
-        yield prints[1]
-        yield from ("```", "")
-    else:
-        yield from ("```console", f"$ mlir-opt {passes} input.mlir", "```", "")
-    yield "After the passes:"
-    yield from ("", "```mlir", after.rstrip("\n"), "```")
+        yield (
+            f"The exact value of {example.output}{element_text(mismatch)}, of type `{type_}`, is "
+            f"`{code_text(type_, mismatch.expected)}`. After the passes, it is {wrong}."
+        )
+
+
+def _commands(passes: str, example: Counterexample, prints: tuple[str, ...] | None) -> Iterator[str]:
+    """Yield the commands that show the difference, and what they print."""
+    if prints is None:
+        yield from _fenced("console", f"$ mlir-opt {passes} input.mlir")
+        return
+    lower = f"mlir-opt {' '.join(LOWERING)}"
+    run = f"mlir-runner -e main --entry-point-result=void --shared-libs={','.join(LIBRARIES)}"
+    if example.texts is None:
+        bits = " (the bits of a float)" if isinstance(example.type, ty.FloatType) else ""
+        yield from (f"`main` prints the result{bits}:", "")
+    before, after = f"$ {lower} input.mlir | {run}", f"$ mlir-opt {passes} input.mlir | {lower} | {run}"
+    yield from _fenced("console", before, prints[0], after, prints[1])
 
 
 # --- the function that prints -----------------------------------------------------------------------------------------
@@ -133,21 +158,26 @@ def _main(module: Module, function: Operation, example: Counterexample) -> str |
     """Return a function ``@main`` that prints the differing element; None if mlir-runner cannot run it."""
     mismatch, name = example.mismatch, function.symbol_name
     inputs, results = argument_types(function), result_types(function)
-    if mismatch is None or mismatch.actual is None or module.lookup("main") is not None:
+    if name == "main":
+        return "" if example.texts is not None and not inputs else None
+    if module.lookup("main") is not None or any(
+        isinstance(type_, ty.ShapedType) and not isinstance(type_, ty.VectorType) for type_ in (*inputs, *results)
+    ):
         return None
-    if example.texts is not None or mismatch.result >= len(results):  # printed, or in memory
-        return None
-    if any(isinstance(type_, ty.ShapedType) and not isinstance(type_, ty.VectorType) for type_ in (*inputs, *results)):
-        return None
+    printing: list[str] | None = []
+    if example.texts is None:
+        if mismatch is None or mismatch.actual is None or mismatch.result >= len(results):
+            return None
+        printing = _printing(results[mismatch.result], mismatch.element)
     literals = [_literal(value) for value in example.arguments]
-    printing = _printing(results[mismatch.result], mismatch.element)
     if None in literals or printing is None or any(value.poison is not None for value in example.arguments):
         return None
     constants = [f"%a{k} = arith.constant {text}" for k, text in enumerate(literals)]
     names = ", ".join(f"%a{k}" for k in range(len(inputs)))
     several = len(results) > 1
     call = f"%r{f':{len(results)}' * several} = call @{name}({names}) : {ty.FunctionType(inputs, results)}"
-    body = [*constants, call, *(line.replace("%v", f"%r#{mismatch.result}" if several else "%r") for line in printing)]
+    value = f"%r#{mismatch.result}" if several and mismatch is not None else "%r"
+    body = [*constants, call if results else call.partition("= ")[2], *(line.replace("%v", value) for line in printing)]
     return "\n".join(["func.func @main() {", *(f"  {line}" for line in (*body, "return")), "}"]) + "\n"
 
 
@@ -179,6 +209,8 @@ def _signed(code: int, width: int) -> int:
 
 def _wanted(example: Counterexample) -> tuple[str, str] | None:
     """Return what the function ``@main`` prints before and after the passes, if the report is right."""
+    if example.texts is not None:
+        return example.texts[0].strip(), example.texts[1].strip()
     mismatch, type_ = example.mismatch, example.type
     if mismatch is None or mismatch.actual is None or type_ is None:
         return None

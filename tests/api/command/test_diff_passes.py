@@ -240,3 +240,18 @@ def test_a_report_of_the_first_difference(fake_opt: FakeOpt, capsys: pytest.Capt
     assert (code, err) == (1, "r.md: a report of @f; mlir-runner prints both results\n")
     report = Path("r.md").read_text(encoding="utf-8")
     assert "is `0x0000000000000000 (0)`. After the passes, it is `0x0000000000000100 (256)`." in report
+
+
+def test_a_report_of_memory(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]) -> None:
+    option = fake_opt("sed 's/constant 1 : i8/constant 2 : i8/'")
+    Path("f.mlir").write_text(
+        "func.func @f(%m: memref<2xi8>) {\n  %0 = arith.constant 0 : index\n  %1 = arith.constant 1 : i8\n"
+        "  memref.store %1, %m[%0] : memref<2xi8>\n  return\n}\n",
+        encoding="utf-8",
+    )
+    code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, option, "--report=r.md", "--input=2xi8=5 6")
+    assert code == 1
+    assert err == "r.md: a report of @f; mlir-runner does not show the difference\n"
+    report = Path("r.md").read_text(encoding="utf-8")
+    assert "The exact value of argument 0 after the run at element [0], of type `i8`, is `0x01 (1)`." in report
+    assert "are `2xi8=[5 6]`." not in report

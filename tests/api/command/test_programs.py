@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from fake_oracle import FakeOracle
 
+import halfulp as hu
 import halfulp.conformance.oracles as oracles
 from halfulp.command import main as cli
 from halfulp.command.console import ranked
 from halfulp.conformance.oracles.oracle import ClosedProgram, Oracle, OracleError, Reply, Unavailable
-from halfulp.semantics.profile import SEMANTICS_VERSION
 
 PROGRAM = """\
 func.func @main(%a: f32, %b: f32) -> f32 {
@@ -151,7 +151,7 @@ def test_an_absent_oracle_is_no_agreement_but_others_are_asked(
 def test_an_oracle_of_single_ops_runs_programs(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "diff", file, "--against", "exact", "-n", "20")[:2] == (
         0,
-        f"exact {SEMANTICS_VERSION}: 20 inputs; elements: 20 equal\n",
+        f"exact {hu.semantics_version}: 20 inputs; elements: 20 equal\n",
     )
     code, out, _ = run(capsys, "fuzz", "--against", "exact", "-n", "10")
     assert code == 0

@@ -72,11 +72,13 @@ def counterexample(before: Module, after: Module, pair: Pair, values: list[Value
     return example
 
 
-def reported(text: str, pipeline: str, *inputs: str, runner: bool = True) -> PassReport:
-    passes = PassPipeline(find_mlir_opt(), pipeline)
+def reported(
+    text: str, pipeline: str, *inputs: str, runner: bool = True, function: str = "f", opt: str | None = None
+) -> PassReport:
+    passes = PassPipeline(find_mlir_opt(opt), pipeline)
     before = hu.parse(text, "p.mlir")
     after = passes.read(passes.apply(text), "<after>")
-    (pair,) = common_functions(before, after, "f")
+    (pair,) = common_functions(before, after, function)
     values = [read_value(each, None, "<input>", {}) for each in inputs]
     example = counterexample(before, after, pair, values)
     return pass_report(passes, before, pair[0], example, find_runner(passes.tool) if runner else None)
@@ -178,3 +180,43 @@ def test_a_runner_that_prints_something_else_shows_nothing(tmp_path: Path) -> No
     (pair,) = common_functions(before, after, "f")
     example = counterexample(before, after, pair, [read_value("i1=true", None, "x", {})])
     assert not pass_report(passes, before, pair[0], example, Tool(str(fake), "22")).shown
+
+
+PRINTS = (
+    NARROW
+    + """\
+func.func @main() {
+  %t = arith.constant true
+  %r = call @f(%t) : (i1) -> i1
+  vector.print str "it is "
+  vector.print %r : i1
+  return
+}
+"""
+)
+
+
+@pytest.mark.mlir
+def test_a_program_that_prints_is_reported_with_its_output(tmp_path: Path) -> None:
+    report = reported(PRINTS, NARROWING, function="main")
+    assert report.shown
+    assert outputs(report, tmp_path) == ["it is 1", "it is 0"]
+    assert (
+        "`@main` must print:\n\n```\nit is 1\n```\n\nAfter the passes, it prints:\n\n```\nit is 0\n```\n" in report.text
+    )
+
+
+def test_a_program_that_stops_after_the_passes_is_reported(tmp_path: Path) -> None:
+    text = "func.func @f(%x: i32) -> i32 {\n  %0 = arith.remui %x, %x : i32\n  return %0 : i32\n}\n"
+    zero = "  %c = arith.constant 0 : i32\n  %0 = arith.remui %x, %c"
+    after = tmp_path / "after.mlir"
+    after.write_text(text.replace("  %0 = arith.remui %x, %x", zero), encoding="utf-8")
+    opt = tmp_path / "my-opt"
+    version = 'if [ "$1" = --version ]; then echo "LLVM version 99.1.0git"; exit 0; fi'
+    opt.write_text(f"#!/bin/sh\n{version}\ncat '{after}'\n", encoding="utf-8")
+    opt.chmod(0o755)
+    report = reported(text, "builtin.module(x)", "i32=5", runner=False, opt=str(opt))
+    assert not report.shown
+    assert "Without the passes, `@f` returns `0 : i32`. After them: " in report.text
+    assert "by zero" in report.text
+    assert "LLVM version 99.1.0git.\n" in report.text
