@@ -57,6 +57,7 @@ _EXPORTS: Mapping[str, str] = {
     # Errors
     "AssertionFailed": "halfulp.interp.ir.errors",
     "BytecodeError": "halfulp.interp.ir.errors",
+    "DocumentWarning": "halfulp.interp.ir.errors",
     "HalfulpError": "halfulp.interp.ir.errors",
     "InputError": "halfulp.interp.ir.errors",
     "LimitExceeded": "halfulp.interp.ir.errors",

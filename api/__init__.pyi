@@ -23,6 +23,7 @@ from halfulp.interp.declare.declarations import Dialect as Dialect
 from halfulp.interp.declare.declarations import Trait as Trait
 from halfulp.interp.ir.errors import AssertionFailed as AssertionFailed
 from halfulp.interp.ir.errors import BytecodeError as BytecodeError
+from halfulp.interp.ir.errors import DocumentWarning as DocumentWarning
 from halfulp.interp.ir.errors import HalfulpError as HalfulpError
 from halfulp.interp.ir.errors import InputError as InputError
 from halfulp.interp.ir.errors import LimitExceeded as LimitExceeded
@@ -56,6 +57,7 @@ __all__ = [
     "Buffer",
     "BytecodeError",
     "Dialect",
+    "DocumentWarning",
     "FloatFormat",
     "HalfulpError",
     "InputError",

@@ -365,8 +365,10 @@ def entry(name: str) -> str:
     listed = list(members(what))
     body = f"{markdown(what.__doc__ or '')}\n" + ("\n" + "".join(listed) if listed else "")
     if issubclass(what, Exception):
-        base = what.__bases__[0].__name__
-        return f"{head}{body}\nDerived from `{base}`. Exit code {what.exit_code} on the command line.\n"
+        derived = f"Derived from `{what.__bases__[0].__name__}`."
+        if not issubclass(what, hu.HalfulpError):
+            return f"{head}{body}\n{derived}\n"
+        return f"{head}{body}\n{derived} Exit code {what.exit_code} on the command line.\n"
     return f"{head}```python\n{signature(f'hu.{name}', what)}\n```\n\n{body}"
 
 

@@ -182,12 +182,13 @@ class LaneRun(Run):
         return self.stacked(rows, types)
 
     def each(self, function: Function, operands: tuple[Any, ...], types: Sequence[ty.Type]) -> tuple[Any, ...]:
-        """Call a function that does not know of lanes for each lane; once where all have the same operands.
+        """Call a function that does not know of lanes for each lane; once where all have the same operands and the
+        function has results: one without results prints.
 
         Raises the error of the first lane that fails; it names all lanes that fail with an error of that class.
         """
         numbers = self.lanes.numbers
-        together = not any(map(over_lanes, operands))
+        together = bool(types) and not any(map(over_lanes, operands))
         results: list[tuple[Any, ...]] = []
         failed: dict[int, HalfulpError] = {}
         for position, row in enumerate([operands] if together else self.rows(operands)):

@@ -80,3 +80,12 @@ def test_translate_of_parts_goes_on_after_an_error(command: Command, write: Any)
     assert err.count("error: ") == 2
     assert command("translate", path, "--split-input-file", "-o", "out.mlir")[0] == 2
     assert not Path("out.mlir").exists()
+
+
+def test_a_program_against_a_document_is_translated_with_a_warning(command: Command, write: Any) -> None:
+    text = "func.func private @f(!quant.uniform<i8:f32, 1.000000e+00:200>)"
+    path = write("zero.mlir", text)
+    warning = "zero.mlir:1:58: warning: zero point 200 is outside the storage type's range -128:127\n"
+    assert command("translate", path) == (0, f"module {{\n  {text}\n}}\n\n", warning)
+    # Each time, unlike Python's own warnings.
+    assert command("translate", path) == (0, f"module {{\n  {text}\n}}\n\n", warning)

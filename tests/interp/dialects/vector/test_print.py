@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import halfulp as hu
@@ -144,3 +145,12 @@ def test_poison_is_named() -> None:
         "  %s = arith.shli %v, %c : vector<2xi8>\n  vector.print %s : vector<2xi8>\n  return\n}"
     )
     assert output_of(program, value("vector<2xi8>", [1, 1])) == "( poison, 2 )\n"
+
+
+def test_every_lane_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    program = (
+        'func.func @f(%v: i8, %x: i8) {\n  vector.print str "<"\n  vector.print %v : i8 punctuation <comma>\n'
+        "  vector.print %x : i8\n  return\n}"
+    )
+    hu.run(program, np.array([1, 2], np.int8), np.int8(5), batch=True)
+    assert capsys.readouterr().out == "<<1, 2, 5\n5\n"
