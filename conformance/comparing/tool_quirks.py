@@ -18,7 +18,7 @@ from halfulp.interp.ir import types as ty
 from halfulp.interp.ir.types import width_of
 from halfulp.interp.values.coerce import as_type
 from halfulp.semantics import floats
-from halfulp.semantics.profile import PROFILES, as_profile
+from halfulp.semantics.profile import PROFILES, SPEC, Profile, as_profile
 
 Quirk = Callable[[OpCase, Sequence[Codes], Reference], Reference]
 """A function of a case, its operands and the right results that returns the tool's results."""
@@ -231,27 +231,34 @@ def iree_rounding(case: OpCase, inputs: Sequence[Codes], expected: Reference) ->
     return reference(case, inputs, PROFILES["iree-3.13"]) if modes not in ([], ["to_nearest_even"]) else expected
 
 
-def scaled_in_steps(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
-    """Predict a scaling op whose steps have its fast-math flags: a NaN or an infinity between two steps is poison."""
-    (source, scale), (result,) = case.operands, case.results
-    computing = result if case.op == "arith.scaling_extf" else source
-    if "fastmath" not in dict(case.properties) or width_of(as_type(computing)) <= 8:
-        return expected
-    masks = [np.zeros(case.shape(inputs), np.bool_) if expected.poison is None else expected.poison]
+def scaled_in_steps(profile: Profile) -> Quirk:
+    """Return the prediction of a scaling op whose steps have its fast-math flags: a NaN or an infinity between two
+    steps is poison. ``profile``: that of the steps.
+    """
 
-    def step(op: str, type_: str, to: str | None, *codes: Codes) -> Codes:
-        same = {name: value for name, value in case.properties if name == "fastmath" or to == result != computing}
-        done = reference(op_case(op, type_, to, **same), codes, opened=False)
-        masks.extend([] if done.poison is None else [done.poison])
-        return done.bits[0]
+    def predict(case: OpCase, inputs: Sequence[Codes], expected: Reference) -> Reference:
+        (source, scale), (result,) = case.operands, case.results
+        computing = result if case.op == "arith.scaling_extf" else source
+        if "fastmath" not in dict(case.properties) or width_of(as_type(computing)) <= 8:
+            return expected
+        whole = expected if profile is SPEC else reference(case, inputs, profile)
+        masks = [np.zeros(case.shape(inputs), np.bool_) if whole.poison is None else whole.poison]
 
-    factor = inputs[1] if scale == _E8M0 else step("arith.truncf", scale, _E8M0, inputs[1])
-    factor = step("arith.extf", _E8M0, computing, factor)
-    if computing == source:
-        step("arith.truncf", source, result, step("arith.divf", source, None, inputs[0], factor))
-    else:
-        step("arith.mulf", result, None, step("arith.extf", source, result, inputs[0]), factor)
-    return Reference(expected.bits, np.logical_or.reduce(masks), expected.undefined, expected.open)
+        def step(op: str, type_: str, to: str | None, *codes: Codes) -> Codes:
+            same = {name: value for name, value in case.properties if name == "fastmath" or to == result != computing}
+            done = reference(op_case(op, type_, to, **same), codes, profile, opened=False)
+            masks.extend([] if done.poison is None else [done.poison])
+            return done.bits[0]
+
+        factor = inputs[1] if scale == _E8M0 else step("arith.truncf", scale, _E8M0, inputs[1])
+        factor = step("arith.extf", _E8M0, computing, factor)
+        if computing == source:
+            step("arith.truncf", source, result, step("arith.divf", source, None, inputs[0], factor))
+        else:
+            step("arith.mulf", result, None, step("arith.extf", source, result, inputs[0]), factor)
+        return Reference(whole.bits, np.logical_or.reduce(masks), expected.undefined, whole.open)
+
+    return predict
 
 
 _E8M0 = "f8E8M0FNU"
@@ -272,5 +279,6 @@ QUIRKS: Mapping[str, Quirk] = {
     "floor_less_64_ones": floor_less_64_ones,
     "f80_without_integer_bit": f80_without_integer_bit,
     "extremum_of_libm": extremum_of_libm,
-    "scaled_in_steps": scaled_in_steps,
+    "scaled_in_steps": scaled_in_steps(SPEC),
+    "scaled_in_expanded_steps": scaled_in_steps(PROFILES["mlir22-expand"]),
 }
