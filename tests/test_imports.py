@@ -23,7 +23,7 @@ from tree import LAYERS, modules, pyproject
 
 RANKS = {package: rank for rank, package in enumerate(LAYERS.values())}
 # Packages whose import name is not their name on the index; the value is the latter.
-DISTRIBUTIONS = {"iree": "iree-base-runtime"}
+DISTRIBUTIONS = {"iree": "iree-base-runtime", "z3": "z3-solver"}
 
 # What a function may import, and why. Everything else is imported at the top of its file.
 IN_FUNCTIONS = {
@@ -34,6 +34,7 @@ IN_FUNCTIONS = {
     "ml_dtypes": "slow: 15 ms; a run on plain floats and integers does without",
     "numba": "optional",
     "rich": "slow: 40 ms; only a terminal needs it",
+    "z3": "optional",
 }
 
 
@@ -212,7 +213,7 @@ def test_third_party_imports_are_declared() -> None:
 
 # Optional or slow to import: loaded where they are used, if at all.
 SLOW = {
-    *("bitstring", "dask", "distributed", "iree", "matplotlib", "numba", "pandas", "rich", "scipy"),
+    *("bitstring", "dask", "distributed", "iree", "matplotlib", "numba", "pandas", "rich", "scipy", "z3"),
     *("build", "hypothesis", "mypy", "pytest", "setuptools"),
 }
 

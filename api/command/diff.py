@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,9 @@ from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources, rendered
 from halfulp.conformance.comparing.compare import Verdict
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline
+from halfulp.conformance.proving.comparison import SECONDS, with_proof
+from halfulp.conformance.proving.proof import Decision
+from halfulp.conformance.proving.solving import installed, require
 from halfulp.conformance.whole_programs import diff
 from halfulp.conformance.whole_programs.counterexamples import counterexample_lines, counterexample_record
 from halfulp.conformance.whole_programs.diff import against
@@ -156,20 +160,36 @@ def _diff_with(
         given=given_arguments(arguments, pairs[0][0], sources, arguments.vscale, memory=True),
         max_steps=max_steps,
     )
+    seconds = _seconds(arguments)
     codes = []
+    solver: Counter[str] = Counter()
     reported = False
     for one, two in pairs:
         explain = None if known is None else partial(known.explained, before, one.symbol_name or "")
         found = compare(before, after, (one, two), inputs, profile, explain)
+        found = with_proof(found, before, after, (one, two), inputs, profile, seconds, explain)
+        solver[found.solver] += 1
         codes.append(_version_code(found))
         source = None if pipeline is None else sources[after.filename]
-        text = "\n".join(_version_lines(found, two or one, sources, source))
+        text = "\n".join(_version_lines(found, two or one, sources, source, arguments.prove_seconds is not None))
         write((json.dumps(_version_record(found)) if arguments.json else text) + "\n")
         if arguments.report is not None and pipeline is not None and found.counterexamples and not reported:
             write_report(arguments.report, pipeline, before, one, found.counterexamples[0])
             reported = True
         checked.append(Checked(f"@{found.function}", file_position(one.location), codes[-1], text))
+    del solver[""]
+    if solver and not arguments.json and (arguments.prove_seconds is not None or solver[Decision.UNKNOWN.value]):
+        write(f"solver: {', '.join(f'{count:,} {decision}' for decision, count in solver.most_common())}\n")
     return ranked(codes)
+
+
+def _seconds(arguments: DiffArguments) -> float:
+    """Return the time for the proof of one function; 0 for no proof. Raise InputError if the proof needs z3."""
+    if arguments.prove_seconds is None:
+        return SECONDS if installed() else 0.0
+    if arguments.prove_seconds:
+        require()
+    return arguments.prove_seconds
 
 
 def _version_code(found: ValidationReport) -> int:
@@ -181,12 +201,19 @@ def _version_code(found: ValidationReport) -> int:
     return UNSUPPORTED if found.basis is Basis.NOTHING else SUCCESS
 
 
-def _version_lines(found: ValidationReport, function: Operation, sources: Sources, source: str | None) -> list[str]:
-    """Describe the result for one function. ``source``: the text of the second version, whose lines are shown."""
+def _version_lines(
+    found: ValidationReport, function: Operation, sources: Sources, source: str | None, why: bool
+) -> list[str]:
+    """Describe the result for one function.
+
+    ``source``: the text of the second version, whose lines are shown. ``why``: say always why there is no proof.
+    """
     lines = [f"@{found.function}: {_headline(found)}"]
     if found.problem is not None:
         lines += [f"  {line}" for line in rendered(found.problem, sources).split("\n")]
     lines += [f"  {note}" for note in found.notes]
+    if found.unproven and (why or found.solver == Decision.UNKNOWN.value):
+        lines.append(f"  no proof: {found.unproven}")
     if found.undefined:
         lines.append(f"  undefined before, so that anything is allowed: {plural(found.undefined, 'input')}")
     lines += [f"  not run: {why} ({plural(count, 'input')})" for why, count in found.skipped.most_common()]
@@ -219,6 +246,8 @@ def _version_record(found: ValidationReport) -> dict[str, Any]:
     return {
         "function": found.function,
         "basis": found.basis.value,
+        "solver": found.solver or None,
+        "unproven": found.unproven or None,
         "problem": None if found.problem is None else str(found.problem),
         "notes": list(found.notes),
         "inputs": found.inputs,

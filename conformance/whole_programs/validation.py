@@ -59,7 +59,8 @@ class ValidationReport:
     undefined. ``skipped``: those that were not compared, by the reason. ``differing``: those with a difference that is
     not known. ``known``: those with a known difference, by the rows that explain it. ``verdicts`` counts elements: of
     results, of memory after the run, and of printed values. ``notes``: what the user should know of the inputs.
-    ``problem``: why the functions were not compared at all. ``solved``: a solver has proven that nothing differs.
+    ``problem``: why the functions were not compared at all. ``solver``: a solver's decision: "proven", "different",
+    "unknown" or "not provable"; "" if it was not asked. ``unproven``: why it has not proven anything.
     """
 
     function: str
@@ -73,7 +74,8 @@ class ValidationReport:
     counterexamples: list[Counterexample] = field(default_factory=list)
     notes: tuple[str, ...] = ()
     problem: HalfulpError | None = None
-    solved: bool = False
+    solver: str = ""
+    unproven: str = ""
 
     @property
     def tested(self) -> int:
@@ -90,7 +92,7 @@ class ValidationReport:
         """What the comparison shows, and how much."""
         if self.differing or self.known:
             return Basis.DIFFERENT if self.differing else Basis.KNOWN
-        if self.solved:
+        if self.solver == "proven":
             return Basis.SOLVER
         if self.problem is not None or not self.compared:
             return Basis.NOTHING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from halfulp.command.option import CommandHelp, option, positive
+from halfulp.command.option import CommandHelp, duration, option, positive
 from halfulp.command.options.calls import SOURCE_FILE
 from halfulp.command.options.programs import COMPARISON_CODES, PassOptions, ProgramOptions
 
@@ -71,6 +71,12 @@ class DiffArguments(PassOptions, ProgramOptions):
         type=positive,
         metavar="N",
         help="for two versions: the largest number of ops of one run (default: 1000000)",
+    )
+    prove_seconds: float | None = option(
+        "--prove-seconds",
+        type=duration,
+        metavar="S",
+        help="for two versions: the time for the proof of one function; 0: no proof (default: 5 if z3 is installed)",
     )
     json: bool = option("--json", action="store_true", help="print one JSON object per oracle or function")
 

@@ -1,0 +1,246 @@
+"""Decide by a solver whether a second version of a function does what the first allows, on every input.
+
+Both versions are terms over the same variables, one for each element of the arguments. The solver looks for an input
+for which the first version is defined and the second one does something else. Arguments are values: as in a run, none
+is poison. The caller runs the input that the solver finds; only what a run confirms is a difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import prod
+
+from halfulp.conformance.comparing.compare import Verdict
+from halfulp.conformance.proving.carried_terms import to_source, to_target
+from halfulp.conformance.proving.float_terms import float_of
+from halfulp.conformance.proving.rows import NotProvable, width
+from halfulp.conformance.proving.solving import Answer, Deadline, satisfiable, z3
+from halfulp.conformance.proving.structure_terms import shape
+from halfulp.conformance.proving.terms import Condition, Elements, Scalar, every, negation, number, some
+from halfulp.conformance.proving.walk import Behaviour, behaviour
+from halfulp.conformance.whole_programs.signatures import signature
+from halfulp.conformance.whole_programs.validation import ValidationReport
+from halfulp.fp_formats.codes import ints_to_codes
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types, result_types
+from halfulp.interp.values.value import Value
+
+Version = tuple[Module, Operation]
+"""A module and a function of it."""
+
+Run = Callable[[tuple[Value, ...]], ValidationReport]
+"""Runs both versions on one input, and compares them."""
+
+Ranges = Mapping[int, tuple[int, int]]
+"""The codes of some arguments, by number: the first code, and how many follow each other from there, modulo 2^width."""
+
+
+OPEN_RESULT = "the result depends on what the language leaves unspecified"
+"""A reason why a function is not provable."""
+
+
+class Decision(Enum):
+    """The decision about a function."""
+
+    PROVEN = "proven"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+    NOT_PROVABLE = "not provable"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A decision, and its reason if it is UNKNOWN or NOT_PROVABLE.
+
+    ``report``: the run of an input that the solver found, and for which the versions differ.
+    """
+
+    decision: Decision
+    reason: str = ""
+    report: ValidationReport | None = None
+
+
+class SolverDisagrees(Exception):
+    """The error for a difference that the solver found and the executor does not see: a bug of halfulp or of z3."""
+
+
+def prove(
+    before: Version, after: Version, settings: Settings, seconds: float, run: Run, ranges: Ranges | None = None
+) -> Proof:
+    """Decide within some seconds whether the second version does what the first allows, on every input.
+
+    ``run``: confirms a difference. ``ranges``: only these inputs count. Raises
+    SolverDisagrees if a run does not confirm what the solver found, InputError if z3 is not installed, and Unsupported
+    if the types of the versions differ too much.
+    """
+    deadline = Deadline(seconds)
+    try:
+        variables = [
+            tuple(_variable(number, element, type_, settings) for element in range(prod(shape(type_))))
+            for number, type_ in enumerate(argument_types(before[1]))
+        ]
+        mapped = signature(before[1], after[1])
+        if mapped.out:
+            raise NotProvable("there are no terms for memory")
+        first = behaviour(*before, variables, settings, deadline)
+        carried = [to_target(*pair) for pair in zip(mapped.arguments, variables, strict=True)]
+        second = behaviour(*after, carried, settings, deadline)
+        results = tuple(to_source(*pair) for pair in zip(mapped.results, second.results, strict=True))
+        second = replace(second, results=results)
+        inside = _inside(variables, ranges or {})
+        return _decided(_Question(before[1], variables, inside, first, second, settings, deadline, run))
+    except NotProvable as error:
+        return Proof(Decision.NOT_PROVABLE, str(error))
+    except z3.Z3Exception as error:
+        return Proof(Decision.UNKNOWN, f"the solver failed: {error}")
+
+
+def _variable(argument: int, element: int, type_: ty.Type, settings: Settings) -> Scalar:
+    bits = width(type_, settings)
+    return Scalar(z3.BitVec(f"argument{argument}[{element}]", bits) if bits else number(0, 1))
+
+
+def _inside(variables: Sequence[Elements], ranges: Ranges) -> Condition:
+    """Return the condition that the arguments are in their ranges."""
+    conditions: list[Condition] = []
+    for argument, (first, count) in ranges.items():
+        for element in variables[argument]:
+            if count < 1 << element.width:
+                offset = element.bits - number(first, element.width)
+                conditions.append(z3.ULT(offset, number(count, element.width)))
+    return every(*conditions)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A function, what both versions of it do on the same variables, and the condition of the inputs that count."""
+
+    function: Operation
+    variables: Sequence[Elements]
+    inside: Condition
+    first: Behaviour
+    second: Behaviour
+    settings: Settings
+    deadline: Deadline
+    run: Run
+
+    @property
+    def defined(self) -> Condition:
+        """The condition that an input counts, and that the first version is defined for it."""
+        return every(self.inside, negation(self.first.undefined))
+
+    def pairs(self) -> list[tuple[Scalar, Scalar, ty.Type]]:
+        """Return the elements of the results of both versions, with their types."""
+        types = result_types(self.function)
+        return [
+            (one, two, ty.element_type(type_))
+            for type_, ones, twos in zip(types, self.first.results, self.second.results, strict=True)
+            for one, two in zip(ones, twos, strict=True)
+        ]
+
+    def wrong(self) -> list[Condition]:
+        """Return conditions under which the second version does something that the first does not allow."""
+        elements = (_wrong(one, two, type_, self.settings) for one, two, type_ in self.pairs())
+        return [every(self.defined, condition) for condition in (self.second.undefined, *elements)]
+
+    def doubtful(self) -> list[Condition]:
+        """Return conditions under which the second version may do something that the first does not allow, if it
+        chooses otherwise what the language leaves unspecified.
+        """
+        apart = (_doubtful(one, two) for one, two, _ in self.pairs())
+        return [every(self.defined, condition) for condition in (self.second.unsettled, *apart)]
+
+    def arguments(self, values: Mapping[str, int]) -> tuple[Value, ...]:
+        """Return the arguments with the values of the variables; those that are absent are zero."""
+        found = []
+        for type_, elements in zip(argument_types(self.function), self.variables, strict=True):
+            codes = [values.get(str(element.bits), 0) for element in elements]
+            stored = ty.width_of(ty.element_type(type_))
+            found.append(Value(type_, ints_to_codes(codes, stored, shape(type_))))
+        return tuple(found)
+
+
+def _allowed(one: Scalar, two: Scalar, type_: ty.Type, settings: Settings) -> Condition:
+    """Return the condition that the bits of an element are right: the same, or what the first leaves unspecified."""
+    conditions = [one.bits == two.bits]
+    if one.loose.nan is not False or one.loose.sign is not False:
+        fmt = float_of(type_, settings.profile)
+        conditions.append(every(one.loose.nan, fmt.is_nan(two.bits)))
+        conditions.append(every(one.loose.sign, fmt.is_zero(two.bits)))
+    return some(*conditions)
+
+
+def _wrong(one: Scalar, two: Scalar, type_: ty.Type, settings: Settings) -> Condition:
+    """Return the condition that an element of the second version is wrong, for sure."""
+    different = every(negation(one.loose.value), negation(_allowed(one, two, type_, settings)))
+    return every(negation(one.poison), some(two.poison, different))
+
+
+def _doubtful(one: Scalar, two: Scalar) -> Condition:
+    """Return the condition that the language allows other values of an element, in a way that the versions may not
+    share.
+    """
+    free = some(
+        every(one.loose.value, one.bits != two.bits),
+        two.loose.value,
+        every(two.loose.nan, negation(one.loose.nan)),
+        every(two.loose.sign, negation(one.loose.sign)),
+    )
+    return every(negation(one.poison), free)
+
+
+def _decided(question: _Question) -> Proof:
+    if not question.pairs():
+        return Proof(Decision.NOT_PROVABLE, "there is nothing to compare")
+    found = _search(question.wrong(), question.deadline)
+    if isinstance(found, Proof):
+        return found
+    if found is not None:
+        return _confirmed(question, found)
+    found = _search(question.doubtful(), question.deadline)
+    if isinstance(found, Proof):
+        return found
+    if found is not None:
+        return Proof(Decision.NOT_PROVABLE, OPEN_RESULT)
+    found = _search([question.defined], question.deadline)
+    if isinstance(found, Proof):
+        return found
+    if found is None:
+        return Proof(Decision.NOT_PROVABLE, "the first version is undefined for every input")
+    return Proof(Decision.PROVEN)
+
+
+def _search(conditions: Sequence[Condition], deadline: Deadline) -> Mapping[str, int] | Proof | None:
+    """Look for values of the variables for which one of the conditions is true.
+
+    Return the values, None if there are none for any of the conditions, or the decision UNKNOWN.
+    """
+    unknown = False
+    for condition in conditions:
+        answer, values = satisfiable(condition, deadline)
+        if answer is Answer.YES:
+            return values
+        unknown |= answer is Answer.UNKNOWN
+    if unknown:
+        return Proof(Decision.UNKNOWN, f"the solver gave no answer within {deadline.seconds:g} s")
+    return None
+
+
+def _confirmed(question: _Question, found: Mapping[str, int]) -> Proof:
+    """Run the arguments that the solver found. Raises SolverDisagrees."""
+    values = question.arguments(found)
+    report = question.run(values)
+    if report.differing:
+        return Proof(Decision.DIFFERENT, report=report)
+    if report.known:
+        return Proof(Decision.NOT_PROVABLE, "there are known differences", report)
+    if report.verdicts[Verdict.APART]:
+        return Proof(Decision.NOT_PROVABLE, OPEN_RESULT)
+    raise SolverDisagrees(
+        f"the solver found that @{question.function.symbol_name} differs for these arguments, and the run does not: "
+        + ", ".join(map(str, values))
+    )

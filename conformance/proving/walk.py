@@ -1,0 +1,325 @@
+"""Walk through a function once, with terms in place of values: every path at the same time, each with its condition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from halfulp.conformance.proving.float_terms import FLOAT_OPS
+from halfulp.conformance.proving.integer_terms import INTEGER_OPS
+from halfulp.conformance.proving.rows import Instance, NotProvable, bits_of_term, elementwise, width
+from halfulp.conformance.proving.solving import Deadline
+from halfulp.conformance.proving.structure_terms import STRUCTURE_OPS, shape
+from halfulp.conformance.proving.terms import (
+    Condition,
+    Elements,
+    Scalar,
+    constant,
+    every,
+    is_true,
+    merged_values,
+    negation,
+    number,
+    some,
+)
+from halfulp.fp_formats.codes import codes_to_ints
+from halfulp.interp.ir import attributes as at
+from halfulp.interp.ir import types as ty
+from halfulp.interp.ir.operations import Block, Module, Operation, Region, SSAValue
+from halfulp.interp.run.settings import Settings
+
+MAX_DEPTH = 32
+"""Most calls inside each other."""
+
+MAX_TRIPS = 64
+"""Most trips of a loop whose bounds are constants."""
+
+MAX_OPS = 20_000
+"""Most ops of all paths, those of called functions and of trips of loops included."""
+
+ROWS = {**INTEGER_OPS, **FLOAT_OPS}
+"""The elementwise ops that have terms."""
+
+Values = dict[SSAValue, Elements]
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What a function does for arguments that are variables.
+
+    ``undefined``: the condition of undefined behaviour, or of a failed cf.assert. ``unsettled``: the condition that a
+    branch, or undefined behaviour, depends on something that the language leaves unspecified.
+    """
+
+    results: tuple[Elements, ...]
+    undefined: Condition
+    unsettled: Condition
+
+
+def behaviour(
+    module: Module, function: Operation, arguments: Sequence[Elements], settings: Settings, deadline: Deadline
+) -> Behaviour:
+    """Return what a function does. Raises NotProvable if it has something for which there are no terms."""
+    walk = _Walk(module, settings, deadline)
+    results, _ = walk.call(function, arguments, True, 0)
+    return Behaviour(tuple(results), some(*walk.undefined), some(*walk.unsettled))
+
+
+@dataclass
+class _Walk:
+    module: Module
+    settings: Settings
+    deadline: Deadline
+    ops: int = 0
+    undefined: list[Condition] = field(default_factory=list)
+    unsettled: list[Condition] = field(default_factory=list)
+
+    def call(
+        self, function: Operation, arguments: Sequence[Elements], path: Condition, depth: int
+    ) -> tuple[list[Elements], Condition]:
+        """Return the results of a function, and the condition under which it returns."""
+        if depth > MAX_DEPTH:
+            raise NotProvable(f"calls are nested more than {MAX_DEPTH} deep")
+        if function.name != "func.func" or not function.regions[0].blocks:
+            raise NotProvable(f"@{function.symbol_name} has no body")
+        types = [value.type for value in function.regions[0].blocks[0].arguments]
+        for type_ in types:
+            shape(type_)
+            width(type_, self.settings)
+        returned = _returned_types(function)
+        return _Frame(self, {}, depth).region(function.regions[0], arguments, path, returned)
+
+    def observe(self, condition: Condition, operands: Sequence[Scalar], path: Condition) -> None:
+        """Keep a condition of undefined behaviour, which comes from these operands."""
+        if condition is not False:
+            self.undefined.append(every(path, condition))
+            self.unsettled += [every(path, operand.loose.any) for operand in operands]
+
+    def decide(self, condition: Scalar, path: Condition) -> Condition:
+        """Return what an i1 that chooses a branch is. Poison is undefined behaviour."""
+        self.observe(some(condition.poison), (), path)
+        self.unsettled.append(every(path, condition.loose.any))
+        return is_true(condition.bits)
+
+
+def _returned_types(function: Operation) -> Sequence[ty.Type]:
+    attribute = function.properties["function_type"]
+    assert isinstance(attribute, at.TypeAttr)
+    assert isinstance(attribute.type, ty.FunctionType)
+    return attribute.type.results
+
+
+@dataclass
+class _Frame:
+    """The values of one call."""
+
+    walk: _Walk
+    values: Values
+    depth: int
+
+    def region(
+        self, region: Region, inputs: Sequence[Elements], path: Condition, types: Sequence[ty.Type]
+    ) -> tuple[list[Elements], Condition]:
+        """Return what a region passes to its terminators, of these types, and the condition under which it does.
+
+        Raises NotProvable for branches that form a loop.
+        """
+        arrivals: dict[Block, list[tuple[Condition, Sequence[Elements]]]] = {region.blocks[0]: [(path, inputs)]}
+        leaving: list[tuple[Condition, list[Elements]]] = []
+        for block in _in_order(region):
+            here = [arrival for arrival in arrivals.get(block, ()) if arrival[0] is not False]
+            if not here:
+                continue
+            values = _merged_arrivals(here)
+            self.values.update(zip(block.arguments, values, strict=True))
+            condition = some(*(condition for condition, _ in here))
+            for op in block.operations:
+                if op.successors:
+                    for successor, taken, passed in self._branches(op, condition):
+                        arrivals.setdefault(successor, []).append((taken, passed))
+                elif op is block.operations[-1] and op.name in _LEAVING:
+                    leaving.append((condition, self._read(op.operands)))
+                else:
+                    condition = self._run(op, condition)
+        if leaving:
+            return _merged_arrivals(leaving), some(*(condition for condition, _ in leaving))
+        return [self._anything(type_) for type_ in types], False
+
+    def _anything(self, type_: ty.Type) -> Elements:
+        """Return elements that stand for a result of a path that never returns."""
+        return (Scalar(number(0, bits_of_term(type_, self.walk.settings))),) * prod(shape(type_))
+
+    def _read(self, values: Sequence[SSAValue]) -> list[Elements]:
+        return [self.values[value] for value in values]
+
+    def _run(self, op: Operation, path: Condition) -> Condition:
+        """Run an op, and return the condition under which the ops after it run."""
+        walk = self.walk
+        walk.ops += max(1, *(prod(shape(result.type)) for result in op.results)) if op.results else 1
+        if walk.ops > MAX_OPS or not walk.deadline.left:
+            raise NotProvable("the function is too large")
+        if op.name in _CONTROL:
+            return _CONTROL[op.name](self, op, path)
+        instance, operands = Instance(op, walk.settings), tuple(self._read(op.operands))
+        if op.name in STRUCTURE_OPS:
+            made = STRUCTURE_OPS[op.name](instance, operands)
+            walk.observe(made.undefined, [scalar for operand in operands[1:] for scalar in operand], path)
+            self.values[op.results[0]] = made.elements
+            return path
+        row = ROWS.get(op.name)
+        if row is None:
+            raise NotProvable(f"there are no terms for {op.name}")
+        for result in op.results:
+            width(result.type, walk.settings)
+        columns: list[list[Scalar]] = [[] for _ in op.results]
+        for element in range(prod(shape(op.results[0].type))):
+            scalars = tuple(operand[element] for operand in operands)
+            results, effect = elementwise(row, instance, scalars)
+            walk.observe(effect.undefined, scalars, path)
+            for column, (result_,) in zip(columns, ((scalar,) for scalar in results), strict=True):
+                column.append(result_)
+        self.values.update({result: tuple(column) for result, column in zip(op.results, columns, strict=True)})
+        return path
+
+    def _branches(self, op: Operation, path: Condition) -> list[tuple[Block, Condition, Sequence[Elements]]]:
+        """Return each successor with the condition under which it is taken, and the values passed to it."""
+        passed = [(block, self._read(operands)) for block, operands in op.successors]
+        if op.name == "cf.br":
+            conditions: list[Condition] = [True]
+        elif op.name == "cf.cond_br":
+            yes = self.walk.decide(self.values[op.operands[0]][0], path)
+            conditions = [yes, negation(yes)]
+        elif op.name == "cf.switch":
+            conditions = self._cases(op, path)
+        else:
+            raise NotProvable(f"there are no terms for {op.name}")
+        return [
+            (block, every(path, condition), values)
+            for (block, values), condition in zip(passed, conditions, strict=True)
+        ]
+
+    def _cases(self, op: Operation, path: Condition) -> list[Condition]:
+        """Return the condition of each successor of cf.switch, that of the default first."""
+        flag = self.values[op.operands[0]][0]
+        self.walk.observe(flag.poison, (), path)
+        self.walk.unsettled.append(every(path, flag.loose.any))
+        given = op.properties.get("case_values")
+        codes = codes_to_ints(given.array(), flag.width) if isinstance(given, at.DenseElementsAttr) else []
+        cases: list[Condition] = []
+        for code in codes:
+            # The verifier does not refuse two cases of one value; the executor takes the last.
+            cases.append(every(flag.bits == number(code, flag.width), codes.count(code) == 1))
+        if len(set(codes)) != len(codes):
+            raise NotProvable("cf.switch has two cases of one value")
+        return [negation(some(*cases)), *cases]
+
+    # --- ops with regions, and calls: each returns the condition under which the ops after it run -------------------
+
+    def _if(self, op: Operation, path: Condition) -> Condition:
+        types = [result.type for result in op.results]
+        yes = self.walk.decide(self.values[op.operands[0]][0], path)
+        ends = []
+        for region, condition in zip(op.regions, (yes, negation(yes)), strict=True):
+            taken = every(path, condition)
+            ends.append(self.region(region, (), taken, types) if region.blocks else ([], taken))
+        (one, first), (other, second) = ends
+        if op.results:
+            self.values.update(zip(op.results, merged_values(yes, one, other), strict=True))
+        return some(first, second)
+
+    def _execute_region(self, op: Operation, path: Condition) -> Condition:
+        results, path = self.region(op.regions[0], (), path, [result.type for result in op.results])
+        self.values.update(zip(op.results, results, strict=True))
+        return path
+
+    def _for(self, op: Operation, path: Condition) -> Condition:
+        """Unroll a loop whose bounds are constants."""
+        bits = width(op.operands[0].type, self.walk.settings)
+        known = []
+        for value in op.operands[:3]:
+            bound = self.values[value][0]
+            code = constant(bound.bits)
+            if code is None or bound.poison is not False:
+                raise NotProvable("scf.for is a loop whose bounds are not constants")
+            signed = "unsignedCmp" not in op.properties
+            known.append(code - (1 << bits) if signed and code >> max(0, bits - 1) else code)
+        start, end, step = known
+        if step <= 0:
+            raise NotProvable("scf.for has a step that is not positive")
+        trips = range(start, end, step)
+        if trips[MAX_TRIPS:]:
+            raise NotProvable(f"scf.for makes more than {MAX_TRIPS} trips")
+        types = [result.type for result in op.results]
+        carried = self._read(op.operands[3:])
+        for position in trips:
+            carried, path = self.region(op.regions[0], [(Scalar(number(position, bits)),), *carried], path, types)
+        self.values.update(zip(op.results, carried, strict=True))
+        return path
+
+    def _call(self, op: Operation, path: Condition) -> Condition:
+        symbol = op.properties["callee"]
+        assert isinstance(symbol, at.SymbolRefAttr)
+        target = self.walk.module.lookup(symbol, op)
+        if target is None:
+            raise NotProvable(f"'{symbol}' is not a function")
+        results, path = self.walk.call(target, self._read(op.operands), path, self.depth + 1)
+        self.values.update(zip(op.results, results, strict=True))
+        return path
+
+    def _assert(self, op: Operation, path: Condition) -> Condition:
+        holds = self.walk.decide(self.values[op.operands[0]][0], path)
+        self.walk.observe(negation(holds), (), path)
+        return every(path, holds)
+
+    def _unreachable(self, op: Operation, path: Condition) -> Condition:
+        self.walk.observe(True, (), path)
+        return False
+
+
+_LEAVING = frozenset({"func.return", "scf.yield"})
+
+_CONTROL: Mapping[str, Callable[[_Frame, Operation, Condition], Condition]] = {
+    "scf.if": _Frame._if,
+    "scf.execute_region": _Frame._execute_region,
+    "scf.for": _Frame._for,
+    "func.call": _Frame._call,
+    "cf.assert": _Frame._assert,
+    "ub.unreachable": _Frame._unreachable,
+}
+
+
+def _in_order(region: Region) -> list[Block]:
+    """Return the blocks that the first one reaches, each after all those that branch to it.
+
+    Raises NotProvable if branches form a loop.
+    """
+    done: list[Block] = []
+    open_, finished = set[Block](), set[Block]()
+    stack: list[tuple[Block, bool]] = [(region.blocks[0], False)]
+    while stack:
+        block, visited = stack.pop()
+        if visited:
+            open_.discard(block)
+            finished.add(block)
+            done.append(block)
+            continue
+        if block in finished:
+            continue
+        open_.add(block)
+        stack.append((block, True))
+        for op in block.operations[-1:]:
+            for successor, _ in op.successors:
+                if successor in open_:
+                    raise NotProvable("branches form a loop")
+                stack.append((successor, False))
+    return done[::-1]
+
+
+def _merged_arrivals(arrivals: Sequence[tuple[Condition, Sequence[Elements]]]) -> list[Elements]:
+    """Return the values that arrive with the one condition that is true."""
+    (_, last), *others = reversed(arrivals)
+    values = list(last)
+    for condition, given in others:
+        values = merged_values(condition, given, values)
+    return values

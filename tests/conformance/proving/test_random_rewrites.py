@@ -1,0 +1,154 @@
+"""Random programs and random changes of them: the solver decides as a run of every input does."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from functools import partial
+
+import pytest
+
+import halfulp as hu
+from halfulp.conformance.proving.proof import Decision, Version, prove
+from halfulp.conformance.whole_programs.arguments import generated, given
+from halfulp.conformance.whole_programs.validation import ValidationReport, validate
+from halfulp.interp.run.settings import Settings
+from halfulp.interp.run.signature import argument_types
+from halfulp.interp.values.value import Value
+
+pytest.importorskip("z3", reason="the extra `prove` is not installed")
+
+FLAGS = ("", "overflow<nsw>", "overflow<nuw>", "overflow<nsw, nuw>")
+OPS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("addi", "subi", "muli", "shli"), FLAGS),
+    **dict.fromkeys(("divsi", "divui", "shrsi", "shrui"), ("", "exact")),
+    **dict.fromkeys(("remsi", "remui", "ceildivsi", "ceildivui", "floordivsi", "andi", "ori", "xori"), ("",)),
+    **dict.fromkeys(("maxsi", "maxui", "minsi", "minui"), ("",)),
+}
+PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+WIDTH = 4
+
+
+class Program:
+    """A random function of three i4: lines with choices in them, each of which a change may replace."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.lines: list[list[str]] = []
+        self.values = ["%a", "%b", "%c"]
+        for _ in range(rng.randrange(2, 7)):
+            rng.choice((self._binary, self._binary, self._select, self._if, self._branch, self._constant))()
+
+    def _name(self) -> str:
+        return f"%v{len(self.lines)}"
+
+    def _value(self) -> str:
+        return self.rng.choice(self.values[-4:])
+
+    def _op(self) -> str:
+        name = self.rng.choice(list(OPS))
+        return f"arith.{name} {self._value()}, {self._value()} {self.rng.choice(OPS[name])} : i4"
+
+    def _keep(self, *parts: str) -> None:
+        name = self._name()
+        self.lines.append([part.replace("@", name) for part in parts])
+        self.values.append(name)
+
+    def _binary(self) -> None:
+        self._keep("@ = ", self._op())
+
+    def _constant(self) -> None:
+        self._keep("@ = arith.constant ", str(self.rng.randrange(-8, 8)), " : i4")
+
+    def _condition(self) -> str:
+        return f"arith.cmpi {self.rng.choice(PREDICATES)}, {self._value()}, {self._value()} : i4"
+
+    def _select(self) -> None:
+        self._keep(
+            "@p = ",
+            self._condition(),
+            f"\n@ = arith.select @p, {self._value()}, ",
+            self.rng.choice(self.values),
+            " : i4",
+        )
+
+    def _if(self) -> None:
+        self._keep(
+            *("@p = ", self._condition(), "\n@ = scf.if @p -> (i4) {\n@x = ", self._op()),
+            *("\nscf.yield @x : i4\n} else {\n@y = ", self._op(), "\nscf.yield @y : i4\n}"),
+        )
+
+    def _branch(self) -> None:
+        label = f"^l{len(self.lines)}"
+        self._keep(
+            *(
+                "@p = ",
+                self._condition(),
+                f"\ncf.cond_br @p, {label}x, {label}e({self._value()} : i4)\n{label}x:\n@x = ",
+            ),
+            *(self._op(), f"\ncf.br {label}e(@x : i4)\n{label}e(@: i4):"),
+        )
+
+    def text(self) -> str:
+        body = "\n".join("".join(parts) for parts in self.lines)
+        result = self.values[-1]
+        return f"func.func @f(%a: i4, %b: i4, %c: i4) -> i4 {{\n{body}\nreturn {result} : i4\n}}"
+
+    def change(self) -> None:
+        """Replace one op, condition, constant or operand by another that may be there."""
+        line = self.rng.choice(self.lines)
+        own = line[0].partition(" ")[0].rstrip("p").partition("\n")[0]
+        known = self.values
+        self.values = self.values[: self.values.index(own)] or known
+        for k, part in enumerate(line):
+            if part.startswith("arith.cmpi"):
+                line[k] = self._condition() if self.rng.random() < 0.5 else part
+            elif part.startswith("arith.") and part.endswith("i4"):
+                line[k] = self._op() if self.rng.random() < 0.5 else _without_flags(part)
+            elif part.lstrip("-").isdecimal():
+                line[k] = str(self.rng.randrange(-8, 8))
+        self.values = known
+
+
+def _without_flags(op: str) -> str:
+    for flags in ("overflow<nsw, nuw>", "overflow<nsw>", "overflow<nuw>", "exact"):
+        op = op.replace(flags, "")
+    return op
+
+
+def confirmed(before: Version, after: Version, values: tuple[Value, ...]) -> ValidationReport:
+    return validate(before, after, given(values, [value.type for value in values]), Settings())
+
+
+def decisions(seed: int, count: int) -> Counter[Decision]:
+    """Compare the solver with runs of every input; return how often each decision was made."""
+    found: Counter[Decision] = Counter()
+    for number in range(count):
+        rng = random.Random(f"{seed} {number}")
+        program = Program(rng)
+        before = program.text()
+        program.change()
+        one, two = hu.parse(before), hu.parse(program.text())
+        first, second = (one, one.body[0]), (two, two.body[0])
+        run = validate(first, second, generated(argument_types(one.body[0]), 1), Settings())
+        assert run.exhaustive
+        proof = prove(first, second, Settings(), 60, partial(confirmed, first, second))
+        expected = Decision.DIFFERENT if run.differing else Decision.PROVEN
+        if run.undefined == run.inputs:
+            expected = Decision.NOT_PROVABLE
+        assert proof.decision is expected, f"{before}\n{program.text()}\n{proof}"
+        found[proof.decision] += 1
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_solver_decides_as_a_run_of_every_input(seed: int) -> None:
+    found = decisions(seed, 60)
+    assert found[Decision.PROVEN] > 5
+    assert found[Decision.DIFFERENT] > 5
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(5, 25))
+def test_the_solver_decides_as_a_run_of_every_input_of_many(seed: int) -> None:
+    assert decisions(seed, 500)[Decision.PROVEN] > 50
