@@ -70,7 +70,7 @@ class DiffArguments(PassOptions, ProgramOptions):
         "--max-steps",
         type=positive,
         metavar="N",
-        help="for two versions: the largest number of ops of one run (default: 1000000)",
+        help="for two versions: the largest number of ops of one run (default: 200000)",
     )
     json: bool = option("--json", action="store_true", help="print one JSON object per oracle or function")
 
