@@ -11,8 +11,8 @@ from halfulp.command.ci_reports import Checked, deliver
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, write
 from halfulp.command.option import first_given
 from halfulp.command.options.diff import PASS_OPTIONS, DiffArguments
-from halfulp.command.passes import after_passes, pass_pipeline, write_report
-from halfulp.command.programs import given_arguments, known_divergences, oracles_named, parse, plural, programs_of
+from halfulp.command.passes import after_passes, pass_pipeline, readable, write_report
+from halfulp.command.programs import given_arguments, known_divergences, oracles_named, plural, programs_of
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources, rendered
 from halfulp.conformance.comparing.compare import Verdict
@@ -121,9 +121,9 @@ def _oracle_record(found: diff.DiffReport) -> dict[str, Any]:
 
 
 def _diff_versions(arguments: DiffArguments, sources: Sources, checked: list[Checked]) -> int:
-    before = parse(arguments.file, sources)
+    before = readable(arguments.file, arguments, sources)
     if arguments.after is not None:
-        return _diff_with(arguments, sources, before, parse(arguments.after, sources), None, checked)
+        return _diff_with(arguments, sources, before, readable(arguments.after, arguments, sources), None, checked)
     pipeline = pass_pipeline(arguments.pass_pipeline or "", arguments)
     modules, unstable = after_passes(pipeline, before, arguments, sources)
     if not arguments.json:

@@ -12,15 +12,16 @@ from halfulp.command.console import say
 from halfulp.command.options.diff import DiffArguments
 from halfulp.command.options.programs import PassOptions
 from halfulp.command.programs import plural
-from halfulp.command.sources import Sources
+from halfulp.command.sources import Sources, read
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import Unavailable
-from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_report import find_runner, pass_report
 from halfulp.files import write_file
-from halfulp.interp.ir.errors import InputError
+from halfulp.interp.ir.errors import InputError, UnknownOp
 from halfulp.interp.ir.operations import Module, Operation
+from halfulp.interp.loading import parse_module
 
 DIFFERENT_LINES = 40
 """The most lines that are shown of the differences between two runs of the passes."""
@@ -32,6 +33,22 @@ def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
         return PassPipeline(find_mlir_opt(arguments.mlir_opt), pipeline)
     except Unavailable as reason:
         raise InputError(str(reason), hint="--mlir-opt=PATH names another program") from None
+
+
+def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
+    """Read the module of a file. If it has ops whose form is not known, mlir-opt converts it to the generic form: its
+    other functions can run. Raise HalfulpError.
+    """
+    source = read(path, sources)
+    try:
+        return source.module()
+    except UnknownOp as unknown:
+        try:
+            generic = PassPipeline(find_mlir_opt(arguments.mlir_opt), "").generic(source.text or "", source.name)
+        except (Unavailable, PassFailure):
+            raise unknown from None
+    sources[source.name] = generic
+    return parse_module(generic, source.name)
 
 
 def after_passes(

@@ -231,7 +231,11 @@ def _floats_between(fmt: FloatFormat, assumption: Assumption) -> Numbered:
     def place_of(given: int) -> int:
         magnitude = given & ~(fmt.sign_mask or 0)
         place = -magnitude - below if fmt.sign_mask and given & fmt.sign_mask else magnitude
-        if fmt.explicit_integer_bit or not -fmt.max_magnitude - below <= place <= fmt.max_magnitude:
+        if (
+            fmt.explicit_integer_bit
+            or fmt.is_nan(given)
+            or not -fmt.max_magnitude - below <= place <= fmt.max_magnitude
+        ):
             return -1
         return place - low
 

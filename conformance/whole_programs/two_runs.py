@@ -30,7 +30,7 @@ from halfulp.interp.values.lanes import over_lanes, repeated, taken
 from halfulp.interp.values.value import Value
 from halfulp.semantics.poison import Origin, Origins
 
-MAX_STEPS = 1_000_000
+MAX_STEPS = 200_000
 """Most steps of one run: generated inputs may make a loop endless."""
 
 BATCH_STEPS = 5_000

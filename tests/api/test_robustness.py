@@ -108,14 +108,20 @@ CASES = {
     "brackets in an unknown dialect": Case(f"func.func @f(%x: !other.t<{'<' * DEEP}{'>' * DEEP}>)", "m.mlir:1:"),
     # Size.
     "splat of 10^12 elements": Case(
-        function(f"%0 = arith.constant dense<1.0> : {HUGE}"), "m.mlir:2:8: error: a value of type 'tensor<1000000000000"
+        function(f"%0 = arith.constant dense<1.0> : {HUGE}"),
+        "m.mlir:2:8: error: a value of type 'tensor<1000000000000",
+        3,
     ),
     "sum of splats of 10^12 elements": Case(
-        function(f"%0 = arith.constant dense<1.0> : {HUGE}\n  %1 = arith.addf %0, %0 : {HUGE}"), "m.mlir:2:8: error: "
+        function(f"%0 = arith.constant dense<1.0> : {HUGE}\n  %1 = arith.addf %0, %0 : {HUGE}"),
+        "m.mlir:2:8: error: ",
+        3,
     ),
-    "poison of 10^12 elements": Case(function(f"%0 = ub.poison : {HUGE}"), "m.mlir:2:8: error: a value of type"),
+    "poison of 10^12 elements": Case(function(f"%0 = ub.poison : {HUGE}"), "m.mlir:2:8: error: a value of type", 3),
     "more elements than an int64 counts": Case(
-        function("%0 = arith.constant dense<1> : tensor<4294967296x4294967296x4294967296xi8>"), "error: a value of type"
+        function("%0 = arith.constant dense<1> : tensor<4294967296x4294967296x4294967296xi8>"),
+        "error: a value of type",
+        3,
     ),
     "dimension beyond an int64": Case(f"func.func @f(%x: tensor<{'9' * 30}xf32>)", "error: invalid dimension"),
     "blob shorter than its shape": Case(
@@ -124,7 +130,7 @@ CASES = {
     ),
     # Time.
     "endless recursion": Case(
-        function("%0 = call @f(%x) : (f32) -> f32"), "m.mlir:2:8: error: calls are nested more than 1000 deep"
+        function("%0 = call @f(%x) : (f32) -> f32"), "m.mlir:2:8: error: calls are nested more than 1000 deep", 3
     ),
     "endless loop": Case(
         "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n}\n", "ran more than 100000 ops", 3, ("--max-steps=100000",)
@@ -136,9 +142,9 @@ CASES = {
     "wrong dtype": Case(function(""), "argument 0 of @f: expected 'f32', got 'f64'", 2, ("--input=f64=1",)),
     "input of 10^12 elements": Case(function(""), "10000", 2, ("--input=1000000000000xf32=1",)),
     "input attribute of 10^12 elements": Case(
-        function(""), "takes 4000000000000", 2, (f"--input=dense<1.0> : {HUGE}",)
+        function(""), "takes 4000000000000", 3, (f"--input=dense<1.0> : {HUGE}",)
     ),
-    "input of 10^12 elements as MLIR type": Case(function(""), "takes 4000000000000 bytes", 2, (f"--input={HUGE}=1",)),
+    "input of 10^12 elements as MLIR type": Case(function(""), "takes 4000000000000 bytes", 3, (f"--input={HUGE}=1",)),
     "input of nested brackets": Case(function(""), "the brackets do not fit", 2, (f"--input=4xf32={'[' * DEEP}",)),
     "input of nested dense": Case(
         function(""), "<input 0>:1:", 2, (f"--input=dense<{'[' * DEEP}1{']' * DEEP}> : tensor<4xf32>",)
@@ -253,7 +259,10 @@ def test_shapes_that_no_array_has(body: str, type_: str, capsys: pytest.CaptureF
         f"func.func @f() -> {type_} {{ {body} return %r : {type_} }}\n"
         '{-# dialect_resources: { builtin: { x: "0x040000000000000000000001" } } #-}'
     )
-    assert main(["run", str(tmp_path / "f.mlir")]) == 2
+    written = (
+        "dense<[" in body or "dense<>" in body or 'dense<"' in body
+    )  # the elements do not fit: an error in the text
+    assert main(["run", str(tmp_path / "f.mlir")]) == (2 if written else 3)
     said = capsys.readouterr().err
     assert "the limit is" in said or "too large for any array" in said
 

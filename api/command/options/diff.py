@@ -70,7 +70,7 @@ class DiffArguments(PassOptions, ProgramOptions):
         "--max-steps",
         type=positive,
         metavar="N",
-        help="for two versions: the largest number of ops of one run (default: 1000000)",
+        help="for two versions: the largest number of ops of one run (default: 200000)",
     )
     prove_seconds: float | None = option(
         "--prove-seconds",

@@ -209,6 +209,28 @@ module attributes {transform.with_named_sequence} {
     assert diff(text, text) == (0, "@f: proven (every input), 256 inputs; elements: 256 equal\n")
 
 
+@pytest.mark.mlir
+def test_functions_beside_ops_of_unknown_forms_are_run(diff: Any) -> None:
+    text = """\
+module attributes {transform.with_named_sequence} {
+  func.func @f(%a: i8) -> i8 {
+    return %a : i8
+  }
+  func.func @g(%a: i8) -> i8 {
+    %0 = math.ctpop %a : i8
+    return %0 : i8
+  }
+  transform.named_sequence @__transform_main(%root: !transform.any_op) {
+    transform.yield
+  }
+}
+"""
+    code, out = diff(text, text)
+    assert code == 0
+    assert "@f: proven (every input), 256 inputs; elements: 256 equal\n" in out
+    assert "@g: nothing was compared (0 inputs)\n  not run: cannot execute 'math.ctpop'" in out
+
+
 def test_the_report_as_json(diff: Any) -> None:
     code, out = diff(SHIFTED.format("subi"), SHIFTED.format("addi"), "--json")
     first, second = map(json.loads, out.splitlines())

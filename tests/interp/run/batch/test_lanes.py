@@ -636,3 +636,19 @@ def test_listeners_hear_which_lanes_run_each_op() -> None:
         [0, 1, 2],
         ("func.return", [[1, 0, 0]]),
     ]
+
+
+def test_the_limit_on_steps_names_the_lanes_that_run() -> None:
+    text = """func.func @main(%a: i8) -> i8 {
+      %c = arith.constant 4 : i8
+      %p = arith.cmpi slt, %a, %c : i8
+      cf.cond_br %p, ^end, ^loop
+    ^loop:
+      cf.br ^loop
+    ^end:
+      return %a : i8
+    }"""
+    with pytest.raises(LimitExceeded) as caught:
+        run(text, np.arange(8, dtype=np.int8), batch=True, max_steps=1000)
+    assert caught.value.lanes is not None
+    assert caught.value.lanes.tolist() == [4, 5, 6, 7]
