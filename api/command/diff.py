@@ -10,7 +10,7 @@ from halfulp.command.ci_reports import Checked, deliver
 from halfulp.command.console import DIFFERENT, SUCCESS, UNSUPPORTED, WRONG_USE, fail, ranked, write
 from halfulp.command.option import first_given
 from halfulp.command.options.diff import PASS_OPTIONS, DiffArguments
-from halfulp.command.passes import after_passes, pass_pipeline, write_report
+from halfulp.command.passes import after_passes, first_version, pass_pipeline, write_report
 from halfulp.command.programs import given_arguments, known_divergences, oracles_named, parse, plural, programs_of
 from halfulp.command.semantics import profile_named
 from halfulp.command.sources import Sources, rendered
@@ -117,10 +117,11 @@ def _oracle_record(found: diff.DiffReport) -> dict[str, Any]:
 
 
 def _diff_versions(arguments: DiffArguments, sources: Sources, checked: list[Checked]) -> int:
-    before = parse(arguments.file, sources)
     if arguments.after is not None:
-        return _diff_with(arguments, sources, before, parse(arguments.after, sources), None, checked)
+        before, after = parse(arguments.file, sources), parse(arguments.after, sources)
+        return _diff_with(arguments, sources, before, after, None, checked)
     pipeline = pass_pipeline(arguments.pass_pipeline or "", arguments)
+    before = first_version(pipeline, arguments.file, sources)
     modules, unstable = after_passes(pipeline, before, arguments, sources)
     if not arguments.json:
         write(f"{pipeline.version}: {pipeline.pipeline}\n{unstable}")

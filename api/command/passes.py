@@ -12,7 +12,7 @@ from halfulp.command.console import say
 from halfulp.command.options.diff import DiffArguments
 from halfulp.command.options.programs import PassOptions
 from halfulp.command.programs import plural
-from halfulp.command.sources import Sources
+from halfulp.command.sources import Sources, read
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import Unavailable
 from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
@@ -34,13 +34,22 @@ def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
         raise InputError(str(reason), hint="--mlir-opt=PATH names another program") from None
 
 
+def first_version(pipeline: PassPipeline, path: str, sources: Sources) -> Module:
+    """Read and verify the module of a file. mlir-opt helps with custom forms that halfulp does not know.
+
+    Raise HalfulpError.
+    """
+    source = read(path, sources)
+    return source.module() if source.text is None else pipeline.read(source.text, source.name, placed=True)
+
+
 def after_passes(
     pipeline: PassPipeline, before: Module, arguments: DiffArguments, sources: Sources
 ) -> tuple[list[Module], str]:
     """Return the module after the passes: every one that a run of them printed, the most frequent first. Return too how
     they differ, "" if all are the same. Raise HalfulpError.
     """
-    given = text_of(before) if before.text is None else before.text
+    given = sources.get(before.filename) or text_of(before)
     texts = Counter(pipeline.apply(given, before.filename) for _ in range(arguments.repeat)).most_common()
     names = list(_names(before.filename, len(texts), arguments.keep))
     modules = []
