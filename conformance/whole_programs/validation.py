@@ -18,7 +18,7 @@ from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.conformance.whole_programs.arguments import Arguments, generated
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.domains import Assumption, assumed_domains, assumptions_of, trip_counts
-from halfulp.conformance.whole_programs.made_up_sizes import scaled_sizes
+from halfulp.conformance.whole_programs.made_up_sizes import CHOICES, scaled_sizes, sizes_within
 from halfulp.conformance.whole_programs.outcomes import as_reference, element_mismatch
 from halfulp.conformance.whole_programs.printed import Printed, elements
 from halfulp.conformance.whole_programs.signatures import signature
@@ -128,7 +128,10 @@ class Inputs:
         domains = {k: trip_counts(ty.element_type(types[k])) for k in bounds if not isinstance(types[k], ty.ShapedType)}
         assumptions = (*assumptions_of(function), *self.assumptions)
         domains |= assumed_domains(function, types, assumptions)
-        made = generated(types, self.count, self.seed, self.vscale, domains=domains, scaled=scaled_sizes(function))
+        choices = (*CHOICES, *sizes_within(function))
+        made = generated(
+            types, self.count, self.seed, self.vscale, domains=domains, scaled=scaled_sizes(function), choices=choices
+        )
         assumed = (f"assumed: {', '.join(map(str, assumptions))}",) if assumptions else ()
         return Arguments(made.parts, made.exhaustive, (*assumed, *made.notes))
 
