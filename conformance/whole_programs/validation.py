@@ -133,7 +133,21 @@ class Inputs:
             types, self.count, self.seed, self.vscale, domains=domains, scaled=scaled_sizes(function), choices=choices
         )
         assumed = (f"assumed: {', '.join(map(str, assumptions))}",) if assumptions else ()
-        return Arguments(made.parts, made.exhaustive, (*assumed, *made.notes))
+        limits = _limits(function, self.vscale)
+        return Arguments(made.parts, made.exhaustive and not limits, (*assumed, *limits, *made.notes))
+
+
+def _limits(function: Operation, vscale: int | None) -> tuple[str, ...]:
+    """Return what made-up inputs leave out even if there is one for each combination of codes."""
+    found = []
+    types = [value.type for op in function.walk() for value in (*op.operands, *op.results)] + [
+        *argument_types(function)
+    ]
+    if any(isinstance(type_, ty.VectorType) and type_.scalable for type_ in types):
+        found.append(f"vscale: {vscale}")
+    if sum(isinstance(type_, ty.MemRefType) for type_ in argument_types(function)) > 1:
+        found.append("memrefs do not overlap")
+    return tuple(found)
 
 
 Pair = tuple[Operation, Operation | None]
