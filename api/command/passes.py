@@ -15,11 +15,11 @@ from halfulp.command.programs import plural
 from halfulp.command.sources import Sources, read
 from halfulp.conformance.oracles.closed_programs import text_of
 from halfulp.conformance.oracles.oracle import Unavailable
-from halfulp.conformance.oracles.pass_pipeline import PassFailure, PassPipeline, find_mlir_opt
+from halfulp.conformance.oracles.pass_pipeline import PassPipeline, find_mlir_opt
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.pass_report import find_runner, pass_report
 from halfulp.files import write_file
-from halfulp.interp.ir.errors import InputError, UnknownOp
+from halfulp.interp.ir.errors import HalfulpError, InputError, ParseError, Unsupported
 from halfulp.interp.ir.operations import Module, Operation
 from halfulp.interp.loading import parse_module
 
@@ -36,19 +36,18 @@ def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
 
 
 def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
-    """Read the module of a file. If it has ops whose form is not known, mlir-opt converts it to the generic form: its
-    other functions can run. Raise HalfulpError.
+    """Read the module of a file. If it has custom forms that halfulp does not know, mlir-opt converts it to the generic
+    form, in which ops keep their places: its other functions can run. Raise HalfulpError.
     """
     source = read(path, sources)
     try:
         return source.module()
-    except UnknownOp as unknown:
+    except (ParseError, Unsupported) as unknown:
         try:
-            generic = PassPipeline(find_mlir_opt(arguments.mlir_opt), "").generic(source.text or "", source.name)
-        except (Unavailable, PassFailure):
+            pipeline = PassPipeline(find_mlir_opt(arguments.mlir_opt), "")
+            return parse_module(pipeline.generic(source.text or "", source.name, placed=True), source.name)
+        except (HalfulpError, Unavailable):
             raise unknown from None
-    sources[source.name] = generic
-    return parse_module(generic, source.name)
 
 
 def after_passes(
@@ -57,7 +56,7 @@ def after_passes(
     """Return the module after the passes: every one that a run of them printed, the most frequent first. Return too how
     they differ, "" if all are the same. Raise HalfulpError.
     """
-    given = text_of(before) if before.text is None else before.text
+    given = sources.get(before.filename) or text_of(before)
     texts = Counter(pipeline.apply(given, before.filename) for _ in range(arguments.repeat)).most_common()
     names = list(_names(before.filename, len(texts), arguments.keep))
     modules = []

@@ -34,6 +34,9 @@ MOST_ELEMENTS = 1 << 19
 LARGEST_CHOICE = 1 << 12
 """Most elements of one input whose dynamic sizes are not the first choice."""
 
+SMALL_TOGETHER = 0.5
+"""The part of the inputs in which all indices and loop bounds are small."""
+
 ELEMENT_BYTES = 64
 """Bytes that an element takes during generation: a Python integer, and its places in lists."""
 
@@ -154,13 +157,14 @@ def generated(
     exhaustive_bits: int = EXHAUSTIVE_BITS,
     domains: Mapping[int, Domain] | None = None,
     scaled: Mapping[int, int] | None = None,
+    choices: Sequence[Sizes] = CHOICES,
 ) -> Arguments:
     """Generate arguments of these types; the same for the same count and seed.
 
     All combinations, if there are at most 2^``exhaustive_bits``, else ``count`` inputs, or fewer large ones.
     ``domains``: the codes of some arguments, by number. ``scaled``: some dynamic sizes, by dimension; all others are
-    those of `CHOICES`. Raises Unsupported for types without values to generate, LimitExceeded for an input that is too
-    large.
+    those of ``choices``. Raises Unsupported for types without values to generate, LimitExceeded for an input that is
+    too large.
     """
     for type_ in types:
         if element_width(ty.element_type(type_)) is None:
@@ -168,7 +172,7 @@ def generated(
     rng = random.Random(f"{seed} {', '.join(map(str, types))}")
     maker = _Maker(tuple(types), vscale, domains or {}, scaled or {}, rng)
     if any(map(is_dynamic, types)):
-        return maker.of_several_sizes(count)
+        return maker.of_several_sizes(count, choices)
     known = maker.known(STATIC)
     every = maker.every(known, 1 << exhaustive_bits)
     if every is not None:
@@ -231,10 +235,10 @@ class _Maker:
         note = f"{fewer:,} of {count:,} inputs: each has {size:,} elements"
         return self._part(known, self._rows(known, fewer)), (note,) if fewer < count else ()
 
-    def of_several_sizes(self, count: int) -> Arguments:
+    def of_several_sizes(self, count: int, choices: Sequence[Sizes]) -> Arguments:
         """Return inputs of several dynamic sizes."""
         chosen: dict[tuple[ty.Type, ...], Sizes] = {}
-        for sizes in CHOICES:
+        for sizes in choices:
             known = self.known(sizes)
             if not chosen or self.size(known) <= LARGEST_CHOICE:
                 chosen.setdefault(known, sizes)
@@ -270,7 +274,11 @@ class _Maker:
             corners = [domain.corners for domain in domains]
             if all(corners) and prod(map(len, corners)) <= (count + 1) // 2:
                 rows = list(product(*corners))
-        return rows + [tuple([domain.draw(self.rng) for domain in domains]) for _ in range(count - len(rows))]
+        return rows + [self._row(domains) for _ in range(count - len(rows))]
+
+    def _row(self, domains: Sequence[Domain]) -> tuple[int, ...]:
+        together = self.rng.random() < SMALL_TOGETHER
+        return tuple([domain.draw(self.rng, together) for domain in domains])
 
     def _part(self, known: tuple[ty.Type, ...], rows: Sequence[tuple[int, ...]]) -> Part:
         columns, start = [], 0

@@ -28,6 +28,9 @@ ASSUME = "halfulp.assume"
 SMALL = range(17)
 """Numbers of which an index is made half of the time."""
 
+SMALLEST = (0, 1, 1, 2)
+"""Numbers of which all indices and loop bounds of an input are made, where they are small together."""
+
 TRIPS = (0, 1, 2, 3, 4, 5, 7, 8, 16)
 """Numbers of which a bound or step of a loop, or the size of an allocation, is made."""
 
@@ -42,7 +45,8 @@ WIDE_TRIPS = 8
 class Domain:
     """The codes that one element of an argument may have: ``size`` of them, by number in ``code``.
 
-    Samples are corners, usual codes, or any. ``size`` is None if there are only samples.
+    Samples are corners, usual codes, or any. ``size`` is None if there are only samples. ``together``: the codes of
+    inputs in which all indices are small, so that offsets, sizes and steps fit each other.
     """
 
     size: int | None
@@ -50,9 +54,12 @@ class Domain:
     corners: Sequence[int]
     usual: Sequence[int]
     any: Callable[[random.Random], int]
+    together: Sequence[int] = ()
 
-    def draw(self, rng: random.Random) -> int:
-        """Return a corner, a usual code, or any code."""
+    def draw(self, rng: random.Random, together: bool = False) -> int:
+        """Return a corner, a usual code, or any code. ``together``: all indices of the input are small."""
+        if together and self.together:
+            return rng.choice(self.together)
         kind = rng.random()
         if kind < 0.35 and self.corners:
             return rng.choice(self.corners)
@@ -87,8 +94,10 @@ def every_code(element: ty.Type) -> Domain:
             return rng.choice(SMALL)
         return random_codes(element, 1, rng)[0]
 
-    usual = tuple(SMALL) if isinstance(element, ty.IndexType) else ordinary_codes(element)
-    return Domain(1 << width_of(element), lambda number: number, corners_of(element), usual, sampled)
+    is_index = isinstance(element, ty.IndexType)
+    usual = tuple(SMALL) if is_index else ordinary_codes(element)
+    together = SMALLEST if is_index else ()
+    return Domain(1 << width_of(element), lambda number: number, corners_of(element), usual, sampled, together)
 
 
 def any_code(element: ty.Type, rng: random.Random) -> int:
@@ -107,7 +116,7 @@ def trip_counts(element: ty.Type) -> Domain:
     def sampled(rng: random.Random) -> int:
         return rng.choice(often if rng.random() < 0.9 else seldom)
 
-    return Domain(None, lambda number: number, (), (), sampled)
+    return Domain(None, lambda number: number, (), (), sampled, SMALLEST)
 
 
 @dataclass(frozen=True)

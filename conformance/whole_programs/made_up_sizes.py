@@ -55,6 +55,22 @@ def is_dynamic(type_: ty.Type) -> bool:
     return None in strides or offset is None
 
 
+def sizes_within(function: Operation) -> tuple[Sizes, ...]:
+    """Return one more choice: the largest static sizes that types in a function have, by dimension, if there are any.
+
+    Casts and slices need these.
+    """
+    found: dict[int, int] = {}
+    for op in function.walk():
+        for value in (*op.results, *op.operands):
+            for axis, size in enumerate(ty.shape_of(value.type) or ()):
+                found[axis] = max(found.get(axis, 0), size or 0)
+    known = {axis: size for axis, size in found.items() if size}
+    if not known:
+        return ()
+    return (Sizes("those of the function", lambda axis: known.get(axis, 3), 5, rank=len(found)),)
+
+
 def scaled_sizes(function: Operation) -> dict[int, int]:
     """Return the sizes, by dimension, that the scales of quantised types in a function need."""
     found: dict[int, int] = {}

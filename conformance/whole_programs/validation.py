@@ -18,7 +18,7 @@ from halfulp.conformance.oracles.oracle import Answer, Status
 from halfulp.conformance.whole_programs.arguments import Arguments, generated
 from halfulp.conformance.whole_programs.counterexamples import Counterexample
 from halfulp.conformance.whole_programs.domains import Assumption, assumed_domains, assumptions_of, trip_counts
-from halfulp.conformance.whole_programs.made_up_sizes import scaled_sizes
+from halfulp.conformance.whole_programs.made_up_sizes import CHOICES, scaled_sizes, sizes_within
 from halfulp.conformance.whole_programs.outcomes import as_reference, element_mismatch
 from halfulp.conformance.whole_programs.printed import Printed, elements
 from halfulp.conformance.whole_programs.signatures import signature
@@ -128,9 +128,26 @@ class Inputs:
         domains = {k: trip_counts(ty.element_type(types[k])) for k in bounds if not isinstance(types[k], ty.ShapedType)}
         assumptions = (*assumptions_of(function), *self.assumptions)
         domains |= assumed_domains(function, types, assumptions)
-        made = generated(types, self.count, self.seed, self.vscale, domains=domains, scaled=scaled_sizes(function))
+        choices = (*CHOICES, *sizes_within(function))
+        made = generated(
+            types, self.count, self.seed, self.vscale, domains=domains, scaled=scaled_sizes(function), choices=choices
+        )
         assumed = (f"assumed: {', '.join(map(str, assumptions))}",) if assumptions else ()
-        return Arguments(made.parts, made.exhaustive, (*assumed, *made.notes))
+        limits = _limits(function, self.vscale)
+        return Arguments(made.parts, made.exhaustive and not limits, (*assumed, *limits, *made.notes))
+
+
+def _limits(function: Operation, vscale: int | None) -> tuple[str, ...]:
+    """Return what made-up inputs leave out even if there is one for each combination of codes."""
+    found = []
+    types = [value.type for op in function.walk() for value in (*op.operands, *op.results)] + [
+        *argument_types(function)
+    ]
+    if any(isinstance(type_, ty.VectorType) and type_.scalable for type_ in types):
+        found.append(f"vscale: {vscale}")
+    if sum(isinstance(type_, ty.MemRefType) for type_ in argument_types(function)) > 1:
+        found.append("memrefs do not overlap")
+    return tuple(found)
 
 
 Pair = tuple[Operation, Operation | None]
