@@ -37,17 +37,17 @@ def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
 
 def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
     """Read the module of a file. If it has ops whose form is not known, mlir-opt converts it to the generic form: its
-    other functions can run. Raise HalfulpError.
+    other functions can run. Ops keep their places in the file. Raise HalfulpError.
     """
     source = read(path, sources)
     try:
         return source.module()
     except UnknownOp as unknown:
         try:
-            generic = PassPipeline(find_mlir_opt(arguments.mlir_opt), "").generic(source.text or "", source.name)
+            tool = find_mlir_opt(arguments.mlir_opt)
+            generic = PassPipeline(tool, "").generic(source.text or "", source.name, placed=True)
         except (Unavailable, PassFailure):
             raise unknown from None
-    sources[source.name] = generic
     return parse_module(generic, source.name)
 
 
@@ -57,7 +57,7 @@ def after_passes(
     """Return the module after the passes: every one that a run of them printed, the most frequent first. Return too how
     they differ, "" if all are the same. Raise HalfulpError.
     """
-    given = text_of(before) if before.text is None else before.text
+    given = sources.get(before.filename) or text_of(before)
     texts = Counter(pipeline.apply(given, before.filename) for _ in range(arguments.repeat)).most_common()
     names = list(_names(before.filename, len(texts), arguments.keep))
     modules = []

@@ -12,6 +12,7 @@ from typing import Any
 from halfulp.conformance.oracles.oracle import OracleError
 from halfulp.conformance.oracles.tool import SECONDS, Tool, find_tool
 from halfulp.interp.ir.errors import InputError, ParseError, Unsupported
+from halfulp.interp.ir.literals import quoted
 from halfulp.interp.ir.locations import FileLineCol
 from halfulp.interp.ir.operations import Module
 from halfulp.interp.loading import parse_module
@@ -88,9 +89,13 @@ class PassPipeline:
         except (ParseError, Unsupported):
             return parse_module(self.generic(text, name), name)
 
-    def generic(self, text: str, name: str = "<stdin>") -> str:
-        """Return a module in the generic form. No pass runs. Raise PassFailure."""
-        return self._run(["--mlir-print-op-generic"], text, name)
+    def generic(self, text: str, name: str = "<stdin>", placed: bool = False) -> str:
+        """Return a module in the generic form. No pass runs. ``placed``: with locations in the file ``name``.
+
+        Raise PassFailure.
+        """
+        printed = self._run(["--mlir-print-op-generic", *["--mlir-print-debuginfo"] * placed], text, name)
+        return printed.replace('loc("<stdin>"', f"loc({quoted(name)}") if placed else printed
 
     def _together(self, texts: Sequence[str]) -> list[str | PassFailure]:
         if len(texts) == 1:

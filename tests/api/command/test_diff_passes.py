@@ -255,3 +255,27 @@ def test_a_report_of_memory(fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str
     report = Path("r.md").read_text(encoding="utf-8")
     assert "The exact value of argument 0 after the run at element [0], of type `i8`, is `0x01 (1)`." in report
     assert "are `2xi8=[5 6]`." not in report
+
+
+@pytest.mark.mlir
+def test_a_file_with_custom_forms_that_halfulp_does_not_know_is_compared(
+    fake_opt: FakeOpt, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake_opt("exit 1")
+    beside = "func.func private @beside() {\n  %0 = shape.const_size 3\n  return\n}\n"
+    zero = "func.func @zero(%x: i8) -> i8 {\n  %0 = arith.divui %x, %x : i8\n  return %0 : i8\n}\n"
+    Path("f.mlir").write_text(f"{beside}{TWICE}{zero}", encoding="utf-8")
+    code, out, err = run(capsys, "diff", "f.mlir", PIPELINE, "--github")
+    assert (code, err) == (0, "")
+    assert "@f: proven (every input), 256 inputs" in out
+    wrong = TWICE.replace("i8", "index").replace("arith.addi %x, %x : index", "arith.index_cast %x : index to i8")
+    wrong = wrong.replace("  return %0", "  %1 = arith.index_cast %0 : i8 to index\n  return %1")
+    Path("f.mlir").write_text(f"{beside}{wrong}", encoding="utf-8")
+    code, _, err = run(capsys, "diff", "f.mlir", PIPELINE, "--github", "--no-known", "--input=index=256")
+    assert code == 1
+    # The place in the file, not in what mlir-opt printed.
+    assert err.startswith("::error file=f.mlir,line=5,col=1::@f: ")
+    Path("f.mlir").write_text("func.func @f() {\n  arith.foo\n}\n", encoding="utf-8")
+    code, _, err = run(capsys, "diff", "f.mlir", PIPELINE)
+    assert code == 2
+    assert err.startswith("f.mlir:2:3: error: custom op 'arith.foo' is unknown")
