@@ -36,8 +36,8 @@ def pass_pipeline(pipeline: str, arguments: PassOptions) -> PassPipeline:
 
 
 def readable(path: str, arguments: PassOptions, sources: Sources) -> Module:
-    """Read the module of a file. If it has custom forms that halfulp does not know, mlir-opt converts it to the generic
-    form, in which ops keep their places: its other functions can run. Raise HalfulpError.
+    """Read the module of a file. If it has ops whose form is not known, mlir-opt converts it to the generic form: its
+    other functions can run. Ops keep their places in the file. Raise HalfulpError.
     """
     source = read(path, sources)
     try:

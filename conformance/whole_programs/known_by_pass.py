@@ -23,7 +23,7 @@ from halfulp.interp.ir.operations import Module
 from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.value import Value
 
-MOST_STUDIES, MOST_FAILED, SECONDS = 5000, 50, 20.0
+MOST_STUDIES, MOST_FAILED, SECONDS = 5000, 50, 10.0
 """The most searches of one function for the ops that differ, the most inputs that they do not explain, and the time
 after which no search starts. Then the inputs that are left count as not explained either.
 """

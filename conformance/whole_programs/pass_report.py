@@ -23,16 +23,23 @@ from halfulp.interp.run.signature import argument_types, result_types
 from halfulp.interp.values.spelling import spell_value
 from halfulp.interp.values.value import Value
 
-LOWERING = (
+_LAST = (
     "--lower-affine",
     "--convert-vector-to-scf",
     "--convert-scf-to-cf",
     "--convert-vector-to-llvm",
     "--expand-strided-metadata",
+    "--lower-affine",
     "--convert-to-llvm",
     "--reconcile-unrealized-casts",
 )
-"""The passes that lower the program for mlir-runner."""
+_TENSORS = (
+    "--convert-elementwise-to-linalg",
+    "--one-shot-bufferize=bufferize-function-boundaries",
+    "--convert-linalg-to-loops",
+)
+LOWERINGS = (_LAST, ("--arith-expand", *_LAST), (*_TENSORS, *_LAST))
+"""The passes that lower programs for mlir-runner. The first with which it prints both results is in the report."""
 
 LIBRARIES = ("libmlir_runner_utils.so", "libmlir_c_runner_utils.so")
 
@@ -59,14 +66,45 @@ def pass_report(
     name = function.symbol_name or ""
     alone = without_unneeded_functions(module, name)
     before = text_of(ClosedProgram(alone, name, example.arguments), close=False)
-    main = _main(alone, function, example)
-    if main is not None and runner is not None:
+    printer = _printer(alone, function, example)
+    if printer is not None and runner is not None:
+        program, wanted = before + printer.text, _wanted(example)
         with suppress(PassFailure):
-            after = pipeline.apply(before + main)
-            prints = _prints(pipeline.tool, runner, before + main, after)
-            if prints is not None and prints == _wanted(example):
-                return PassReport(_text(pipeline, name, before + main, after, example, prints), True)
+            after = pipeline.apply(program)
+            for lowering in LOWERINGS:
+                run = _Run(printer.entry, lowering, wanted)
+                if wanted is not None and run.prints(pipeline.tool, runner, program, after) == wanted:
+                    return PassReport(_text(pipeline, name, program, after, example, run), True)
     return PassReport(_text(pipeline, name, before, pipeline.apply(before), example, None), False)
+
+
+@dataclass(frozen=True)
+class _Printer:
+    """A function without arguments that prints the differing element, and its name."""
+
+    entry: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Run:
+    """How mlir-runner shows the difference, and what it prints before and after the passes."""
+
+    entry: str
+    lowering: tuple[str, ...]
+    printed: tuple[str, str] | None
+
+    def prints(self, opt: Tool, runner: Tool, *programs: str) -> tuple[str, ...] | None:
+        """Return what mlir-runner prints for these programs; None if it cannot run one."""
+        try:
+            libraries = ",".join(library(runner, name) for name in LIBRARIES)
+            options = ["-e", self.entry, "--entry-point-result=void", f"--shared-libs={libraries}"]
+            return tuple(
+                runner.run(options, opt.run(self.lowering, text, RUNNER_SECONDS), RUNNER_SECONDS).strip()
+                for text in programs
+            )
+        except (OracleError, Unavailable):
+            return None
 
 
 def find_runner(mlir_opt: Tool) -> Tool | None:
@@ -87,11 +125,11 @@ def _text(
     program: str,
     after: str,
     example: Counterexample,
-    prints: tuple[str, ...] | None,
+    run: _Run | None,
 ) -> str:
     """Return a report as Markdown."""
     passes = f"--pass-pipeline='{pipeline.pipeline}'"
-    arguments = ", ".join(f"`{_literal(value) or spell_value(value)}`" for value in example.arguments)
+    arguments = ", ".join(f"`{_spelled(value)}`" for value in example.arguments)
     lines = [
         f"# Wrong result after {passes}",
         "",
@@ -104,7 +142,7 @@ def _text(
         f"The arguments of `@{name}` are {arguments}." if arguments else f"`@{name}` has no arguments.",
         *_wrong(name, example),
         "",
-        *_commands(passes, example, prints),
+        *_commands(passes, example, run),
         "",
         "After the passes:",
         "",
@@ -123,7 +161,7 @@ def _wrong(name: str, example: Counterexample) -> Iterator[str]:
     """Yield what is right, and what is wrong after the passes."""
     mismatch, type_ = example.mismatch, example.type
     if example.trap:
-        values = ", ".join(f"`{_literal(value) or spell_value(value)}`" for value in example.expected)
+        values = ", ".join(f"`{_spelled(value)}`" for value in example.expected)
         yield f"Without the passes, `@{name}` returns {values or 'normally'}. After them: {example.trap}."
     elif example.texts is not None:
         yield f"`@{name}` must print:"
@@ -137,33 +175,30 @@ def _wrong(name: str, example: Counterexample) -> Iterator[str]:
         )
 
 
-def _commands(passes: str, example: Counterexample, prints: tuple[str, ...] | None) -> Iterator[str]:
+def _commands(passes: str, example: Counterexample, run: _Run | None) -> Iterator[str]:
     """Yield the commands that show the difference, and what they print."""
-    if prints is None:
+    if run is None or run.printed is None:
         yield from _fenced("console", f"$ mlir-opt {passes} input.mlir")
         return
-    lower = f"mlir-opt {' '.join(LOWERING)}"
-    run = f"mlir-runner -e main --entry-point-result=void --shared-libs={','.join(LIBRARIES)}"
     if example.texts is None:
         bits = " (the bits of a float)" if isinstance(example.type, ty.FloatType) else ""
-        yield from (f"`main` prints the result{bits}:", "")
-    before, after = f"$ {lower} input.mlir | {run}", f"$ mlir-opt {passes} input.mlir | {lower} | {run}"
-    yield from _fenced("console", before, prints[0], after, prints[1])
+        yield from (f"`{run.entry}` prints the result{bits}:", "")
+    lower = f"mlir-opt {' '.join(run.lowering)}"
+    runner = f"mlir-runner -e {run.entry} --entry-point-result=void --shared-libs={','.join(LIBRARIES)}"
+    commands = f"$ {lower} input.mlir | {runner}", f"$ mlir-opt {passes} input.mlir | {lower} | {runner}"
+    yield from _fenced("console", commands[0], run.printed[0], commands[1], run.printed[1])
 
 
 # --- the function that prints -----------------------------------------------------------------------------------------
 
 
-def _main(module: Module, function: Operation, example: Counterexample) -> str | None:
-    """Return a function ``@main`` that prints the differing element; None if mlir-runner cannot run it."""
+def _printer(module: Module, function: Operation, example: Counterexample) -> _Printer | None:
+    """Return a function that prints the differing element; None if mlir-runner cannot run it."""
     mismatch, name = example.mismatch, function.symbol_name
     inputs, results = argument_types(function), result_types(function)
-    if name == "main":
-        return "" if example.texts is not None and not inputs else None
-    if module.lookup("main") is not None or any(
-        isinstance(type_, ty.ShapedType) and not isinstance(type_, ty.VectorType) for type_ in (*inputs, *results)
-    ):
-        return None
+    if name == "main" and example.texts is not None and not inputs:
+        return _Printer("main", "")
+    entry = next(free for free in ("main", "entry", "print_result") if module.lookup(free) is None)
     printing: list[str] | None = []
     if example.texts is None:
         if mismatch is None or mismatch.actual is None or mismatch.result >= len(results):
@@ -178,13 +213,24 @@ def _main(module: Module, function: Operation, example: Counterexample) -> str |
     call = f"%r{f':{len(results)}' * several} = call @{name}({names}) : {ty.FunctionType(inputs, results)}"
     value = f"%r#{mismatch.result}" if several and mismatch is not None else "%r"
     body = [*constants, call if results else call.partition("= ")[2], *(line.replace("%v", value) for line in printing)]
-    return "\n".join(["func.func @main() {", *(f"  {line}" for line in (*body, "return")), "}"]) + "\n"
+    return _Printer(
+        entry, "\n".join([f"func.func @{entry}() {{", *(f"  {line}" for line in (*body, "return")), "}"]) + "\n"
+    )
 
 
 def _literal(value: Value) -> str | None:
     """Spell a value as the attribute of a constant; None if it has none."""
+    if isinstance(value.type, ty.ShapedType) and not isinstance(value.type, ty.TensorType | ty.VectorType):
+        return None
     constant = constant_of(value, value.type)
     return None if constant is None else str(constant.properties["value"])
+
+
+def _spelled(value: Value) -> str:
+    """Spell a value for people; memory as a tensor of its contents."""
+    if isinstance(value.type, ty.MemRefType):
+        value = Value(ty.TensorType(value.shape, value.element_type), value.bits, value.poison, None, value.origins)
+    return _literal(value) or spell_value(value)
 
 
 def _printing(type_: ty.Type, place: tuple[int, ...]) -> list[str] | None:
@@ -193,7 +239,11 @@ def _printing(type_: ty.Type, place: tuple[int, ...]) -> list[str] | None:
     if width is None or width > 64:
         return None
     lines, last = [], "%v"
-    if isinstance(type_, ty.VectorType):
+    if isinstance(type_, ty.TensorType):
+        lines += [f"%i{axis} = arith.constant {index} : index" for axis, index in enumerate(place)]
+        lines.append(f"%e = tensor.extract %v[{', '.join(f'%i{axis}' for axis in range(len(place)))}] : {type_}")
+        last = "%e"
+    elif isinstance(type_, ty.VectorType):
         lines.append(f"%e = vector.extract %v[{', '.join(map(str, place))}] : {element} from {type_}")
         last = "%e"
     if isinstance(element, ty.FloatType):
@@ -218,15 +268,3 @@ def _wanted(example: Counterexample) -> tuple[str, str] | None:
     unsigned = width == 1 or isinstance(type_, ty.IndexType) or (isinstance(type_, ty.FloatType) and width < 64)
     expected, actual = (code if unsigned else _signed(code, width) for code in (mismatch.expected, mismatch.actual))
     return str(expected), str(actual)
-
-
-def _prints(opt: Tool, runner: Tool, *programs: str) -> tuple[str, ...] | None:
-    """Return what mlir-runner prints for these programs; None if it cannot run one."""
-    try:
-        libraries = ",".join(library(runner, name) for name in LIBRARIES)
-        options = ["-e", "main", "--entry-point-result=void", f"--shared-libs={libraries}"]
-        return tuple(
-            runner.run(options, opt.run(LOWERING, text, RUNNER_SECONDS), RUNNER_SECONDS).strip() for text in programs
-        )
-    except (OracleError, Unavailable):
-        return None

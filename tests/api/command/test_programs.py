@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from fake_oracle import FakeOracle
@@ -95,6 +96,16 @@ def test_diff_by_an_oracle_that_is_wrong(file: str, capsys: pytest.CaptureFixtur
     assert code == 1
     assert "p.mlir:2:8: error: arith.subf f32 differs by wrong\n" in out
     assert "  expected: 0x40000000 (2)\n  got:      0x40800000 (4), 8388608 ulps away\n" in out
+
+
+def test_a_junit_file_has_a_case_for_each_oracle(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["diff", file, "--against", "right,wrong,silent", "--input=f32=3", "--input=f32=1", "--junit=found.xml"]
+    assert run(capsys, *command)[0] == 1
+    (suite,) = ElementTree.parse("found.xml").getroot()
+    cases = {case.attrib["name"]: [child.tag for child in case] for case in suite}
+    assert cases == {"right": ["system-out"], "wrong": ["failure"], "silent": ["skipped"]}
+    assert run(capsys, "diff", file, "none.mlir", "--junit=found.xml")[0] == 2
+    assert len(ElementTree.parse("found.xml").getroot().findall("testsuite/testcase/error")) == 1
 
 
 def test_diff_as_json_is_one_object_a_line(file: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,6 +57,24 @@ func.func @f(%x: index) -> index {
 }
 """
 
+DIVIDED = """\
+func.func @f(%x: index, %y: index) -> i64 {
+  %0 = arith.index_cast %x : index to i8
+  %1 = arith.index_cast %0 : i8 to index
+  %2 = arith.floordivsi %1, %y : index
+  %3 = arith.index_cast %2 : index to i64
+  return %3 : i64
+}
+"""
+
+TENSOR = """\
+func.func @f(%x: tensor<2xindex>) -> tensor<2xindex> {
+  %0 = arith.index_cast %x : tensor<2xindex> to tensor<2xi8>
+  %1 = arith.index_cast %0 : tensor<2xi8> to tensor<2xindex>
+  return %1 : tensor<2xindex>
+}
+"""
+
 TINY = """\
 func.func @f(%x: tensor<2xf32>) -> tensor<2xf8E8M0FNU> {
   %0 = arith.truncf %x : tensor<2xf32> to tensor<2xf8E8M0FNU>
@@ -122,13 +140,21 @@ def outputs(report: PassReport, folder: Path) -> list[str]:
             ["0", "2147483648"],
         ),
         (CASTS, "builtin.module(canonicalize)", ["index=256"], ["0", "256"]),
+        (
+            CASTS.replace("@f", "@main").replace("index_cast ", "index_castui "),
+            "builtin.module(canonicalize)",
+            ["index=259"],
+            ["3", "259"],
+        ),
+        (DIVIDED, "builtin.module(canonicalize)", ["index=-300", "index=7"], ["-7", "-43"]),
+        (TENSOR, "builtin.module(canonicalize)", ["2xindex=256 5"], ["0", "256"]),
     ],
-    ids=["i1", "vector of floats", "index"],
+    ids=["i1", "vector of floats", "index", "main", "expanded", "tensor"],
 )
 def test_the_commands_of_a_report_print_what_it_says(
     text: str, pipeline: str, inputs: list[str], prints: list[str], tmp_path: Path
 ) -> None:
-    report = reported(text, pipeline, *inputs)
+    report = reported(text, pipeline, *inputs, function="main" if "@main" in text else "f")
     assert report.shown
     assert outputs(report, tmp_path) == prints
     assert f"--pass-pipeline='{pipeline}'" in report.text
