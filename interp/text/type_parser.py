@@ -448,10 +448,15 @@ _ELEMENTS: Mapping[str, object] = {
 }
 
 
+# Types that halfulp does not declare, and that vectors may have as elements.
+_POINTERS = ("llvm.ptr", "ptr.ptr")
+
 # The attributes that may be the memory space of a memref.
 SPACES = (IntegerAttr, StringAttr, DictionaryAttr, OpaqueAttr, EnumAttr, DialectAttr)
 
 
 def is_element(kind: str, element: Type) -> bool:
     """Tell whether a type may be the element type of a ``vector``, ``tensor`` or ``memref``."""
+    if isinstance(element, OpaqueType) and kind == "vector":
+        return f"{element.dialect}{element.body.partition('<')[0]}" in _POINTERS
     return isinstance(element, _ELEMENTS[kind])  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("printed.json")
-OPTIMIZER, RUNNER, LIBRARIES = "mlir-opt-22", "mlir-runner-22", "/usr/lib/llvm-22/lib"
+OPTIMIZER, RUNNER = "mlir-opt-22", "mlir-runner-22"
+LIBRARIES = ("mlir_c_runner_utils", "mlir_runner_utils", "mlir_apfloat_wrappers")
 PIPELINE = (
     "builtin.module(func.func(convert-vector-to-scf),convert-scf-to-cf,convert-vector-to-llvm,convert-to-llvm,"
     "reconcile-unrealized-casts)"
@@ -107,10 +109,8 @@ def run(text: str) -> str:
     lowered = subprocess.run(
         [OPTIMIZER, f"--pass-pipeline={PIPELINE}"], input=text, capture_output=True, check=True, text=True
     ).stdout
-    libraries = ",".join(
-        f"{LIBRARIES}/lib{name}.so.22.1"
-        for name in ("mlir_c_runner_utils", "mlir_runner_utils", "mlir_apfloat_wrappers")
-    )
+    folder = Path(shutil.which(RUNNER) or RUNNER).resolve().parents[1] / "lib"
+    libraries = ",".join(str(min(folder.glob(f"lib{name}.so*"))) for name in LIBRARIES)
     command = [RUNNER, "-e", "main", "--entry-point-result=void", f"--shared-libs={libraries}"]
     return subprocess.run(command, input=lowered, capture_output=True, check=True, text=True).stdout
 

@@ -87,6 +87,7 @@ ALIASES = {
 "builtin.module"() ({
   %0 = "unknown.one"() : () -> !llvm.ptr
   %1 = "unknown.one"() : () -> !llvm.ptr<3>
+  %2 = "unknown.one"() : () -> vector<4x!llvm.ptr<3>>
 }) : () -> ()
 """,
     "distinct attributes": """\
@@ -150,3 +151,9 @@ def test_ops_of_mlir_need_no_permission(name: str) -> None:
     assert hu.parse(CALLS[name], allow_unregistered=False)
     with pytest.raises(hu.ParseError, match="unregistered dialect"):
         hu.parse('"unknown.one"() : () -> ()', allow_unregistered=False)
+
+
+@pytest.mark.parametrize("element", ["!llvm.void", "!smt.int", "!unknown.type", "!llvm.struct<(i32)>"])
+def test_other_types_are_no_elements_of_vectors(element: str) -> None:
+    with pytest.raises(hu.ParseError, match="VectorElementTypeInterface instance"):
+        hu.parse(f"func.func private @f(vector<4x{element}>)")
