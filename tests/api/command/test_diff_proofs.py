@@ -12,7 +12,7 @@ from command_calls import Command
 from documents import DOCS
 from tree import ROOT
 
-from halfulp.conformance.proving import comparison, solving
+from halfulp.conformance.proving import comparison, solving, walk
 from halfulp.conformance.proving.proof import Decision, Proof
 
 Diff = Callable[..., tuple[int, str]]
@@ -207,6 +207,14 @@ class TestWithZ3:
         code, out = diff(AVERAGE, wrong, "-n", "50")
         assert code == 1
         assert "proven" not in out
+
+    def test_a_solver_that_a_run_contradicts_is_an_internal_error(
+        self, diff: Diff, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(walk.ROWS, "arith.ori", walk.ROWS["arith.andi"])
+        code, out = diff(AVERAGE, AVERAGE_BY_OR, "-n", "50")
+        assert code == 70
+        assert "internal error: SolverDisagrees: the solver found that @average differs for these arguments" in out
 
     @pytest.mark.mlir
     def test_a_pass_is_proven(self, command: Command, write: Any) -> None:
