@@ -58,6 +58,8 @@ def with_proof(
 
     proof = prove((before, first), (after, second), settings, seconds, run, ranges)
     found = replace(found, solver=proof.decision.value, unproven=proof.reason)
+    if proof.decision is Decision.PROVEN and inputs.vscale is not None:
+        return replace(found, notes=(*found.notes, f"proven for vscale = {inputs.vscale}"))
     if proof.report is None:
         return found
     return replace(

@@ -80,7 +80,7 @@ def prove(
     deadline = Deadline(seconds)
     try:
         variables = [
-            tuple(_variable(number, element, type_, settings) for element in range(prod(shape(type_))))
+            tuple(_variable(number, element, type_, settings) for element in range(prod(shape(type_, settings))))
             for number, type_ in enumerate(argument_types(before[1]))
         ]
         mapped = signature(before[1], after[1])
@@ -160,7 +160,7 @@ class _Question:
         for type_, elements in zip(argument_types(self.function), self.variables, strict=True):
             codes = [values.get(str(element.bits), 0) for element in elements]
             stored = ty.width_of(ty.element_type(type_))
-            found.append(Value(type_, ints_to_codes(codes, stored, shape(type_))))
+            found.append(Value(type_, ints_to_codes(codes, stored, shape(type_, self.settings))))
         return tuple(found)
 
 

@@ -26,6 +26,7 @@ from halfulp.conformance.proving.terms import (
 from halfulp.fp_formats.codes import codes_to_ints
 from halfulp.interp.ir import attributes as at
 from halfulp.interp.ir import types as ty
+from halfulp.interp.run.settings import Settings
 from halfulp.interp.values.element_layout import runtime_shape
 
 MAX_ELEMENTS = 64
@@ -35,7 +36,7 @@ DYNAMIC = -(1 << 63)
 """The mark in ``static_position`` for an index that an operand gives."""
 
 
-def shape(type_: ty.Type) -> tuple[int, ...]:
+def shape(type_: ty.Type, settings: Settings) -> tuple[int, ...]:
     """Return the shape of a value; () for a scalar.
 
     Raises NotProvable for memory, and for a size that is not known or too large.
@@ -44,13 +45,22 @@ def shape(type_: ty.Type) -> tuple[int, ...]:
         raise NotProvable("there are no terms for memory")
     if not isinstance(type_, ty.VectorType | ty.TensorType):
         return ()
-    sizes = runtime_shape(type_, None) if not (isinstance(type_, ty.VectorType) and type_.scalable) else None
+    scalable = isinstance(type_, ty.VectorType) and type_.scalable
+    sizes = None if scalable and settings.vscale is None else runtime_shape(type_, settings.vscale)
     if sizes is None or None in sizes:
         raise NotProvable(f"the size of '{type_}' is not known")
     known = tuple(size for size in sizes if size is not None)
     if prod(known) > MAX_ELEMENTS:
         raise NotProvable(f"'{type_}' has more than {MAX_ELEMENTS} elements")
     return known
+
+
+def _operand_shape(instance: Instance, number: int) -> tuple[int, ...]:
+    return shape(instance.op.operands[number].type, instance.settings)
+
+
+def _result_shape(instance: Instance) -> tuple[int, ...]:
+    return shape(instance.op.results[0].type, instance.settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +76,25 @@ Maker = Callable[[Instance, tuple[Elements, ...]], Made]
 
 def _constant(instance: Instance, operands: tuple[Elements, ...]) -> Made:
     attribute, type_ = instance.op.properties["value"], instance.op.results[0].type
-    bits, count = bits_of_term(type_, instance.settings), prod(shape(type_))
+    bits, count = bits_of_term(type_, instance.settings), prod(_result_shape(instance))
     if isinstance(attribute, at.IntegerAttr | at.FloatAttr):
         codes = [attribute.code]
     elif isinstance(attribute, at.DenseElementsAttr):
         stored = ty.width_of(ty.element_type(type_))
-        codes = codes_to_ints(attribute.array(), stored) if count else []
+        codes = codes_to_ints(attribute.codes, stored) if count else []
     else:
         raise NotProvable("there are no terms for constants other than numbers")
     if bits < ty.width_of(ty.element_type(type_)):
         half = 1 << (bits - 1)
         if any(not -half <= at.integer_of_code(code, ty.element_type(type_)) < half for code in codes):
             raise NotProvable(f"a constant does not fit an index of {bits} bits")
-    return Made(tuple(Scalar(number(code, bits)) for code in codes))
+    elements = tuple(Scalar(number(code, bits)) for code in codes)
+    return Made(elements * count if len(elements) == 1 else elements)  # a splat repeats its one element
 
 
 def _poison(instance: Instance, operands: tuple[Elements, ...]) -> Made:
-    type_ = instance.op.results[0].type
-    return Made((Scalar(number(0, bits_of_term(type_, instance.settings)), True),) * prod(shape(type_)))
+    poison = Scalar(number(0, bits_of_term(instance.op.results[0].type, instance.settings)), True)
+    return Made((poison,) * prod(_result_shape(instance)))
 
 
 def _select(instance: Instance, operands: tuple[Elements, ...]) -> Made:
@@ -174,7 +185,7 @@ def _vector_position(instance: Instance, type_: ty.Type, dynamic: Sequence[Eleme
     indices = [next(given)[0] if index == DYNAMIC else index for index in written.values]
     if -1 in indices:
         raise NotProvable("there are no terms for the poison index of vector.extract and vector.insert")
-    return _Position(indices, shape(type_)[: len(indices)])
+    return _Position(indices, shape(type_, instance.settings)[: len(indices)])
 
 
 def _vector_extract(instance: Instance, operands: tuple[Elements, ...]) -> Made:
@@ -192,18 +203,21 @@ def _vector_insert(instance: Instance, operands: tuple[Elements, ...]) -> Made:
 
 def _tensor_extract(instance: Instance, operands: tuple[Elements, ...]) -> Made:
     whole, *indices = operands
-    return _taken(whole, _Position([index[0] for index in indices], shape(instance.op.operands[0].type)))
+    return _taken(whole, _Position([index[0] for index in indices], _operand_shape(instance, 0)))
 
 
 def _tensor_insert(instance: Instance, operands: tuple[Elements, ...]) -> Made:
     part, whole, *indices = operands
-    return _put(part, whole, _Position([index[0] for index in indices], shape(instance.op.operands[1].type)))
+    return _put(part, whole, _Position([index[0] for index in indices], _operand_shape(instance, 1)))
 
 
 def _broadcast(instance: Instance, operands: tuple[Elements, ...]) -> Made:
     """Return the value with leading dimensions added, and dimensions of one element repeated."""
     (elements,) = operands
-    own, result = shape(instance.op.operands[0].type), shape(instance.op.results[0].type)
+    own, result = (
+        _operand_shape(instance, 0),
+        _result_shape(instance),
+    )
     own = (1,) * (len(result) - len(own)) + own
     found = []
     for place in product(*map(range, result)):
@@ -215,7 +229,7 @@ def _broadcast(instance: Instance, operands: tuple[Elements, ...]) -> Made:
 
 
 def _splat(instance: Instance, operands: tuple[Elements, ...]) -> Made:
-    return Made(operands[0] * prod(shape(instance.op.results[0].type)))
+    return Made(operands[0] * prod(_result_shape(instance)))
 
 
 def _from_elements(instance: Instance, operands: tuple[Elements, ...]) -> Made:

@@ -85,7 +85,7 @@ class _Walk:
             raise NotProvable(f"@{function.symbol_name} has no body")
         types = [value.type for value in function.regions[0].blocks[0].arguments]
         for type_ in types:
-            shape(type_)
+            shape(type_, self.settings)
             width(type_, self.settings)
         returned = _returned_types(function)
         return _Frame(self, {}, depth).region(function.regions[0], arguments, path, returned)
@@ -148,7 +148,7 @@ class _Frame:
 
     def _anything(self, type_: ty.Type) -> Elements:
         """Return elements that stand for a result of a path that never returns."""
-        return (Scalar(number(0, bits_of_term(type_, self.walk.settings))),) * prod(shape(type_))
+        return (Scalar(number(0, bits_of_term(type_, self.walk.settings))),) * prod(shape(type_, self.walk.settings))
 
     def _read(self, values: Sequence[SSAValue]) -> list[Elements]:
         return [self.values[value] for value in values]
@@ -156,7 +156,7 @@ class _Frame:
     def _run(self, op: Operation, path: Condition) -> Condition:
         """Run an op, and return the condition under which the ops after it run."""
         walk = self.walk
-        walk.ops += max(1, *(prod(shape(result.type)) for result in op.results)) if op.results else 1
+        walk.ops += max(1, *(prod(shape(result.type, walk.settings)) for result in op.results)) if op.results else 1
         if walk.ops > MAX_OPS or not walk.deadline.left:
             raise NotProvable("the function is too large")
         if op.name in _CONTROL:
@@ -173,7 +173,7 @@ class _Frame:
         for result in op.results:
             width(result.type, walk.settings)
         columns: list[list[Scalar]] = [[] for _ in op.results]
-        for element in range(prod(shape(op.results[0].type))):
+        for element in range(prod(shape(op.results[0].type, walk.settings))):
             scalars = tuple(operand[element] for operand in operands)
             results, effect = elementwise(row, instance, scalars)
             walk.observe(effect.undefined, scalars, path)

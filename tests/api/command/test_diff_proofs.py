@@ -12,7 +12,7 @@ from command_calls import Command
 from documents import DOCS
 from tree import ROOT
 
-from halfulp.conformance.proving import comparison, solving
+from halfulp.conformance.proving import comparison, solving, walk
 from halfulp.conformance.proving.proof import Decision, Proof
 
 Diff = Callable[..., tuple[int, str]]
@@ -193,6 +193,14 @@ class TestWithZ3:
         code, out = diff(wide, halves.replace("xori", "addi"), "-n", "50")
         assert code == 1
 
+    def test_a_proof_for_one_size_of_scalable_vectors_says_so(self, diff: Diff) -> None:
+        text = "func.func @f(%a: vector<[4]xi32>) -> vector<[4]xi32> {\nreturn %a : vector<[4]xi32>\n}"
+        code, out = diff(text, text, "--vscale=2", "-n", "5")
+        assert (code, out) == (
+            0,
+            "@f: proven (solver), 5 inputs; elements: 40 equal\n  proven for vscale = 2\n",
+        )
+
     def test_an_undefined_function_is_not_proven(self, diff: Diff) -> None:
         text = "func.func @f(%a: i32) -> i32 {\n%k = arith.constant 0 : i32\n%r = arith.divui %a, %k : i32\nreturn %r : i32\n}"
         code, out = diff(text, text, "--prove-seconds=5")
@@ -207,6 +215,14 @@ class TestWithZ3:
         code, out = diff(AVERAGE, wrong, "-n", "50")
         assert code == 1
         assert "proven" not in out
+
+    def test_a_solver_that_a_run_contradicts_is_an_internal_error(
+        self, diff: Diff, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(walk.ROWS, "arith.ori", walk.ROWS["arith.andi"])
+        code, out = diff(AVERAGE, AVERAGE_BY_OR, "-n", "50")
+        assert code == 70
+        assert "internal error: SolverDisagrees: the solver found that @average differs for these arguments" in out
 
     @pytest.mark.mlir
     def test_a_pass_is_proven(self, command: Command, write: Any) -> None:

@@ -262,6 +262,17 @@ def test_a_type_without_terms_is_not_provable(type_: str, reason: str) -> None:
     assert decided(text, text) == Proof(Decision.NOT_PROVABLE, reason)
 
 
+def test_a_scalable_vector_of_a_known_size_is_decided() -> None:
+    text = """func.func @f(%a: vector<[4]xi32>) -> vector<[4]xi32> {{
+  %k = arith.constant dense<{}> : vector<[4]xi32>
+  %r = arith.muli %a, %k : vector<[4]xi32>
+  return %r : vector<[4]xi32>
+}}"""
+    settings = Settings(vscale=2)
+    assert decided(text.format(3), text.format(3), settings=settings).decision is Decision.PROVEN
+    assert decided(text.format(3), text.format(4), settings=settings).decision is Decision.DIFFERENT
+
+
 def test_a_profile_that_ignores_flags_changes_the_proof() -> None:
     text = "func.func @f(%a: i32, %b: i32) -> i32 {\n%r = arith.addi %a, %b : i32\nreturn %r : i32\n}"
     flagged = text.replace("%b :", "%b overflow<nsw> :")
