@@ -1,4 +1,6 @@
 // The number in the middle of two, from above: see examples/midpoint.mlir.
+//
+//     halfulp run examples/midpoint_by_or.mlir --input=i32=3 --input=i32=6
 func.func @midpoint(%a: i32, %b: i32) -> i32 {
   %one = arith.constant 1 : i32
   %either = arith.ori %a, %b : i32

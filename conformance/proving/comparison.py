@@ -46,7 +46,9 @@ def with_proof(
     every = found.exhaustive and not found.skipped
     if second is None or decided or every or inputs.given is not None or seconds <= 0:
         return found
-    settings = Settings(profile, vscale=inputs.vscale, max_steps=inputs.max_steps)
+    # Without vscale, scalable vectors have no terms: a proof for one vscale would not be one for the function.
+    terms = Settings(profile, max_steps=inputs.max_steps)
+    settings = replace(terms, vscale=inputs.vscale)
     ranges = _ranges(first, inputs)
     if ranges is None:
         return replace(
@@ -56,10 +58,8 @@ def with_proof(
     def run(values: tuple[Value, ...]) -> ValidationReport:
         return validate((before, first), (after, second), given(values, argument_types(first)), settings, explain)
 
-    proof = prove((before, first), (after, second), settings, seconds, run, ranges)
+    proof = prove((before, first), (after, second), terms, seconds, run, ranges)
     found = replace(found, solver=proof.decision.value, unproven=proof.reason)
-    if proof.decision is Decision.PROVEN and inputs.vscale is not None:
-        return replace(found, notes=(*found.notes, f"proven for vscale = {inputs.vscale}"))
     if proof.report is None:
         return found
     return replace(
